@@ -1,0 +1,83 @@
+/* A machine table: the measured parameters of the models, as text (.tbl) and in memory.
+ *
+ * Text: a line `name N`, a line `source ...`, then a row a value, `level protocol quantity n value unit`, optionally
+ * followed by `ci_low ci_high samples method`; n is `-` where it has no meaning; `#` starts a comment.
+ * Example: `intra_socket any bw 4 17.6e9 B/s`.
+ */
+#ifndef MPISTAIR_CALIBRATE_MACHINE_H
+#define MPISTAIR_CALIBRATE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "error.h"
+
+enum machine_level {
+    LEVEL_SELF = 0,
+    LEVEL_INTRA_SOCKET,
+    LEVEL_INTER_SOCKET,
+    LEVEL_INTER_NODE,
+    LEVEL_COUNT,
+};
+extern const char *const machine_level_name[LEVEL_COUNT];
+
+/* A table has either PROTOCOL_ANY at a level, or the others there. */
+enum machine_protocol { PROTOCOL_ANY = 0, PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS, PROTOCOL_COUNT };
+extern const char *const machine_protocol_name[PROTOCOL_COUNT];
+
+#define MACHINE_NO_N UINT64_MAX
+
+/* One row. Quantities that a level does not split by (cores, delta) use the levels that the row names; level `any`
+ * is not a level: such rows have level LEVEL_COUNT. */
+struct machine_parameter {
+    enum machine_level level;
+    enum machine_protocol protocol;
+    char quantity[24];
+    uint64_t n; /* MACHINE_NO_N for - */
+    double value;
+    char unit[16];
+    double ci_low; /* NaN: not known */
+    double ci_high;
+    uint64_t samples; /* 0: not known */
+    char method[24];  /* "" : not known */
+};
+
+struct machine {
+    char name[64];
+    char source[512];
+    struct machine_parameter *parameters; /* [n_parameters] in the order of the file */
+    size_t n_parameters;
+};
+
+/* Reads a .tbl file. 0, or -1 with file:line, what was expected in error and machine untouched. */
+int machine_read(const char *path, struct machine *machine, struct error *error);
+/* Finds NAME.tbl among the shipped machines (MPISTAIR_SHARE, the installed share folder, the source tree) or, if the
+ * argument has a '/' or ends in .tbl, the file itself; then as machine_read. */
+int machine_find(const char *name_or_path, struct machine *machine, struct error *error);
+int machine_write(FILE *file, const struct machine *machine);
+int machine_append(struct machine *machine, const struct machine_parameter *parameter);
+void machine_release(struct machine *machine);
+
+/* What the models ask. Every function returns 0, or -1 with a reason in error where the table has no such value. */
+
+/* Protocol of a message of that many bytes at a level: PROTOCOL_ANY where the level has one protocol only. */
+int machine_message_protocol(const struct machine *machine, enum machine_level level, uint64_t bytes,
+                             enum machine_protocol *protocol, struct error *error);
+int machine_tau_s(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+                  double *tau_s, struct error *error);
+
+/* BW(n) of one (level, protocol), B/s: knots by ascending n, borrowed by nobody: own arrays. */
+struct machine_bandwidth {
+    size_t n_knots;
+    double *n;
+    double *bytes_per_s;
+};
+int machine_bandwidth(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+                      struct machine_bandwidth *bandwidth, struct error *error);
+void machine_bandwidth_release(struct machine_bandwidth *bandwidth);
+/* Linear between knots, the end values outside; sets *extrapolated there, else leaves it. n >= 1. */
+double machine_bandwidth_at(const struct machine_bandwidth *bandwidth, double n, bool *extrapolated);
+
+#endif

@@ -1,0 +1,44 @@
+/* The contract between the preload library and a backend.
+ *
+ * The preload library knows no MPI type: it owns one cell a function (target) through which every MPI_X of the
+ * application jumps, finds the MPI in the process and, when MPI is initialised, loads the backend of its family
+ * and stores the backend's wrappers into the cells. A backend is a shared object that is built against one MPI
+ * and exports mpistair_backend_v1. Function numbers (enum mpistair_function in the generated functions.h) index
+ * every array here; both sides are built from the same mpi.tbl, which table_hash proves.
+ */
+#ifndef MPISTAIR_PRELOAD_BIND_H
+#define MPISTAIR_PRELOAD_BIND_H
+
+#include <stdint.h>
+
+typedef void mpistair_code(void); /* any MPI function, called through its own type */
+
+/* What the preload library gives a backend; lives as long as the process. */
+struct mpistair_host {
+    uint64_t table_hash;
+    uint32_t n_functions;
+    mpistair_code *const *next;  /* [n_functions] the MPI_X behind us in search order; NULL: this MPI lacks it */
+    mpistair_code *const *pnext; /* [n_functions] the MPI's own PMPI_X; NULL: this MPI lacks it */
+    /* Where passed-through calls of families untracked and counted are counted, [n_functions]. A backend points it
+     * into the spool once that is open (the counts so far copied over), so that they survive a kill. */
+    uint64_t *volatile *calls;
+    /* Makes all cells pass through to next, for good: forked children, a backend that gives up. */
+    void (*stop)(void);
+};
+
+/* What a backend gives the preload library. */
+struct mpistair_backend {
+    uint64_t table_hash;
+    uint32_t n_functions;
+    uint32_t family; /* enum spool_family */
+    /* Wrappers by function number; NULL: the function is passed through (counted, where its family says so). */
+    mpistair_code *const *wrappers;
+    /* Called once, before the first wrapper, in the thread that initialises MPI and before the MPI does. Returns 0,
+     * or -1 after which nothing is recorded. Must not call MPI. */
+    int (*start)(const struct mpistair_host *host);
+};
+
+/* The symbol that a backend exports. */
+#define MPISTAIR_BACKEND_SYMBOL "mpistair_backend_v1"
+
+#endif

@@ -1,0 +1,41 @@
+/* A communication pattern (P.csv) and a placement (L.csv): the input of every model.
+ *
+ * P.csv: header `src,dst,bytes`, optional columns `send_s,recv_s`. L.csv: header `rank,node,socket`, each rank once,
+ * ranks 0 .. n-1 in any order. Structure of arrays: a message costs 16 bytes without times.
+ */
+#ifndef MPISTAIR_PREDICTOR_PATTERN_H
+#define MPISTAIR_PREDICTOR_PATTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "machine.h"
+
+struct placement {
+    size_t n_ranks;
+    uint32_t *node;   /* [n_ranks] */
+    uint32_t *socket; /* [n_ranks] within its node */
+};
+
+struct pattern {
+    size_t n_messages;
+    size_t capacity;
+    uint32_t *src;   /* [n_messages] each < placement.n_ranks */
+    uint32_t *dst;   /* [n_messages] */
+    uint64_t *bytes; /* [n_messages] */
+    double *send_s;  /* [n_messages] post times, or NULL */
+    double *recv_s;
+};
+
+/* Readers: 0, or -1 with file, line, what was expected in error and the output untouched. */
+int placement_read_csv(const char *path, struct placement *placement, struct error *error);
+void placement_release(struct placement *placement);
+int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, struct error *error);
+int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes);
+void pattern_release(struct pattern *pattern);
+
+/* Level of a message from src to dst (MODELS.md, Words). */
+enum machine_level placement_level(const struct placement *placement, uint32_t src, uint32_t dst);
+
+#endif

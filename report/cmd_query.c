@@ -1,0 +1,8 @@
+#include "command.h"
+#include "error.h"
+
+int cmd_query(int argc, char **argv)
+{
+    (void)argc;
+    return fail("%s: to come", argv[0]);
+}

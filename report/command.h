@@ -1,0 +1,15 @@
+/* The commands of mpistair, one file cmd_NAME.c each in the folder that it belongs to. argv[0] is the command's name.
+ * Each returns the exit code (error.h) and understands --help. */
+#ifndef MPISTAIR_REPORT_COMMAND_H
+#define MPISTAIR_REPORT_COMMAND_H
+
+int cmd_run(int argc, char **argv);
+int cmd_ingest(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
+int cmd_machine(int argc, char **argv);
+int cmd_predict(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_query(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+
+#endif

@@ -1,0 +1,38 @@
+/* CSV with a header line, read by libcsv: columns found by name, numbers checked, errors with file:line and column.
+ *
+ * Accepts LF and CRLF, a last line without end, quoted fields, blank lines at the end. Refuses a missing or repeated
+ * required column, rows of another width, and whatever is not a number of the asked kind (NaN, infinities, overflow,
+ * blanks, trailing letters).
+ */
+#ifndef MPISTAIR_REPORT_CSV_H
+#define MPISTAIR_REPORT_CSV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+enum csv_kind { CSV_U64, CSV_REAL, CSV_TEXT };
+
+struct csv_column {
+    const char *name;
+    enum csv_kind kind;
+    bool optional;
+    bool present; /* out */
+};
+
+union csv_value {
+    uint64_t u64;
+    double real;
+    const char *text; /* valid during the call of row */
+};
+
+/* Calls row for every line with values[n_columns] in the order of columns (0 or NULL where an optional column is
+ * absent). A row function that returns non-zero ends the reading with -1; it sets error itself, without place: the
+ * reader puts `path:line: ` in front. Columns that are not named are ignored. 0 or -1. */
+int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
+             int (*row)(void *context, size_t line, const union csv_value *values, struct error *error), void *context,
+             struct error *error);
+
+#endif

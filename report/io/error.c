@@ -1,0 +1,43 @@
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int error_set(struct error *error, const char *format, ...)
+{
+    if (error == NULL)
+        return -1;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+int error_report(const struct error *error)
+{
+    fprintf(stderr, "mpistair: %s\n", error->text);
+    return EXIT_WORK_FAILED;
+}
+
+int fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("mpistair: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return EXIT_WORK_FAILED;
+}
+
+int wrong_usage(const char *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("mpistair: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "; see 'mpistair %s --help'\n", command);
+    va_end(arguments);
+    return EXIT_WRONG_USAGE;
+}

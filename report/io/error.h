@@ -1,0 +1,26 @@
+/* One sentence for the user about what went wrong, carried from where it is understood to where it is printed.
+ *
+ * A function that can fail for a reason worth telling takes a struct error and fills it where the reason is known:
+ * what, where (file:line, option, rank), what was expected, what to do. Whoever handles it prints it once.
+ */
+#ifndef MPISTAIR_REPORT_ERROR_H
+#define MPISTAIR_REPORT_ERROR_H
+
+struct error {
+    char text[1024];
+};
+
+/* Sets the text (cut to fit) and returns -1, so that `return error_set(...)` reads well. error may be NULL. */
+int error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Exit codes of every command. */
+enum { EXIT_DONE = 0, EXIT_WORK_FAILED = 1, EXIT_WRONG_USAGE = 2 };
+
+/* Prints `mpistair: text` on stderr and returns EXIT_WORK_FAILED. */
+int error_report(const struct error *error);
+/* The same from a format; for commands that understand the failure themselves. */
+int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same for wrong usage, with a hint at `mpistair COMMAND --help`; returns EXIT_WRONG_USAGE. */
+int wrong_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,57 @@
+#include "installation.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Folders relative to that of the program: [0] in a build folder (tests lie deeper, their environment says where),
+ * [1] installed. MPISTAIR_TO_LIB, MPISTAIR_TO_SHARE lead from bindir, MPISTAIR_SOURCE_SHARE is the source tree's share
+ * folder, used in a build folder only. */
+static const char *const preload_folder[] = {"interpose/preload", MPISTAIR_TO_LIB};
+static const char *const program_folder[] = {"calibrate", MPISTAIR_TO_LIB "/mpistair"};
+
+static int find(const char *folder, const char *name, char *path, size_t size)
+{
+    int length = snprintf(path, size, "%s/%s", folder, name);
+    return length > 0 && (size_t)length < size && access(path, R_OK) == 0 ? 0 : -1;
+}
+
+int installation_find(enum installation_part part, const char *name, char *path, size_t size, struct error *error)
+{
+    const char *given = getenv(part == INSTALLATION_SHARE ? "MPISTAIR_SHARE" : "MPISTAIR_LIB");
+    if (part == INSTALLATION_PRELOAD)
+        name = "libmpistair.so";
+    if (given != NULL && given[0] != '\0') {
+        if (find(given, name, path, size) == 0)
+            return 0;
+        return error_set(error, "%s: not found in %s, where %s points", name, given,
+                         part == INSTALLATION_SHARE ? "MPISTAIR_SHARE" : "MPISTAIR_LIB");
+    }
+    char own[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (length <= 0)
+        return error_set(error, "/proc/self/exe: cannot be read: %s", strerror(errno));
+    own[length] = '\0';
+    *strrchr(own, '/') = '\0';
+    for (int installed = 0; installed < 2; installed++) {
+        char folder[PATH_MAX + 256];
+        if (part == INSTALLATION_SHARE && !installed) {
+            char built[PATH_MAX];
+            if (find(own, "interpose/preload/libmpistair.so", built, sizeof built) != 0)
+                continue;
+            snprintf(folder, sizeof folder, "%s", MPISTAIR_SOURCE_SHARE);
+        } else {
+            const char *relative = part == INSTALLATION_PRELOAD   ? preload_folder[installed]
+                                   : part == INSTALLATION_PROGRAM ? program_folder[installed]
+                                                                  : MPISTAIR_TO_SHARE;
+            snprintf(folder, sizeof folder, "%s/%s", own, relative);
+        }
+        if (find(folder, name, path, size) == 0)
+            return 0;
+    }
+    return error_set(error, "%s: not found beside %s nor in the installed folders; set %s", name, own,
+                     part == INSTALLATION_SHARE ? "MPISTAIR_SHARE" : "MPISTAIR_LIB");
+}

@@ -1,0 +1,21 @@
+/* Where the parts of this installation are, found from where the running program lies, so that a build folder, an
+ * installed tree and a moved tree all work. Environment: MPISTAIR_SHARE, MPISTAIR_LIB replace what is found.
+ */
+#ifndef MPISTAIR_REPORT_INSTALLATION_H
+#define MPISTAIR_REPORT_INSTALLATION_H
+
+#include <stddef.h>
+
+#include "error.h"
+
+enum installation_part {
+    INSTALLATION_PRELOAD, /* libmpistair.so */
+    INSTALLATION_PROGRAM, /* a calibration program, by name */
+    INSTALLATION_SHARE,   /* a file of share/, by its path there, as "sql/schema.sql" */
+};
+
+/* Writes the path of an existing file into path[size]. name is unused for INSTALLATION_PRELOAD. 0, or -1 with what was
+ * looked for where. */
+int installation_find(enum installation_part part, const char *name, char *path, size_t size, struct error *error);
+
+#endif

@@ -1,0 +1,83 @@
+#include "output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int output_file_open(struct output_file *file, const char *path, struct error *error)
+{
+    *file = (struct output_file){0};
+    if (path == NULL || strcmp(path, "-") == 0) {
+        file->stream = stdout;
+        return 0;
+    }
+    static const char suffix[] = ".XXXXXX";
+    size_t length = strlen(path);
+    char *final = strdup(path);
+    char *temporary = malloc(length + sizeof suffix);
+    if (final == NULL || temporary == NULL) {
+        free(final);
+        free(temporary);
+        return error_set(error, "%s: no memory", path);
+    }
+    memcpy(temporary, path, length);
+    memcpy(temporary + length, suffix, sizeof suffix);
+    int descriptor = mkstemp(temporary);
+    FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    if (stream == NULL) {
+        error_set(error, "%s: cannot be written: %s", path, strerror(errno));
+        if (descriptor >= 0) {
+            close(descriptor);
+            unlink(temporary);
+        }
+        free(final);
+        free(temporary);
+        return -1;
+    }
+    /* mkstemp gives 0600; a new file gets what the user's umask says, a replaced one keeps its mode. */
+    struct stat before;
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(descriptor, stat(path, &before) == 0 ? before.st_mode & 07777 : 0666 & ~mask);
+    *file = (struct output_file){.stream = stream, .path = final, .temporary = temporary};
+    return 0;
+}
+
+static void output_file_release(struct output_file *file)
+{
+    free(file->path);
+    free(file->temporary);
+    *file = (struct output_file){0};
+}
+
+int output_file_commit(struct output_file *file, struct error *error)
+{
+    int result = 0;
+    const char *name = file->path != NULL ? file->path : "standard output";
+    if (fflush(file->stream) != 0 || ferror(file->stream))
+        result = error_set(error, "%s: cannot be written: %s", name, strerror(errno));
+    if (file->path == NULL)
+        return result;
+    if (result == 0 && fsync(fileno(file->stream)) != 0 && errno != EINVAL && errno != EROFS)
+        result = error_set(error, "%s: cannot be written: %s", name, strerror(errno));
+    if (fclose(file->stream) != 0 && result == 0)
+        result = error_set(error, "%s: cannot be written: %s", name, strerror(errno));
+    if (result == 0 && rename(file->temporary, file->path) != 0)
+        result = error_set(error, "%s: cannot be replaced: %s", name, strerror(errno));
+    if (result != 0)
+        unlink(file->temporary);
+    output_file_release(file);
+    return result;
+}
+
+void output_file_discard(struct output_file *file)
+{
+    if (file->path != NULL) {
+        fclose(file->stream);
+        unlink(file->temporary);
+    }
+    output_file_release(file);
+}

@@ -1,0 +1,296 @@
+-- trace.db: the tables and views of a recorded run. This file is the only source of the schema; `mpistair ingest`
+-- executes it, `mpistair predict` adds rows to machine..., prediction....
+--
+-- Units stand in the names: _ns integers since the start of the run (the first MPI_Init) on the clock of rank 0's
+-- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD. Levels are self, intra_socket, inter_socket, inter_node,
+-- proc_null, or NULL where a place is not known.
+
+PRAGMA user_version = 1;
+
+CREATE TABLE run(
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  run_key TEXT NOT NULL,
+  mpistair_version TEXT NOT NULL,
+  started_unix_ns INTEGER NOT NULL,
+  duration_ns INTEGER NOT NULL,        -- first MPI_Init to the last recorded event
+  mpi_family TEXT NOT NULL,            -- MPICH, Open MPI
+  mpi_library TEXT NOT NULL,           -- first line of MPI_Get_library_version
+  thread_level TEXT NOT NULL,          -- MPI_THREAD_SINGLE ...
+  command TEXT NOT NULL,
+  world_size INTEGER NOT NULL,
+  spools INTEGER NOT NULL,             -- processes found; fewer than world_size: the others are lost
+  eager_limit_bytes INTEGER            -- NULL: not known
+);
+
+CREATE TABLE node(
+  id INTEGER PRIMARY KEY,
+  host TEXT NOT NULL,
+  sockets INTEGER,
+  cores INTEGER,
+  topology TEXT                        -- hwloc XML; NULL: not known
+);
+
+CREATE TABLE process(
+  rank INTEGER PRIMARY KEY,
+  node INTEGER REFERENCES node(id),    -- NULL: no spool of this rank was found
+  socket INTEGER,                      -- within its node; where it ran most
+  numa INTEGER,
+  l3 INTEGER,
+  core INTEGER,
+  pid INTEGER,
+  place TEXT,                          -- where the place is from: placement, observed
+  ended TEXT NOT NULL,                 -- finalize, abort, exit, killed, lost
+  begin_ns INTEGER,
+  end_ns INTEGER
+);
+
+CREATE TABLE clock(
+  node INTEGER NOT NULL REFERENCES node(id),
+  at_ns INTEGER NOT NULL,
+  offset_ns INTEGER NOT NULL,          -- rank 0's clock = the node's clock + offset_ns
+  uncertainty_ns INTEGER NOT NULL,
+  source TEXT NOT NULL                 -- reference, init, finalize, messages
+);
+
+CREATE TABLE callsite(
+  id INTEGER PRIMARY KEY,
+  module TEXT NOT NULL,
+  offset INTEGER NOT NULL,             -- of the return address in the module's file
+  build_id TEXT,
+  function TEXT,
+  file TEXT,
+  line INTEGER
+);
+
+CREATE TABLE communicator(
+  id INTEGER PRIMARY KEY,              -- 0: MPI_COMM_WORLD
+  name TEXT,
+  parent INTEGER,
+  function TEXT,                       -- that made it
+  size INTEGER NOT NULL,
+  known INTEGER NOT NULL               -- 0: its creation was not seen, identity is a guess
+);
+
+CREATE TABLE communicator_member(
+  communicator INTEGER NOT NULL REFERENCES communicator(id),
+  rank INTEGER NOT NULL,               -- in the communicator
+  world_rank INTEGER NOT NULL,
+  PRIMARY KEY (communicator, rank)
+) WITHOUT ROWID;
+
+-- A matched pair. Completion is the return of the call that reported it: an upper bound.
+CREATE TABLE message(
+  id INTEGER PRIMARY KEY,
+  src INTEGER NOT NULL,
+  dst INTEGER NOT NULL,
+  comm INTEGER NOT NULL,
+  tag INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,              -- as sent
+  level TEXT,
+  round_id INTEGER,                    -- NULL: src = dst
+  send_post_ns INTEGER NOT NULL,
+  send_complete_ns INTEGER,            -- NULL: never reported complete
+  recv_post_ns INTEGER NOT NULL,
+  recv_complete_ns INTEGER,
+  recv_bytes INTEGER NOT NULL,         -- as posted
+  send_function TEXT NOT NULL,         -- MPI_Isend ...
+  recv_function TEXT NOT NULL,
+  any_source INTEGER NOT NULL,         -- the receive was posted with MPI_ANY_SOURCE
+  any_tag INTEGER NOT NULL,
+  send_callsite INTEGER,
+  recv_callsite INTEGER,
+  send_cpu INTEGER,
+  recv_cpu INTEGER,
+  uncertain INTEGER NOT NULL           -- its order was not certain: shared handle, concurrent threads, guessed communicator
+);
+
+-- Operations without a partner. reason: partner_lost (its process left no spool or lost records), cancelled, failed,
+-- proc_null, pending (never completed), unmatched.
+CREATE TABLE unmatched(
+  id INTEGER PRIMARY KEY,
+  rank INTEGER NOT NULL,
+  direction TEXT NOT NULL,             -- send, receive
+  peer INTEGER,                        -- rank of MPI_COMM_WORLD; NULL: wildcard or not known
+  comm INTEGER NOT NULL,
+  tag INTEGER,
+  bytes INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  post_ns INTEGER NOT NULL,
+  complete_ns INTEGER,
+  function TEXT NOT NULL,
+  callsite INTEGER
+);
+
+CREATE TABLE call(
+  rank INTEGER NOT NULL,
+  function TEXT NOT NULL,
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  completed INTEGER NOT NULL,          -- operations that it reported complete
+  idle_calls INTEGER NOT NULL,         -- unsuccessful tests before it
+  callsite INTEGER
+);
+
+CREATE TABLE collective(
+  id INTEGER PRIMARY KEY,
+  rank INTEGER NOT NULL,
+  function TEXT NOT NULL,
+  comm INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  root INTEGER,                        -- rank of MPI_COMM_WORLD; NULL: none
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  callsite INTEGER
+);
+
+CREATE TABLE untracked(
+  rank INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  calls INTEGER NOT NULL,
+  affects_messages INTEGER NOT NULL,   -- 1: a message may be missing because of it
+  PRIMARY KEY (rank, name)
+) WITHOUT ROWID;
+
+CREATE TABLE loss(
+  rank INTEGER NOT NULL,
+  cause TEXT NOT NULL,                 -- disk, limit, memory, cut_off, damaged, no_spool
+  n INTEGER NOT NULL,                  -- records; processes for no_spool
+  PRIMARY KEY (rank, cause)
+) WITHOUT ROWID;
+
+CREATE TABLE recording_off(
+  rank INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL
+);
+
+-- Rounds of the same pattern (who, whom, how many bytes) are of one kind.
+CREATE TABLE kind(
+  id INTEGER PRIMARY KEY,
+  rounds INTEGER NOT NULL,
+  messages INTEGER NOT NULL,           -- of one round
+  bytes INTEGER NOT NULL               -- of one round
+);
+
+CREATE TABLE round(
+  id INTEGER PRIMARY KEY,
+  kind_id INTEGER NOT NULL REFERENCES kind(id),
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL
+);
+
+CREATE TABLE round_process(
+  round_id INTEGER NOT NULL REFERENCES round(id),
+  rank INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL,           -- first post
+  end_ns INTEGER NOT NULL,             -- last completion
+  in_mpi_ns INTEGER NOT NULL,          -- of that, inside MPI calls
+  PRIMARY KEY (round_id, rank)
+) WITHOUT ROWID;
+
+CREATE TABLE machine(
+  name TEXT PRIMARY KEY,
+  source TEXT NOT NULL
+);
+
+CREATE TABLE machine_parameter(
+  machine TEXT NOT NULL REFERENCES machine(name),
+  level TEXT NOT NULL,
+  protocol TEXT NOT NULL,
+  quantity TEXT NOT NULL,
+  n INTEGER,                           -- NULL: -
+  value REAL NOT NULL,
+  unit TEXT NOT NULL,
+  ci_low REAL,
+  ci_high REAL,
+  samples INTEGER,
+  method TEXT
+);
+
+CREATE TABLE prediction_run(
+  id INTEGER PRIMARY KEY,
+  machine TEXT NOT NULL,
+  model TEXT NOT NULL,
+  options TEXT NOT NULL,
+  extrapolated INTEGER NOT NULL,       -- values read beyond the ends of a bandwidth table
+  UNIQUE (machine, model, options)
+);
+
+-- Per round of a kind. The parts add up to time_s.
+CREATE TABLE prediction(
+  run_id INTEGER NOT NULL REFERENCES prediction_run(id),
+  kind_id INTEGER NOT NULL REFERENCES kind(id),
+  rank INTEGER NOT NULL,
+  time_s REAL NOT NULL,
+  latency_s REAL NOT NULL,
+  bandwidth_s REAL NOT NULL,
+  queue_s REAL NOT NULL,
+  contention_s REAL NOT NULL,
+  PRIMARY KEY (run_id, kind_id, rank)
+) WITHOUT ROWID;
+
+CREATE INDEX message_round ON message(round_id);
+
+-- One row a side of a message, and one an unmatched operation.
+CREATE VIEW operation(rank, direction, peer, comm, tag, bytes, level, round_id, post_ns, complete_ns, function, callsite,
+                      matched) AS
+  SELECT src, 'send', dst, comm, tag, bytes, level, round_id, send_post_ns, send_complete_ns, send_function,
+         send_callsite, 1 FROM message
+  UNION ALL
+  SELECT dst, 'receive', src, comm, tag, recv_bytes, level, round_id, recv_post_ns, recv_complete_ns, recv_function,
+         recv_callsite, 1 FROM message
+  UNION ALL
+  SELECT rank, direction, peer, comm, tag, bytes, NULL, NULL, post_ns, complete_ns, function, callsite, 0 FROM unmatched;
+
+CREATE VIEW traffic(src, dst, messages, bytes, level) AS
+  SELECT src, dst, count(*), sum(bytes), level FROM message GROUP BY src, dst, level;
+
+CREATE VIEW level_volume(level, messages, bytes, share) AS
+  SELECT level, count(*), sum(bytes), 1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM message), 0)
+  FROM message GROUP BY level;
+
+CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, verdict) AS
+  WITH c AS (
+    SELECT 2 * (SELECT count(*) FROM message) AS matched,
+           (SELECT count(*) FROM unmatched) AS other,
+           (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled')) AS unmatched,
+           (SELECT coalesce(sum(n), 0) FROM loss WHERE cause <> 'no_spool') AS lost,
+           (SELECT coalesce(sum(calls), 0) FROM untracked WHERE affects_messages) AS untracked,
+           (SELECT count(*) FROM message WHERE uncertain) AS uncertain,
+           (SELECT world_size - spools FROM run) AS missing_processes)
+  SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes,
+         CASE WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing'
+              WHEN lost > 0 THEN 'incomplete: ' || lost || ' records lost'
+              WHEN untracked > 0 THEN 'incomplete: ' || untracked || ' calls not recorded that may carry messages'
+              WHEN unmatched > 0 THEN 'incomplete: ' || unmatched || ' operations without a partner'
+              ELSE 'complete' END
+  FROM c;
+
+-- A rank's time in all rounds, measured against modelled: sums over kinds of the mean over the kind's rounds, each
+-- times the number of rounds.
+CREATE VIEW kind_actual(kind_id, rank, rounds, actual_s) AS
+  SELECT r.kind_id, p.rank, k.rounds, sum(p.end_ns - p.begin_ns) * 1e-9 / k.rounds
+  FROM round_process p JOIN round r ON r.id = p.round_id JOIN kind k ON k.id = r.kind_id
+  GROUP BY r.kind_id, p.rank;
+
+CREATE VIEW kind_error(machine, model, kind_id, rounds, error, bias) AS
+  SELECT q.machine, q.model, a.kind_id, a.rounds, sum(abs(a.actual_s - p.time_s)) / nullif(sum(a.actual_s), 0),
+         sum(p.time_s - a.actual_s) / nullif(sum(a.actual_s), 0)
+  FROM prediction_run q JOIN prediction p ON p.run_id = q.id
+       JOIN kind_actual a ON a.kind_id = p.kind_id AND a.rank = p.rank
+  GROUP BY q.id, a.kind_id;
+
+CREATE VIEW rank_error(machine, model, rank, actual_s, model_s, error) AS
+  SELECT machine, model, rank, actual_s, model_s, abs(actual_s - model_s) / nullif(actual_s, 0)
+  FROM (SELECT q.machine, q.model, a.rank, sum(a.rounds * a.actual_s) AS actual_s, sum(a.rounds * p.time_s) AS model_s
+        FROM prediction_run q JOIN prediction p ON p.run_id = q.id
+             JOIN kind_actual a ON a.kind_id = p.kind_id AND a.rank = p.rank
+        GROUP BY q.id, a.rank);
+
+-- error: T eq. 11; mape: mean absolute percentage error; bias: sum of model - actual over sum of actual.
+CREATE VIEW model_error(machine, model, error, mape, bias, worst_rank) AS
+  SELECT machine, model, sum(abs(actual_s - model_s)) / nullif(sum(actual_s), 0), avg(error),
+         sum(model_s - actual_s) / nullif(sum(actual_s), 0),
+         (SELECT w.rank FROM rank_error w WHERE w.machine = e.machine AND w.model = e.model
+          ORDER BY abs(w.actual_s - w.model_s) DESC, w.rank LIMIT 1)
+  FROM rank_error e GROUP BY machine, model;
