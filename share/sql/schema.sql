@@ -273,24 +273,72 @@ CREATE VIEW kind_actual(kind_id, rank, rounds, actual_s) AS
   FROM round_process p JOIN round r ON r.id = p.round_id JOIN kind k ON k.id = r.kind_id
   GROUP BY r.kind_id, p.rank;
 
-CREATE VIEW kind_error(machine, model, kind_id, rounds, error, bias) AS
+-- One row a kind: a row of T Table III. The traffic is that of one round, time_s the sum over all ranks and rounds.
+CREATE VIEW kind_summary(kind_id, rounds, messages, max_messages, bytes, intra_socket_bytes, inter_socket_bytes,
+                         inter_node_bytes, time_s) AS
+  WITH sample AS (SELECT kind_id, min(id) AS round_id FROM round GROUP BY kind_id),
+       incoming AS (
+    SELECT s.kind_id, m.dst, count(*) AS messages, sum(CASE m.level WHEN 'intra_socket' THEN m.bytes ELSE 0 END) AS intra,
+           sum(CASE m.level WHEN 'inter_socket' THEN m.bytes ELSE 0 END) AS inter,
+           sum(CASE m.level WHEN 'inter_node' THEN m.bytes ELSE 0 END) AS node
+    FROM sample s JOIN message m ON m.round_id = s.round_id GROUP BY s.kind_id, m.dst),
+       volume AS (
+    SELECT kind_id, max(messages) AS max_messages, sum(intra) AS intra, sum(inter) AS inter, sum(node) AS node
+    FROM incoming GROUP BY kind_id),
+       spent AS (SELECT kind_id, sum(rounds * actual_s) AS time_s FROM kind_actual GROUP BY kind_id)
+  SELECT k.id, k.rounds, k.messages, v.max_messages, k.bytes, v.intra, v.inter, v.node, s.time_s
+  FROM kind k LEFT JOIN volume v ON v.kind_id = k.id LEFT JOIN spent s ON s.kind_id = k.id;
+
+CREATE VIEW rank_actual(rank, rounds, actual_s, in_mpi_s) AS
+  SELECT rank, count(*), sum(end_ns - begin_ns) * 1e-9, sum(in_mpi_ns) * 1e-9 FROM round_process GROUP BY rank;
+
+-- The two halves of a kind's rounds in the order of time; the middle one of an odd number is in neither.
+CREATE VIEW kind_halves(kind_id, rank, rounds, first_s, second_s) AS
+  WITH placed AS (
+    SELECT id, kind_id, row_number() OVER (PARTITION BY kind_id ORDER BY begin_ns, id) AS place,
+           count(*) OVER (PARTITION BY kind_id) AS n
+    FROM round)
+  SELECT r.kind_id, p.rank, r.n, avg(CASE WHEN r.place <= r.n / 2 THEN p.end_ns - p.begin_ns END) * 1e-9,
+         avg(CASE WHEN r.place > r.n - r.n / 2 THEN p.end_ns - p.begin_ns END) * 1e-9
+  FROM placed r JOIN round_process p ON p.round_id = r.id
+  WHERE r.n >= 2 GROUP BY r.kind_id, p.rank;
+
+-- T eq. 11 between the halves of one launch, the mean of both as the measured time. As in rank_error, a rank's time is
+-- the sum over kinds of the mean over a half's rounds, each times the kind's number of rounds. share: of the measured
+-- time, what lies in kinds of two and more rounds.
+CREATE VIEW rank_replicate(rank, first_s, second_s, error) AS
+  SELECT rank, first_s, second_s, abs(first_s - second_s) / nullif((first_s + second_s) / 2, 0)
+  FROM (SELECT rank, sum(rounds * first_s) AS first_s, sum(rounds * second_s) AS second_s FROM kind_halves GROUP BY rank);
+
+CREATE VIEW replicate_error(error, kinds, ranks, share, basis) AS
+  SELECT (SELECT sum(abs(first_s - second_s)) / nullif(sum(first_s + second_s) / 2, 0) FROM rank_replicate),
+         (SELECT count(DISTINCT kind_id) FROM kind_halves), (SELECT count(*) FROM rank_replicate),
+         (SELECT sum(a.rounds * a.actual_s) FROM kind_actual a WHERE a.kind_id IN (SELECT kind_id FROM kind_halves)) /
+           nullif((SELECT sum(actual_s) FROM rank_actual), 0),
+         'halves of one launch';
+
+-- Of the views below one row a prediction_run (and rank, or kind).
+CREATE VIEW kind_error(machine, model, kind_id, rounds, error, bias, options) AS
   SELECT q.machine, q.model, a.kind_id, a.rounds, sum(abs(a.actual_s - p.time_s)) / nullif(sum(a.actual_s), 0),
-         sum(p.time_s - a.actual_s) / nullif(sum(a.actual_s), 0)
+         sum(p.time_s - a.actual_s) / nullif(sum(a.actual_s), 0), q.options
   FROM prediction_run q JOIN prediction p ON p.run_id = q.id
        JOIN kind_actual a ON a.kind_id = p.kind_id AND a.rank = p.rank
   GROUP BY q.id, a.kind_id;
 
-CREATE VIEW rank_error(machine, model, rank, actual_s, model_s, error) AS
-  SELECT machine, model, rank, actual_s, model_s, abs(actual_s - model_s) / nullif(actual_s, 0)
-  FROM (SELECT q.machine, q.model, a.rank, sum(a.rounds * a.actual_s) AS actual_s, sum(a.rounds * p.time_s) AS model_s
+CREATE VIEW rank_error(machine, model, rank, actual_s, model_s, error, options) AS
+  SELECT machine, model, rank, actual_s, model_s, abs(actual_s - model_s) / nullif(actual_s, 0), options
+  FROM (SELECT q.machine, q.model, q.options, a.rank, sum(a.rounds * a.actual_s) AS actual_s,
+               sum(a.rounds * p.time_s) AS model_s
         FROM prediction_run q JOIN prediction p ON p.run_id = q.id
              JOIN kind_actual a ON a.kind_id = p.kind_id AND a.rank = p.rank
         GROUP BY q.id, a.rank);
 
--- error: T eq. 11; mape: mean absolute percentage error; bias: sum of model - actual over sum of actual.
-CREATE VIEW model_error(machine, model, error, mape, bias, worst_rank) AS
+-- error: T eq. 11; mape: mean absolute percentage error; bias: sum of model - actual over sum of actual; worst_rank:
+-- with the largest absolute difference.
+CREATE VIEW model_error(machine, model, error, mape, bias, worst_rank, options) AS
   SELECT machine, model, sum(abs(actual_s - model_s)) / nullif(sum(actual_s), 0), avg(error),
-         sum(model_s - actual_s) / nullif(sum(actual_s), 0),
-         (SELECT w.rank FROM rank_error w WHERE w.machine = e.machine AND w.model = e.model
-          ORDER BY abs(w.actual_s - w.model_s) DESC, w.rank LIMIT 1)
-  FROM rank_error e GROUP BY machine, model;
+         sum(model_s - actual_s) / nullif(sum(actual_s), 0), max(CASE WHEN place = 1 THEN rank END), options
+  FROM (SELECT *, row_number() OVER (PARTITION BY machine, model, options
+                                     ORDER BY abs(actual_s - model_s) DESC, rank) AS place
+        FROM rank_error)
+  GROUP BY machine, model, options;
