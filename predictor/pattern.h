@@ -28,10 +28,13 @@ struct pattern {
     double *recv_s;
 };
 
+/* n_ranks ranks on socket 0 of node 0. 0, or -1 without memory. */
+int placement_init(struct placement *placement, size_t n_ranks);
 /* Readers: 0, or -1 with file, line, what was expected in error and the output untouched. */
 int placement_read_csv(const char *path, struct placement *placement, struct error *error);
 void placement_release(struct placement *placement);
 int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, struct error *error);
+/* 0, or -1 without memory, the pattern unchanged. */
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes);
 void pattern_release(struct pattern *pattern);
 

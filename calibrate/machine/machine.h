@@ -53,16 +53,32 @@ struct machine {
 
 /* Reads a .tbl file. 0, or -1 with file:line, what was expected in error and machine untouched. */
 int machine_read(const char *path, struct machine *machine, struct error *error);
+/* What no single line shows: repeated values, protocols without thresholds or out of order, `any` beside others. Called
+ * by the readers. 0, or -1 with the reason (no place: the caller puts file or database in front). */
+int machine_check(const struct machine *machine, struct error *error);
+/* One value against its quantity: unit, n, range; unknown quantities pass. 0, or -1 with the reason. */
+int machine_check_parameter(const struct machine_parameter *parameter, struct error *error);
+/* Names as text to enum; LEVEL_COUNT and PROTOCOL_COUNT (`any` of levels is LEVEL_COUNT too). 0, or -1: no such name.
+ */
+int machine_parse_level(const char *name, enum machine_level *level);
+int machine_parse_protocol(const char *name, enum machine_protocol *protocol);
+/* `any` for LEVEL_COUNT. */
+const char *machine_level_text(enum machine_level level);
+/* Letters, digits, '.', '_', '-', not empty, shorter than machine.name: a word that is also a file name. */
+bool machine_name_valid(const char *name);
 /* Finds NAME.tbl among the shipped machines (MPISTAIR_SHARE, the installed share folder, the source tree) or, if the
  * argument has a '/' or ends in .tbl, the file itself; then as machine_read. */
 int machine_find(const char *name_or_path, struct machine *machine, struct error *error);
+/* Every value with the digits that read back as the same double. 0, or -1 where the stream failed. */
 int machine_write(FILE *file, const struct machine *machine);
+/* Copies the row behind the last. 0, or -1 without memory. */
 int machine_append(struct machine *machine, const struct machine_parameter *parameter);
 void machine_release(struct machine *machine);
 
 /* What the models ask. Every function returns 0, or -1 with a reason in error where the table has no such value. */
 
-/* Protocol of a message of that many bytes at a level: PROTOCOL_ANY where the level has one protocol only. */
+/* Protocol of a message of that many bytes at a level: the largest threshold that it reaches, else the first; where the
+ * level has one protocol, that one. */
 int machine_message_protocol(const struct machine *machine, enum machine_level level, uint64_t bytes,
                              enum machine_protocol *protocol, struct error *error);
 int machine_tau_s(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,

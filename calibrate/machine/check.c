@@ -1,0 +1,134 @@
+/* What a value may be, by quantity, and what the values of a table must be to each other.
+ *
+ * A quantity that this version does not know passes: tables of later versions stay readable. */
+#include "machine.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum n_rule { N_NONE, N_POSITIVE };
+enum range { FROM_ZERO, ABOVE_ZERO };
+
+/* Units of DESIGN.md, all SI. gamma and delta: B equations 3 and 5; injection: R_N of B equation 2. */
+static const struct quantity {
+    const char *name;
+    const char *unit;
+    enum n_rule n;
+    enum range range;
+    bool whole;
+} quantities[] = {
+    {"tau", "s", N_NONE, FROM_ZERO, false},      {"bw", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"threshold", "B", N_NONE, FROM_ZERO, true}, {"injection", "B/s", N_NONE, ABOVE_ZERO, false},
+    {"gamma", "s", N_NONE, FROM_ZERO, false},    {"queue_step", "s", N_POSITIVE, FROM_ZERO, false},
+    {"delta", "s/B", N_NONE, FROM_ZERO, false},  {"cores", "1", N_NONE, ABOVE_ZERO, true},
+};
+
+int machine_check_parameter(const struct machine_parameter *parameter, struct error *error)
+{
+    const struct quantity *quantity = NULL;
+    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++)
+        if (strcmp(parameter->quantity, quantities[i].name) == 0)
+            quantity = &quantities[i];
+    if (!isfinite(parameter->value))
+        return error_set(error, "%s: the value is not a finite number", parameter->quantity);
+    if (quantity == NULL)
+        return 0;
+    if (strcmp(parameter->unit, quantity->unit) != 0)
+        return error_set(error, "%s in '%s', expected '%s'", quantity->name, parameter->unit, quantity->unit);
+    if (quantity->n == N_NONE && parameter->n != MACHINE_NO_N)
+        return error_set(error, "%s has no n, expected '-' instead of %llu", quantity->name,
+                         (unsigned long long)parameter->n);
+    if (quantity->n == N_POSITIVE && (parameter->n == MACHINE_NO_N || parameter->n == 0))
+        return error_set(error, "%s needs an n from 1 on", quantity->name);
+    if (parameter->value < 0 || (quantity->range == ABOVE_ZERO && !(parameter->value > 0)))
+        return error_set(error, "%s of %g, expected a value %s 0", quantity->name, parameter->value,
+                         quantity->range == ABOVE_ZERO ? "above" : "not below");
+    if (quantity->whole && (floor(parameter->value) < parameter->value || parameter->value > 9007199254740992.0))
+        return error_set(error, "%s of %g, expected a whole number", quantity->name, parameter->value);
+    return 0;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct machine_parameter *x = *(const struct machine_parameter *const *)a;
+    const struct machine_parameter *y = *(const struct machine_parameter *const *)b;
+    if (x->level != y->level)
+        return x->level < y->level ? -1 : 1;
+    if (x->protocol != y->protocol)
+        return x->protocol < y->protocol ? -1 : 1;
+    int order = strcmp(x->quantity, y->quantity);
+    if (order != 0)
+        return order;
+    return x->n == y->n ? 0 : x->n < y->n ? -1 : 1;
+}
+
+static int check_repeated(const struct machine *machine, struct error *error)
+{
+    const struct machine_parameter **sorted = malloc((machine->n_parameters + 1) * sizeof *sorted);
+    if (sorted == NULL)
+        return error_set(error, "no memory for %zu values", machine->n_parameters);
+    for (size_t i = 0; i < machine->n_parameters; i++)
+        sorted[i] = &machine->parameters[i];
+    qsort(sorted, machine->n_parameters, sizeof *sorted, compare_keys);
+    int result = 0;
+    for (size_t i = 1; result == 0 && i < machine->n_parameters; i++) {
+        if (compare_keys(&sorted[i - 1], &sorted[i]) != 0)
+            continue;
+        char n[24] = "-";
+        if (sorted[i]->n != MACHINE_NO_N)
+            snprintf(n, sizeof n, "%llu", (unsigned long long)sorted[i]->n);
+        result = error_set(error, "'%s %s %s %s' is there twice", machine_level_text(sorted[i]->level),
+                           machine_protocol_name[sorted[i]->protocol], sorted[i]->quantity, n);
+    }
+    free(sorted);
+    return result;
+}
+
+static int check_protocols(const struct machine *machine, enum machine_level level, struct error *error)
+{
+    bool used[PROTOCOL_COUNT] = {false};
+    double threshold_bytes[PROTOCOL_COUNT] = {-1, -1, -1, -1};
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        if (row->level != level)
+            continue;
+        if (strcmp(row->quantity, "tau") == 0 || strcmp(row->quantity, "bw") == 0)
+            used[row->protocol] = true;
+        if (strcmp(row->quantity, "threshold") == 0)
+            threshold_bytes[row->protocol] = row->value;
+    }
+    const char *name = machine_level_text(level);
+    int first = PROTOCOL_COUNT, previous = PROTOCOL_COUNT;
+    for (int p = PROTOCOL_SHORT; p < PROTOCOL_COUNT; p++) {
+        if (!used[p])
+            continue;
+        if (used[PROTOCOL_ANY])
+            return error_set(error, "level %s has values for protocol 'any' and for '%s', expected one or the other",
+                             name, machine_protocol_name[p]);
+        if (first != PROTOCOL_COUNT && threshold_bytes[p] < 0)
+            return error_set(error, "level %s has values for '%s' and '%s', expected a row '%s %s threshold - BYTES B'",
+                             name, machine_protocol_name[first], machine_protocol_name[p], name,
+                             machine_protocol_name[p]);
+        if (previous != PROTOCOL_COUNT && !(threshold_bytes[p] > threshold_bytes[previous]))
+            return error_set(error, "level %s: the threshold of '%s' is %g B, expected more than that of '%s', %g B",
+                             name, machine_protocol_name[p], threshold_bytes[p], machine_protocol_name[previous],
+                             threshold_bytes[previous]);
+        if (first == PROTOCOL_COUNT)
+            first = p;
+        previous = p;
+    }
+    if (threshold_bytes[PROTOCOL_ANY] >= 0)
+        return error_set(error, "level %s has a threshold for protocol 'any', which serves every size", name);
+    return 0;
+}
+
+int machine_check(const struct machine *machine, struct error *error)
+{
+    if (check_repeated(machine, error) != 0)
+        return -1;
+    for (int level = 0; level < LEVEL_COUNT; level++)
+        if (check_protocols(machine, (enum machine_level)level, error) != 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,182 @@
+/* The text form: a line at a time into words by blanks; every word is checked, and the place of what is wrong is told.
+ */
+#include "machine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+
+enum { MAX_LINE_BYTES = 4096, MAX_ROWS = 100000, MAX_WORDS = 11 };
+
+struct table_reader {
+    const char *path;
+    size_t line;
+    struct machine machine;
+};
+
+/* Cuts the line into words, in place. Returns their number, MAX_WORDS standing for that and more. */
+static size_t split(char *line, char *words[MAX_WORDS])
+{
+    size_t n = 0;
+    char *rest = line;
+    for (char *word; n < MAX_WORDS && (word = strtok_r(n == 0 ? line : NULL, " \t\r\n", &rest)) != NULL;)
+        words[n++] = word;
+    return n;
+}
+
+static int copy_word(char *to, size_t size, const char *word, const char *what, struct error *error)
+{
+    if (strlen(word) >= size)
+        return error_set(error, "%s '%.40s' is longer than %zu letters", what, word, size - 1);
+    strcpy(to, word);
+    return 0;
+}
+
+static int read_real(const char *word, const char *what, double *value, struct error *error)
+{
+    const char *wrong = number_real(word, value);
+    return wrong == NULL ? 0 : error_set(error, "%s '%.40s' %s", what, word, wrong);
+}
+
+static int read_count(const char *word, const char *what, uint64_t none, uint64_t *value, struct error *error)
+{
+    *value = none;
+    const char *wrong = strcmp(word, "-") == 0 ? NULL : number_u64(word, value);
+    return wrong == NULL ? 0 : error_set(error, "%s '%.40s' %s, nor '-'", what, word, wrong);
+}
+
+static int read_row(char *words[], size_t n_words, struct machine_parameter *row, struct error *error)
+{
+    *row = (struct machine_parameter){.ci_low = NAN, .ci_high = NAN};
+    if (n_words != 6 && n_words != 10)
+        return error_set(error,
+                         "%s%zu words, expected 6, `level protocol quantity n value unit`, or 10 with `ci_low "
+                         "ci_high samples method`",
+                         n_words == MAX_WORDS ? "at least " : "", n_words);
+    if (machine_parse_level(words[0], &row->level) != 0)
+        return error_set(error, "level '%.40s', expected self, intra_socket, inter_socket, inter_node or any",
+                         words[0]);
+    if (machine_parse_protocol(words[1], &row->protocol) != 0)
+        return error_set(error, "protocol '%.40s', expected any, short, eager or rendezvous", words[1]);
+    if (copy_word(row->quantity, sizeof row->quantity, words[2], "quantity", error) != 0 ||
+        read_count(words[3], "n", MACHINE_NO_N, &row->n, error) != 0 ||
+        read_real(words[4], "value", &row->value, error) != 0 ||
+        copy_word(row->unit, sizeof row->unit, words[5], "unit", error) != 0)
+        return -1;
+    if (n_words == 10) {
+        if ((strcmp(words[6], "-") != 0 && read_real(words[6], "ci_low", &row->ci_low, error) != 0) ||
+            (strcmp(words[7], "-") != 0 && read_real(words[7], "ci_high", &row->ci_high, error) != 0) ||
+            read_count(words[8], "samples", 0, &row->samples, error) != 0 ||
+            (strcmp(words[9], "-") != 0 && copy_word(row->method, sizeof row->method, words[9], "method", error) != 0))
+            return -1;
+        if (row->ci_low > row->ci_high)
+            return error_set(error, "ci_low %s is above ci_high %s", words[6], words[7]);
+    }
+    return machine_check_parameter(row, error);
+}
+
+static int read_name(struct machine *machine, char *words[], size_t n_words, struct error *error)
+{
+    if (machine->name[0] != '\0')
+        return error_set(error, "a second name, expected one");
+    if (n_words != 2 || !machine_name_valid(words[1]))
+        return error_set(error, "expected `name N`, N of letters, digits, '.', '_', '-', at most %zu",
+                         sizeof machine->name - 1);
+    return copy_word(machine->name, sizeof machine->name, words[1], "name", error);
+}
+
+static int read_source(struct machine *machine, const char *text, struct error *error)
+{
+    if (machine->source[0] != '\0')
+        return error_set(error, "a second source, expected one");
+    text += strspn(text, " \t");
+    size_t length = strcspn(text, "\r\n");
+    if (length == 0)
+        return error_set(error, "an empty source, expected where the values are from");
+    if (length >= sizeof machine->source)
+        return error_set(error, "the source is longer than %zu bytes", sizeof machine->source - 1);
+    memcpy(machine->source, text, length);
+    machine->source[length] = '\0';
+    return 0;
+}
+
+static int read_line(struct table_reader *reader, char *line, struct error *error)
+{
+    struct machine *machine = &reader->machine;
+    char *text = line + strspn(line, " \t\r\n");
+    static const char source[] = "source";
+    size_t keyword = sizeof source - 1;
+    if (machine->name[0] != '\0' && strncmp(text, source, keyword) == 0 && strchr(" \t\r\n", text[keyword]) != NULL)
+        return read_source(machine, text + keyword, error); /* whole: a '#' may be part of it */
+    text[strcspn(text, "#")] = '\0';
+    char *words[MAX_WORDS];
+    size_t n_words = split(text, words);
+    if (n_words == 0)
+        return 0;
+    if (strcmp(words[0], "name") == 0)
+        return read_name(machine, words, n_words, error);
+    if (machine->name[0] == '\0' || machine->source[0] == '\0')
+        return error_set(error, "expected a line `%s` before this one",
+                         machine->name[0] == '\0' ? "name N" : "source ...");
+    if (machine->n_parameters == MAX_ROWS)
+        return error_set(error, "more than %d values", MAX_ROWS);
+    struct machine_parameter row;
+    if (read_row(words, n_words, &row, error) != 0)
+        return -1;
+    return machine_append(machine, &row) == 0 ? 0 : error_set(error, "no memory");
+}
+
+/* One line without its end into line[MAX_LINE_BYTES]. 1; 0 at the end of the file; -1 with what is wrong. */
+static int next_line(FILE *stream, char *line, struct error *error)
+{
+    size_t length = 0;
+    int c;
+    while ((c = getc(stream)) != EOF && c != '\n') {
+        if (c == '\0')
+            return error_set(error, "a zero byte, not a text file");
+        if (length == MAX_LINE_BYTES - 1)
+            return error_set(error, "a line of more than %d bytes, not a machine table", MAX_LINE_BYTES - 1);
+        line[length++] = (char)c;
+    }
+    line[length] = '\0';
+    return c != EOF || length > 0;
+}
+
+static int read_stream(struct table_reader *reader, FILE *stream, struct error *error)
+{
+    char line[MAX_LINE_BYTES];
+    struct error reason = {.text = ""};
+    int more;
+    while ((more = next_line(stream, line, &reason)) != 0) {
+        reader->line++;
+        if (more < 0 || read_line(reader, line, &reason) != 0)
+            return error_set(error, "%s:%zu: %s", reader->path, reader->line, reason.text);
+    }
+    if (ferror(stream))
+        return error_set(error, "%s: cannot be read: %s", reader->path, strerror(errno));
+    if (reader->machine.name[0] == '\0')
+        return error_set(error, "%s: no line `name N`, not a machine table", reader->path);
+    if (reader->machine.n_parameters == 0)
+        return error_set(error, "%s: no values; expected rows `level protocol quantity n value unit`", reader->path);
+    if (machine_check(&reader->machine, &reason) != 0)
+        return error_set(error, "%s: %s", reader->path, reason.text);
+    return 0;
+}
+
+int machine_read(const char *path, struct machine *machine, struct error *error)
+{
+    FILE *stream = fopen(path, "r");
+    if (stream == NULL)
+        return error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
+    struct table_reader reader = {.path = path};
+    int result = read_stream(&reader, stream, error);
+    fclose(stream);
+    if (result == 0)
+        *machine = reader.machine;
+    else
+        machine_release(&reader.machine);
+    return result;
+}

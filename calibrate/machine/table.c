@@ -1,0 +1,64 @@
+/* The table in memory: its words, its rows. */
+#include "machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const machine_level_name[LEVEL_COUNT] = {"self", "intra_socket", "inter_socket", "inter_node"};
+const char *const machine_protocol_name[PROTOCOL_COUNT] = {"any", "short", "eager", "rendezvous"};
+
+int machine_parse_level(const char *name, enum machine_level *level)
+{
+    for (int i = 0; i < LEVEL_COUNT; i++) {
+        if (strcmp(name, machine_level_name[i]) == 0) {
+            *level = (enum machine_level)i;
+            return 0;
+        }
+    }
+    if (strcmp(name, "any") != 0)
+        return -1;
+    *level = LEVEL_COUNT;
+    return 0;
+}
+
+int machine_parse_protocol(const char *name, enum machine_protocol *protocol)
+{
+    for (int i = 0; i < PROTOCOL_COUNT; i++) {
+        if (strcmp(name, machine_protocol_name[i]) == 0) {
+            *protocol = (enum machine_protocol)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+const char *machine_level_text(enum machine_level level)
+{
+    return level < LEVEL_COUNT ? machine_level_name[level] : "any";
+}
+
+bool machine_name_valid(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t length = strspn(name, letters);
+    return length > 0 && name[length] == '\0' && length < sizeof((struct machine *)NULL)->name;
+}
+
+int machine_append(struct machine *machine, const struct machine_parameter *parameter)
+{
+    size_t n = machine->n_parameters;
+    if ((n & (n - 1)) == 0) { /* full at powers of two */
+        struct machine_parameter *grown = realloc(machine->parameters, (n > 0 ? 2 * n : 1) * sizeof *grown);
+        if (grown == NULL)
+            return -1;
+        machine->parameters = grown;
+    }
+    machine->parameters[machine->n_parameters++] = *parameter;
+    return 0;
+}
+
+void machine_release(struct machine *machine)
+{
+    free(machine->parameters);
+    *machine = (struct machine){0};
+}

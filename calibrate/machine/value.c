@@ -1,0 +1,120 @@
+/* What the models ask of a table: protocol, latency, bandwidth. */
+#include "machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_quantity(const struct machine_parameter *row, enum machine_level level, const char *quantity)
+{
+    return row->level == level && strcmp(row->quantity, quantity) == 0;
+}
+
+static int missing(const struct machine *machine, enum machine_level level, const char *protocol, const char *what,
+                   struct error *error)
+{
+    return error_set(
+        error,
+        "machine '%s' has no %s for level %s%s%s, which the messages need: calibrate it, or take another machine",
+        machine->name, what, machine_level_text(level), protocol != NULL ? ", protocol " : "",
+        protocol != NULL ? protocol : "");
+}
+
+int machine_message_protocol(const struct machine *machine, enum machine_level level, uint64_t bytes,
+                             enum machine_protocol *protocol, struct error *error)
+{
+    int first = PROTOCOL_COUNT, reached = PROTOCOL_COUNT;
+    double reached_bytes = -1;
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        if ((is_quantity(row, level, "tau") || is_quantity(row, level, "bw")) && (int)row->protocol < first)
+            first = (int)row->protocol;
+        if (is_quantity(row, level, "threshold") && row->value <= (double)bytes && row->value > reached_bytes) {
+            reached = (int)row->protocol;
+            reached_bytes = row->value;
+        }
+    }
+    if (first == PROTOCOL_COUNT)
+        return missing(machine, level, NULL, "values", error);
+    *protocol = (enum machine_protocol)(reached != PROTOCOL_COUNT && first != PROTOCOL_ANY ? reached : first);
+    return 0;
+}
+
+int machine_tau_s(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+                  double *tau_s, struct error *error)
+{
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        if (is_quantity(row, level, "tau") && row->protocol == protocol) {
+            *tau_s = row->value;
+            return 0;
+        }
+    }
+    return missing(machine, level, machine_protocol_name[protocol], "tau", error);
+}
+
+static int compare_n(const void *a, const void *b)
+{
+    const struct machine_parameter *x = *(const struct machine_parameter *const *)a;
+    const struct machine_parameter *y = *(const struct machine_parameter *const *)b;
+    return (x->n > y->n) - (x->n < y->n);
+}
+
+int machine_bandwidth(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+                      struct machine_bandwidth *bandwidth, struct error *error)
+{
+    size_t n_knots = 0;
+    const struct machine_parameter **rows = malloc((machine->n_parameters + 1) * sizeof *rows);
+    if (rows == NULL)
+        return error_set(error, "machine '%s': no memory", machine->name);
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        if (is_quantity(row, level, "bw") && row->protocol == protocol)
+            rows[n_knots++] = row;
+    }
+    int result = 0;
+    struct machine_bandwidth read = {.n_knots = n_knots};
+    if (n_knots == 0) {
+        result = missing(machine, level, machine_protocol_name[protocol], "bw", error);
+        goto out;
+    }
+    qsort(rows, n_knots, sizeof *rows, compare_n);
+    read.n = malloc(n_knots * sizeof *read.n);
+    read.bytes_per_s = malloc(n_knots * sizeof *read.bytes_per_s);
+    if (read.n == NULL || read.bytes_per_s == NULL) {
+        machine_bandwidth_release(&read);
+        result = error_set(error, "machine '%s': no memory", machine->name);
+        goto out;
+    }
+    for (size_t i = 0; i < n_knots; i++) {
+        read.n[i] = (double)rows[i]->n;
+        read.bytes_per_s[i] = rows[i]->value;
+    }
+    *bandwidth = read;
+out:
+    free(rows);
+    return result;
+}
+
+void machine_bandwidth_release(struct machine_bandwidth *bandwidth)
+{
+    free(bandwidth->n);
+    free(bandwidth->bytes_per_s);
+    *bandwidth = (struct machine_bandwidth){0};
+}
+
+double machine_bandwidth_at(const struct machine_bandwidth *bandwidth, double n, bool *extrapolated)
+{
+    size_t last = bandwidth->n_knots - 1;
+    if (n < bandwidth->n[0] || n > bandwidth->n[last])
+        *extrapolated = true;
+    if (n <= bandwidth->n[0])
+        return bandwidth->bytes_per_s[0];
+    if (n >= bandwidth->n[last])
+        return bandwidth->bytes_per_s[last];
+    size_t right = 1;
+    while (bandwidth->n[right] < n)
+        right++;
+    double share = (n - bandwidth->n[right - 1]) / (bandwidth->n[right] - bandwidth->n[right - 1]);
+    return bandwidth->bytes_per_s[right - 1] +
+           share * (bandwidth->bytes_per_s[right] - bandwidth->bytes_per_s[right - 1]);
+}

@@ -1,0 +1,101 @@
+/* P.csv into arrays that grow by doubling; post times take memory only where the file has them. */
+#include "pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "csv.h"
+
+struct pattern_reader {
+    struct pattern *pattern;
+    size_t n_ranks;
+    const struct csv_column *columns;
+};
+
+enum { COLUMN_SRC, COLUMN_DST, COLUMN_BYTES, COLUMN_SEND, COLUMN_RECV, COLUMN_COUNT };
+
+/* slot: address of the array's pointer, whatever it points to. */
+static int grow(void *slot, size_t element_bytes, size_t capacity)
+{
+    void *array;
+    memcpy(&array, slot, sizeof array);
+    array = realloc(array, capacity * element_bytes);
+    if (array == NULL)
+        return -1;
+    memcpy(slot, &array, sizeof array);
+    return 0;
+}
+
+int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes)
+{
+    if (pattern->n_messages == pattern->capacity) {
+        size_t capacity = pattern->capacity > 0 ? 2 * pattern->capacity : 64;
+        if (grow(&pattern->src, sizeof *pattern->src, capacity) != 0 ||
+            grow(&pattern->dst, sizeof *pattern->dst, capacity) != 0 ||
+            grow(&pattern->bytes, sizeof *pattern->bytes, capacity) != 0 ||
+            (pattern->send_s != NULL && grow(&pattern->send_s, sizeof *pattern->send_s, capacity) != 0) ||
+            (pattern->recv_s != NULL && grow(&pattern->recv_s, sizeof *pattern->recv_s, capacity) != 0))
+            return -1;
+        pattern->capacity = capacity;
+    }
+    pattern->src[pattern->n_messages] = src;
+    pattern->dst[pattern->n_messages] = dst;
+    pattern->bytes[pattern->n_messages] = bytes;
+    pattern->n_messages++;
+    return 0;
+}
+
+static int add_row(void *context, size_t line, const union csv_value *values, struct error *error)
+{
+    (void)line;
+    struct pattern_reader *reader = context;
+    struct pattern *pattern = reader->pattern;
+    for (size_t i = COLUMN_SRC; i <= COLUMN_DST; i++)
+        if (values[i].u64 >= reader->n_ranks)
+            return error_set(error, "column '%s': rank %llu is not in the placement (ranks 0 to %zu)",
+                             reader->columns[i].name, (unsigned long long)values[i].u64, reader->n_ranks - 1);
+    if (pattern_append(pattern, (uint32_t)values[COLUMN_SRC].u64, (uint32_t)values[COLUMN_DST].u64,
+                       values[COLUMN_BYTES].u64) != 0)
+        return error_set(error, "no memory for the message");
+    size_t i = pattern->n_messages - 1;
+    if (reader->columns[COLUMN_SEND].present) {
+        if (pattern->send_s == NULL && grow(&pattern->send_s, sizeof *pattern->send_s, pattern->capacity) != 0)
+            return error_set(error, "no memory for the post times");
+        pattern->send_s[i] = values[COLUMN_SEND].real;
+    }
+    if (reader->columns[COLUMN_RECV].present) {
+        if (pattern->recv_s == NULL && grow(&pattern->recv_s, sizeof *pattern->recv_s, pattern->capacity) != 0)
+            return error_set(error, "no memory for the post times");
+        pattern->recv_s[i] = values[COLUMN_RECV].real;
+    }
+    return 0;
+}
+
+int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, struct error *error)
+{
+    struct csv_column columns[COLUMN_COUNT] = {
+        [COLUMN_SRC] = {.name = "src", .kind = CSV_U64},
+        [COLUMN_DST] = {.name = "dst", .kind = CSV_U64},
+        [COLUMN_BYTES] = {.name = "bytes", .kind = CSV_U64},
+        [COLUMN_SEND] = {.name = "send_s", .kind = CSV_REAL, .optional = true},
+        [COLUMN_RECV] = {.name = "recv_s", .kind = CSV_REAL, .optional = true},
+    };
+    struct pattern read = {0};
+    struct pattern_reader reader = {.pattern = &read, .n_ranks = n_ranks, .columns = columns};
+    if (csv_read(path, columns, COLUMN_COUNT, add_row, &reader, error) != 0) {
+        pattern_release(&read);
+        return -1;
+    }
+    *pattern = read;
+    return 0;
+}
+
+void pattern_release(struct pattern *pattern)
+{
+    free(pattern->src);
+    free(pattern->dst);
+    free(pattern->bytes);
+    free(pattern->send_s);
+    free(pattern->recv_s);
+    *pattern = (struct pattern){0};
+}

@@ -1,0 +1,110 @@
+/* L.csv: rows in any order, so they are gathered first and then put at their rank. */
+#include "pattern.h"
+
+#include <stdlib.h>
+
+#include "csv.h"
+
+struct placement_row {
+    uint64_t rank;
+    uint32_t node;
+    uint32_t socket;
+    size_t line;
+};
+
+struct placement_rows {
+    struct placement_row *rows;
+    size_t n;
+    size_t capacity;
+};
+
+static int add_row(void *context, size_t line, const union csv_value *values, struct error *error)
+{
+    struct placement_rows *rows = context;
+    if (values[1].u64 > UINT32_MAX || values[2].u64 > UINT32_MAX)
+        return error_set(error, "node and socket are numbers below %u", UINT32_MAX);
+    if (rows->n == rows->capacity) {
+        size_t capacity = rows->capacity > 0 ? 2 * rows->capacity : 64;
+        struct placement_row *grown = realloc(rows->rows, capacity * sizeof *grown);
+        if (grown == NULL)
+            return error_set(error, "no memory for %zu ranks", capacity);
+        rows->rows = grown;
+        rows->capacity = capacity;
+    }
+    rows->rows[rows->n++] = (struct placement_row){
+        .rank = values[0].u64, .node = (uint32_t)values[1].u64, .socket = (uint32_t)values[2].u64, .line = line};
+    return 0;
+}
+
+int placement_init(struct placement *placement, size_t n_ranks)
+{
+    *placement = (struct placement){.n_ranks = n_ranks,
+                                    .node = calloc(n_ranks + 1, sizeof *placement->node),
+                                    .socket = calloc(n_ranks + 1, sizeof *placement->socket)};
+    if (placement->node != NULL && placement->socket != NULL)
+        return 0;
+    placement_release(placement);
+    return -1;
+}
+
+/* seen[rank]: a row was there. */
+static int place(const char *path, const struct placement_rows *rows, struct placement *placement, bool *seen,
+                 struct error *error)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct placement_row *row = &rows->rows[i];
+        if (row->rank >= rows->n)
+            return error_set(error, "%s:%zu: rank %llu, but there are %zu rows: expected ranks 0 to %zu, each once",
+                             path, row->line, (unsigned long long)row->rank, rows->n, rows->n - 1);
+        if (seen[row->rank])
+            return error_set(error, "%s:%zu: rank %llu is there twice", path, row->line, (unsigned long long)row->rank);
+        seen[row->rank] = true;
+        placement->node[row->rank] = row->node;
+        placement->socket[row->rank] = row->socket;
+    }
+    return 0;
+}
+
+int placement_read_csv(const char *path, struct placement *placement, struct error *error)
+{
+    struct csv_column columns[] = {
+        {.name = "rank", .kind = CSV_U64}, {.name = "node", .kind = CSV_U64}, {.name = "socket", .kind = CSV_U64}};
+    struct placement_rows rows = {0};
+    struct placement read = {0};
+    bool *seen = NULL;
+    int result = csv_read(path, columns, sizeof columns / sizeof columns[0], add_row, &rows, error);
+    if (result == 0 && rows.n == 0)
+        result = error_set(error, "%s: no ranks; expected a row `rank,node,socket` for each", path);
+    else if (result == 0 && rows.n > UINT32_MAX)
+        result = error_set(error, "%s: %zu ranks are more than MPI can have", path, rows.n);
+    if (result == 0) {
+        seen = calloc(rows.n, sizeof *seen);
+        if (seen == NULL || placement_init(&read, rows.n) != 0)
+            result = error_set(error, "%s: no memory for %zu ranks", path, rows.n);
+        else
+            result = place(path, &rows, &read, seen, error);
+    }
+    if (result == 0)
+        *placement = read;
+    else
+        placement_release(&read);
+    free(seen);
+    free(rows.rows);
+    return result;
+}
+
+void placement_release(struct placement *placement)
+{
+    free(placement->node);
+    free(placement->socket);
+    *placement = (struct placement){0};
+}
+
+enum machine_level placement_level(const struct placement *placement, uint32_t src, uint32_t dst)
+{
+    if (src == dst)
+        return LEVEL_SELF;
+    if (placement->node[src] != placement->node[dst])
+        return LEVEL_INTER_NODE;
+    return placement->socket[src] == placement->socket[dst] ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
+}

@@ -1,0 +1,155 @@
+/* csv.h: what is read, what is refused and with which words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csv.h"
+#include "number.h"
+#include "scratch.h"
+
+#include <cmocka.h> /* last: it defines fail as a macro */
+
+struct seen {
+    char text[256];
+    size_t rows;
+};
+
+static int note_row(void *context, size_t line, const union csv_value *values, struct error *error)
+{
+    struct seen *seen = context;
+    if (values[0].u64 == 13)
+        return error_set(error, "thirteen");
+    size_t length = strlen(seen->text);
+    snprintf(seen->text + length, sizeof seen->text - length, "%zu:%llu/%g/%s;", line,
+             (unsigned long long)values[0].u64, values[1].real, values[2].text != NULL ? values[2].text : "-");
+    seen->rows++;
+    return 0;
+}
+
+static int read_text(const char *path, struct seen *seen, struct error *error)
+{
+    struct csv_column columns[] = {{.name = "n", .kind = CSV_U64},
+                                   {.name = "x", .kind = CSV_REAL},
+                                   {.name = "t", .kind = CSV_TEXT, .optional = true}};
+    *seen = (struct seen){.text = ""};
+    return csv_read(path, columns, 3, note_row, seen, error);
+}
+
+static void reads_what_is_well_formed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *seen;
+    } cases[] = {
+        {"n,x\n1,2\n", "2:1/2/-;"},
+        {"x,n\r\n2.5e3,1\r\n", "2:1/2500/-;"},
+        {"n,x\n1,-2", "2:1/-2/-;"},
+        {"n,other,x,t\n1,?,2,\"a,b\"\n3,,4,\"say \"\"x\"\"\"\n", "2:1/2/a,b;3:3/4/say \"x\";"},
+        {"n,x\n1,2\n\n\r\n  \n", "2:1/2/-;"},
+        {"\xef\xbb\xbfn,x\n1,2\n", "2:1/2/-;"},
+        {"n , x\n 1 , 2 \n", "2:1/2/-;"},
+        {"n,x\n18446744073709551615,1\n", "2:18446744073709551615/1/-;"},
+        {"n,x\n", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct seen seen;
+        struct error error = {.text = ""};
+        if (read_text(scratch_text(cases[i].text), &seen, &error) != 0)
+            fail_msg("case %zu: %s", i, error.text);
+        assert_string_equal(seen.text, cases[i].seen);
+    }
+}
+
+static void refuses_what_is_not(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+    } cases[] = {
+        {"", ":1: empty file; expected a header line with n,x,[t]"},
+        {"\n\n", "empty file"},
+        {"n\n1\n", ":1: no column 'x'; expected a header line with n,x,[t]"},
+        {"n,x,n\n1,2,3\n", ":1: column 'n' is there twice"},
+        {"n,x\n1,2\n1\n", ":3: 1 fields, the header has 2"},
+        {"n,x\n1,2,3\n", ":2: 3 fields, the header has 2"},
+        {"n,x\n-1,2\n", ":2: column 'n': '-1' is not a whole number"},
+        {"n,x\n+1,2\n", "'+1' is not a whole number"},
+        {"n,x\n1.0,2\n", "'1.0' is not a whole number"},
+        {"n,x\n,2\n", "column 'n': '' is not a whole number"},
+        {"n,x\n18446744073709551616,2\n", "is too large"},
+        {"n,x\n1,nan\n", "column 'x': 'nan' is not a finite number"},
+        {"n,x\n1,inf\n", "is not a finite number"},
+        {"n,x\n1,0x10\n", "is not a finite number"},
+        {"n,x\n1,1e999\n", "is too large"},
+        {"n,x\n1,2s\n", "is not a finite number"},
+        {"n,x\n1,\n", "column 'x': '' is not a finite number"},
+        {"n,x\n1,2\n\n3,4\n", ":3: blank line between rows"},
+        {"n,x\n1,\"2\n", "quoted field"},
+        {"n,x\n1,2\"3\n", ":2: "},
+        {"n,x\n1,2\n13,2\n", ":3: thirteen"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct seen seen;
+        struct error error = {.text = ""};
+        const char *path = scratch_text(cases[i].text);
+        assert_int_equal(read_text(path, &seen, &error), -1);
+        if (strstr(error.text, cases[i].reason) == NULL || strncmp(error.text, path, strlen(path)) != 0)
+            fail_msg("case %zu: '%s' does not hold '%s'", i, error.text, cases[i].reason);
+    }
+}
+
+static void refuses_binary_and_endless_lines(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct error error;
+    static const char zero[] = "n,x\n1,\0002\n";
+    assert_int_equal(read_text(scratch_write(zero, sizeof zero - 1), &seen, &error), -1);
+    assert_non_null(strstr(error.text, ":2: zero byte"));
+    size_t length = 3u << 20;
+    char *endless = malloc(length);
+    assert_non_null(endless);
+    memset(endless, '7', length);
+    assert_int_equal(read_text(scratch_write(endless, length), &seen, &error), -1);
+    assert_non_null(strstr(error.text, ":1: line of more than"));
+    memset(endless, ',', length);
+    assert_int_equal(read_text(scratch_write(endless, length), &seen, &error), -1);
+    free(endless);
+    assert_int_equal(read_text("/tmp", &seen, &error), -1);
+    assert_non_null(strstr(error.text, "/tmp: cannot be read"));
+    assert_int_equal(read_text("/nonexistent/x.csv", &seen, &error), -1);
+    assert_non_null(strstr(error.text, "cannot be opened"));
+}
+
+static void reads_across_pieces(void **state)
+{
+    (void)state;
+    enum { ROWS = 40000 };
+    char *text = malloc(ROWS * 16 + 8);
+    assert_non_null(text);
+    size_t length = (size_t)sprintf(text, "n,x\n");
+    for (unsigned i = 0; i < ROWS; i++)
+        length += (size_t)sprintf(text + length, "%u,%u\r\n", i + 14, i);
+    struct seen seen;
+    struct error error = {.text = ""};
+    if (read_text(scratch_write(text, length), &seen, &error) != 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(seen.rows, ROWS);
+    length += (size_t)sprintf(text + length, "13,1\n");
+    assert_int_equal(read_text(scratch_write(text, length), &seen, &error), -1);
+    assert_non_null(strstr(error.text, ":40002: thirteen"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(reads_what_is_well_formed, scratch_remove),
+        cmocka_unit_test_teardown(refuses_what_is_not, scratch_remove),
+        cmocka_unit_test_teardown(refuses_binary_and_endless_lines, scratch_remove),
+        cmocka_unit_test_teardown(reads_across_pieces, scratch_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+/* P.csv and L.csv. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pattern.h"
+#include "scratch.h"
+
+#include <cmocka.h> /* last: it defines fail as a macro */
+
+static void placement_in_any_order(void **state)
+{
+    (void)state;
+    struct placement placement;
+    struct error error = {.text = ""};
+    if (placement_read_csv(scratch_text("socket,rank,node\n1,2,7\n0,0,7\n1,1,8\n1,3,7\n"), &placement, &error) != 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(placement.n_ranks, 4);
+    assert_int_equal(placement.node[1], 8);
+    assert_int_equal(placement.socket[2], 1);
+    assert_int_equal(placement_level(&placement, 0, 0), LEVEL_SELF);
+    assert_int_equal(placement_level(&placement, 2, 3), LEVEL_INTRA_SOCKET);
+    assert_int_equal(placement_level(&placement, 0, 2), LEVEL_INTER_SOCKET);
+    assert_int_equal(placement_level(&placement, 1, 2), LEVEL_INTER_NODE);
+    placement_release(&placement);
+}
+
+static void pattern_with_and_without_times(void **state)
+{
+    (void)state;
+    struct pattern pattern;
+    struct error error = {.text = ""};
+    if (pattern_read_csv(scratch_text("src,dst,bytes,recv_s\n0,1,10,0.5\n1,0,0,-1e-6\n1,1,5,0\n"), 2, &pattern, &error))
+        fail_msg("%s", error.text);
+    assert_int_equal(pattern.n_messages, 3);
+    assert_null(pattern.send_s);
+    assert_true(pattern.recv_s[0] == 0.5 && pattern.recv_s[1] == -1e-6);
+    pattern_release(&pattern);
+
+    char *text = malloc(8u << 10);
+    assert_non_null(text);
+    size_t length = (size_t)sprintf(text, "src,dst,bytes,send_s,recv_s\n");
+    for (unsigned i = 0; i < 200; i++)
+        length += (size_t)sprintf(text + length, "0,1,%u,%u,%u.5\n", i, i, i);
+    if (pattern_read_csv(scratch_write(text, length), 2, &pattern, &error) != 0)
+        fail_msg("%s", error.text);
+    free(text);
+    assert_int_equal(pattern.n_messages, 200);
+    for (size_t i = 0; i < 200; i++)
+        assert_true(pattern.bytes[i] == i && pattern.send_s[i] == (double)i && pattern.recv_s[i] == (double)i + 0.5);
+    pattern_release(&pattern);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_placement;
+        const char *text, *reason;
+    } cases[] = {
+        {true, "rank,node,socket\n", "no ranks"},
+        {true, "rank,node\n0,0\n", "no column 'socket'"},
+        {true, "rank,node,socket\n0,0,0\n0,0,1\n", ":3: rank 0 is there twice"},
+        {true, "rank,node,socket\n0,0,0\n2,0,1\n", ":3: rank 2, but there are 2 rows: expected ranks 0 to 1"},
+        {true, "rank,node,socket\n0,4294967296,0\n", ":2: node and socket are numbers below"},
+        {true, "rank,node,socket\n0,a,0\n", ":2: column 'node': 'a' is not a whole number"},
+        {false, "src,dst,bytes\n0,4,1\n", ":2: column 'dst': rank 4 is not in the placement (ranks 0 to 3)"},
+        {false, "src,dst,bytes\n18446744073709551615,0,1\n", "column 'src': rank 18446744073709551615 is not in"},
+        {false, "src,dst,bytes\n-2,0,1\n", ":2: column 'src': '-2' is not a whole number"},
+        {false, "src,dst,bytes\n0,1,1e6\n", ":2: column 'bytes': '1e6' is not a whole number"},
+        {false, "src,dst,bytes,send_s\n0,1,6,NaN\n", ":2: column 'send_s': 'NaN' is not a finite number"},
+        {false, "src,dst\n0,1\n", "no column 'bytes'; expected a header line with src,dst,bytes,[send_s],[recv_s]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error error = {.text = ""};
+        struct placement placement = {.n_ranks = 77};
+        struct pattern pattern = {.n_messages = 77};
+        const char *path = scratch_text(cases[i].text);
+        int result = cases[i].is_placement ? placement_read_csv(path, &placement, &error)
+                                           : pattern_read_csv(path, 4, &pattern, &error);
+        assert_int_equal(result, -1);
+        assert_true(placement.n_ranks == 77 && pattern.n_messages == 77);
+        if (strstr(error.text, cases[i].reason) == NULL)
+            fail_msg("case %zu: '%s' does not hold '%s'", i, error.text, cases[i].reason);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(placement_in_any_order, scratch_remove),
+        cmocka_unit_test_teardown(pattern_with_and_without_times, scratch_remove),
+        cmocka_unit_test_teardown(refusals, scratch_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
