@@ -1,0 +1,51 @@
+/* The cells that the trampolines jump through, and what else trampoline.S shares with C.
+ *
+ * Everything is indexed by function number. A cell is one aligned word, stored with release, read by the
+ * trampoline's jump: it changes at any time in any thread without a lock. What it may hold is told in trampoline.S.
+ */
+#ifndef MPISTAIR_PRELOAD_CELLS_H
+#define MPISTAIR_PRELOAD_CELLS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bind.h"
+#include "functions.h"
+
+enum mpistair_entry { ENTRY_MPI = 0, ENTRY_PMPI = 1 };
+
+/* Where MPI_X and PMPI_X go. */
+extern mpistair_code *_Atomic mpistair_cells[FN_COUNT];
+extern mpistair_code *_Atomic mpistair_pcells[FN_COUNT];
+
+/* Code that a cell may hold: count the call and pass on to next; decide by the caller of PMPI_X. */
+extern mpistair_code *const mpistair_count_stubs[FN_COUNT];
+extern mpistair_code *const mpistair_caller_stubs[FN_COUNT];
+
+/* The functions found behind us, NULL until looked up; a function that this MPI lacks is one of missing.h. */
+extern mpistair_code *_Atomic mpistair_next[FN_COUNT];
+extern mpistair_code *_Atomic mpistair_pnext[FN_COUNT];
+
+/* Where the count stubs count, [FN_COUNT]; a backend points it into its spool. */
+extern uint64_t *volatile mpistair_calls;
+
+/* Code ranges from which PMPI_X was called, with what they are: a Fortran layer of MPI or anything else. Entries below
+ * mpistair_n_callers never change. */
+struct mpistair_caller {
+    uintptr_t begin;
+    uintptr_t end;
+    uint64_t is_fortran;
+};
+#define CALLERS_MAX 24
+extern struct mpistair_caller mpistair_callers[CALLERS_MAX];
+extern _Atomic uint32_t mpistair_n_callers;
+
+/* Called by the resolver stubs with the return address of the MPI call; returns where the call goes, never NULL.
+ * Keeps errno. */
+mpistair_code *mpistair_resolve(uint32_t function, uint32_t entry, const void *return_address);
+
+_Static_assert(sizeof(struct mpistair_caller) == 24 && offsetof(struct mpistair_caller, is_fortran) == 16,
+               "trampoline.S knows this layout");
+
+#endif

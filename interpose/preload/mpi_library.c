@@ -1,0 +1,219 @@
+/* An MPI is usually in the global scope, behind us (RTLD_NEXT), perhaps with other tools between. An interpreter loads
+ * it with an extension module and RTLD_LOCAL instead: then it is the object of the link map that defines
+ * PMPI_Get_library_version. Names are collected first and opened later, since dlopen must not be called while
+ * dl_iterate_phdr holds the loader's lock.
+ */
+#include "mpi_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROBE "PMPI_Get_library_version"
+
+struct object_names {
+    char **names;
+    size_t n;
+};
+
+struct mpi_scan {
+    void *handle; /* of the first MPI found; dlclose it */
+    unsigned n;   /* distinct MPIs */
+    void *bases[8];
+};
+
+const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The object that holds `address`; {0} where there is none. */
+static Dl_info object_of(const void *address)
+{
+    Dl_info info = {0};
+    if (dladdr(address, &info) == 0)
+        info = (Dl_info){0};
+    return info;
+}
+
+static int add_name(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct object_names *list = context;
+    if (info->dlpi_name == NULL || info->dlpi_name[0] == '\0' ||
+        strncmp(base_name(info->dlpi_name), "libmpistair.so", strlen("libmpistair.so")) == 0)
+        return 0;
+    char **names = realloc(list->names, (list->n + 1) * sizeof *names);
+    if (names == NULL)
+        return 1;
+    list->names = names;
+    names[list->n] = strdup(info->dlpi_name);
+    if (names[list->n] == NULL)
+        return 1;
+    list->n++;
+    return 0;
+}
+
+/* True if `base` is new; counts it. */
+static bool add_base(struct mpi_scan *scan, void *base)
+{
+    size_t room = sizeof scan->bases / sizeof scan->bases[0];
+    for (unsigned i = 0; i < scan->n && i < room; i++)
+        if (scan->bases[i] == base)
+            return false;
+    if (scan->n < room)
+        scan->bases[scan->n] = base;
+    scan->n++;
+    return true;
+}
+
+static struct mpi_scan scan_link_map(void)
+{
+    struct mpi_scan scan = {0};
+    struct object_names list = {0};
+    dl_iterate_phdr(add_name, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        void *handle = dlopen(list.names[i], RTLD_LAZY | RTLD_NOLOAD);
+        void *probe = handle != NULL ? dlsym(handle, PROBE) : NULL;
+        bool is_new = probe != NULL && add_base(&scan, object_of(probe).dli_fbase);
+        if (is_new && scan.handle == NULL)
+            scan.handle = handle;
+        else if (handle != NULL)
+            dlclose(handle);
+        free(list.names[i]);
+    }
+    free(list.names);
+    return scan;
+}
+
+/* The only MPI that was loaded RTLD_LOCAL, kept open; NULL: none (yet), several, or there is one in the global scope.
+ */
+static void *local_library(void)
+{
+    static void *_Atomic found;
+    static atomic_bool is_global;
+    void *handle = atomic_load_explicit(&found, memory_order_acquire);
+    if (handle != NULL || atomic_load_explicit(&is_global, memory_order_relaxed))
+        return handle;
+    if (dlsym(RTLD_NEXT, PROBE) != NULL) {
+        atomic_store_explicit(&is_global, true, memory_order_relaxed);
+        return NULL;
+    }
+    struct mpi_scan scan = scan_link_map();
+    if (scan.n == 1) {
+        atomic_store_explicit(&found, scan.handle, memory_order_release);
+        return scan.handle;
+    }
+    if (scan.handle != NULL)
+        dlclose(scan.handle);
+    return NULL;
+}
+
+static mpistair_code *as_code(void *symbol)
+{
+    union {
+        void *symbol;
+        mpistair_code *code;
+    } both = {.symbol = symbol};
+    return both.code;
+}
+
+static const void *as_address(mpistair_code *code)
+{
+    union {
+        mpistair_code *code;
+        const void *address;
+    } both = {.code = code};
+    return both.address;
+}
+
+mpistair_code *mpi_library_find(const char *name)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (symbol == NULL) {
+        void *library = local_library();
+        if (library != NULL)
+            symbol = dlsym(library, name);
+    }
+    return as_code(symbol);
+}
+
+mpistair_code *mpi_library_find_for(const char *name, const void *address)
+{
+    Dl_info object = object_of(address);
+    if (object.dli_fname == NULL)
+        return NULL;
+    void *handle = dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == NULL)
+        return NULL;
+    void *symbol = dlsym(handle, name);
+    dlclose(handle); /* the caller is in it: it stays */
+    static const char ours = 0;
+    bool is_ours = symbol != NULL && object_of(symbol).dli_fbase == object_of(&ours).dli_fbase;
+    return is_ours ? NULL : as_code(symbol);
+}
+
+unsigned mpi_library_count(void)
+{
+    struct mpi_scan scan = scan_link_map();
+    if (scan.handle != NULL)
+        dlclose(scan.handle);
+    return scan.n;
+}
+
+bool mpi_library_is_loaded(const char *soname)
+{
+    void *handle = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == NULL)
+        return false;
+    bool is_mpi = dlsym(handle, PROBE) != NULL;
+    dlclose(handle);
+    return is_mpi;
+}
+
+bool mpi_library_is_static(void)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    void *probe = dlsym(RTLD_DEFAULT, PROBE);
+    return probe != NULL && dladdr1(probe, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map->l_prev == NULL;
+}
+
+enum spool_family mpi_library_family(mpistair_code *get_library_version, char *said, size_t size)
+{
+    /* What the libraries say of themselves. The first that occurs decides: derivatives name their ancestor too. */
+    static const struct {
+        const char *phrase;
+        enum spool_family family;
+    } phrases[] = {
+        {"Open MPI", SPOOL_FAMILY_OPENMPI},      {"MPICH", SPOOL_FAMILY_MPICH}, /* Cray MPICH, too */
+        {"MVAPICH", SPOOL_FAMILY_MPICH},         {"Intel(R) MPI", SPOOL_FAMILY_MPICH},
+        {"ParaStation MPI", SPOOL_FAMILY_MPICH},
+    };
+    static char text[16384]; /* MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI, 8192 in MPICH */
+    int length = 0;
+    union {
+        mpistair_code *code;
+        int (*get_library_version)(char *version, int *length);
+    } call = {.code = get_library_version};
+    text[0] = '\0';
+    if (call.get_library_version(text, &length) != 0)
+        text[0] = '\0';
+    enum spool_family family = SPOOL_FAMILY_UNKNOWN;
+    for (size_t i = 0; i < sizeof phrases / sizeof phrases[0] && family == SPOOL_FAMILY_UNKNOWN; i++)
+        if (strstr(text, phrases[i].phrase) != NULL)
+            family = phrases[i].family;
+    /* The standard ABI has handles of its own, whoever implements it. */
+    const char *file = object_of(as_address(get_library_version)).dli_fname;
+    if (file != NULL && strncmp(base_name(file), "libmpi_abi.", strlen("libmpi_abi.")) == 0)
+        family = SPOOL_FAMILY_UNKNOWN;
+    size_t line = strcspn(text, "\r\n");
+    if (line >= size)
+        line = size - 1;
+    memcpy(said, text, line);
+    said[line] = '\0';
+    return family;
+}

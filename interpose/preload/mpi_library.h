@@ -1,0 +1,36 @@
+/* The MPI in this process: where its functions are, how many there are, of which family it is. */
+#ifndef MPISTAIR_PRELOAD_MPI_LIBRARY_H
+#define MPISTAIR_PRELOAD_MPI_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bind.h"
+#include "event.h"
+
+/* The function `name` ("MPI_Send") behind us in search order, else in the only MPI of the link map; NULL: not there,
+ * or several MPIs, none of which is in the global scope. */
+mpistair_code *mpi_library_find(const char *name);
+
+/* The function as the object that holds `address` would find it without us, in its own dependencies; NULL: not there.
+ * For processes with several MPIs, none of them global. */
+mpistair_code *mpi_library_find_for(const char *name, const void *address);
+
+/* How many MPI libraries are loaded. */
+unsigned mpi_library_count(void);
+
+/* The family of the MPI that MPI_Get_library_version (taken as an argument) describes. *said gets its first line
+ * (cut to size). SPOOL_FAMILY_UNKNOWN where it is none that we can record. */
+enum spool_family mpi_library_family(mpistair_code *get_library_version, char *said, size_t size);
+
+/* Whether an MPI is loaded under the name `soname`. */
+bool mpi_library_is_loaded(const char *soname);
+
+/* Whether the program itself defines MPI (it was linked to it statically) and shows that in its symbol table: its calls
+ * then never reach a preloaded library. */
+bool mpi_library_is_static(void);
+
+/* The last component of a path. */
+const char *base_name(const char *path);
+
+#endif
