@@ -1,0 +1,48 @@
+/* From raw samples to a machine table.
+ *
+ * Per level and protocol, after MODELS.md's "The bandwidth table BW(n)", rule 4 (T section II.B):
+ *   - for each N a line of time over size, one time a size (median or minimum of its samples);
+ *   - bw, n = N: N / slope of that line;
+ *   - tau: the intercept of N = 2 for rendezvous (and where there is one protocol only), of N = 1 for short and eager,
+ *     whose latency is a ping-pong's (B section 2); where that N was not measured, of the next one that was;
+ *   - bw, n = 1 of rendezvous comes from Algorithm 1's single message where there is one, else from the ping-pong.
+ * A line with a negative latency is refitted through the origin, one that does not grow with the size gives the least
+ * bandwidth that the samples allow; the column `method` says so (`..-origin`, `..-flat`).
+ */
+#ifndef MPISTAIR_CALIBRATE_FIT_MACHINE_H
+#define MPISTAIR_CALIBRATE_FIT_MACHINE_H
+
+#include <stdio.h>
+
+#include "line.h"
+#include "machine.h"
+#include "samples.h"
+#include "segment.h"
+
+/* Smallest sizes of the protocols of one level: bytes[0] = 0 < bytes[1] < ...; n = 0: to be found in the samples. */
+struct fit_thresholds {
+    int n;
+    double bytes[SEGMENT_MAX];
+    enum machine_protocol protocol[SEGMENT_MAX];
+    const char *origin[SEGMENT_MAX]; /* for the column method: given, segmentation, mpi_t */
+};
+
+struct fit_options {
+    enum line_method method;
+    enum samples_statistic statistic;
+    struct fit_thresholds thresholds[LEVEL_COUNT];
+    /* Where thresholds[level].n is 0: the smallest rendezvous size as told by the MPI, 0 if it tells none. The samples
+     * then only decide whether there are two protocols below it. */
+    double rendezvous_bytes[LEVEL_COUNT];
+};
+
+/* Reads `auto` or `0,256,16384` (short, eager, rendezvous in order; a single 0: one protocol for every size) for all
+ * levels. 0, or -1 with what was expected in error. */
+int fit_thresholds_parse(const char *text, struct fit_options *options, struct error *error);
+
+/* Appends to machine what the sorted samples allow; one line on notes (may be NULL) for whatever was left out. 0; -1
+ * with the reason in error where nothing could be fitted. */
+int fit_machine(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
+                struct error *error);
+
+#endif

@@ -1,0 +1,176 @@
+#include "samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "csv.h"
+
+enum { COLUMN_LEVEL, COLUMN_BYTES, COLUMN_SECONDS, COLUMN_N, COLUMN_BENCHMARK, COLUMN_COUNT };
+
+int samples_append(struct samples *samples, const struct sample *sample)
+{
+    if (samples->n_samples == samples->capacity) {
+        size_t capacity = samples->capacity == 0 ? 1024 : 2 * samples->capacity;
+        struct sample *larger = reallocarray(samples->samples, capacity, sizeof *larger);
+        if (larger == NULL)
+            return -1;
+        samples->samples = larger;
+        samples->capacity = capacity;
+    }
+    samples->samples[samples->n_samples++] = *sample;
+    return 0;
+}
+
+struct reading {
+    struct samples samples;
+    const struct csv_column *columns;
+};
+
+static int read_row(void *context, size_t line, const union csv_value *values, struct error *error)
+{
+    (void)line;
+    struct reading *reading = context;
+    struct sample sample = {
+        .bytes = values[COLUMN_BYTES].u64,
+        .seconds = values[COLUMN_SECONDS].real,
+        .n = reading->columns[COLUMN_N].present ? values[COLUMN_N].u64 : 1,
+        .level = LEVEL_COUNT,
+    };
+    for (int level = 0; level < LEVEL_COUNT; level++)
+        if (strcmp(values[COLUMN_LEVEL].text, machine_level_name[level]) == 0)
+            sample.level = (enum machine_level)level;
+    if (sample.level == LEVEL_COUNT)
+        return error_set(error, "level '%.40s' is none of self, intra_socket, inter_socket, inter_node",
+                         values[COLUMN_LEVEL].text);
+    if (!(sample.seconds > 0))
+        return error_set(error, "seconds %g: expected a time above 0", sample.seconds);
+    if (sample.n < 1)
+        return error_set(error, "n 0: expected the number of processes that share the bandwidth, 1 or more");
+    if (sample.n == MACHINE_NO_N)
+        return error_set(error, "n %llu is too large", (unsigned long long)sample.n);
+    const char *benchmark = values[COLUMN_BENCHMARK].text;
+    if (benchmark != NULL && strcmp(benchmark, "algorithm1") == 0)
+        sample.benchmark = BENCHMARK_ALGORITHM1;
+    return samples_append(&reading->samples, &sample) == 0 ? 0 : error_set(error, "no memory");
+}
+
+int samples_read_csv(const char *path, struct samples *samples, struct error *error)
+{
+    struct csv_column columns[COLUMN_COUNT] = {
+        [COLUMN_LEVEL] = {.name = "level", .kind = CSV_TEXT},
+        [COLUMN_BYTES] = {.name = "bytes", .kind = CSV_U64},
+        [COLUMN_SECONDS] = {.name = "seconds", .kind = CSV_REAL},
+        [COLUMN_N] = {.name = "n", .kind = CSV_U64, .optional = true},
+        [COLUMN_BENCHMARK] = {.name = "benchmark", .kind = CSV_TEXT, .optional = true},
+    };
+    struct reading reading = {.columns = columns};
+    int result = csv_read(path, columns, COLUMN_COUNT, read_row, &reading, error);
+    if (result == 0 && reading.samples.n_samples == 0)
+        result = error_set(error, "%s: holds no samples; expected rows below the header level,bytes,seconds", path);
+    if (result != 0) {
+        samples_release(&reading.samples);
+        return -1;
+    }
+    samples_sort(&reading.samples);
+    *samples = reading.samples;
+    return 0;
+}
+
+void samples_release(struct samples *samples)
+{
+    free(samples->samples);
+    *samples = (struct samples){0};
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Order of the curves: level, n, benchmark. */
+static int compare_curves(const struct sample *a, const struct sample *b)
+{
+    int order = COMPARE(a->level, b->level);
+    if (order == 0)
+        order = COMPARE(a->n, b->n);
+    return order != 0 ? order : COMPARE(a->benchmark, b->benchmark);
+}
+
+static int compare_samples(const void *left, const void *right)
+{
+    const struct sample *a = left, *b = right;
+    int order = compare_curves(a, b);
+    if (order == 0)
+        order = COMPARE(a->bytes, b->bytes);
+    return order != 0 ? order : COMPARE(a->seconds, b->seconds);
+}
+
+void samples_sort(struct samples *samples)
+{
+    if (samples->n_samples > 0)
+        qsort(samples->samples, samples->n_samples, sizeof *samples->samples, compare_samples);
+}
+
+static int curve_make(const struct sample *samples, size_t n_samples, enum samples_statistic statistic,
+                      struct curve *curve)
+{
+    *curve = (struct curve){
+        .level = samples[0].level,
+        .benchmark = samples[0].benchmark,
+        .n = samples[0].n,
+        .bytes = calloc(n_samples, sizeof *curve->bytes),
+        .seconds = calloc(n_samples, sizeof *curve->seconds),
+        .n_samples = calloc(n_samples, sizeof *curve->n_samples),
+    };
+    if (curve->bytes == NULL || curve->seconds == NULL || curve->n_samples == NULL)
+        return -1;
+    for (size_t first = 0, end; first < n_samples; first = end) {
+        for (end = first + 1; end < n_samples && samples[end].bytes == samples[first].bytes;)
+            end++;
+        size_t middle = first + (end - first) / 2;
+        double median = (end - first) % 2 == 1 ? samples[middle].seconds
+                                               : (samples[middle - 1].seconds + samples[middle].seconds) / 2;
+        size_t point = curve->n_points++;
+        curve->bytes[point] = (double)samples[first].bytes;
+        curve->seconds[point] = statistic == STATISTIC_MIN ? samples[first].seconds : median;
+        curve->n_samples[point] = end - first;
+    }
+    return 0;
+}
+
+int curves_make(const struct samples *samples, enum samples_statistic statistic, struct curves *curves)
+{
+    *curves = (struct curves){0};
+    const struct sample *sample = samples->samples;
+    for (size_t first = 0, end; first < samples->n_samples; first = end) {
+        for (end = first + 1; end < samples->n_samples && compare_curves(&sample[first], &sample[end]) == 0;)
+            end++;
+        struct curve *larger = reallocarray(curves->curves, curves->n_curves + 1, sizeof *larger);
+        if (larger == NULL)
+            goto out;
+        curves->curves = larger;
+        curves->n_curves++;
+        if (curve_make(&sample[first], end - first, statistic, &larger[curves->n_curves - 1]) != 0)
+            goto out;
+    }
+    return 0;
+out:
+    curves_release(curves);
+    return -1;
+}
+
+void curves_release(struct curves *curves)
+{
+    for (size_t i = 0; i < curves->n_curves; i++) {
+        free(curves->curves[i].bytes);
+        free(curves->curves[i].seconds);
+        free(curves->curves[i].n_samples);
+    }
+    free(curves->curves);
+    *curves = (struct curves){0};
+}
+
+void curve_range(const struct curve *curve, double begin_bytes, double end_bytes, size_t *first, size_t *end)
+{
+    for (*first = 0; *first < curve->n_points && curve->bytes[*first] < begin_bytes;)
+        ++*first;
+    for (*end = *first; *end < curve->n_points && curve->bytes[*end] < end_bytes;)
+        ++*end;
+}

@@ -1,0 +1,23 @@
+/* A clock that all ranks share, to start a measurement together: barriers end apart by as much as what is measured.
+ *
+ * On one host it is CLOCK_MONOTONIC itself. The first rank of every other host finds its offset to rank 0's clock by
+ * round trips: the shortest one bounds the error by half its length.
+ */
+#ifndef MPISTAIR_CALIBRATE_CLOCK_H
+#define MPISTAIR_CALIBRATE_CLOCK_H
+
+#include <mpi.h>
+
+/* Seconds on the own host's monotonic clock. */
+double clock_now_s(void);
+
+/* Collective. host[size] numbers the hosts. What to add to clock_now_s() to get rank 0's clock. */
+double clock_offset_s(MPI_Comm comm, const int *host);
+
+/* Sleeps, then yields, until clock_now_s() reaches at_s. Returns how late it already was when called, 0 if in time. */
+double clock_wait_until(double at_s);
+
+/* Sleeps that long; what a rank does between two looks at its messages while others are measured. */
+void clock_sleep_s(double seconds);
+
+#endif

@@ -1,0 +1,252 @@
+#include "measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "levels.h"
+#include "options.h"
+#include "place.h"
+#include "thresholds_mpit.h"
+
+enum { TASK_TAG = 1, RESULT_TAG = 2, CACHE_LINE = 64 };
+
+/* How long a rank that is not measured sleeps between looks at its mailbox, and how far ahead a start is set: further
+ * when somebody was told too late. */
+#define IDLE_S     0.5e-3
+#define LEADER_S   0.1e-3
+#define LEAD_MIN_S 1.5e-3
+#define LEAD_MAX_S 0.1
+
+struct result {
+    double seconds;
+    double late_s;
+};
+
+/* Receives without spinning: the processor belongs to whoever is measured. */
+static void receive_gently(const struct measure *measure, void *data, size_t size, int source, int tag, double sleep_s)
+{
+    for (int arrived = 0;;) {
+        MPI_Iprobe(source, tag, measure->control, &arrived, MPI_STATUS_IGNORE);
+        if (arrived)
+            break;
+        clock_sleep_s(sleep_s);
+    }
+    MPI_Recv(data, (int)size, MPI_BYTE, source, tag, measure->control, MPI_STATUS_IGNORE);
+}
+
+static struct result perform(struct measure *measure, const struct benchmark_program *program, const struct task *task)
+{
+    struct result result;
+    if (measure->send_buffer == NULL) {
+        measure->send_buffer = malloc(measure->buffer_bytes);
+        measure->recv_buffer = malloc(measure->buffer_bytes);
+        if (measure->send_buffer == NULL || measure->recv_buffer == NULL) {
+            fprintf(stderr, "mpistair: rank %d: no memory for two buffers of %zu bytes; use --buffer\n", measure->rank,
+                    measure->buffer_bytes);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        memset(measure->send_buffer, 1, measure->buffer_bytes);
+        memset(measure->recv_buffer, 0, measure->buffer_bytes);
+    }
+    result.late_s = clock_wait_until(task->start_s - measure->offset_s);
+    result.seconds = program->exchange(measure, task);
+    return result;
+}
+
+static void follow(struct measure *measure, const struct benchmark_program *program)
+{
+    for (;;) {
+        struct task task;
+        receive_gently(measure, &task, sizeof task, 0, TASK_TAG, IDLE_S);
+        if (task.partner < 0)
+            return;
+        struct result result = perform(measure, program, &task);
+        MPI_Send(&result, sizeof result, MPI_BYTE, 0, RESULT_TAG, measure->control);
+    }
+}
+
+/* The tasks of an item's pairs: side 0 is the first of a pair. */
+static int rank_of(const struct pair *pair, int side)
+{
+    return side == 0 ? pair->first : pair->second;
+}
+
+/* The slowest rank's seconds; -1 where somebody was told too late to start with the others. */
+static double measure_item(struct measure *measure, const struct benchmark_program *program, const struct item *item,
+                           int repeats)
+{
+    struct task own = {.partner = -1};
+    double start_s = clock_now_s() + measure->lead_s;
+    for (size_t i = 0; i < 2 * item->n_pairs; i++) {
+        const struct pair *pair = &item->pairs[i / 2];
+        int side = (int)(i % 2), rank = rank_of(pair, side);
+        struct task task = {.start_s = start_s,
+                            .bytes = item->bytes,
+                            .repeats = repeats,
+                            .partner = rank_of(pair, 1 - side),
+                            .is_first = side == 0,
+                            .both_ways = item->both_ways};
+        if (rank == 0)
+            own = task;
+        else
+            MPI_Send(&task, sizeof task, MPI_BYTE, rank, TASK_TAG, measure->control);
+    }
+    struct result slowest = {0, 0};
+    if (own.partner >= 0)
+        slowest = perform(measure, program, &own);
+    for (size_t i = 0; i < 2 * item->n_pairs; i++) {
+        int rank = rank_of(&item->pairs[i / 2], (int)(i % 2));
+        struct result result;
+        if (rank == 0)
+            continue;
+        receive_gently(measure, &result, sizeof result, rank, RESULT_TAG, LEADER_S);
+        slowest.seconds = result.seconds > slowest.seconds ? result.seconds : slowest.seconds;
+        slowest.late_s = result.late_s > slowest.late_s ? result.late_s : slowest.late_s;
+    }
+    bool late = slowest.late_s > 0;
+    measure->lead_s *= late ? 1.5 : 0.99;
+    measure->lead_s = measure->lead_s < LEAD_MIN_S   ? LEAD_MIN_S
+                      : measure->lead_s > LEAD_MAX_S ? LEAD_MAX_S
+                                                     : measure->lead_s;
+    return late ? -1 : slowest.seconds;
+}
+
+/* xorshift64*: the order must be the same everywhere for a seed. */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * 0x2545f4914f6cdd1dULL;
+}
+
+static void shuffle(size_t *order, size_t n, uint64_t *state)
+{
+    for (size_t i = n; i > 1; i--) {
+        size_t j = (size_t)(next_random(state) % i), kept = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = kept;
+    }
+}
+
+/* Passes over the items in random order: the first, with one message each and at most a fifth of the time, opens the
+ * connections and is not written; then until the time is over. */
+static void lead(struct measure *measure, const struct benchmark_program *program, const struct item *items,
+                 size_t *order, size_t n_items)
+{
+    double begin_s = clock_now_s(), warm_s = begin_s + measure->seconds / 5, end_s = begin_s + measure->seconds;
+    uint64_t state = measure->seed * 2 + 1;
+    size_t rows = 0, done = 0;
+    for (size_t pass = 0; clock_now_s() < end_s; pass++) {
+        shuffle(order, n_items, &state);
+        done = 0;
+        for (size_t i = 0; i < n_items && clock_now_s() < (pass == 0 ? warm_s : end_s); i++) {
+            const struct item *item = &items[order[i]];
+            double seconds = measure_item(measure, program, item, pass == 0 ? 1 : item->repeats);
+            done++;
+            if (pass == 0)
+                continue;
+            if (!(seconds > 0)) {
+                measure->late++;
+                continue;
+            }
+            rows++;
+            printf("%s,%s,%llu,%llu,%.9g,%u,%s,%d\n", program->name, machine_level_name[item->level],
+                   (unsigned long long)item->bytes, (unsigned long long)item->n, seconds, measure->launch, item->ranks,
+                   item->repeats);
+        }
+        if (pass == 1 && done < n_items)
+            fprintf(stderr, MEASURE_NOTE "incomplete %s: time for %zu of %zu measurements in %g s; give it more\n",
+                    program->name, done, n_items, measure->seconds);
+    }
+    if (measure->late > 0)
+        fprintf(stderr, MEASURE_NOTE "late %s: %zu of %zu measurements dropped, a rank was told too late to start\n",
+                program->name, measure->late, rows + measure->late);
+    struct task end = {.partner = -1};
+    for (int rank = 1; rank < measure->size; rank++)
+        MPI_Send(&end, sizeof end, MPI_BYTE, rank, TASK_TAG, measure->control);
+}
+
+static void lead_all(struct measure *measure, const struct benchmark_program *program)
+{
+    struct item *items = NULL;
+    size_t n_items = 0;
+    int listed = program->list(measure, &items, &n_items);
+    size_t *order = calloc(n_items + 1, sizeof *order);
+    if (listed != 0 || order == NULL) {
+        fprintf(stderr, "mpistair: rank 0: no memory for the list of measurements\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (size_t i = 0; i < n_items; i++)
+        order[i] = i;
+    puts(MEASURE_CSV_HEADER);
+    lead(measure, program, items, order, n_items);
+    free(order);
+    free(items);
+    fflush(stdout);
+}
+
+static void note_levels(const struct measure *measure)
+{
+    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        struct pair pair;
+        const char *variable = "";
+        if (levels_pairs(&measure->placement, (enum machine_level)level, 1, &pair) == 0) {
+            fprintf(stderr, MEASURE_NOTE "left_out %s: no two of the %d ranks are at this level\n",
+                    machine_level_name[level], measure->size);
+            continue;
+        }
+        double bytes = thresholds_rendezvous_bytes((enum machine_level)level, &variable);
+        if (bytes > 0)
+            fprintf(stderr, MEASURE_NOTE "rendezvous %s %.0f %s\n", machine_level_name[level], bytes, variable);
+    }
+}
+
+int measure_main(int argc, char **argv, const struct benchmark_program *program)
+{
+    MPI_Init(&argc, &argv);
+    struct measure measure = {.lead_s = 2 * LEAD_MIN_S};
+    struct error error;
+    MPI_Comm_rank(MPI_COMM_WORLD, &measure.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &measure.size);
+    MPI_Comm_dup(MPI_COMM_WORLD, &measure.comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &measure.control);
+    bool leads = measure.rank == 0, hello = false;
+    if (leads)
+        fprintf(stderr, MEASURE_NOTE "ranks %d\n", measure.size);
+    int code = options_parse(argc, argv, program, leads, &measure, &hello);
+    if (code == 0 && !hello) {
+        if (place_find(measure.control, &measure.placement, &measure.host, &error) != 0) {
+            code = leads ? error_report(&error) : EXIT_WORK_FAILED;
+        } else {
+            measure.offset_s = clock_offset_s(measure.control, measure.host);
+            if (leads) {
+                note_levels(&measure);
+                lead_all(&measure, program);
+            } else {
+                follow(&measure, program);
+            }
+            placement_release(&measure.placement);
+            free(measure.host);
+        }
+    }
+    free(measure.send_buffer);
+    free(measure.recv_buffer);
+    MPI_Comm_free(&measure.comm);
+    MPI_Comm_free(&measure.control);
+    MPI_Finalize();
+    return code < 0 ? EXIT_DONE : code;
+}
+
+size_t measure_places(struct measure *measure, uint64_t bytes, int repeats, size_t *place)
+{
+    size_t stride = ((size_t)bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    size_t reserved = stride * (size_t)repeats;
+    if (measure->cursor + reserved > measure->buffer_bytes)
+        measure->cursor = 0;
+    *place = measure->cursor;
+    measure->cursor += reserved;
+    return stride;
+}

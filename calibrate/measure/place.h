@@ -1,0 +1,20 @@
+/* Where the ranks of a calibration are: node and socket of each, and so the level between two of them.
+ *
+ * A node is what MPI_Get_processor_name calls it, a socket the hwloc package of the processor that the rank runs on
+ * while it asks. A placement given by hand (MPISTAIR_PLACEMENT=L.csv, read by rank 0) replaces both.
+ */
+#ifndef MPISTAIR_CALIBRATE_PLACE_H
+#define MPISTAIR_CALIBRATE_PLACE_H
+
+#include <mpi.h>
+
+#include "error.h"
+#include "machine.h"
+#include "pattern.h"
+
+/* Collective. Every rank gets the whole placement, for placement_release; host[] (for free) numbers the real hosts by
+ * first appearance, also where a placement is given by hand: ranks of one host share a clock. 0 everywhere, or -1
+ * everywhere with the reason in rank 0's error. */
+int place_find(MPI_Comm comm, struct placement *placement, int **host, struct error *error);
+
+#endif

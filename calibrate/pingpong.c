@@ -1,0 +1,80 @@
+/* Ping-pong: the latency and bandwidth of a single message, for every level that the job spans and all sizes from 1 B
+ * to 4 MiB, so that each protocol of the MPI has its own (B section 2; the benchmark is the one of B's tables).
+ *
+ * One pair at a time, up to four pairs a level; the seconds of a sample are half of a round trip, repeats divided out.
+ * Every repetition uses another place of a long buffer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "levels.h"
+#include "measure.h"
+
+enum { PAIRS_A_LEVEL = 4, REPEATS_MAX = 16, DATA_TAG = 1 };
+
+#define BYTES_MAX     4194304u
+#define BYTES_A_VISIT 524288u /* a repetition more where it costs little time */
+
+static struct pair pairs[LEVEL_COUNT][PAIRS_A_LEVEL];
+static char names[LEVEL_COUNT][PAIRS_A_LEVEL][32];
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    size_t n_sizes = 0;
+    for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2)
+        n_sizes++;
+    *items = calloc(LEVEL_COUNT * PAIRS_A_LEVEL * n_sizes, sizeof **items);
+    if (*items == NULL)
+        return -1;
+    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        size_t n_pairs = levels_pairs(&measure->placement, (enum machine_level)level, PAIRS_A_LEVEL, pairs[level]);
+        for (size_t i = 0; i < n_pairs; i++) {
+            const struct pair *pair = &pairs[level][i];
+            snprintf(names[level][i], sizeof names[level][i], "%d-%d", pair->first, pair->second);
+            for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
+                uint64_t repeats = BYTES_A_VISIT / bytes;
+                (*items)[(*n_items)++] = (struct item){
+                    .level = (enum machine_level)level,
+                    .n = 1,
+                    .bytes = bytes,
+                    .repeats = repeats > REPEATS_MAX ? REPEATS_MAX
+                               : repeats < 1         ? 1
+                                                     : (int)repeats,
+                    .n_pairs = 1,
+                    .pairs = pair,
+                    .ranks = names[level][i],
+                };
+            }
+        }
+    }
+    return 0;
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    size_t place, stride = measure_places(measure, task->bytes, task->repeats, &place);
+    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
+    int bytes = (int)task->bytes;
+    double begin_s = clock_now_s();
+    for (int i = 0; i < task->repeats; i++, sent += stride, received += stride) {
+        if (task->is_first)
+            MPI_Send(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm);
+        MPI_Recv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_STATUS_IGNORE);
+        if (!task->is_first)
+            MPI_Send(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm);
+    }
+    /* The second rank's time begins before the first message is on its way: it does not count. */
+    return task->is_first ? (clock_now_s() - begin_s) / (2.0 * task->repeats) : 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct benchmark_program program = {
+        .name = "pingpong",
+        .summary = "Ping-pong between pairs of ranks of every level: latency and bandwidth of a single message.",
+        .list = list,
+        .exchange = exchange,
+    };
+    return measure_main(argc, argv, &program);
+}
