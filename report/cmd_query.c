@@ -1,8 +1,257 @@
+/* mpistair query: a named query, or SQL, on a trace.db opened read-only.
+ *
+ * Rows are not kept: text, whose columns are aligned, runs the query twice, once for the widths.
+ */
+#include <ctype.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "command.h"
 #include "error.h"
+#include "named_query.h"
+#include "open_trace.h"
+#include "options.h"
+#include "output_file.h"
+#include "render.h"
+
+enum query_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, N_FORMATS };
+
+static const char usage[] =
+    "usage: mpistair query TRACE NAME|SQL [--format text|csv|json] [-o FILE]\n"
+    "       mpistair query --list\n"
+    "\n"
+    "Runs a named query (--list shows them) or one SQL statement on a trace.db, or on a folder of spools, which is\n"
+    "ingested first. The database is opened read-only; its tables and views are described in mpistair.5.\n"
+    "\n"
+    "  --format FORMAT   text (the default; NULL is '-'); csv (NULL is empty); json: an array of objects\n"
+    "  -o, --output FILE write there instead of standard output\n";
+
+struct text_columns {
+    int n;
+    size_t *widths;
+    bool *right; /* holds numbers */
+    const char **cells;
+    struct pool pool; /* of the cells */
+};
+
+/* The cells of the present row, NULL as "-". 0, or -1 without memory. */
+static int text_row(sqlite3_stmt *statement, struct text_columns *columns)
+{
+    pool_release(&columns->pool);
+    for (int i = 0; i < columns->n; i++) {
+        int type = sqlite3_column_type(statement, i);
+        const unsigned char *text = sqlite3_column_text(statement, i);
+        size_t length = (size_t)sqlite3_column_bytes(statement, i);
+        columns->right[i] = columns->right[i] || type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+        columns->cells[i] = text == NULL ? "-" : pool_clean(&columns->pool, (const char *)text, length);
+        if (columns->cells[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+static void write_text_row(FILE *stream, const struct text_columns *columns)
+{
+    for (int i = 0; i < columns->n; i++) {
+        bool end = i + 1 == columns->n;
+        render_padded(stream, columns->cells[i], end && !columns->right[i] ? 0 : columns->widths[i], columns->right[i]);
+        fputs(end ? "\n" : "  ", stream);
+    }
+}
+
+static int write_text(FILE *stream, sqlite3_stmt *statement)
+{
+    struct text_columns columns = {.n = sqlite3_column_count(statement)};
+    size_t n = (size_t)columns.n;
+    int step = SQLITE_NOMEM;
+    columns.widths = calloc(n, sizeof *columns.widths);
+    columns.right = calloc(n, sizeof *columns.right);
+    columns.cells = calloc(n, sizeof *columns.cells);
+    if (columns.widths == NULL || columns.right == NULL || columns.cells == NULL)
+        goto out;
+    for (size_t i = 0; i < n; i++)
+        columns.widths[i] = render_width(sqlite3_column_name(statement, (int)i));
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW && text_row(statement, &columns) == 0)
+        for (size_t i = 0; i < n; i++) {
+            size_t width = render_width(columns.cells[i]);
+            columns.widths[i] = width > columns.widths[i] ? width : columns.widths[i];
+        }
+    if (step != SQLITE_DONE)
+        goto out;
+    sqlite3_reset(statement);
+    for (size_t i = 0; i < n; i++)
+        columns.cells[i] = sqlite3_column_name(statement, (int)i);
+    write_text_row(stream, &columns);
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW && text_row(statement, &columns) == 0)
+        write_text_row(stream, &columns);
+out:
+    pool_release(&columns.pool);
+    free(columns.widths);
+    free(columns.right);
+    free(columns.cells);
+    return step == SQLITE_ROW ? SQLITE_NOMEM : step;
+}
+
+static int write_csv(FILE *stream, sqlite3_stmt *statement)
+{
+    int n_columns = sqlite3_column_count(statement), step;
+    for (int i = 0; i < n_columns; i++) {
+        render_csv_text(stream, sqlite3_column_name(statement, i));
+        fputc(i + 1 < n_columns ? ',' : '\n', stream);
+    }
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW)
+        for (int i = 0; i < n_columns; i++) {
+            if (sqlite3_column_type(statement, i) == SQLITE_FLOAT)
+                fprintf(stream, "%.17g", sqlite3_column_double(statement, i));
+            else if (sqlite3_column_text(statement, i) != NULL)
+                render_csv_text(stream, (const char *)sqlite3_column_text(statement, i));
+            fputc(i + 1 < n_columns ? ',' : '\n', stream);
+        }
+    return step;
+}
+
+static json_t *json_value(sqlite3_stmt *statement, int column, struct pool *pool)
+{
+    const unsigned char *text;
+    const char *clean;
+    switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+        return json_integer(sqlite3_column_int64(statement, column));
+    case SQLITE_FLOAT: { /* infinities have no JSON */
+        json_t *real = json_real(sqlite3_column_double(statement, column));
+        return real != NULL ? real : json_null();
+    }
+    case SQLITE_NULL:
+        return json_null();
+    default:
+        text = sqlite3_column_text(statement, column);
+        clean =
+            text == NULL ? NULL : pool_clean(pool, (const char *)text, (size_t)sqlite3_column_bytes(statement, column));
+        return clean == NULL ? NULL : json_string(clean);
+    }
+}
+
+static int write_json(FILE *stream, sqlite3_stmt *statement)
+{
+    int n_columns = sqlite3_column_count(statement), step;
+    bool first = true;
+    fputc('[', stream);
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct pool pool = {0};
+        json_t *row = json_object();
+        int failed = 0;
+        for (int i = 0; i < n_columns; i++) {
+            const char *name = sqlite3_column_name(statement, i);
+            char numbered[64];
+            if (json_object_get(row, name) != NULL) { /* a second column of this name */
+                snprintf(numbered, sizeof numbered, "%.48s:%d", name, i + 1);
+                name = numbered;
+            }
+            failed |= json_object_set_new(row, name, json_value(statement, i, &pool));
+        }
+        fputs(first ? "\n" : ",\n", stream);
+        failed |= json_dumpf(row, stream, 0);
+        json_decref(row);
+        pool_release(&pool);
+        first = false;
+        if (failed != 0)
+            return SQLITE_NOMEM;
+    }
+    fputs(first ? "]\n" : "\n]\n", stream);
+    return step;
+}
+
+/* Blanks, semicolons and comments only. */
+static bool nothing_left(const char *sql)
+{
+    while (*sql != '\0') {
+        if (isspace((unsigned char)*sql) || *sql == ';')
+            sql++;
+        else if (strncmp(sql, "--", 2) == 0)
+            sql += strcspn(sql, "\n");
+        else
+            return false;
+    }
+    return true;
+}
+
+static int run(const struct trace *trace, const char *sql, enum query_format format, const char *output_path)
+{
+    static int (*const writers[])(FILE *, sqlite3_stmt *) = {write_text, write_csv, write_json};
+    sqlite3_stmt *statement = NULL;
+    const char *rest = NULL;
+    struct output_file output;
+    struct error error;
+    int result = EXIT_DONE;
+    if (sqlite3_prepare_v2(trace->database, sql, -1, &statement, &rest) != SQLITE_OK)
+        return fail("%s: SQL: %s", trace->path, sqlite3_errmsg(trace->database));
+    if (statement == NULL || sqlite3_column_count(statement) == 0 || !sqlite3_stmt_readonly(statement))
+        result = fail("SQL: expected a statement that reads rows, as SELECT");
+    else if (!nothing_left(rest))
+        result = fail("SQL: one statement at a time, expected the end before '%.40s'", rest);
+    else if (output_file_open(&output, output_path, &error) != 0)
+        result = error_report(&error);
+    else {
+        int step = writers[format](output.stream, statement);
+        if (step != SQLITE_DONE) {
+            result =
+                fail("%s: SQL: %s", trace->path, step == SQLITE_NOMEM ? "no memory" : sqlite3_errmsg(trace->database));
+            output_file_discard(&output);
+        } else if (output_file_commit(&output, &error) != 0) {
+            result = error_report(&error);
+        }
+    }
+    sqlite3_finalize(statement);
+    return result;
+}
 
 int cmd_query(int argc, char **argv)
 {
-    (void)argc;
-    return fail("%s: to come", argv[0]);
+    static const struct option known[] = {{"format", required_argument, NULL, 'f'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    static const char *const formats[] = {"text", "csv", "json"};
+    size_t format = FORMAT_TEXT;
+    const char *output = NULL;
+    struct error error;
+    optind = 0;
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":o:", known, NULL)) != -1;)
+        switch (option) {
+        case 'f':
+            format = option_choice("query", "--format", optarg, formats, N_FORMATS);
+            if (format == N_FORMATS)
+                return EXIT_WRONG_USAGE;
+            break;
+        case 'o':
+            output = optarg;
+            break;
+        case 'l':
+            return named_query_list(stdout, &error) == 0 ? EXIT_DONE : error_report(&error);
+        case 'h':
+            fputs(usage, stdout);
+            return EXIT_DONE;
+        default:
+            return option_refused("query", option, argv);
+        }
+    if (argc - optind != 2)
+        return wrong_usage("query", "expected a trace and one query, got %d argument%s", argc - optind,
+                           argc - optind == 1 ? "" : "s");
+    const char *path = argv[optind], *query = argv[optind + 1];
+    char *named = NULL;
+    if (named_query_is_name(query) && named_query_read(query, &named, &error) != 0) {
+        error_report(&error);
+        return EXIT_WRONG_USAGE;
+    }
+    struct trace trace;
+    int result = trace_open(&trace, path);
+    if (result == EXIT_DONE)
+        result = run(&trace, named != NULL ? named : query, (enum query_format)format, output);
+    trace_close(&trace);
+    free(named);
+    return result;
 }

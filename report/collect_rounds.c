@@ -1,0 +1,268 @@
+/* Rounds, kinds, models and ranks: measured against modelled. The sums are those of the views in schema.sql. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+#define HEAVIEST_KINDS "10"
+
+static int collect_rounds(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT (SELECT count(*) FROM round), (SELECT count(*) FROM kind), coalesce(sum(rounds * actual_s), 0), "
+              "sum(CASE WHEN rounds >= 3 THEN rounds * actual_s ELSE 0 END) / nullif(sum(rounds * actual_s), 0) "
+              "FROM kind_actual",
+              error);
+    if (rows_next(&rows)) {
+        report->rounds = rows_integer(&rows, 0);
+        report->all_kinds = rows_integer(&rows, 1);
+        report->actual_s = rows_real(&rows, 2);
+        report->repeated_share = rows_real(&rows, 3);
+    }
+    if (rows_close(&rows) != 0)
+        return -1;
+    rows_open(&rows, database, report->path, "SELECT error, share, kinds, basis FROM replicate_error", error);
+    if (rows_next(&rows)) {
+        report->replicate_error = rows_real(&rows, 0);
+        report->replicate_share = rows_real(&rows, 1);
+        report->replicate_kinds = rows_integer(&rows, 2);
+        report->replicate_basis = rows_text(&rows, 3, &report->pool);
+    }
+    return rows_close(&rows);
+}
+
+static int collect_models(struct report *report, sqlite3 *database, const struct report_choice *choice,
+                          struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT e.machine, e.model, e.options, q.extrapolated, e.error, e.mape, e.bias, e.worst_rank "
+              "FROM model_error e JOIN prediction_run q USING (machine, model, options) "
+              "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options",
+              error);
+    while (rows_next(&rows)) {
+        struct report_model model = {
+            .machine = rows_text(&rows, 0, &report->pool),
+            .model = rows_text(&rows, 1, &report->pool),
+            .options = rows_text(&rows, 2, &report->pool),
+            .extrapolated = rows_integer(&rows, 3) != 0,
+            .error = rows_real(&rows, 4),
+            .mape = rows_real(&rows, 5),
+            .bias = rows_real(&rows, 6),
+            .worst_rank = rows_integer(&rows, 7),
+        };
+        if ((choice->machine != NULL && strcmp(choice->machine, model.machine) != 0) ||
+            (choice->model != NULL && strcmp(choice->model, model.model) != 0))
+            continue;
+        if (list_grow(&report->models, report->n_models, sizeof *report->models) != 0) {
+            rows_no_memory(&rows);
+            break;
+        }
+        report->models[report->n_models++] = model;
+    }
+    if (rows_close(&rows) != 0)
+        return -1;
+    if (report->n_models == 0 && (choice->machine != NULL || choice->model != NULL))
+        return error_set(error, "%s: holds no prediction of %s %s; 'mpistair query %s model_error' lists those there",
+                         report->path, choice->model != NULL ? "model" : "machine",
+                         choice->model != NULL ? choice->model : choice->machine, report->path);
+    return 0;
+}
+
+/* A vector of n NaNs; n 0 gives one, so that NULL means no memory. */
+static double *nan_vector(size_t n)
+{
+    double *values = calloc(n == 0 ? 1 : n, sizeof *values);
+    if (values != NULL)
+        for (size_t i = 0; i < n; i++)
+            values[i] = NAN;
+    return values;
+}
+
+/* The model that the columns machine, model, options name; n_models for one that is not wanted. */
+static size_t find_model(const struct report *report, struct rows *rows, int first_column)
+{
+    const char *key[3];
+    for (int i = 0; i < 3; i++) {
+        key[i] = (const char *)sqlite3_column_text(rows->statement, first_column + i);
+        if (key[i] == NULL)
+            return report->n_models;
+    }
+    size_t at = 0;
+    while (at < report->n_models &&
+           (strcmp(key[0], report->models[at].machine) != 0 || strcmp(key[1], report->models[at].model) != 0 ||
+            strcmp(key[2], report->models[at].options) != 0))
+        at++;
+    return at;
+}
+
+static int collect_kinds(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT kind_id, rounds, messages, coalesce(max_messages, 0), bytes, 1.0 * intra_socket_bytes / "
+              "nullif(bytes, 0), 1.0 * inter_socket_bytes / nullif(bytes, 0), 1.0 * inter_node_bytes / nullif(bytes, "
+              "0), time_s FROM kind_summary ORDER BY time_s DESC, kind_id LIMIT " HEAVIEST_KINDS,
+              error);
+    while (rows_next(&rows)) {
+        double *kind_error = nan_vector(report->n_models);
+        if (kind_error == NULL || list_grow(&report->kinds, report->n_kinds, sizeof *report->kinds) != 0) {
+            free(kind_error);
+            rows_no_memory(&rows);
+            break;
+        }
+        report->kinds[report->n_kinds++] = (struct report_kind){
+            .id = rows_integer(&rows, 0),
+            .rounds = rows_integer(&rows, 1),
+            .messages = rows_integer(&rows, 2),
+            .max_messages = rows_integer(&rows, 3),
+            .bytes = rows_integer(&rows, 4),
+            .intra_socket = rows_real(&rows, 5),
+            .inter_socket = rows_real(&rows, 6),
+            .inter_node = rows_real(&rows, 7),
+            .time_s = rows_real(&rows, 8),
+            .time_share = rows_real(&rows, 8) / report->actual_s,
+            .error = kind_error,
+        };
+    }
+    if (rows_close(&rows) != 0)
+        return -1;
+    rows_open(&rows, database, report->path,
+              "SELECT machine, model, options, kind_id, error FROM kind_error WHERE kind_id IN "
+              "(SELECT kind_id FROM kind_summary ORDER BY time_s DESC, kind_id LIMIT " HEAVIEST_KINDS ")",
+              error);
+    while (rows_next(&rows)) {
+        size_t model = find_model(report, &rows, 0);
+        for (size_t k = 0; k < report->n_kinds && model < report->n_models; k++)
+            if (report->kinds[k].id == rows_integer(&rows, 3))
+                report->kinds[k].error[model] = rows_real(&rows, 4);
+    }
+    return rows_close(&rows);
+}
+
+static int collect_ranks(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "WITH sent AS (SELECT src AS rank, count(*) AS n, sum(bytes) AS bytes FROM message GROUP BY src), "
+              "  received AS (SELECT dst AS rank, count(*) AS n, sum(bytes) AS bytes FROM message GROUP BY dst), "
+              "  everyone AS (SELECT rank FROM process UNION SELECT rank FROM round_process) "
+              "SELECT e.rank, coalesce(p.node, -1), coalesce(p.socket, -1), coalesce(p.core, -1), n.host, p.ended, "
+              "  coalesce(s.n, 0), coalesce(s.bytes, 0), coalesce(r.n, 0), coalesce(r.bytes, 0), a.actual_s, "
+              "  a.in_mpi_s, h.first_s, h.second_s "
+              "FROM everyone e LEFT JOIN process p USING (rank) LEFT JOIN node n ON n.id = p.node "
+              "  LEFT JOIN sent s USING (rank) LEFT JOIN received r USING (rank) LEFT JOIN rank_actual a USING (rank) "
+              "  LEFT JOIN rank_replicate h USING (rank) ORDER BY e.rank",
+              error);
+    while (rows_next(&rows)) {
+        double *covered_s = nan_vector(report->n_models), *model_s = nan_vector(report->n_models);
+        if (covered_s == NULL || model_s == NULL ||
+            list_grow(&report->ranks, report->n_ranks, sizeof *report->ranks) != 0) {
+            free(covered_s);
+            free(model_s);
+            rows_no_memory(&rows);
+            break;
+        }
+        report->ranks[report->n_ranks++] = (struct report_rank){
+            .rank = rows_integer(&rows, 0),
+            .node = rows_integer(&rows, 1),
+            .socket = rows_integer(&rows, 2),
+            .core = rows_integer(&rows, 3),
+            .host = rows_text(&rows, 4, &report->pool),
+            .ended = rows_text(&rows, 5, &report->pool),
+            .sent = rows_integer(&rows, 6),
+            .sent_bytes = rows_integer(&rows, 7),
+            .received = rows_integer(&rows, 8),
+            .received_bytes = rows_integer(&rows, 9),
+            .actual_s = rows_real(&rows, 10),
+            .in_mpi_s = rows_real(&rows, 11),
+            .first_s = rows_real(&rows, 12),
+            .second_s = rows_real(&rows, 13),
+            .covered_s = covered_s,
+            .model_s = model_s,
+        };
+    }
+    return rows_close(&rows);
+}
+
+static int compare_rank(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left;
+    int64_t b = ((const struct report_rank *)right)->rank;
+    return (a > b) - (a < b);
+}
+
+/* Fills the ranks' modelled times, and the models' coverage from them. */
+static int collect_rank_models(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path, "SELECT machine, model, options, rank, actual_s, model_s FROM rank_error",
+              error);
+    while (rows_next(&rows)) {
+        size_t model = find_model(report, &rows, 0);
+        int64_t number = rows_integer(&rows, 3);
+        struct report_rank *rank =
+            report->n_ranks == 0 ? NULL : bsearch(&number, report->ranks, report->n_ranks, sizeof *rank, compare_rank);
+        if (model == report->n_models || rank == NULL)
+            continue;
+        rank->covered_s[model] = rows_real(&rows, 4);
+        rank->model_s[model] = rows_real(&rows, 5);
+        report->models[model].coverage += rank->covered_s[model] / report->actual_s;
+    }
+    return rows_close(&rows);
+}
+
+int report_collect_rounds(struct report *report, sqlite3 *database, const struct report_choice *choice,
+                          struct error *error)
+{
+    int result = collect_rounds(report, database, error);
+    if (result == 0)
+        result = collect_models(report, database, choice, error);
+    if (result == 0)
+        result = collect_kinds(report, database, error);
+    if (result == 0)
+        result = collect_ranks(report, database, error);
+    if (result == 0)
+        result = collect_rank_models(report, database, error);
+    return result;
+}
+
+size_t report_best_model(const struct report *report)
+{
+    size_t best = report->n_models;
+    for (size_t i = 0; i < report->n_models; i++)
+        if (!isnan(report->models[i].error) &&
+            (best == report->n_models || report->models[i].error < report->models[best].error))
+            best = i;
+    return best;
+}
+
+int report_collect(struct report *report, sqlite3 *database, const char *path, const struct report_choice *choice,
+                   struct error *error)
+{
+    *report = (struct report){.path = path, .replicate_error = NAN, .replicate_basis = ""};
+    if (report_collect_run(report, database, error) != 0)
+        return -1;
+    return report_collect_rounds(report, database, choice, error);
+}
+
+void report_release(struct report *report)
+{
+    for (size_t i = 0; i < report->n_ranks; i++) {
+        free(report->ranks[i].covered_s);
+        free(report->ranks[i].model_s);
+    }
+    for (size_t i = 0; i < report->n_kinds; i++)
+        free(report->kinds[i].error);
+    free(report->levels);
+    free(report->losses);
+    free(report->untracked);
+    free(report->unmatched);
+    free(report->models);
+    free(report->kinds);
+    free(report->ranks);
+    pool_release(&report->pool);
+    *report = (struct report){0};
+}

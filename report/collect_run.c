@@ -1,0 +1,141 @@
+/* The run, its traffic by level, and how complete the recording is. */
+#include <stdlib.h>
+
+#include "report.h"
+
+static int collect_run(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT run_key, mpistair_version, mpi_family, mpi_library, thread_level, command, started_unix_ns, "
+              "world_size, spools, duration_ns * 1e-9, (SELECT count(*) FROM node) FROM run",
+              error);
+    if (rows_next(&rows)) {
+        struct pool *pool = &report->pool;
+        report->run = (struct report_run){
+            .run_key = rows_text(&rows, 0, pool),
+            .version = rows_text(&rows, 1, pool),
+            .mpi_family = rows_text(&rows, 2, pool),
+            .mpi_library = rows_text(&rows, 3, pool),
+            .thread_level = rows_text(&rows, 4, pool),
+            .command = rows_text(&rows, 5, pool),
+            .started_unix_ns = rows_integer(&rows, 6),
+            .world_size = rows_integer(&rows, 7),
+            .spools = rows_integer(&rows, 8),
+            .duration_s = rows_real(&rows, 9),
+        };
+        report->nodes = rows_integer(&rows, 10);
+    }
+    return rows_close(&rows);
+}
+
+static int collect_totals(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT coalesce(sum(n), 0), coalesce(max(n), 0), coalesce(sum(bytes), 0) "
+              "FROM (SELECT count(*) AS n, sum(bytes) AS bytes FROM message GROUP BY dst)",
+              error);
+    if (rows_next(&rows)) {
+        report->messages = rows_integer(&rows, 0);
+        report->max_messages = rows_integer(&rows, 1);
+        report->bytes = rows_integer(&rows, 2);
+    }
+    return rows_close(&rows);
+}
+
+static int collect_levels(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(
+        &rows, database, report->path,
+        "WITH incoming AS (SELECT level, dst, count(*) AS n, sum(bytes) AS bytes FROM message GROUP BY level, dst) "
+        "SELECT coalesce(level, 'unknown'), sum(n), max(n), sum(bytes), "
+        "  1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM incoming), 0) "
+        "FROM incoming GROUP BY level "
+        "ORDER BY CASE level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 "
+        "  WHEN 'inter_node' THEN 3 ELSE 4 END, level",
+        error);
+    while (rows_next(&rows)) {
+        if (list_grow(&report->levels, report->n_levels, sizeof *report->levels) != 0) {
+            rows_no_memory(&rows);
+            break;
+        }
+        report->levels[report->n_levels++] = (struct report_level){
+            .level = rows_text(&rows, 0, &report->pool),
+            .messages = rows_integer(&rows, 1),
+            .max_messages = rows_integer(&rows, 2),
+            .bytes = rows_integer(&rows, 3),
+            .share = rows_real(&rows, 4),
+        };
+    }
+    return rows_close(&rows);
+}
+
+static int collect_completeness(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT posted, matched, unmatched, lost, untracked, uncertain, missing_processes, verdict "
+              "FROM completeness",
+              error);
+    if (rows_next(&rows))
+        report->completeness = (struct report_completeness){
+            .posted = rows_integer(&rows, 0),
+            .matched = rows_integer(&rows, 1),
+            .unmatched = rows_integer(&rows, 2),
+            .lost = rows_integer(&rows, 3),
+            .untracked = rows_integer(&rows, 4),
+            .uncertain = rows_integer(&rows, 5),
+            .missing_processes = rows_integer(&rows, 6),
+            .verdict = rows_text(&rows, 7, &report->pool),
+        };
+    return rows_close(&rows);
+}
+
+/* sql: name, n, ranks, affects_messages. */
+static int collect_counts(struct report *report, sqlite3 *database, const char *sql, struct report_count **counts,
+                          size_t *n_counts, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path, sql, error);
+    while (rows_next(&rows)) {
+        if (list_grow(counts, *n_counts, sizeof **counts) != 0) {
+            rows_no_memory(&rows);
+            break;
+        }
+        (*counts)[(*n_counts)++] = (struct report_count){
+            .name = rows_text(&rows, 0, &report->pool),
+            .n = rows_integer(&rows, 1),
+            .ranks = rows_integer(&rows, 2),
+            .affects_messages = rows_integer(&rows, 3) != 0,
+        };
+    }
+    return rows_close(&rows);
+}
+
+int report_collect_run(struct report *report, sqlite3 *database, struct error *error)
+{
+    int result = collect_run(report, database, error);
+    if (result == 0)
+        result = collect_totals(report, database, error);
+    if (result == 0)
+        result = collect_levels(report, database, error);
+    if (result == 0)
+        result = collect_completeness(report, database, error);
+    if (result == 0)
+        result = collect_counts(report, database,
+                                "SELECT cause, sum(n), count(*), 1 FROM loss GROUP BY cause ORDER BY cause",
+                                &report->losses, &report->n_losses, error);
+    if (result == 0)
+        result = collect_counts(report, database,
+                                "SELECT name, sum(calls), count(*), max(affects_messages) FROM untracked GROUP BY name "
+                                "ORDER BY max(affects_messages) DESC, sum(calls) DESC, name",
+                                &report->untracked, &report->n_untracked, error);
+    if (result == 0)
+        result = collect_counts(report, database,
+                                "SELECT reason, count(*), count(DISTINCT rank), reason NOT IN ('proc_null', "
+                                "'cancelled') FROM unmatched GROUP BY reason ORDER BY reason",
+                                &report->unmatched, &report->n_unmatched, error);
+    return result;
+}

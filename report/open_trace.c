@@ -1,0 +1,109 @@
+#include "open_trace.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "command.h"
+#include "database.h"
+#include "error.h"
+#include "event.h"
+
+static bool is_spool(const char *path)
+{
+    size_t length = strlen(path), suffix = strlen(SPOOL_SUFFIX);
+    return length > suffix && strcmp(path + length - suffix, SPOOL_SUFFIX) == 0;
+}
+
+/* *newest: the time of the newest spool in folder. How many there are. */
+static size_t count_spools(const char *folder, struct timespec *newest)
+{
+    char *pattern = NULL;
+    glob_t found = {0};
+    *newest = (struct timespec){0};
+    if (asprintf(&pattern, "%s/*" SPOOL_SUFFIX, folder) < 0)
+        return 0;
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+        found.gl_pathc = 0;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct stat spool;
+        if (stat(found.gl_pathv[i], &spool) == 0 &&
+            (spool.st_mtim.tv_sec > newest->tv_sec ||
+             (spool.st_mtim.tv_sec == newest->tv_sec && spool.st_mtim.tv_nsec > newest->tv_nsec)))
+            *newest = spool.st_mtim;
+    }
+    size_t n = found.gl_pathc;
+    globfree(&found);
+    free(pattern);
+    return n;
+}
+
+/* folder's trace.db, as new as its spools; an exit code. */
+static int ingest_folder(const char *folder, char **path)
+{
+    struct timespec newest;
+    struct stat database;
+    size_t n = count_spools(folder, &newest);
+    if (asprintf(path, "%s/trace.db", folder) < 0) {
+        *path = NULL;
+        return fail("%s: no memory", folder);
+    }
+    bool exists = stat(*path, &database) == 0;
+    if (n == 0 && !exists)
+        return fail("%s: a folder without spools (*" SPOOL_SUFFIX "); expected a trace.db or the folder that "
+                    "MPISTAIR_SPOOL named",
+                    folder);
+    if (exists && (database.st_mtim.tv_sec > newest.tv_sec ||
+                   (database.st_mtim.tv_sec == newest.tv_sec && database.st_mtim.tv_nsec >= newest.tv_nsec)))
+        return EXIT_DONE;
+    fprintf(stderr, "mpistair: %s: %zu spool%s, ingested to %s\n", folder, n, n == 1 ? "" : "s", *path);
+    char name[] = "ingest", option[] = "-o";
+    char *arguments[] = {name, option, *path, NULL, NULL};
+    arguments[3] = strdup(folder);
+    if (arguments[3] == NULL)
+        return fail("%s: no memory", folder);
+    optind = 0; /* cmd_ingest reads its options anew */
+    int result = cmd_ingest(4, arguments);
+    free(arguments[3]);
+    return result;
+}
+
+int trace_open(struct trace *trace, const char *path)
+{
+    struct error error;
+    struct stat status;
+    int result = EXIT_DONE;
+    *trace = (struct trace){0};
+    char *name = strdup(path);
+    if (name == NULL)
+        return fail("%s: no memory", path);
+    if (is_spool(path)) {
+        char *slash = strrchr(name, '/');
+        if (slash == NULL)
+            strcpy(name, ".");
+        else
+            slash[slash == name ? 1 : 0] = '\0';
+    }
+    if (stat(name, &status) == 0 && S_ISDIR(status.st_mode))
+        result = ingest_folder(name, &trace->path);
+    else
+        trace->path = strdup(name);
+    free(name);
+    if (result == EXIT_DONE && trace->path == NULL)
+        result = fail("%s: no memory", path);
+    if (result == EXIT_DONE && database_open(trace->path, false, &trace->database, &error) != 0)
+        result = error_report(&error);
+    return result;
+}
+
+void trace_close(struct trace *trace)
+{
+    sqlite3_close(trace->database);
+    free(trace->path);
+    *trace = (struct trace){0};
+}

@@ -1,0 +1,18 @@
+/* The trace that a user names: a trace.db, or spools, which are ingested first (the run was too large for the end of
+ * the job, or it was killed). */
+#ifndef MPISTAIR_REPORT_OPEN_TRACE_H
+#define MPISTAIR_REPORT_OPEN_TRACE_H
+
+#include <sqlite3.h>
+
+struct trace {
+    sqlite3 *database;
+    char *path; /* of the database that was opened */
+};
+
+/* Opens path read-only. A folder of spools, or one spool of it, stands for FOLDER/trace.db, written if it is missing or
+ * older than a spool. Returns an exit code and has printed the reason if it is not 0; trace_close in either case. */
+int trace_open(struct trace *trace, const char *path);
+void trace_close(struct trace *trace);
+
+#endif

@@ -1,0 +1,149 @@
+/* Everything that was collected as one JSON object (libjansson). What is not known is null. */
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "render.h"
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *integer(int64_t value)
+{
+    return value < 0 ? json_null() : json_integer(value);
+}
+
+static json_t *run_object(const struct report *report)
+{
+    const struct report_run *run = &report->run;
+    return json_pack("{ss ss ss ss ss ss sI sf sI sI sI sI sI sI}", "run_key", run->run_key, "mpistair_version",
+                     run->version, "mpi_family", run->mpi_family, "mpi_library", run->mpi_library, "thread_level",
+                     run->thread_level, "command", run->command, "started_unix_ns", (json_int_t)run->started_unix_ns,
+                     "duration_s", isfinite(run->duration_s) ? run->duration_s : 0.0, "ranks",
+                     (json_int_t)run->world_size, "spools", (json_int_t)run->spools, "nodes", (json_int_t)report->nodes,
+                     "messages", (json_int_t)report->messages, "max_messages", (json_int_t)report->max_messages,
+                     "bytes", (json_int_t)report->bytes);
+}
+
+static json_t *counts_array(const struct report_count *counts, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, json_pack("{ss sI sI sb}", "name", counts[i].name, "n", (json_int_t)counts[i].n,
+                                               "ranks", (json_int_t)counts[i].ranks, "affects_messages",
+                                               (int)counts[i].affects_messages));
+    return array;
+}
+
+static json_t *completeness_object(const struct report *report)
+{
+    const struct report_completeness *complete = &report->completeness;
+    return json_pack("{ss sI sI sI sI sI sI sI so so so}", "verdict", complete->verdict, "posted",
+                     (json_int_t)complete->posted, "matched", (json_int_t)complete->matched, "unmatched",
+                     (json_int_t)complete->unmatched, "lost", (json_int_t)complete->lost, "untracked",
+                     (json_int_t)complete->untracked, "uncertain", (json_int_t)complete->uncertain, "missing_processes",
+                     (json_int_t)complete->missing_processes, "loss_causes",
+                     counts_array(report->losses, report->n_losses), "untracked_functions",
+                     counts_array(report->untracked, report->n_untracked), "unmatched_reasons",
+                     counts_array(report->unmatched, report->n_unmatched));
+}
+
+static json_t *levels_array(const struct report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->n_levels; i++) {
+        const struct report_level *level = &report->levels[i];
+        json_array_append_new(array,
+                              json_pack("{ss sI sI sI so}", "level", level->level, "messages",
+                                        (json_int_t)level->messages, "max_messages", (json_int_t)level->max_messages,
+                                        "bytes", (json_int_t)level->bytes, "share", real(level->share)));
+    }
+    return array;
+}
+
+static json_t *model_name(const struct report_model *model)
+{
+    return json_pack("{ss ss ss}", "machine", model->machine, "model", model->model, "options", model->options);
+}
+
+static json_t *models_array(const struct report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->n_models; i++) {
+        const struct report_model *model = &report->models[i];
+        json_t *object = model_name(model);
+        json_object_update_new(object,
+                               json_pack("{so so so so so sb}", "error", real(model->error), "mape", real(model->mape),
+                                         "bias", real(model->bias), "worst_rank", integer(model->worst_rank),
+                                         "coverage", real(model->coverage), "extrapolated", (int)model->extrapolated));
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static json_t *kinds_array(const struct report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->n_kinds; i++) {
+        const struct report_kind *kind = &report->kinds[i];
+        json_t *errors = json_array();
+        for (size_t model = 0; model < report->n_models; model++) {
+            json_t *object = model_name(&report->models[model]);
+            json_object_set_new(object, "error", real(kind->error[model]));
+            json_array_append_new(errors, object);
+        }
+        json_array_append_new(
+            array, json_pack("{sI sI sI sI sI so so so so so so}", "kind", (json_int_t)kind->id, "rounds",
+                             (json_int_t)kind->rounds, "messages", (json_int_t)kind->messages, "max_messages",
+                             (json_int_t)kind->max_messages, "bytes", (json_int_t)kind->bytes, "intra_socket",
+                             real(kind->intra_socket), "inter_socket", real(kind->inter_socket), "inter_node",
+                             real(kind->inter_node), "time_s", real(kind->time_s), "time_share", real(kind->time_share),
+                             "models", errors));
+    }
+    return array;
+}
+
+static json_t *ranks_array(const struct report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->n_ranks; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+        json_t *models = json_array();
+        for (size_t k = 0; k < report->n_models; k++) {
+            json_t *object = model_name(&report->models[k]);
+            json_object_set_new(object, "actual_s", real(rank->covered_s[k]));
+            json_object_set_new(object, "model_s", real(rank->model_s[k]));
+            json_array_append_new(models, object);
+        }
+        json_array_append_new(
+            array, json_pack("{sI so ss so so ss sI sI sI sI so so so so so}", "rank", (json_int_t)rank->rank, "node",
+                             integer(rank->node), "host", rank->host, "socket", integer(rank->socket), "core",
+                             integer(rank->core), "ended", rank->ended, "sent_messages", (json_int_t)rank->sent,
+                             "sent_bytes", (json_int_t)rank->sent_bytes, "received_messages",
+                             (json_int_t)rank->received, "received_bytes", (json_int_t)rank->received_bytes, "actual_s",
+                             real(rank->actual_s), "in_mpi_s", real(rank->in_mpi_s), "first_half_s",
+                             real(rank->first_s), "second_half_s", real(rank->second_s), "models", models));
+    }
+    return array;
+}
+
+int render_json(FILE *stream, const struct report *report, struct error *error)
+{
+    json_t *rounds = json_pack("{sI sI so so so}", "rounds", (json_int_t)report->rounds, "kinds",
+                               (json_int_t)report->all_kinds, "actual_s", real(report->actual_s), "repeated_share",
+                               real(report->repeated_share), "heaviest_kinds", kinds_array(report));
+    json_t *replicate =
+        json_pack("{so so sI ss}", "error", real(report->replicate_error), "share", real(report->replicate_share),
+                  "kinds", (json_int_t)report->replicate_kinds, "basis", report->replicate_basis);
+    json_t *all = json_pack("{so so so so so so so}", "run", run_object(report), "completeness",
+                            completeness_object(report), "levels", levels_array(report), "rounds", rounds, "models",
+                            models_array(report), "replicate", replicate, "ranks", ranks_array(report));
+    if (all == NULL)
+        return error_set(error, "%s: no memory for the JSON", report->path);
+    json_dumpf(all, stream, JSON_INDENT(2));
+    fputc('\n', stream);
+    json_decref(all);
+    return 0;
+}

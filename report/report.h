@@ -1,0 +1,101 @@
+/* What a report says, collected from trace.db before anything is written: every renderer shows the same.
+ *
+ * Times are seconds, sums over all rounds of the run unless said otherwise; as the rounds of one kind are averaged, a
+ * modelled time stands beside the measured one of all rounds of the kinds that the model was run for. Where a value is
+ * not known it is NaN, an integer is -1, a text "".
+ */
+#ifndef MPISTAIR_REPORT_REPORT_H
+#define MPISTAIR_REPORT_REPORT_H
+
+#include "rows.h"
+
+struct report_run {
+    const char *run_key, *version, *mpi_family, *mpi_library, *thread_level, *command;
+    int64_t started_unix_ns, world_size, spools;
+    double duration_s;
+};
+
+/* T Table III's columns for one level. */
+struct report_level {
+    const char *level; /* "unknown" where a place is not known */
+    int64_t messages, max_messages, bytes;
+    double share; /* of all bytes */
+};
+
+/* A row of the tables loss, untracked, unmatched, added over the ranks. */
+struct report_count {
+    const char *name;
+    int64_t n, ranks;
+    bool affects_messages;
+};
+
+struct report_completeness {
+    int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes;
+    const char *verdict;
+};
+
+struct report_model {
+    const char *machine, *model, *options;
+    bool extrapolated;
+    double error, mape, bias; /* T eq. 11, mean absolute percentage error, bias */
+    int64_t worst_rank;
+    double coverage; /* of the measured time, what lies in the kinds that were modelled */
+};
+
+/* A row of T Table III: the traffic of one round. */
+struct report_kind {
+    int64_t id, rounds, messages, max_messages, bytes;
+    double intra_socket, inter_socket, inter_node; /* shares of bytes */
+    double time_s;                                 /* over all ranks and rounds */
+    double time_share;
+    double *error; /* [n_models], T eq. 11 within the kind */
+};
+
+struct report_rank {
+    int64_t rank, node, socket, core;
+    const char *host, *ended;
+    int64_t sent, sent_bytes, received, received_bytes; /* messages and bytes */
+    double actual_s, in_mpi_s;
+    double first_s, second_s; /* the two halves of the replicate error */
+    double *covered_s;        /* [n_models]: the measured time of the kinds that were modelled */
+    double *model_s;          /* [n_models] */
+};
+
+struct report {
+    const char *path;
+    struct pool pool;
+    struct report_run run;
+    struct report_completeness completeness;
+    struct report_level *levels;
+    struct report_count *losses, *untracked, *unmatched;
+    struct report_model *models;
+    struct report_kind *kinds; /* the heaviest */
+    struct report_rank *ranks; /* in the order of ranks */
+    size_t n_levels, n_losses, n_untracked, n_unmatched, n_models, n_kinds, n_ranks;
+    int64_t nodes, messages, max_messages, bytes, rounds, all_kinds;
+    double actual_s;       /* over all ranks and rounds */
+    double repeated_share; /* of it, what lies in kinds of three and more rounds */
+    double replicate_error, replicate_share;
+    int64_t replicate_kinds;
+    const char *replicate_basis;
+};
+
+/* Which predictions are wanted; NULL: all. */
+struct report_choice {
+    const char *machine, *model;
+};
+
+/* Collects everything. 0, or -1 with the reason; report_release in either case. */
+int report_collect(struct report *report, sqlite3 *database, const char *path, const struct report_choice *choice,
+                   struct error *error);
+void report_release(struct report *report);
+
+/* The parts of report_collect, one file each: the run and its traffic; rounds, models and ranks. */
+int report_collect_run(struct report *report, sqlite3 *database, struct error *error);
+int report_collect_rounds(struct report *report, sqlite3 *database, const struct report_choice *choice,
+                          struct error *error);
+
+/* The model with the smallest error, n_models where none has one. */
+size_t report_best_model(const struct report *report);
+
+#endif

@@ -1,0 +1,62 @@
+/* Reading rows of a trace.db: prepare, step and finalize in one cursor that keeps the first error until it is closed.
+ *
+ *     struct rows rows;
+ *     rows_open(&rows, database, path, "SELECT rank, host FROM ...", error);
+ *     while (rows_next(&rows))
+ *         ... rows_integer(&rows, 0), rows_text(&rows, 1, pool) ...
+ *     return rows_close(&rows);
+ *
+ * Text comes out fit for a terminal, JSON and HTML alike: valid UTF-8 without control characters. The strings live in a
+ * pool until it is released.
+ */
+#ifndef MPISTAIR_REPORT_ROWS_H
+#define MPISTAIR_REPORT_ROWS_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+struct pool_text {
+    struct pool_text *next;
+    char text[];
+};
+
+/* Owner of strings; zero-initialised. */
+struct pool {
+    struct pool_text *first;
+};
+
+void pool_release(struct pool *pool);
+/* A copy of bytes[length] with invalid UTF-8 and control characters replaced by '?'; NULL without memory. */
+const char *pool_clean(struct pool *pool, const char *bytes, size_t length);
+
+struct rows {
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    const char *path; /* of the database, for errors */
+    struct error *error;
+    int result; /* 0, or -1 once something failed and the error is set */
+};
+
+/* A failure shows in rows_next (false) and rows_close (-1). */
+void rows_open(struct rows *rows, sqlite3 *database, const char *path, const char *sql, struct error *error);
+bool rows_next(struct rows *rows);
+/* Remembers a failure of the caller, as of list_grow: no memory. */
+void rows_no_memory(struct rows *rows);
+int rows_close(struct rows *rows);
+
+/* 0 for NULL. */
+int64_t rows_integer(struct rows *rows, int column);
+/* NaN for NULL. */
+double rows_real(struct rows *rows, int column);
+/* "" for NULL. */
+const char *rows_text(struct rows *rows, int column, struct pool *pool);
+
+/* Makes room for item n of the array that *(T **)items points to: its capacity doubles at the powers of two. 0, or -1
+ * without memory, the array unchanged. */
+int list_grow(void *items, size_t n, size_t item_size);
+
+#endif

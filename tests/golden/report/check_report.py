@@ -1,0 +1,237 @@
+"""mpistair report and query against hand-written traces: golden output in every format, and what malformed databases
+and wrong usage give.
+
+usage: check_report.py MPISTAIR SHARE_SQL [--update]    (--update writes the golden files anew: read the diff)
+"""
+import csv
+import html.parser
+import io
+import json
+import os
+import pathlib
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).absolute().parent
+MPISTAIR, SQL = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).absolute()
+UPDATE = "--update" in sys.argv
+failures = 0
+
+
+def check(name, good, detail=""):
+    global failures
+    if not good:
+        failures += 1
+        print(f"FAILED {name}: {detail}")
+
+
+def run(*arguments):
+    environment = dict(os.environ, MPISTAIR_SHARE=str(SQL.parent), LC_ALL="C.UTF-8")
+    done = subprocess.run([MPISTAIR, *map(str, arguments)], capture_output=True, timeout=60, env=environment)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def database(path, *scripts):
+    path.unlink(missing_ok=True)
+    connection = sqlite3.connect(path)
+    connection.executescript((SQL / "schema.sql").read_text())
+    for script in scripts:
+        connection.executescript(script)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def golden(name, text):
+    path = HERE / name
+    if UPDATE:
+        path.write_text(text)
+    expected = path.read_text()
+    check(name, text == expected, f"differs from {path}:\n{text}")
+
+
+def golden_of(name, *arguments):
+    code, out, err = run(*arguments)
+    check(name, code == 0 and err == "", f"exit {code}, stderr: {err}")
+    golden(name, out)
+
+
+def refused(name, expected_code, expected_text, *arguments):
+    code, out, err = run(*arguments)
+    check(name, code == expected_code, f"exit {code}, expected {expected_code}; stderr: {err}")
+    check(name, expected_text in err and out == "", f"expected '{expected_text}' in stderr, got: {err}; stdout: {out}")
+
+
+class Page(html.parser.HTMLParser):
+    """Balance of the tags, and whether anything is fetched or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.problems, self.text = [], [], ""
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta",):
+            self.open.append(tag)
+        if tag == "script" or any(name in ("src", "href") for name, _ in attributes):
+            self.problems.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append("/" + tag)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def formats(folder, halo):
+    os.chdir(folder)
+    golden_of("halo.txt", "report", "halo.db")
+    golden_of("halo.csv", "report", "halo.db", "--format", "csv")
+    golden_of("halo_postal.txt", "report", "--model", "postal", "halo.db")
+    code, out, _ = run("report", "halo.db", "--format", "json")
+    report = json.loads(out)
+    check("json", code == 0 and report["run"]["command"] == "./halo <b>\"mesh\" & 'more'</b>", report["run"])
+    # By hand: kind 1 measured 110, 210, 310, 410 us four times, kind 2 40 and 50 us once; staircase 110 us * (rank + 1).
+    measured = [4 * 110 + 40, 4 * 210 + 50, 4 * 310, 4 * 410]
+    modelled = [4 * 110 + 11, 4 * 220 + 22, 4 * 330, 4 * 440]
+    error = sum(abs(a - b) for a, b in zip(measured, modelled)) / sum(measured)
+    staircase = next(m for m in report["models"] if m["model"] == "staircase")
+    check("json error", abs(staircase["error"] - error) < 1e-12, staircase)
+    check("json coverage", abs(staircase["coverage"] - 1) < 1e-12, staircase)
+    replicate = 4 * 4 * 20 / (4 * (110 + 210 + 310 + 410))
+    check("json replicate", abs(report["replicate"]["error"] - replicate) < 1e-12, report["replicate"])
+    check("json ranks", [round(r["actual_s"] * 1e6) for r in report["ranks"]] == measured, report["ranks"])
+    rows = list(csv.DictReader(io.StringIO(run("report", "halo.db", "--format", "csv")[1])))
+    check("csv rows", len(rows) == 8 and {r["host"] for r in rows} == {"node0<i>", "node1"}, rows)
+    code, out, _ = run("report", "halo.db", "--format", "html")
+    page = Page()
+    page.feed(out)
+    check("html", code == 0 and not page.problems and not page.open, (page.problems, page.open))
+    check("html escapes", "./halo <b>\"mesh\" & 'more'</b>" in page.text and "<b>\"mesh" not in out, out[:400])
+    code, out, _ = run("report", "halo.db", "-o", "out.txt")
+    check("-o", code == 0 and out == "" and (folder / "out.txt").read_text() == (HERE / "halo.txt").read_text())
+    (folder / "out.txt").write_text("as it was")
+    run("report", "missing.db", "-o", "out.txt")
+    check("-o after a failure", (folder / "out.txt").read_text() == "as it was")
+
+
+def queries(folder, halo):
+    for query in sorted(SQL.glob("*.sql")):
+        if query.name == "schema.sql":
+            continue
+        code, out, err = run("query", halo, query.stem)
+        check(f"query {query.stem}", code == 0 and out.count("\n") >= 1, f"exit {code}: {err}")
+        check(f"query {query.stem}", query.read_text().startswith("-- "), "no description in its first line")
+        code, out, _ = run("query", halo, query.stem, "--format", "json")
+        check(f"query {query.stem} json", code == 0 and isinstance(json.loads(out), list), out[:200])
+    code, listing, _ = run("query", "--list")
+    check("query --list", code == 0 and listing.count("\n") == len(list(SQL.glob("*.sql"))) - 1, listing)
+    golden_of("query_traffic.txt", "query", halo, "traffic")
+    golden_of("query_values.txt", "query", halo,
+              "SELECT 1 AS n, NULL AS none, 'a\u00e9b' AS text, 0.1 AS real, x'00ff41' AS bytes, 9e999 AS huge")
+    golden_of("query_values.json", "query", halo, "--format", "json",
+              "SELECT 1 AS n, NULL AS none, 'a\u00e9b' AS text, 0.1 AS real, 2 AS n, 9e999 AS huge")
+    golden_of("query_values.csv", "query", halo, "--format", "csv", "SELECT 'a,\"b\"' AS \"x,y\", NULL AS e, 0.1 AS r")
+    code, out, _ = run("query", halo, "SELECT rank FROM process WHERE rank > 99; -- none")
+    check("query without rows", code == 0 and out == "rank\n", out)
+    refused("query bad SQL", 1, "no such column: nowhere", "query", halo, "SELECT nowhere FROM run")
+    refused("query two statements", 1, "one statement", "query", halo, "SELECT 1; SELECT 2")
+    refused("query delete", 1, "reads rows", "query", halo, "DELETE FROM message")
+    refused("query returning", 1, "reads rows", "query", halo, "DELETE FROM message RETURNING id")
+    refused("query vacuum", 1, "reads rows", "query", halo, f"VACUUM INTO '{folder}/copy.db'")
+    check("query vacuum", not (folder / "copy.db").exists())
+    refused("query empty", 1, "reads rows", "query", halo, " ; ")
+    refused("query no name", 2, "no such query", "query", halo, "nothing_like_it")
+    refused("query usage", 2, "one query", "query", halo)
+    refused("query format", 2, "expected text, csv or json", "query", halo, "traffic", "--format", "html")
+
+
+def malformed(folder, halo):
+    whole = halo.read_bytes()
+    (folder / "empty.db").write_bytes(b"")
+    (folder / "text.db").write_text("rank,node,socket\n0,0,0\n" * 100)
+    (folder / "cut.db").write_bytes(whole[: len(whole) // 2])
+    (folder / "cut_page.db").write_bytes(whole[:4096])
+    scrambled = bytearray(whole)
+    for offset in range(8192, len(scrambled), 97):
+        scrambled[offset] ^= 0x5A
+    (folder / "scrambled.db").write_bytes(scrambled)
+    other = sqlite3.connect(folder / "other.db")
+    other.execute("CREATE TABLE t(x)")
+    other.commit()
+    other.close()
+    fixture = (HERE / "halo.sql").read_text()
+    database(folder / "version.db", fixture, "PRAGMA user_version = 99;")
+    database(folder / "no_run.db", fixture, "DELETE FROM run;")
+    database(folder / "no_view.db", fixture, "DROP VIEW replicate_error;")
+    database(folder / "no_column.db", fixture, "ALTER TABLE process RENAME COLUMN socket TO place_of_it;")
+    (folder / "nothing").mkdir()
+    for name, text in {"missing": "No such file", "empty": "not a trace", "text": "not a database", "cut": "malformed",
+                       "cut_page": "cut_page.db", "scrambled": "scrambled.db", "other": "not a trace",
+                       "version": "schema version 99", "no_run": "no run", "no_view": "replicate_error",
+                       "no_column": "no_column.db"}.items():
+        refused(f"report {name}", 1, text, "report", folder / f"{name}.db")
+        refused(f"report {name} json", 1, text, "report", "--format", "json", folder / f"{name}.db")
+    refused("report folder", 1, "without spools", "report", folder / "nothing")
+    refused("report model", 1, "no prediction", "report", halo, "--model", "nonesuch")
+    refused("report usage", 2, "expected a trace.db", "report")
+    refused("report format", 2, "expected text, csv, json or html", "report", halo, "--format", "pdf")
+    refused("report option", 2, "--colour: not an option", "report", halo, "--colour")
+    refused("report output", 1, "cannot be written", "report", halo, "-o", folder / "no" / "such" / "folder")
+
+
+def unusual(folder):
+    run_row = ("INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH 4.0.2', 'MPI_THREAD_SINGLE', 'a' || char(27) "
+               "|| '[31m' || x'ff', 2, 2, NULL);")
+    silent = database(folder / "silent.db", run_row)
+    golden_of("silent.txt", "report", silent.name)
+    # A trace of somebody else's making: no constraints, NULL in every column, extreme integers.
+    loose = re.sub(r" REFERENCES \w+\(\w+\)| NOT NULL| CHECK \(.*?\)| PRIMARY KEY(?! \()|,\s+(PRIMARY KEY|UNIQUE) \(.*?\)|"
+                   r" WITHOUT ROWID", "", re.sub(r"--.*", "", (SQL / "schema.sql").read_text()))
+    check("nulls", "NOT NULL" not in loose and "PRIMARY" not in loose and "UNIQUE" not in loose, loose)
+    nulls = folder / "nulls.db"
+    connection = sqlite3.connect(nulls)
+    connection.executescript(loose + run_row)
+    for name in ("node", "process", "message", "unmatched", "kind", "round", "prediction_run"):
+        columns = len(connection.execute(f"PRAGMA table_info({name})").fetchall())
+        connection.execute(f"INSERT INTO {name} VALUES ({', '.join(['NULL'] * columns)})")
+        connection.execute(f"INSERT INTO {name} VALUES ({', '.join(['-9223372036854775807'] * columns)})")
+    connection.execute("UPDATE run SET command = NULL, world_size = NULL, started_unix_ns = 9223372036854775807")
+    connection.execute("INSERT INTO round_process VALUES (0, 0, -9223372036854775807, 9223372036854775807, 1)")
+    connection.commit()
+    connection.close()
+    for kind in ("text", "csv", "json", "html"):
+        code, out, err = run("report", nulls, "--format", kind)
+        check(f"nulls {kind}", code in (0, 1) and (code == 0) == (out != "") and (code == 1) == (err != ""),
+              f"exit {code}: {err}")
+    # 200 ranks: the worst and a summary, or all.
+    many = database(folder / "many.db", (HERE / "halo.sql").read_text(),
+                    "UPDATE run SET world_size = 200, spools = 200; WITH RECURSIVE r(n) AS (SELECT 4 UNION ALL SELECT n "
+                    "+ 1 FROM r WHERE n < 199) INSERT INTO process(rank, node, socket, ended) SELECT n, 0, 0, "
+                    "'finalize' FROM r; INSERT INTO round_process SELECT 2, rank, 0, 1000 * rank, 0 FROM process WHERE "
+                    "rank > 3; INSERT INTO prediction SELECT 2, 1, rank, 1e-9 * rank * 200, 0, 0, 0, 0 FROM process WHERE"
+                    " rank > 3;")
+    golden_of("many.txt", "report", many.name)
+    code, out, _ = run("report", many, "--all-ranks")
+    check("--all-ranks", code == 0 and out.split("Ranks\n")[1].count("\n") == 202, out[-300:])
+    lossy = database(folder / "lossy.db", (HERE / "halo.sql").read_text(),
+                     "UPDATE run SET spools = 3; INSERT INTO loss VALUES (3, 'no_spool', 1), (1, 'disk', 17); INSERT INTO"
+                     " untracked VALUES (0, 'MPI_Put', 5, 1); INSERT INTO unmatched VALUES (2, 1, 'receive', 3, 0, 7, 8,"
+                     " 'partner_lost', 1, NULL, 'MPI_Irecv', 1); UPDATE process SET ended = 'killed' WHERE rank = 1;"
+                     "DELETE FROM prediction; DELETE FROM prediction_run;")
+    golden_of("lossy.txt", "report", lossy.name)
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary)
+    halo = database(folder / "halo.db", (HERE / "halo.sql").read_text())
+    formats(folder, halo)
+    queries(folder, halo)
+    malformed(folder, halo)
+    unusual(folder)
+    os.chdir("/")
+print("report and query:", "ok" if failures == 0 else f"{failures} failed")
+sys.exit(1 if failures else 0)
