@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <time.h>
 
-enum { OFFSET_TAG = 1, OFFSET_ROUND_TRIPS = 64 };
+enum { OFFSET_TAG = 1 };
 
 /* A sleep may end that much later than asked. */
 #define WAKE_S 100e-6
@@ -37,7 +37,7 @@ double clock_wait_until(double at_s)
 static double offset_by_round_trips(MPI_Comm comm)
 {
     double best_s = 1e9, offset_s = 0;
-    for (int i = 0; i < OFFSET_ROUND_TRIPS; i++) {
+    for (int i = 0; i < CLOCK_ROUND_TRIPS; i++) {
         double there_s, before_s = clock_now_s();
         MPI_Send(&before_s, 1, MPI_DOUBLE, 0, OFFSET_TAG, comm);
         MPI_Recv(&there_s, 1, MPI_DOUBLE, 0, OFFSET_TAG, comm, MPI_STATUS_IGNORE);
@@ -65,7 +65,7 @@ double clock_offset_s(MPI_Comm comm, const int *host)
         next_host++;
         if (rank == leader)
             offset_s = offset_by_round_trips(comm);
-        for (int i = 0; rank == 0 && i < OFFSET_ROUND_TRIPS; i++) {
+        for (int i = 0; rank == 0 && i < CLOCK_ROUND_TRIPS; i++) {
             double now_s;
             MPI_Recv(&now_s, 1, MPI_DOUBLE, leader, OFFSET_TAG, comm, MPI_STATUS_IGNORE);
             now_s = clock_now_s();

@@ -11,7 +11,10 @@
 /* Seconds on the own host's monotonic clock. */
 double clock_now_s(void);
 
-/* Collective. host[size] numbers the hosts. What to add to clock_now_s() to get rank 0's clock. */
+/* Messages of 8 bytes each way between rank 0 and the first rank of every other host that clock_offset_s() takes. */
+#define CLOCK_ROUND_TRIPS 64
+
+/* Collective. host[size] numbers the hosts by first appearance. What to add to clock_now_s() to get rank 0's clock. */
 double clock_offset_s(MPI_Comm comm, const int *host);
 
 /* Sleeps, then yields, until clock_now_s() reaches at_s. Returns how late it already was when called, 0 if in time. */

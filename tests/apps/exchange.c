@@ -2,9 +2,8 @@
 
 #include "app.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
-
-#define EXCHANGE_TAG 7
 
 struct pair {
     int32_t rank;
@@ -20,29 +19,34 @@ static int compare_pairs(const void *left, const void *right)
     return a->point < b->point ? -1 : a->point > b->point;
 }
 
+static bool is_new(const struct pair *pairs, size_t i)
+{
+    return i == 0 || compare_pairs(&pairs[i - 1], &pairs[i]) != 0;
+}
+
 /* pairs[n_pairs] in any order, each any number of times. */
 static void side_make(struct pair *pairs, size_t n_pairs, struct exchange_side *side)
 {
     if (n_pairs > 0)
         qsort(pairs, n_pairs, sizeof(*pairs), compare_pairs);
-    size_t ranks = (size_t)app_size();
-    side->rank = app_allocate(ranks, sizeof(*side->rank));
-    side->first = app_allocate(ranks + 1, sizeof(*side->first));
+    int neighbours = 0;
+    for (size_t i = 0; i < n_pairs; i++)
+        neighbours += i == 0 || pairs[i].rank != pairs[i - 1].rank;
+    many_pair_init(&side->pairs, neighbours);
     side->point = app_allocate(n_pairs, sizeof(*side->point));
-    side->n_neighbours = 0;
-    size_t values = 0;
+    side->buffer = app_allocate(n_pairs, sizeof(*side->buffer));
+    side->n_values = 0;
+    struct many_pair_message *message = NULL;
     for (size_t i = 0; i < n_pairs; i++) {
-        if (i > 0 && compare_pairs(&pairs[i - 1], &pairs[i]) == 0)
+        if (!is_new(pairs, i))
             continue;
-        if (i == 0 || pairs[i].rank != pairs[i - 1].rank) {
-            side->first[side->n_neighbours] = values;
-            side->rank[side->n_neighbours++] = pairs[i].rank;
+        if (message == NULL || message->peer != pairs[i].rank) {
+            message = message ? message + 1 : side->pairs.messages;
+            *message = (struct many_pair_message){.peer = pairs[i].rank, .buffer = side->buffer + side->n_values};
         }
-        side->point[values++] = pairs[i].point;
+        message->count++;
+        side->point[side->n_values++] = pairs[i].point;
     }
-    side->first[side->n_neighbours] = values;
-    side->buffer = app_allocate(values, sizeof(*side->buffer));
-    side->requests = app_allocate((size_t)side->n_neighbours, sizeof(*side->requests));
 }
 
 void exchange_plan(const struct mesh *mesh, int rank, struct exchange *exchange)
@@ -74,32 +78,14 @@ void exchange_plan(const struct mesh *mesh, int rank, struct exchange *exchange)
 
 void exchange_run(struct exchange *exchange, struct traffic *traffic)
 {
-    struct exchange_side *send = &exchange->send;
-    struct exchange_side *receive = &exchange->receive;
-    for (int j = 0; j < send->n_neighbours; j++) {
-        size_t values = send->first[j + 1] - send->first[j];
-        MPI_Isend(send->buffer + send->first[j], (int)values, MPI_DOUBLE, send->rank[j], EXCHANGE_TAG, MPI_COMM_WORLD,
-                  &send->requests[j]);
-        traffic_sent(traffic, send->rank[j], values * sizeof(double));
-    }
-    for (int j = 0; j < receive->n_neighbours; j++) {
-        size_t values = receive->first[j + 1] - receive->first[j];
-        MPI_Irecv(receive->buffer + receive->first[j], (int)values, MPI_DOUBLE, receive->rank[j], EXCHANGE_TAG,
-                  MPI_COMM_WORLD, &receive->requests[j]);
-    }
-    for (int j = 0; j < send->n_neighbours; j++)
-        MPI_Wait(&send->requests[j], MPI_STATUS_IGNORE);
-    for (int j = 0; j < receive->n_neighbours; j++)
-        MPI_Wait(&receive->requests[j], MPI_STATUS_IGNORE);
+    many_pair_run(&exchange->send.pairs, &exchange->receive.pairs, MPI_DOUBLE, traffic);
 }
 
 static void side_release(struct exchange_side *side)
 {
-    free(side->rank);
-    free(side->first);
+    many_pair_release(&side->pairs);
     free(side->point);
     free(side->buffer);
-    free(side->requests);
 }
 
 void exchange_release(struct exchange *exchange)

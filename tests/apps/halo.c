@@ -1,9 +1,9 @@
 /* halo: conjugate gradients on an unstructured 3-D mesh, distributed over the ranks: a real irregular job to record.
  *
  * Solves A x = b, A the weighted graph Laplacian of mesh.c's points plus a small multiple of the identity (symmetric,
- * positive definite), b = A x* for a known x*. Each product with A exchanges the halo (exchange.c, T Algorithm 2); each
- * iteration has two dot products by MPI_Allreduce. So a run has as many halo exchanges as iterations plus one for the
- * right side and one for the check, all of the same pattern.
+ * positive definite), b = A x* for a known x*. Each product with A exchanges the halo (many_pair.c, T Algorithm 2);
+ * each iteration has two dot products by MPI_Allreduce. So a run has as many halo exchanges as iterations plus one for
+ * the right side and one for the check, all of the same pattern.
  *
  * It exits with 1 unless the true residual and the distance to x* are as small as asked.
  */
@@ -55,11 +55,11 @@ static void system_make(const struct mesh *mesh, int rank, struct traffic *traff
         }
     }
     const struct exchange_side *receive = &system->exchange.receive;
-    for (size_t i = 0; i < receive->first[receive->n_neighbours]; i++)
+    for (size_t i = 0; i < receive->n_values; i++)
         local[receive->point[i]] = (int32_t)(system->n_own + i);
     const struct exchange_side *send = &system->exchange.send;
-    system->send_local = app_allocate(send->first[send->n_neighbours], sizeof(*system->send_local));
-    for (size_t i = 0; i < send->first[send->n_neighbours]; i++)
+    system->send_local = app_allocate(send->n_values, sizeof(*system->send_local));
+    for (size_t i = 0; i < send->n_values; i++)
         system->send_local[i] = local[send->point[i]];
 
     size_t most = system->n_own * (MESH_MAX_NEIGHBOURS + 1);
@@ -97,7 +97,7 @@ static void multiply(struct system *system, const double *x, double *product)
 {
     struct exchange_side *send = &system->exchange.send;
     const double *received = system->exchange.receive.buffer;
-    for (size_t i = 0; i < send->first[send->n_neighbours]; i++)
+    for (size_t i = 0; i < send->n_values; i++)
         send->buffer[i] = x[system->send_local[i]];
     exchange_run(&system->exchange, system->traffic);
     for (size_t i = 0; i < system->n_own; i++) {
@@ -165,13 +165,13 @@ static void describe(const struct mesh *mesh, const struct system *system)
     int64_t own[2], neighbours[2], smallest[2], largest[2];
     int64_t least = INT64_MAX;
     int64_t most = 0;
-    for (int j = 0; j < send->n_neighbours; j++) {
-        int64_t values = (int64_t)(send->first[j + 1] - send->first[j]);
+    for (int j = 0; j < send->pairs.n_messages; j++) {
+        int64_t values = send->pairs.messages[j].count;
         least = values < least ? values : least;
         most = values > most ? values : most;
     }
     extremes((int64_t)system->n_own, &own[0], &own[1]);
-    extremes(send->n_neighbours, &neighbours[0], &neighbours[1]);
+    extremes(send->pairs.n_messages, &neighbours[0], &neighbours[1]);
     extremes(least, &smallest[0], &smallest[1]);
     extremes(most, &largest[0], &largest[1]);
     if (app_rank() == 0)

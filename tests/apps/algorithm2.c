@@ -1,0 +1,177 @@
+/* algorithm2: executes a communication pattern as T Algorithm 2 (many_pair.c), as the paper does for its measurements:
+ * ten times, the mean time of each rank apart.
+ *
+ *     algorithm2 [--repetitions N] [--traffic FILE] P.csv
+ *
+ * P.csv has the header `src,dst,bytes`. Prints CSV on stdout: header `rank,mean_s`, a row a rank: the time from its
+ * first post to its last completion. All ranks begin a repetition at the same moment of a common clock, as barriers end
+ * apart by more than what is measured. On several hosts finding that clock takes messages, which are counted too.
+ */
+#include "app.h"
+#include "clock.h"
+#include "many_pair.h"
+#include "pattern.h"
+#include "traffic.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From the broadcast of a starting time until that time. */
+#define LEAD_S 2e-3
+
+static const char usage[] = "usage: algorithm2 [--repetitions N] [--traffic FILE] P.csv";
+
+struct options {
+    int repetitions;
+    const char *traffic;
+    const char *pattern;
+};
+
+static void parse(int argc, char **argv, struct options *options)
+{
+    static const struct option long_options[] = {
+        {"repetitions", required_argument, NULL, 'r'}, {"traffic", required_argument, NULL, 'f'}, {NULL, 0, NULL, 0}};
+    *options = (struct options){.repetitions = 10};
+    for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        if (option == 'r')
+            options->repetitions = (int)app_integer("repetitions", optarg, 1, 1000000);
+        else if (option == 'f')
+            options->traffic = optarg;
+        else
+            app_fail("%s", usage);
+    }
+    if (optind + 1 != argc)
+        app_fail("expected one pattern; %s", usage);
+    options->pattern = argv[optind];
+}
+
+/* The messages of one direction: own[i] is this rank's side of message i, peer[i] the other. One buffer for all, freed
+ * by the caller. */
+static char *make_side(const struct pattern *pattern, const uint32_t *own, const uint32_t *peer,
+                       struct many_pair_side *side)
+{
+    uint32_t rank = (uint32_t)app_rank();
+    int n_messages = 0;
+    size_t bytes = 0;
+    for (size_t i = 0; i < pattern->n_messages; i++) {
+        if (own[i] != rank)
+            continue;
+        if (pattern->bytes[i] > INT_MAX || n_messages == INT_MAX)
+            app_fail("message %zu has %llu bytes; expected at most %d", i + 1, (unsigned long long)pattern->bytes[i],
+                     INT_MAX);
+        n_messages++;
+        bytes += pattern->bytes[i];
+    }
+    many_pair_init(side, n_messages);
+    char *buffer = app_allocate(bytes, 1);
+    memset(buffer, 1, bytes); /* no page is touched for the first time in a measurement */
+    struct many_pair_message *message = side->messages;
+    char *at = buffer;
+    for (size_t i = 0; i < pattern->n_messages; i++) {
+        if (own[i] != rank)
+            continue;
+        *message++ = (struct many_pair_message){(int)peer[i], (int)pattern->bytes[i], at};
+        at += pattern->bytes[i];
+    }
+    return buffer;
+}
+
+/* host[size]: hosts numbered by first appearance. Collective; the caller frees. */
+static int *number_hosts(void)
+{
+    size_t size = (size_t)app_size();
+    char name[MPI_MAX_PROCESSOR_NAME] = {0};
+    int length;
+    MPI_Get_processor_name(name, &length);
+    char(*names)[MPI_MAX_PROCESSOR_NAME] = app_allocate(size, sizeof(*names));
+    MPI_Allgather(name, sizeof(name), MPI_CHAR, names, sizeof(name), MPI_CHAR, MPI_COMM_WORLD);
+    int *host = app_allocate(size, sizeof(*host));
+    int hosts = 0;
+    for (size_t i = 0; i < size; i++) {
+        size_t first = 0;
+        while (memcmp(names[first], names[i], sizeof(name)) != 0)
+            first++;
+        host[i] = first < i ? host[first] : hosts++;
+    }
+    free(names);
+    return host;
+}
+
+/* What to add to clock_now_s() for rank 0's clock; counts the messages that finding it took. */
+static double common_clock(struct traffic *traffic)
+{
+    int *host = number_hosts();
+    int hosts = 1;
+    for (int rank = 0; rank < app_size(); rank++) {
+        if (host[rank] < hosts)
+            continue;
+        hosts++;
+        for (int i = 0; i < CLOCK_ROUND_TRIPS; i++) {
+            if (app_rank() == 0)
+                traffic_sent(traffic, rank, sizeof(double));
+            else if (app_rank() == rank)
+                traffic_sent(traffic, 0, sizeof(double));
+        }
+    }
+    double offset_s = clock_offset_s(MPI_COMM_WORLD, host);
+    free(host);
+    return offset_s;
+}
+
+/* Seconds of one repetition on this rank. */
+static double repeat(struct many_pair_side *send, struct many_pair_side *receive, double offset_s,
+                     struct traffic *traffic)
+{
+    double start_s = clock_now_s() + offset_s + LEAD_S;
+    MPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    clock_wait_until(start_s - offset_s);
+    double begin_s = clock_now_s();
+    many_pair_run(send, receive, MPI_CHAR, traffic);
+    return clock_now_s() - begin_s;
+}
+
+static void print_means(double mean_s)
+{
+    double *all_s = app_allocate((size_t)app_size(), sizeof(*all_s));
+    MPI_Gather(&mean_s, 1, MPI_DOUBLE, all_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (app_rank() == 0) {
+        puts("rank,mean_s");
+        for (int rank = 0; rank < app_size(); rank++)
+            printf("%d,%.9f\n", rank, all_s[rank]);
+    }
+    free(all_s);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    struct options options;
+    parse(argc, argv, &options);
+    struct pattern pattern = {0};
+    struct error error;
+    if (pattern_read_csv(options.pattern, (size_t)app_size(), &pattern, &error))
+        app_fail("%s", error.text);
+    struct traffic traffic;
+    struct many_pair_side send, receive;
+    traffic_init(&traffic);
+    char *out = make_side(&pattern, pattern.src, pattern.dst, &send);
+    char *in = make_side(&pattern, pattern.dst, pattern.src, &receive);
+    double offset_s = common_clock(&traffic);
+    double sum_s = 0;
+    for (int i = 0; i < options.repetitions; i++)
+        sum_s += repeat(&send, &receive, offset_s, &traffic);
+    print_means(sum_s / options.repetitions);
+    traffic_write(&traffic, options.traffic);
+    many_pair_release(&send);
+    many_pair_release(&receive);
+    free(out);
+    free(in);
+    pattern_release(&pattern);
+    traffic_release(&traffic);
+    MPI_Finalize();
+    return 0;
+}
