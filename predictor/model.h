@@ -32,6 +32,7 @@ struct prediction {
 struct model {
     const char *name;   /* as given to --model */
     const char *source; /* equations, as "T5-T9, T12-T18" */
+    bool latency_side;  /* model_options.latency changes its result */
     /* Fills a prediction of placement->n_ranks entries. Returns 0; -1 with a reason in error (a level or quantity that
      * the machine lacks, no memory), the prediction's contents then undefined. */
     int (*predict)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
@@ -44,7 +45,11 @@ extern const struct model *const model_table[];
 /* NULL if there is no such model. */
 const struct model *model_find(const char *name);
 
+/* All zero. 0, or -1 without memory. */
 int prediction_init(struct prediction *prediction, size_t n_ranks);
+/* For models: all zero before, the sum of the parts in time_s after. */
+void prediction_clear(struct prediction *prediction);
+void prediction_sum(struct prediction *prediction);
 void prediction_release(struct prediction *prediction);
 
 #endif

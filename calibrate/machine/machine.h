@@ -77,10 +77,15 @@ void machine_release(struct machine *machine);
 
 /* What the models ask. Every function returns 0, or -1 with a reason in error where the table has no such value. */
 
-/* Protocol of a message of that many bytes at a level: the largest threshold that it reaches, else the first; where the
- * level has one protocol, that one. */
-int machine_message_protocol(const struct machine *machine, enum machine_level level, uint64_t bytes,
-                             enum machine_protocol *protocol, struct error *error);
+/* The protocols of a level by the smallest size that uses each; the first serves what is smaller too. */
+struct machine_protocols {
+    size_t n;
+    enum machine_protocol protocol[PROTOCOL_COUNT];
+    uint64_t from_bytes[PROTOCOL_COUNT]; /* ascending */
+};
+int machine_protocols(const struct machine *machine, enum machine_level level, struct machine_protocols *protocols,
+                      struct error *error);
+enum machine_protocol machine_protocol_of(const struct machine_protocols *protocols, uint64_t bytes);
 int machine_tau_s(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
                   double *tau_s, struct error *error);
 

@@ -19,24 +19,37 @@ static int missing(const struct machine *machine, enum machine_level level, cons
         protocol != NULL ? protocol : "");
 }
 
-int machine_message_protocol(const struct machine *machine, enum machine_level level, uint64_t bytes,
-                             enum machine_protocol *protocol, struct error *error)
+int machine_protocols(const struct machine *machine, enum machine_level level, struct machine_protocols *protocols,
+                      struct error *error)
 {
-    int first = PROTOCOL_COUNT, reached = PROTOCOL_COUNT;
-    double reached_bytes = -1;
+    bool used[PROTOCOL_COUNT] = {false};
+    uint64_t from_bytes[PROTOCOL_COUNT] = {0};
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        if ((is_quantity(row, level, "tau") || is_quantity(row, level, "bw")) && (int)row->protocol < first)
-            first = (int)row->protocol;
-        if (is_quantity(row, level, "threshold") && row->value <= (double)bytes && row->value > reached_bytes) {
-            reached = (int)row->protocol;
-            reached_bytes = row->value;
-        }
+        if (is_quantity(row, level, "tau") || is_quantity(row, level, "bw"))
+            used[row->protocol] = true;
+        if (is_quantity(row, level, "threshold"))
+            from_bytes[row->protocol] = (uint64_t)row->value;
     }
-    if (first == PROTOCOL_COUNT)
+    struct machine_protocols found = {0};
+    for (int p = PROTOCOL_ANY; p < PROTOCOL_COUNT; p++) { /* machine_check: thresholds ascend in this order */
+        if (!used[p])
+            continue;
+        found.protocol[found.n] = (enum machine_protocol)p;
+        found.from_bytes[found.n++] = from_bytes[p];
+    }
+    if (found.n == 0)
         return missing(machine, level, NULL, "values", error);
-    *protocol = (enum machine_protocol)(reached != PROTOCOL_COUNT && first != PROTOCOL_ANY ? reached : first);
+    *protocols = found;
     return 0;
+}
+
+enum machine_protocol machine_protocol_of(const struct machine_protocols *protocols, uint64_t bytes)
+{
+    size_t i = protocols->n - 1;
+    while (i > 0 && bytes < protocols->from_bytes[i])
+        i--;
+    return protocols->protocol[i];
 }
 
 int machine_tau_s(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,

@@ -156,6 +156,7 @@ static void thresholds_choose_the_protocol(void **state)
                                     "intra_socket eager threshold - 500 B\ninter_socket rendezvous tau - 5 s\n"
                                     "inter_socket rendezvous threshold - 100 B\ninter_node any tau - 1 s\n";
     struct machine machine;
+    struct machine_protocols none;
     struct error error = {.text = ""};
     if (machine_read(scratch_text(text), &machine, &error) != 0)
         fail_msg("%s", error.text);
@@ -170,10 +171,12 @@ static void thresholds_choose_the_protocol(void **state)
         {LEVEL_INTER_SOCKET, 5, PROTOCOL_RENDEZVOUS},    {LEVEL_INTER_NODE, 1u << 30, PROTOCOL_ANY},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        enum machine_protocol protocol = PROTOCOL_COUNT;
-        assert_int_equal(machine_message_protocol(&machine, cases[i].level, cases[i].bytes, &protocol, &error), 0);
-        assert_int_equal(protocol, cases[i].protocol);
+        struct machine_protocols protocols;
+        assert_int_equal(machine_protocols(&machine, cases[i].level, &protocols, &error), 0);
+        assert_int_equal(machine_protocol_of(&protocols, cases[i].bytes), cases[i].protocol);
     }
+    assert_int_equal(machine_protocols(&machine, LEVEL_SELF, &none, &error), -1);
+    assert_non_null(strstr(error.text, "no values for level self"));
     machine_release(&machine);
 }
 

@@ -1,0 +1,20 @@
+/* Groups: the ranks that share a bandwidth, one socket or one node (MODELS.md, Words). */
+#ifndef MPISTAIR_PREDICTOR_GROUP_H
+#define MPISTAIR_PREDICTOR_GROUP_H
+
+#include "pattern.h"
+
+struct grouping {
+    size_t n_groups;
+    size_t *first;    /* [n_groups + 1] into member */
+    uint32_t *member; /* [n_ranks] ranks, ascending within a group */
+    size_t largest;   /* ranks of the largest group */
+};
+
+enum group_by { GROUP_BY_SOCKET, GROUP_BY_NODE };
+
+/* 0, or -1 without memory. O(n_ranks log n_ranks). */
+int grouping_init(struct grouping *grouping, const struct placement *placement, enum group_by by);
+void grouping_release(struct grouping *grouping);
+
+#endif

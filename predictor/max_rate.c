@@ -1,0 +1,81 @@
+/* max-rate: a bandwidth that grows with the number of competing ranks up to a limit.
+ *
+ * W. Gropp, L. N. Olson and P. Samfass, Modeling MPI communication performance on SMP nodes, EuroMPI 2016, in the
+ * variant per process of Thune, Reinemo, Skeie and Cai, Detailed Modeling of Heterogeneous and Contention-Constrained
+ * Point-to-Point MPI Communication, IEEE TPDS 34(5), 2023 (T), equation 10:
+ *
+ *   T_i = M_i tau + max(min(V_total, N V_i) / BW_max, V_i / BW_SP)
+ *
+ * for every level and group (one socket for the levels within a node, one node between nodes), added over the levels.
+ *
+ *   M_i       incoming messages of rank i               traffic.messages[INCOMING]   -
+ *   V_i       their bytes                               volume                       B
+ *   V_total   incoming bytes of the group               total                        B
+ *   N         ranks of the group with V_i > 0           competitors                  -
+ *   BW_SP     bandwidth of one pair, BW(1)              single_bytes_per_s           B/s
+ *   BW_max    the last value of the table               limit_bytes_per_s            B/s
+ *   tau       latency of a message                      message_class.tau_s          s
+ *
+ * Several protocols at a level: each message's own tau; both bandwidths are V_i / sum_p(V_p / BW_p) (MODELS.md).
+ * Limits: a rank that finishes leaves nothing to the others; senders do not count; levels do not disturb each other. */
+#include "group.h"
+#include "models.h"
+#include "traffic.h"
+
+static void predict_group(const struct traffic *traffic, const uint32_t *members, size_t n_members, unsigned level,
+                          const double *single_bytes_per_s, const double *limit_bytes_per_s,
+                          struct prediction *prediction)
+{
+    double total = 0, competitors = 0;
+    for (size_t i = 0; i < n_members; i++) {
+        double volume = traffic_bytes(traffic, members[i], INCOMING, level);
+        total += volume;
+        competitors += volume > 0 ? 1 : 0;
+    }
+    for (size_t i = 0; i < n_members; i++) {
+        uint32_t rank = members[i];
+        double volume = traffic_bytes(traffic, rank, INCOMING, level);
+        prediction->latency_s[rank] += traffic_latency_s(traffic, rank, INCOMING, level);
+        if (!(volume > 0))
+            continue;
+        /* T10, second term. V / BW = sum_p V_p / BW_p =: t, so X / BW = X / V * t. */
+        double shared = total < competitors * volume ? total : competitors * volume;
+        double limit_s = shared / volume * traffic_transfer_s(traffic, rank, INCOMING, level, limit_bytes_per_s);
+        double single_s = traffic_transfer_s(traffic, rank, INCOMING, level, single_bytes_per_s);
+        prediction->bandwidth_s[rank] += limit_s > single_s ? limit_s : single_s;
+    }
+}
+
+static int max_rate_predict(const struct pattern *pattern, const struct placement *placement,
+                            const struct machine *machine, const struct model_options *options,
+                            struct prediction *prediction, struct error *error)
+{
+    (void)options;
+    struct traffic traffic;
+    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
+        return -1;
+    prediction_clear(prediction);
+    double single_bytes_per_s[MAX_CLASSES], limit_bytes_per_s[MAX_CLASSES];
+    prediction->extrapolated = traffic_single_bandwidth(&traffic, single_bytes_per_s);
+    for (size_t c = 0; c < traffic.n_classes; c++) {
+        const struct machine_bandwidth *bandwidth = &traffic.classes[c].bandwidth;
+        limit_bytes_per_s[c] = bandwidth->bytes_per_s[bandwidth->n_knots - 1];
+    }
+    int result = 0;
+    for (enum machine_level level = LEVEL_INTRA_SOCKET; result == 0 && level < LEVEL_COUNT; level++) {
+        struct grouping grouping;
+        if (grouping_init(&grouping, placement, level == LEVEL_INTER_NODE ? GROUP_BY_NODE : GROUP_BY_SOCKET) != 0) {
+            result = error_set(error, "no memory for %zu ranks", placement->n_ranks);
+            break;
+        }
+        for (size_t g = 0; g < grouping.n_groups; g++)
+            predict_group(&traffic, grouping.member + grouping.first[g], grouping.first[g + 1] - grouping.first[g],
+                          LEVEL_BIT(level), single_bytes_per_s, limit_bytes_per_s, prediction);
+        grouping_release(&grouping);
+    }
+    prediction_sum(prediction);
+    traffic_release(&traffic);
+    return result;
+}
+
+const struct model max_rate_model = {.name = "max-rate", .source = "T10", .predict = max_rate_predict};

@@ -1,0 +1,11 @@
+/* The models, each defined in the file named after it. */
+#ifndef MPISTAIR_PREDICTOR_MODELS_H
+#define MPISTAIR_PREDICTOR_MODELS_H
+
+#include "model.h"
+
+extern const struct model postal_model;
+extern const struct model max_rate_model;
+extern const struct model staircase_model;
+
+#endif

@@ -1,0 +1,45 @@
+/* postal: every message alone.
+ *
+ * R. W. Hockney and C. R. Jesshope, Parallel Computers Two, 1988; A. Bar-Noy and S. Kipnis, Designing broadcasting
+ * algorithms in the postal model, SPAA 1992; as printed in Thune, Reinemo, Skeie and Cai, Detailed Modeling of
+ * Heterogeneous and Contention-Constrained Point-to-Point MPI Communication, IEEE TPDS 34(5), 2023 (T), equation 1, and
+ * in Bienz, Gropp and Olson, Improving Performance Models for Irregular Point-to-Point Communication, EuroMPI 2018 (B),
+ * equation 1, with values per protocol.
+ *
+ *   tau, alpha     start-up latency of a message         message_class.tau_s    s
+ *   s              size of a message                     pattern.bytes          B
+ *   BW_SP, 1/beta  bandwidth of one pair, BW(1)          single_bytes_per_s     B/s
+ *
+ * Domain: a rank with one message at a time. Of several messages a rank's are added up, incoming and outgoing apart,
+ * and the larger sum counts (MODELS.md). It knows no contention: a lower bound where ranks share a bandwidth. */
+#include "models.h"
+#include "traffic.h"
+
+static int postal_predict(const struct pattern *pattern, const struct placement *placement,
+                          const struct machine *machine, const struct model_options *options,
+                          struct prediction *prediction, struct error *error)
+{
+    (void)options;
+    struct traffic traffic;
+    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
+        return -1;
+    prediction_clear(prediction);
+    double single_bytes_per_s[MAX_CLASSES];
+    prediction->extrapolated = traffic_single_bandwidth(&traffic, single_bytes_per_s);
+    for (size_t rank = 0; rank < traffic.n_ranks; rank++) {
+        for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
+            /* T1, B1, added over the messages: sum of tau + s / BW_SP. */
+            double latency_s = traffic_latency_s(&traffic, rank, direction, ALL_LEVELS);
+            double bandwidth_s = traffic_transfer_s(&traffic, rank, direction, ALL_LEVELS, single_bytes_per_s);
+            if (latency_s + bandwidth_s > prediction->latency_s[rank] + prediction->bandwidth_s[rank]) {
+                prediction->latency_s[rank] = latency_s;
+                prediction->bandwidth_s[rank] = bandwidth_s;
+            }
+        }
+    }
+    prediction_sum(prediction);
+    traffic_release(&traffic);
+    return 0;
+}
+
+const struct model postal_model = {.name = "postal", .source = "T1, B1", .predict = postal_predict};

@@ -1,0 +1,145 @@
+/* staircase: ranks that share a bandwidth evenly and leave it one after the other.
+ *
+ * A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, Detailed Modeling of Heterogeneous and Contention-Constrained
+ * Point-to-Point MPI Communication, IEEE TPDS 34(5), 2023 (T), equations 5-9 (one level) and 12-18 (levels within a
+ * node mixed, total). T5 and T6 are T7 and T8 with one message a rank.
+ *
+ *   tau              latency of a message                         message_class.tau_s       s
+ *   BW_MP(n)         bandwidth shared by n ranks, BW_MP(1)=BW_SP   bandwidth_steps           B/s
+ *   N, k             competitors of the group, finished ones      n                         -
+ *   V_i, V_i^on/off  incoming bytes of rank i                     competitor.volume         B
+ *   theta_i          V_i^on / V_i                                 share, by level           -
+ *   M_i              messages of rank i                           traffic.messages          -
+ *   s_i,j            bytes of a message                           pattern.bytes             B
+ *   t_i^recv         when rank i has received all                 recv_s[i]                 s
+ *   t_i,j^recv       when a message is delivered (T9)             staircase_delivery        s
+ *   t_i^send         the latest delivery of i's messages          send_s[i]                 s
+ *   T_i              time of rank i                               prediction.time_s[i]      s
+ *
+ * Several protocols: each message's own tau, and rank i's own BW_i(n) = V_i / sum_p(V_p / BW_p(n)) at a level.
+ * Latency: T8 and T15 print that of the incoming messages; model_options.latency takes the outgoing ones or the larger
+ * of the two instead, for the part between nodes and the part within them each.
+ *
+ * Domain: every rank posts all its messages, then waits (T Algorithm 2); a send is complete when it is delivered, so
+ * rendezvous messages. Limits: the sender's side shares nothing; the two parts of T18 do not overlap; order is by size,
+ * never by arrival. MODELS.md settles what the paper leaves open. */
+#include "staircase.h"
+
+#include <stdlib.h>
+
+#include "group.h"
+#include "models.h"
+
+/* What is predicted at a time: the levels that share a bandwidth, and whose. */
+struct staircase_part {
+    unsigned levels;
+    enum group_by group_by;
+};
+
+/* T18: T_i = T_i^inter-node + T_i^intra-node. */
+static const struct staircase_part parts[] = {
+    {LEVEL_BIT(LEVEL_INTER_NODE), GROUP_BY_NODE},
+    {LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET), GROUP_BY_SOCKET},
+};
+
+/* The class of all bytes of the competitors, or NO_CLASS where there are several. */
+static size_t only_class(const struct traffic *traffic, unsigned levels, const struct competitor *competitors, size_t n)
+{
+    size_t only = NO_CLASS;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t c = 0; c < traffic->n_classes; c++) {
+            bool carries = traffic->bytes[INCOMING][competitors[i].rank * traffic->n_classes + c] > 0;
+            if (!carries || !traffic_class_in(traffic, c, levels) || c == only)
+                continue;
+            if (only != NO_CLASS)
+                return NO_CLASS;
+            only = c;
+        }
+    }
+    return only;
+}
+
+/* t_i^recv of every rank: recv_s[n_ranks], 0 where V_i = 0. */
+static int receive_groups(const struct traffic *traffic, unsigned levels, const struct grouping *grouping,
+                          struct bandwidth_steps *steps, struct competitor *competitors, double *recv_s)
+{
+    for (size_t g = 0; g < grouping->n_groups; g++) {
+        size_t n = 0;
+        for (size_t i = grouping->first[g]; i < grouping->first[g + 1]; i++) {
+            uint32_t rank = grouping->member[i];
+            double volume = traffic_bytes(traffic, rank, INCOMING, levels);
+            recv_s[rank] = 0;
+            if (volume > 0)
+                competitors[n++] = (struct competitor){.rank = rank, .volume = volume, .rest = volume};
+        }
+        size_t class = only_class(traffic, levels, competitors, n);
+        if (class != NO_CLASS)
+            staircase_receive_even(class, steps, competitors, n);
+        else if (n > 0 && staircase_receive_mixed(traffic, levels, steps, competitors, n) != 0)
+            return -1;
+        for (size_t i = 0; i < n; i++)
+            recv_s[competitors[i].rank] = competitors[i].recv_s;
+    }
+    return 0;
+}
+
+static double part_latency_s(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side)
+{
+    double in_s = traffic_latency_s(traffic, rank, INCOMING, levels);
+    double out_s = traffic_latency_s(traffic, rank, OUTGOING, levels);
+    if (side == LATENCY_IN)
+        return in_s;
+    return side == LATENCY_OUT || out_s > in_s ? out_s : in_s;
+}
+
+/* T8 (one level) and T15 (within a node), added to the prediction. */
+static int predict_part(const struct traffic *traffic, const struct placement *placement,
+                        const struct staircase_part *part, enum latency_side side, struct prediction *prediction)
+{
+    int result = -1;
+    struct grouping grouping;
+    struct bandwidth_steps steps = {0};
+    if (grouping_init(&grouping, placement, part->group_by) != 0)
+        return -1;
+    double *recv_s = calloc(2 * traffic->n_ranks + 1, sizeof *recv_s);
+    struct competitor *competitors = malloc((grouping.largest + 1) * sizeof *competitors);
+    if (recv_s == NULL || competitors == NULL || bandwidth_steps_init(&steps, traffic, grouping.largest) != 0)
+        goto out;
+    double *send_s = recv_s + traffic->n_ranks;
+    if (receive_groups(traffic, part->levels, &grouping, &steps, competitors, recv_s) != 0 ||
+        staircase_delivery(traffic, part->levels, recv_s, send_s) != 0)
+        goto out;
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
+        /* T8, T15: T_i = M_i tau + max(t_i^recv, t_i,0^send, ...). */
+        prediction->latency_s[rank] += part_latency_s(traffic, rank, part->levels, side);
+        prediction->bandwidth_s[rank] += send_s[rank] > recv_s[rank] ? send_s[rank] : recv_s[rank];
+    }
+    prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
+    result = 0;
+out:
+    bandwidth_steps_release(&steps);
+    free(competitors);
+    free(recv_s);
+    grouping_release(&grouping);
+    return result;
+}
+
+static int staircase_predict(const struct pattern *pattern, const struct placement *placement,
+                             const struct machine *machine, const struct model_options *options,
+                             struct prediction *prediction, struct error *error)
+{
+    struct traffic traffic;
+    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
+        return -1;
+    prediction_clear(prediction);
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < sizeof parts / sizeof parts[0]; i++)
+        if (predict_part(&traffic, placement, &parts[i], options->latency, prediction) != 0)
+            result = error_set(error, "no memory for the steps of %zu messages", pattern->n_messages);
+    prediction_sum(prediction);
+    traffic_release(&traffic);
+    return result;
+}
+
+const struct model staircase_model = {
+    .name = "staircase", .source = "T5-T9, T12-T18", .latency_side = true, .predict = staircase_predict};

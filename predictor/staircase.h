@@ -1,0 +1,42 @@
+/* The steps of the staircase, apart from the model that puts them together, so that tests can hold them against each
+ * other. Citation, symbols and equations: staircase.c. */
+#ifndef MPISTAIR_PREDICTOR_STAIRCASE_H
+#define MPISTAIR_PREDICTOR_STAIRCASE_H
+
+#include "traffic.h"
+
+/* BW(n) of every class for n = 1 .. n_max, and which values were used. */
+struct bandwidth_steps {
+    size_t n_max;
+    size_t n_classes;
+    double *bytes_per_s; /* [n_classes * (n_max + 1)], class by class; entry 0 unused */
+    bool *outside;       /* the same shape: beyond the table's ends */
+    bool *used;
+};
+
+/* 0, or -1 without memory. */
+int bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *traffic, size_t n_max);
+/* How many values beyond the ends of a table were used. */
+size_t bandwidth_steps_extrapolated(const struct bandwidth_steps *steps);
+void bandwidth_steps_release(struct bandwidth_steps *steps);
+
+/* A rank that competes for its group's bandwidth: V_i > 0. */
+struct competitor {
+    uint32_t rank;
+    double volume; /* V_i, B */
+    double rest;   /* of it, not yet received, B */
+    double recv_s; /* t_i^recv, out */
+};
+
+/* t_i^recv of n competitors whose bytes are all of one class (T5, T7). Orders them by (V_i, rank). */
+void staircase_receive_even(size_t class, struct bandwidth_steps *steps, struct competitor *competitors, size_t n);
+/* t_i^recv of n competitors with bytes of any classes of those levels (T12-T14, T16, T17); ordered as they finish, ties
+ * by their place before. O(n^2). 0, or -1 without memory. */
+int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
+                            struct competitor *competitors, size_t n);
+
+/* The latest delivery (T9) of each rank's outgoing messages of those levels: send_s[n_ranks], 0 without any, from
+ * recv_s[n_ranks]. 16 bytes a message of those levels, O(M log M). 0, or -1 without memory. */
+int staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, double *send_s);
+
+#endif

@@ -1,0 +1,268 @@
+/* MODELS.md's worked values A, B and C, and hand-worked cases of what they leave out. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "cases.h"
+#include "staircase.h"
+#include "traffic.h"
+
+#include <cmocka.h> /* last: it defines fail as a macro */
+
+static void assert_times(const struct model_case *c, const char *model, enum latency_side side,
+                         const double *expected_us)
+{
+    struct prediction prediction = case_predict(c, model, side);
+    for (size_t i = 0; i < prediction.n_ranks; i++) {
+        assert_close(prediction.time_s[i] * 1e6, expected_us[i], 1e-9);
+        assert_close(prediction.latency_s[i] + prediction.bandwidth_s[i], prediction.time_s[i], 1e-15);
+    }
+    prediction_release(&prediction);
+}
+
+/* A: T5-T6, three pairs that exchange 2e6, 1e6, 5e5 bytes. */
+static void worked_a(void **state)
+{
+    (void)state;
+    struct model_case c = {0};
+    case_machine(&c, "thunderx2");
+    case_place(&c, 6, NULL, NULL);
+    for (uint32_t pair = 0; pair < 3; pair++) {
+        case_add(&c, 2 * pair, 2 * pair + 1, 2000000u >> pair);
+        case_add(&c, 2 * pair + 1, 2 * pair, 2000000u >> pair);
+    }
+    static const double us[] = {321.165949781, 321.165949781, 184.179648411,
+                                184.179648411, 105.748275862, 105.748275862};
+    assert_times(&c, "staircase", LATENCY_IN, us);
+    struct prediction prediction = case_predict(&c, "staircase", LATENCY_IN);
+    assert_int_equal(prediction.extrapolated, 0);
+    prediction_release(&prediction);
+    case_release(&c);
+}
+
+/* B: T7-T9 and T10, several neighbours on one socket. */
+static void worked_b(void **state)
+{
+    (void)state;
+    struct model_case c = {0};
+    case_machine(&c, "epyc-rome");
+    case_place(&c, 3, NULL, NULL);
+    case_add(&c, 0, 1, 500000);
+    case_add(&c, 0, 2, 100000);
+    case_add(&c, 1, 0, 200000);
+    case_add(&c, 1, 2, 300000);
+    case_add(&c, 2, 0, 600000);
+    static const double staircase_us[] = {114.483968471, 83.372203765, 114.483968471};
+    static const double max_rate_us[] = {81.831372549, 50.719607843, 42.615686275};
+    assert_times(&c, "staircase", LATENCY_IN, staircase_us);
+    assert_times(&c, "max-rate", LATENCY_IN, max_rate_us);
+    /* Rank 0: in 2 x 1.7 + 8e5/10.2e3 = 81.831; out 2 x 1.7 + 6e5/10.2e3 = 62.223. Rank 2: out 1.7 + 6e5/10.2e3. */
+    static const double postal_us[] = {3.4 + 8e5 / 10.2e3, 3.4 + 5e5 / 10.2e3, 1.7 + 6e5 / 10.2e3};
+    assert_times(&c, "postal", LATENCY_IN, postal_us);
+    /* Messages in: 2, 1, 2; out: 2, 2, 1; tau = 1.7. */
+    static const double out_us[] = {114.483968471, 83.372203765 + 1.7, 114.483968471 - 1.7};
+    static const double max_us[] = {114.483968471, 83.372203765 + 1.7, 114.483968471};
+    assert_times(&c, "staircase", LATENCY_OUT, out_us);
+    assert_times(&c, "staircase", LATENCY_MAX, max_us);
+
+    struct traffic traffic;
+    struct bandwidth_steps steps;
+    struct error error;
+    struct competitor competitors[] = {
+        {.rank = 0, .volume = 8e5}, {.rank = 1, .volume = 5e5}, {.rank = 2, .volume = 4e5}};
+    static const double recv_us[] = {111.083968471, 81.672203765, 69.767441860};
+    assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, &error), 0);
+    assert_int_equal(bandwidth_steps_init(&steps, &traffic, 3), 0);
+    staircase_receive_even(0, &steps, competitors, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_close(competitors[i].recv_s * 1e6, recv_us[competitors[i].rank], 1e-9);
+    bandwidth_steps_release(&steps);
+    traffic_release(&traffic);
+    case_release(&c);
+}
+
+/* C: T12-T17, both levels of a node. */
+static void worked_c(void **state)
+{
+    (void)state;
+    struct model_case c = {0};
+    static const uint32_t socket[] = {0, 0, 0, 1};
+    case_machine(&c, "thunderx2");
+    case_place(&c, 4, NULL, socket);
+    case_add(&c, 2, 0, 600000);
+    case_add(&c, 3, 0, 200000);
+    case_add(&c, 3, 1, 250000);
+    case_add(&c, 3, 1, 250000);
+    case_add(&c, 0, 2, 400000);
+    static const double us[] = {124.914719933, 95.772350147, 120.514719933, 86.972350147};
+    assert_times(&c, "staircase", LATENCY_IN, us);
+
+    struct traffic traffic;
+    struct bandwidth_steps steps;
+    struct error error;
+    unsigned levels = LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET);
+    struct competitor competitors[] = {{.rank = 0, .volume = 8e5, .rest = 8e5},
+                                       {.rank = 1, .volume = 5e5, .rest = 5e5},
+                                       {.rank = 2, .volume = 4e5, .rest = 4e5}};
+    static const double step_us[] = {59.850374065, 27.121976082, 31.242369787};
+    static const uint32_t finishes[] = {2, 1, 0};
+    assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, &error), 0);
+    assert_int_equal(bandwidth_steps_init(&steps, &traffic, 3), 0);
+    assert_int_equal(staircase_receive_mixed(&traffic, levels, &steps, competitors, 3), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(competitors[i].rank, finishes[i]);
+        assert_close((competitors[i].recv_s - (i > 0 ? competitors[i - 1].recv_s : 0)) * 1e6, step_us[i], 1e-9);
+    }
+    bandwidth_steps_release(&steps);
+    traffic_release(&traffic);
+    case_release(&c);
+}
+
+/* A machine of round numbers: 1 us and 1 GB/s (n = 1), 1.5 GB/s (n = 2) between nodes, twice as fast within a socket.
+ */
+static void round_machine(struct model_case *c)
+{
+    for (enum machine_level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level += 2) {
+        double speed = level == LEVEL_INTRA_SOCKET ? 2 : 1;
+        case_value(c, level, PROTOCOL_ANY, "tau", 0, 1e-6 / speed, "s");
+        case_value(c, level, PROTOCOL_ANY, "bw", 1, speed * 1e9, "B/s");
+        case_value(c, level, PROTOCOL_ANY, "bw", 2, speed * 1.5e9, "B/s");
+    }
+}
+
+/* T18: between nodes the group is the node, whatever the socket, and its maximum is added to that within the node. */
+static void total_adds_two_maxima(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "round"}};
+    static const uint32_t node[] = {0, 0, 1}, socket[] = {0, 0, 0};
+    static const uint32_t two_sockets[] = {0, 1, 0};
+    round_machine(&c);
+    case_place(&c, 3, node, socket);
+    case_add(&c, 2, 0, 300000);
+    case_add(&c, 2, 1, 600000);
+    /* Node 0: 2 x 3e5/1.5e3 = 400 us, then 3e5/1e3 = 300 us. Rank 2 waits for its deliveries, 700 us. */
+    static const double inter_us[] = {401, 701, 700};
+    assert_times(&c, "staircase", LATENCY_IN, inter_us);
+    for (size_t i = 0; i < 3; i++)
+        c.placement.socket[i] = two_sockets[i];
+    assert_times(&c, "staircase", LATENCY_IN, inter_us);
+    for (size_t i = 0; i < 3; i++)
+        c.placement.socket[i] = socket[i];
+    case_add(&c, 1, 0, 200000); /* alone on the socket: 0.5 + 100 us for 0, 100 us for 1 */
+    static const double total_us[] = {501.5, 801, 700};
+    assert_times(&c, "staircase", LATENCY_IN, total_us);
+    /* T10 between nodes: 0: max(6e5/1.5e3, 3e5/1e3), 1: max(9e5/1.5e3, 6e5/1e3); within: 2e5/2e3. */
+    static const double max_rate_us[] = {401 + 100.5, 601, 0};
+    assert_times(&c, "max-rate", LATENCY_IN, max_rate_us);
+    static const double postal_us[] = {301 + 100.5, 601, 902};
+    assert_times(&c, "postal", LATENCY_IN, postal_us);
+    case_release(&c);
+}
+
+/* Each message's own tau and the harmonic mean of the bandwidths by bytes. */
+static void several_protocols(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "protocols"}};
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_EAGER, "tau", 0, 1e-6, "s");
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_EAGER, "bw", 1, 1e9, "B/s");
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_RENDEZVOUS, "tau", 0, 3e-6, "s");
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_RENDEZVOUS, "bw", 1, 4e9, "B/s");
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_RENDEZVOUS, "threshold", 0, 8000, "B");
+    case_place(&c, 3, NULL, NULL);
+    case_add(&c, 1, 0, 4000);
+    case_add(&c, 2, 0, 8000);
+    /* Rank 0: 4 + 2 us, BW_0(1) = 12000 B / 6 us = 2 GB/s. T9: 2 x 4000/12000 x 6 us = 4 us, then 6 us. */
+    static const double us[] = {1 + 3 + 6, 4, 6};
+    assert_times(&c, "staircase", LATENCY_IN, us);
+    static const double side_us[] = {1 + 3 + 6, 4 + 1, 6 + 3};
+    assert_times(&c, "staircase", LATENCY_MAX, side_us);
+    static const double postal_us[] = {10, 5, 5};
+    assert_times(&c, "postal", LATENCY_IN, postal_us);
+    /* Rank 1 now receives 2000 eager bytes: it needs 2 x 2000 / 1e3 = 4 us; meanwhile 0 has 4 us / 2 x 2e3 = 4000 B,
+     * the other 8000 B take 4 us. (Beyond n = 1 the table keeps its value.) */
+    case_add(&c, 2, 1, 2000);
+    /* Delivered at 1: 4 us. At 0, t = 8: 4000-byte message 2 x 4000/12000 x 8 = 5.333 us. */
+    static const double mixed_us[] = {4 + 8, 1 + 16.0 / 3, 8};
+    assert_times(&c, "staircase", LATENCY_IN, mixed_us);
+    struct prediction prediction = case_predict(&c, "staircase", LATENCY_IN);
+    assert_int_equal(prediction.extrapolated, 2);
+    prediction_release(&prediction);
+    case_release(&c);
+}
+
+/* Nothing to do, nothing but latency, and ties. */
+static void edges(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"postal", "max-rate", "staircase"};
+    static const double nothing[] = {0}, empty_us[] = {1.0, 0.5}, tie_us[] = {401, 401, 400, 400};
+    for (size_t m = 0; m < 3; m++) {
+        struct model_case c = {.machine = {.name = "round"}};
+        round_machine(&c);
+        case_place(&c, 1, NULL, NULL);
+        assert_times(&c, models[m], LATENCY_IN, nothing);
+        case_add(&c, 0, 0, 1u << 20);
+        assert_times(&c, models[m], LATENCY_IN, nothing);
+        case_release(&c);
+
+        struct model_case empty = {.machine = {.name = "round"}};
+        round_machine(&empty);
+        case_place(&empty, 2, NULL, NULL);
+        case_add(&empty, 1, 0, 0);
+        case_add(&empty, 1, 0, 0);
+        case_add(&empty, 0, 1, 0);
+        struct prediction prediction = case_predict(&empty, models[m], LATENCY_IN);
+        for (size_t i = 0; i < 2; i++)
+            assert_close(prediction.time_s[i] * 1e6, m == 0 ? 1.0 : empty_us[i], 1e-12);
+        prediction_release(&prediction);
+        case_release(&empty);
+    }
+    struct model_case tie = {.machine = {.name = "round"}};
+    static const uint32_t node[] = {0, 0, 1, 1};
+    round_machine(&tie);
+    case_place(&tie, 4, node, NULL);
+    case_add(&tie, 2, 0, 300000);
+    case_add(&tie, 3, 1, 300000);
+    assert_times(&tie, "staircase", LATENCY_IN, tie_us);
+    case_release(&tie);
+}
+
+static void missing_level_is_named(void **state)
+{
+    (void)state;
+    struct model_case c = {0};
+    static const uint32_t node[] = {0, 1};
+    case_machine(&c, "epyc-rome");
+    case_place(&c, 2, node, NULL);
+    case_add(&c, 0, 1, 8);
+    for (size_t m = 0; model_table[m] != NULL; m++) {
+        struct error error = {.text = ""};
+        struct prediction prediction;
+        struct model_options options = {.latency = LATENCY_IN};
+        assert_int_equal(prediction_init(&prediction, 2), 0);
+        assert_int_equal(model_table[m]->predict(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error),
+                         -1);
+        assert_string_equal(error.text,
+                            "machine 'epyc-rome' has no values for level inter_node, which the messages need: "
+                            "calibrate it, or take another machine");
+        prediction_release(&prediction);
+    }
+    case_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worked_a),
+        cmocka_unit_test(worked_b),
+        cmocka_unit_test(worked_c),
+        cmocka_unit_test(total_adds_two_maxima),
+        cmocka_unit_test(several_protocols),
+        cmocka_unit_test(edges),
+        cmocka_unit_test(missing_level_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
