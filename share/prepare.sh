@@ -1,0 +1,70 @@
+# Sourced by share/quickstart.sh and tests/run.sh: packages, builds, and commands whose output goes to a log.
+#
+# Before sourcing: `source_folder` is the root of the source tree, `logs` the folder for the logs.
+
+# What a build needs, what records a job on each MPI, and what the tests need beyond, as packages of Debian and Ubuntu.
+# This is the only list.
+build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev libgsl-dev
+    libcsv-dev libcmocka-dev'
+openmpi_packages='openmpi-bin libopenmpi-dev'
+mpich_packages='mpich libmpich-dev'
+test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3
+    dpkg-dev g++ gnuplot-nox"
+
+# Open MPI refuses root otherwise; containers and test machines often have nobody else.
+if [ "$(id -u)" -eq 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
+step() {
+    echo "== $*"
+}
+
+stop() {
+    echo "${0##*/}: $*" >&2
+    exit 1
+}
+
+# logged NAME COMMAND ...: its output goes to $logs/NAME.log; returns as the command did, after the log's end if it failed.
+logged() (
+    log=$logs/$1.log
+    shift
+    code=0
+    "$@" >"$log" 2>&1 </dev/null || code=$?
+    if [ $code -ne 0 ]; then
+        echo "   failed with exit code $code: $*" >&2
+        echo "   the end of $log:" >&2
+        tail -n 25 "$log" | sed 's/^/   | /' >&2
+    fi
+    exit $code
+)
+
+is_installed() {
+    [ "$(dpkg-query --show --showformat '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# need_packages PACKAGE ...: installs what is missing, or says how.
+need_packages() {
+    command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+        stop "this needs Debian or Ubuntu; elsewhere install what these packages have, and use meson: $*"
+    missing=
+    for package; do
+        is_installed "$package" || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    [ "$(id -u)" -eq 0 ] || stop "packages are missing. Run this, then again what you ran:
+    sudo apt-get install -y --no-install-recommends$missing"
+    step "Installing packages:$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    logged apt-update apt-get update || stop "the list of packages could not be brought up to date"
+    logged apt-install apt-get install -y --no-install-recommends $missing || stop "the packages could not be installed"
+}
+
+# build FOLDER NAME [OPTION ...]: configures FOLDER where it is new, and builds it; logs are NAME-setup and NAME-build.
+build() (
+    build_folder=$1
+    name=$2
+    shift 2
+    [ -e "$build_folder/build.ninja" ] || logged "$name-setup" meson setup "$@" "$build_folder" "$source_folder" || exit 1
+    logged "$name-build" ninja -C "$build_folder"
+)

@@ -1,0 +1,88 @@
+#!/bin/sh
+# run.sh: all checks, from a fresh clone on Debian or Ubuntu, in under 15 minutes on two cores.
+#
+#     sh tests/run.sh [FOLDER]
+#
+# Installs what is missing (as root; else it says the one command to run), then, with builds and logs in FOLDER
+# (build-tests):
+#     format      clang-format has nothing to change
+#     gcc         a build for both MPIs, warnings as errors; all tests
+#     clang       the same build by clang, warnings as errors
+#     sanitized   AddressSanitizer and UndefinedBehaviorSanitizer; the tests that need no MPI job
+#     threads     ThreadSanitizer; the tests of the recorder's threads
+# The last line is `N passed, N failed, N skipped`; the exit code is 1 unless all passed or were skipped.
+set -eu
+
+source_folder=$(cd "$(dirname "$0")/.." && pwd)
+folder=${1:-$source_folder/build-tests}
+mkdir -p "$folder/logs"
+folder=$(cd "$folder" && pwd)
+logs=$folder/logs
+. "$source_folder/share/prepare.sh"
+passed=0 failed=0 skipped=0
+
+# check NAME COMMAND ...: one check of its own.
+check() {
+    step "$1"
+    if logged "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        return 1
+    fi
+}
+
+# The number behind a heading of meson's summary in the log, 0 without one.
+summary_line() {
+    sed -n "s/^$1: *\([0-9][0-9]*\)[[:space:]]*\$/\1/p" "$logs/$2.log" | tail -n 1 | grep . || echo 0
+}
+
+# run_tests BUILD [OPTION ...]: meson's tests of $folder/BUILD; what failed or was skipped is named.
+run_tests() {
+    name=$1
+    shift
+    step "$name: tests"
+    log=$logs/$name-tests.log
+    meson test -C "$folder/$name" --no-rebuild --num-processes 2 --print-errorlogs "$@" >"$log" 2>&1 </dev/null || true
+    ok=$(($(summary_line Ok "$name-tests") + $(summary_line 'Expected Fail' "$name-tests")))
+    bad=0
+    for heading in Fail Timeout 'Unexpected Pass'; do
+        bad=$((bad + $(summary_line "$heading" "$name-tests")))
+    done
+    skip=$(summary_line Skipped "$name-tests")
+    if [ $((ok + bad + skip)) -eq 0 ]; then
+        echo "   no test ran; see $log" >&2
+        tail -n 25 "$log" | sed 's/^/   | /' >&2
+        bad=1
+    fi
+    grep -E '^ *[0-9]+/[0-9]+ .* (FAIL|TIMEOUT|ERROR|SKIP|UNEXPECTEDPASS) ' "$log" | sed 's/^/   /' || true
+    if [ "$bad" -gt 0 ]; then
+        echo "   see $log and $folder/$name/meson-logs/testlog.txt" >&2
+    fi
+    echo "   $ok passed, $bad failed, $skip skipped"
+    passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+check_format() {
+    find "$source_folder" -name 'build*' -prune -o -name '*.[ch]' -print0 |
+        xargs -0 clang-format --dry-run --Werror
+}
+
+step "Builds and logs: $folder"
+need_packages $build_packages $openmpi_packages $mpich_packages $test_packages
+check format check_format || true
+if check gcc build "$folder/gcc" gcc --werror; then
+    run_tests gcc
+fi
+CC=clang check clang build "$folder/clang" clang --werror || true
+if check sanitized build "$folder/sanitized" sanitized -Db_sanitize=address,undefined -Db_lundef=false; then
+    export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    run_tests sanitized --suite unit --suite models --suite golden --suite fuzz
+fi
+if ! meson test -C "$folder/gcc" --list --suite threads 2>/dev/null | grep -q .; then
+    step "threads: no test of that suite"
+elif check threads build "$folder/threads" threads -Db_sanitize=thread -Db_lundef=false; then
+    run_tests threads --suite threads
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
