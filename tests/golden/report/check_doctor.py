@@ -1,0 +1,57 @@
+"""mpistair doctor where something is taken away: the MPIs, the room for spools, the preload library.
+
+usage: check_doctor.py MPISTAIR
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+mpistair = os.path.abspath(sys.argv[1])
+failures = []
+
+
+def look(name, *arguments, expect=None, **changes):
+    """The report as JSON and the exit code; expect: {check: state}, of which one check of that name must be so."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MPISTAIR_", "OMPI_"))}
+    environment.update(changes)
+    done = subprocess.run([mpistair, "doctor", "--json", *arguments], capture_output=True, timeout=100, env=environment)
+    report = json.loads(done.stdout)
+    if done.stderr or done.returncode != (0 if report["can_record"] else 1):
+        failures.append(f"{name}: exit {done.returncode}, can_record {report['can_record']}: {done.stderr.decode()}")
+    for check, state in (expect or {}).items():
+        states = [c["state"] for c in report["checks"] if c["check"] == check]
+        if state not in states:
+            failures.append(f"{name}: {check} is {states}, expected {state}")
+    for check in report["checks"]:
+        if check["state"] != "ok" and not check["advice"]:
+            failures.append(f"{name}: {check} gives no advice")
+    return report
+
+
+look("as it is", expect={"processors": "ok"})
+with tempfile.TemporaryDirectory() as folder:
+    nothing = look("no launcher", PATH=folder, expect={"recording": "missing"})
+    if nothing["can_record"]:
+        failures.append("no launcher: can_record")
+    look("a spool folder to be made", MPISTAIR_SPOOL=os.path.join(folder, "new"), expect={"spools": "ok"})
+    if os.listdir(folder):
+        failures.append(f"left behind: {os.listdir(folder)}")
+    look("no spool folder", MPISTAIR_SPOOL="/proc/no/folder", expect={"spools": "missing"})
+    look("no library", MPISTAIR_LIB=folder, expect={"preload": "missing"})
+    with open(os.path.join(folder, "mpiexec"), "w") as launcher:
+        launcher.write("#!/bin/sh\nprintf 'some launcher\\377'\n")
+    os.chmod(os.path.join(folder, "mpiexec"), 0o755)
+    if look("an unknown launcher", PATH=folder)["can_record"]:
+        failures.append("an unknown launcher: can_record")
+synthetic = look("synthetic topology", HWLOC_SYNTHETIC="pack:2 core:3 pu:1")
+if "2 sockets, 6 cores" not in str(synthetic["checks"]):
+    failures.append(f"synthetic topology: {synthetic['checks'][0]}")
+text = subprocess.run([mpistair, "doctor"], capture_output=True, timeout=100)
+if text.returncode not in (0, 1) or b"recorded here" not in text.stdout:
+    failures.append(f"text: exit {text.returncode}: {text.stdout}")
+if subprocess.run([mpistair, "doctor", "--fast"], capture_output=True, timeout=100).returncode != 2:
+    failures.append("--fast: expected exit 2")
+print("\n".join(failures) or "doctor: ok")
+sys.exit(1 if failures else 0)
