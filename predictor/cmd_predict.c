@@ -1,8 +1,179 @@
+/* mpistair predict: a pattern to the times of its ranks, or a recorded run to the errors of the models. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "command.h"
-#include "error.h"
+#include "database.h"
+#include "machine_database.h"
+#include "output_file.h"
+#include "predict_options.h"
+#include "replay.h"
+#include "show.h"
+
+static void note_extrapolated(const char *model, const struct machine *machine, size_t n)
+{
+    if (n > 0)
+        fprintf(
+            stderr,
+            "mpistair: note: %s: %zu bandwidths lie beyond the ends of the table of '%s'; its end values were taken\n",
+            model, n, machine->name);
+}
+
+static int predict_models(const struct predict_options *options, const struct pattern *pattern,
+                          const struct placement *placement, const struct machine *machine,
+                          struct prediction *predictions, struct error *error)
+{
+    for (size_t m = 0; m < options->n_models; m++) {
+        const struct model *model = options->models[m];
+        if (prediction_init(&predictions[m], placement->n_ranks) != 0)
+            return error_set(error, "no memory for %zu ranks", placement->n_ranks);
+        if (model->predict(pattern, placement, machine, &options->model, &predictions[m], error) != 0)
+            return -1;
+        note_extrapolated(model->name, machine, predictions[m].extrapolated);
+    }
+    return 0;
+}
+
+static int predict_pattern(const struct predict_options *options, struct error *error)
+{
+    struct machine machine = {0};
+    struct placement placement = {0};
+    struct pattern pattern = {0};
+    struct prediction predictions[MAX_MODELS] = {0};
+    struct output_file output;
+    int result = -1;
+    if (machine_find(options->machine, &machine, error) != 0 ||
+        placement_read_csv(options->placement, &placement, error) != 0 ||
+        pattern_read_csv(options->pattern, placement.n_ranks, &pattern, error) != 0 ||
+        predict_models(options, &pattern, &placement, &machine, predictions, error) != 0 ||
+        output_file_open(&output, options->output, error) != 0)
+        goto out;
+    show_times(output.stream, options, predictions);
+    result = output_file_commit(&output, error);
+out:
+    for (size_t m = 0; m < options->n_models; m++)
+        prediction_release(&predictions[m]);
+    pattern_release(&pattern);
+    placement_release(&placement);
+    machine_release(&machine);
+    return result;
+}
+
+/* The machines of a trace: how many, and "a, b". */
+struct machine_names {
+    size_t n;
+    char first[64];
+    char text[512];
+};
+
+static void add_name(void *context, const char *name, const char *source)
+{
+    (void)source;
+    struct machine_names *names = context;
+    size_t length = strlen(names->text);
+    if (names->n++ == 0)
+        snprintf(names->first, sizeof names->first, "%s", name);
+    snprintf(names->text + length, sizeof names->text - length, "%s%s", length > 0 ? ", " : "", name);
+}
+
+/* --machine, or the only machine of the trace. */
+static int find_machine(const struct predict_options *options, sqlite3 *database, struct machine *machine,
+                        struct error *error)
+{
+    struct machine_names names = {0};
+    struct error reason = {.text = ""};
+    if (machine_each(database, options->trace, add_name, &names, error) != 0)
+        return -1;
+    if (options->machine == NULL && names.n != 1)
+        return error_set(error,
+                         "%s: %s: choose with --machine NAME|FILE ('mpistair machine list' shows those shipped)%s%s",
+                         options->trace, names.n == 0 ? "holds no machine" : "holds several machines",
+                         names.n > 0 ? ", of the trace: " : "", names.text);
+    const char *name = options->machine != NULL ? options->machine : names.first;
+    int result = machine_load(database, options->trace, name, machine, error);
+    if (result == 1) {
+        result = machine_find(name, machine, &reason);
+        if (result != 0)
+            error_set(error, "%s%s%s", reason.text, names.n > 0 ? "; the trace has: " : "", names.text);
+    }
+    if (result == 0 && !machine_name_valid(machine->name)) { /* it goes into CSV and JSON as it is */
+        machine_release(machine);
+        result = error_set(error, "%s: '%.64s' is no name of a machine", options->trace, name);
+    }
+    return result;
+}
+
+static void note_summary(const struct predict_options *options, const struct machine *machine,
+                         const struct replay_summary *summary)
+{
+    for (size_t m = 0; m < options->n_models; m++)
+        note_extrapolated(options->models[m]->name, machine, summary->extrapolated[m]);
+    if (summary->n_kinds == 0)
+        fprintf(stderr, "mpistair: note: %s holds no rounds; there is nothing to predict\n", options->trace);
+    if (options->placement != NULL)
+        return;
+    if (summary->socket_unknown > 0)
+        fprintf(stderr,
+                "mpistair: note: the socket of %zu ranks is not known and was taken as socket 0 of their node; "
+                "--placement L.csv says it\n",
+                summary->socket_unknown);
+    if (summary->moved > 0)
+        fprintf(
+            stderr,
+            "mpistair: note: %zu of %zu messages were recorded at another level than the main places of their ranks "
+            "give (unbound ranks?); the models used the places\n",
+            summary->moved, summary->n_messages);
+}
+
+static int predict_trace(const struct predict_options *options, struct error *error)
+{
+    sqlite3 *database = NULL;
+    struct machine machine = {0};
+    struct placement placement = {0};
+    struct output_file output;
+    size_t extrapolated[MAX_MODELS] = {0};
+    struct replay_summary summary = {.extrapolated = extrapolated};
+    int result = -1;
+    if (database_open(options->trace, true, &database, error) != 0)
+        return -1;
+    if (find_machine(options, database, &machine, error) != 0 ||
+        (options->placement != NULL && placement_read_csv(options->placement, &placement, error) != 0) ||
+        output_file_open(&output, options->output, error) != 0)
+        goto out;
+    const struct replay replay = {.database = database,
+                                  .path = options->trace,
+                                  .machine = &machine,
+                                  .placement = options->placement != NULL ? &placement : NULL,
+                                  .models = options->models,
+                                  .n_models = options->n_models,
+                                  .options = &options->model};
+    result = replay_run(&replay, &summary, error);
+    if (result == 0) {
+        note_summary(options, &machine, &summary);
+        result = show_errors(output.stream, options, database, machine.name, error);
+    }
+    if (result == 0)
+        result = output_file_commit(&output, error);
+    else
+        output_file_discard(&output);
+out:
+    placement_release(&placement);
+    machine_release(&machine);
+    sqlite3_close(database);
+    return result;
+}
 
 int cmd_predict(int argc, char **argv)
 {
-    (void)argc;
-    return fail("%s: to come", argv[0]);
+    struct predict_options options;
+    struct error error = {.text = ""};
+    int result = predict_options_parse(argc, argv, &options);
+    if (result != 0)
+        return result;
+    if (options.help) {
+        predict_options_usage();
+        return EXIT_DONE;
+    }
+    result = options.pattern != NULL ? predict_pattern(&options, &error) : predict_trace(&options, &error);
+    return result == 0 ? EXIT_DONE : error_report(&error);
 }

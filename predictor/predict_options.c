@@ -1,0 +1,159 @@
+#include "predict_options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "options.h"
+
+static const char usage_text[] =
+    "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model M[,M]|all] [OPTIONS]\n"
+    "       mpistair predict --pattern P.csv --placement L.csv --machine NAME|FILE [--model M[,M]|all] [OPTIONS]\n"
+    "\n"
+    "Models the point-to-point time of every rank. With a trace: every kind of round in it; the predictions are "
+    "stored\n"
+    "in the trace, and the error of each model is printed. With a pattern: one round; the times are printed.\n"
+    "\n"
+    "  -m, --machine NAME|FILE  a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
+    "                           default: the trace's, if it holds one only\n"
+    "  -M, --model M[,M]|all    which models; default all\n"
+    "  -p, --pattern P.csv      header src,dst,bytes, optional send_s,recv_s\n"
+    "  -l, --placement L.csv    header rank,node,socket; with a trace, in the place of what was recorded\n"
+    "      --latency in|out|max whose messages' latency a rank pays (staircase): default in, as T8 is printed\n"
+    "  -f, --format text|csv|json\n"
+    "      --json               the same as --format json\n"
+    "  -o, --output FILE        default: standard output\n"
+    "  -h, --help\n"
+    "\n"
+    "models:\n";
+
+void predict_options_usage(void)
+{
+    fputs(usage_text, stdout);
+    for (size_t i = 0; model_table[i] != NULL; i++)
+        printf("  %-10s  %s\n", model_table[i]->name, model_table[i]->source);
+}
+
+static int add_model(struct predict_options *options, const struct model *model)
+{
+    for (size_t i = 0; i < options->n_models; i++)
+        if (options->models[i] == model)
+            return 0;
+    if (options->n_models == MAX_MODELS)
+        return -1;
+    options->models[options->n_models++] = model;
+    return 0;
+}
+
+/* list: names with commas between, or all. */
+static int add_models(struct predict_options *options, const char *list)
+{
+    if (strcmp(list, "all") == 0) {
+        for (size_t i = 0; model_table[i] != NULL; i++)
+            add_model(options, model_table[i]);
+        return 0;
+    }
+    for (const char *at = list;; at++) {
+        char name[32] = "";
+        size_t length = strcspn(at, ",");
+        if (length < sizeof name)
+            memcpy(name, at, length);
+        const struct model *model = model_find(name);
+        if (model == NULL || add_model(options, model) != 0) {
+            char known[256] = "";
+            for (size_t i = 0, used = 0; model_table[i] != NULL && used < sizeof known; i++)
+                used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", model_table[i]->name);
+            return wrong_usage("predict", "--model: no model '%.*s'; there are %sor all",
+                               length < 40 ? (int)length : 40, at, known);
+        }
+        at += length;
+        if (*at == '\0')
+            return 0;
+    }
+}
+
+static int check(const struct predict_options *options, int n_arguments)
+{
+    if (options->pattern == NULL && options->trace == NULL)
+        return wrong_usage("predict", "expected a trace, or --pattern and --placement");
+    if (options->pattern != NULL && options->trace != NULL)
+        return wrong_usage("predict", "both a trace, '%s', and --pattern: expected one of them", options->trace);
+    if (n_arguments > 1)
+        return wrong_usage("predict", "more than one trace");
+    if (options->pattern != NULL && options->placement == NULL)
+        return wrong_usage("predict", "--pattern needs --placement L.csv");
+    if (options->pattern != NULL && options->machine == NULL)
+        return wrong_usage("predict", "--pattern needs --machine NAME|FILE");
+    return 0;
+}
+
+int predict_options_parse(int argc, char **argv, struct predict_options *options)
+{
+    enum { LATENCY = 256, JSON };
+    static const struct option long_options[] = {
+        {"machine", required_argument, NULL, 'm'}, {"model", required_argument, NULL, 'M'},
+        {"pattern", required_argument, NULL, 'p'}, {"placement", required_argument, NULL, 'l'},
+        {"format", required_argument, NULL, 'f'},  {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},          {"latency", required_argument, NULL, LATENCY},
+        {"json", no_argument, NULL, JSON},         {NULL, 0, NULL, 0},
+    };
+    static const char *const formats[] = {"text", "csv", "json"};
+    static const char *const sides[] = {"in", "out", "max"};
+    *options = (struct predict_options){0};
+    int option, result = 0;
+    size_t word;
+    optind = 0;
+    opterr = 0;
+    while (result == 0 && (option = getopt_long(argc, argv, ":m:M:p:l:f:o:h", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'm':
+            options->machine = optarg;
+            break;
+        case 'M':
+            result = add_models(options, optarg);
+            break;
+        case 'p':
+            options->pattern = optarg;
+            break;
+        case 'l':
+            options->placement = optarg;
+            break;
+        case 'o':
+            options->output = optarg;
+            break;
+        case 'h':
+            options->help = true;
+            return 0;
+        case 'f':
+            word = option_choice("predict", "--format", optarg, formats, 3);
+            if (word == 3)
+                return EXIT_WRONG_USAGE;
+            options->format = (enum output_format)word;
+            break;
+        case JSON:
+            options->format = FORMAT_JSON;
+            break;
+        case LATENCY:
+            word = option_choice("predict", "--latency", optarg, sides, 3);
+            if (word == 3)
+                return EXIT_WRONG_USAGE;
+            options->model.latency = (enum latency_side)word;
+            break;
+        default:
+            return option_refused("predict", option, argv);
+        }
+    }
+    if (result != 0)
+        return result;
+    if (optind < argc)
+        options->trace = argv[optind];
+    if (options->n_models == 0)
+        add_models(options, "all");
+    return check(options, argc - optind);
+}
+
+const char *model_options_text(const struct model *model, const struct model_options *options)
+{
+    static const char *const texts[] = {"", "latency=out", "latency=max"};
+    return model->latency_side ? texts[options->latency] : "";
+}

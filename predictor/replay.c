@@ -1,0 +1,266 @@
+/* A kind's messages are those of its first round. Its ranks are numbered anew, so that a kind costs what its own ranks
+ * and messages cost, however large the world is; groups hold competitors only, so nothing changes by that. */
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "database.h"
+#include "machine_database.h"
+#include "predict_options.h"
+#include "progress.h"
+#include "replay_place.h"
+
+enum { STATEMENT_MESSAGES, STATEMENT_RANKS, STATEMENT_INSERT, STATEMENT_COUNT };
+
+static const char *const statement_text[STATEMENT_COUNT] = {
+    [STATEMENT_MESSAGES] = "SELECT src, dst, bytes, level FROM message WHERE round_id = ? AND src <> dst",
+    [STATEMENT_RANKS] = "SELECT rank FROM round_process WHERE round_id = ?",
+    [STATEMENT_INSERT] = "INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, queue_s, "
+                         "contention_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+};
+
+struct replay_state {
+    const struct replay *replay;
+    struct replay_summary *summary;
+    struct recorded_places places;
+    sqlite3_stmt *statements[STATEMENT_COUNT];
+    sqlite3_int64 run_ids[MAX_MODELS];
+    /* The kind at hand. */
+    struct pattern pattern;     /* ranks numbered anew */
+    struct placement placement; /* arrays of the world's size */
+    uint32_t *world_rank;       /* [world] of a new number */
+    uint32_t *number;           /* [world] of a world rank, plus one; 0: not in this kind */
+};
+
+static int failed(const struct replay_state *state, const char *what, struct error *error)
+{
+    return database_error(state->replay->database, state->replay->path, what, error);
+}
+
+/* The new number of a world rank, its place noted when it is new. */
+static int number_of(struct replay_state *state, sqlite3_int64 world_rank, uint32_t *number, struct error *error)
+{
+    const struct recorded_places *places = &state->places;
+    if (world_rank < 0 || (size_t)world_rank >= places->placement.n_ranks)
+        return error_set(error, "%s: rank %lld of a message is not in the world of %zu ranks", state->replay->path,
+                         (long long)world_rank, places->placement.n_ranks);
+    if (state->number[world_rank] == 0) {
+        if (!places->node_known[world_rank])
+            return error_set(error, "%s: it is not known where rank %lld ran: give a placement with --placement L.csv",
+                             state->replay->path, (long long)world_rank);
+        size_t n = state->placement.n_ranks++;
+        state->placement.node[n] = places->placement.node[world_rank];
+        state->placement.socket[n] = places->placement.socket[world_rank];
+        state->world_rank[n] = (uint32_t)world_rank;
+        state->number[world_rank] = (uint32_t)n + 1;
+    }
+    *number = state->number[world_rank] - 1;
+    return 0;
+}
+
+static int read_message(struct replay_state *state, sqlite3_stmt *statement, struct error *error)
+{
+    uint32_t src, dst;
+    sqlite3_int64 bytes = sqlite3_column_int64(statement, 2);
+    if (number_of(state, sqlite3_column_int64(statement, 0), &src, error) != 0 ||
+        number_of(state, sqlite3_column_int64(statement, 1), &dst, error) != 0)
+        return -1;
+    if (bytes < 0)
+        return error_set(error, "%s: a message of %lld bytes", state->replay->path, (long long)bytes);
+    const char *level = (const char *)sqlite3_column_text(statement, 3);
+    if (level != NULL && strcmp(level, machine_level_name[placement_level(&state->placement, src, dst)]) != 0)
+        state->summary->moved++;
+    if (pattern_append(&state->pattern, src, dst, (uint64_t)bytes) != 0)
+        return error_set(error, "no memory for %zu messages", state->pattern.n_messages);
+    return 0;
+}
+
+static int read_round(struct replay_state *state, sqlite3_int64 round_id, struct error *error)
+{
+    for (size_t i = 0; i < state->placement.n_ranks; i++)
+        state->number[state->world_rank[i]] = 0;
+    state->placement.n_ranks = 0;
+    state->pattern.n_messages = 0;
+    for (int which = STATEMENT_MESSAGES; which <= STATEMENT_RANKS; which++) {
+        sqlite3_stmt *statement = state->statements[which];
+        int step, result = 0;
+        uint32_t number;
+        sqlite3_bind_int64(statement, 1, round_id);
+        while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
+            result = which == STATEMENT_MESSAGES ? read_message(state, statement, error)
+                                                 : number_of(state, sqlite3_column_int64(statement, 0), &number, error);
+        if (result == 0 && step != SQLITE_DONE)
+            result = failed(state, "a round cannot be read", error);
+        sqlite3_reset(statement);
+        if (result != 0)
+            return -1;
+    }
+    state->summary->n_messages += state->pattern.n_messages;
+    return 0;
+}
+
+static int store_prediction(struct replay_state *state, sqlite3_int64 run_id, sqlite3_int64 kind_id,
+                            const struct prediction *prediction, struct error *error)
+{
+    sqlite3_stmt *statement = state->statements[STATEMENT_INSERT];
+    for (size_t i = 0; i < prediction->n_ranks; i++) {
+        sqlite3_bind_int64(statement, 1, run_id);
+        sqlite3_bind_int64(statement, 2, kind_id);
+        sqlite3_bind_int64(statement, 3, state->world_rank[i]);
+        sqlite3_bind_double(statement, 4, prediction->time_s[i]);
+        sqlite3_bind_double(statement, 5, prediction->latency_s[i]);
+        sqlite3_bind_double(statement, 6, prediction->bandwidth_s[i]);
+        sqlite3_bind_double(statement, 7, prediction->queue_s[i]);
+        sqlite3_bind_double(statement, 8, prediction->contention_s[i]);
+        if (sqlite3_step(statement) != SQLITE_DONE)
+            return failed(state, "a prediction cannot be stored", error);
+        sqlite3_reset(statement);
+    }
+    return 0;
+}
+
+static int predict_kind(struct replay_state *state, sqlite3_int64 kind_id, sqlite3_int64 round_id, struct error *error)
+{
+    const struct replay *replay = state->replay;
+    struct prediction prediction;
+    if (read_round(state, round_id, error) != 0)
+        return -1;
+    if (prediction_init(&prediction, state->placement.n_ranks) != 0)
+        return error_set(error, "no memory for %zu ranks", state->placement.n_ranks);
+    int result = 0;
+    for (size_t m = 0; result == 0 && m < replay->n_models; m++) {
+        result = replay->models[m]->predict(&state->pattern, &state->placement, replay->machine, replay->options,
+                                            &prediction, error);
+        if (result == 0)
+            result = store_prediction(state, state->run_ids[m], kind_id, &prediction, error);
+        if (result == 0)
+            state->summary->extrapolated[m] += prediction.extrapolated;
+    }
+    prediction_release(&prediction);
+    state->summary->n_kinds++;
+    return result;
+}
+
+/* One statement with the machine, and if not NULL model and options, as parameters 1 to 3; then n as the 4th. */
+static int execute(const struct replay_state *state, const char *sql, const struct model *model, sqlite3_int64 n,
+                   struct error *error)
+{
+    const struct replay *replay = state->replay;
+    sqlite3_stmt *statement = NULL;
+    int result = 0;
+    bool ready = sqlite3_prepare_v2(replay->database, sql, -1, &statement, NULL) == SQLITE_OK;
+    if (ready && model != NULL) {
+        sqlite3_bind_text(statement, 1, replay->machine->name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 2, model->name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 3, model_options_text(model, replay->options), -1, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 4, n);
+    }
+    if (!ready || sqlite3_step(statement) != SQLITE_DONE)
+        result = failed(state, "predictions cannot be stored", error);
+    sqlite3_finalize(statement);
+    return result;
+}
+
+/* Replaces the prediction_run of every model. */
+static int open_runs(struct replay_state *state, struct error *error)
+{
+    const struct replay *replay = state->replay;
+    for (size_t m = 0; m < replay->n_models; m++) {
+        if (execute(state,
+                    "DELETE FROM prediction WHERE run_id IN (SELECT id FROM prediction_run WHERE machine = ?1 AND "
+                    "model = ?2 AND options = ?3)",
+                    replay->models[m], 0, error) != 0 ||
+            execute(state, "DELETE FROM prediction_run WHERE machine = ?1 AND model = ?2 AND options = ?3",
+                    replay->models[m], 0, error) != 0 ||
+            execute(state, "INSERT INTO prediction_run(machine, model, options, extrapolated) VALUES (?1, ?2, ?3, ?4)",
+                    replay->models[m], 0, error) != 0)
+            return -1;
+        state->run_ids[m] = sqlite3_last_insert_rowid(replay->database);
+        state->summary->extrapolated[m] = 0;
+    }
+    return 0;
+}
+
+static int close_runs(struct replay_state *state, struct error *error)
+{
+    const struct replay *replay = state->replay;
+    for (size_t m = 0; m < replay->n_models; m++)
+        if (execute(state,
+                    "UPDATE prediction_run SET extrapolated = ?4 WHERE machine = ?1 AND model = ?2 AND options = ?3",
+                    replay->models[m], (sqlite3_int64)state->summary->extrapolated[m], error) != 0)
+            return -1;
+    return 0;
+}
+
+static int predict_kinds(struct replay_state *state, struct error *error)
+{
+    sqlite3_stmt *kinds = NULL;
+    struct progress progress;
+    int result = 0, step = SQLITE_ERROR;
+    progress_start(&progress, "predict: kinds of round");
+    if (sqlite3_prepare_v2(state->replay->database,
+                           "SELECT kind_id, min(id) FROM round GROUP BY kind_id ORDER BY kind_id", -1, &kinds,
+                           NULL) == SQLITE_OK)
+        while (result == 0 && (step = sqlite3_step(kinds)) == SQLITE_ROW) {
+            result = predict_kind(state, sqlite3_column_int64(kinds, 0), sqlite3_column_int64(kinds, 1), error);
+            progress_step(&progress, state->summary->n_kinds);
+        }
+    if (result == 0 && step != SQLITE_DONE)
+        result = failed(state, "the rounds cannot be read", error);
+    progress_end(&progress);
+    sqlite3_finalize(kinds);
+    return result;
+}
+
+static int prepare(struct replay_state *state, struct error *error)
+{
+    const struct replay *replay = state->replay;
+    int result = replay->placement == NULL
+                     ? recorded_places_read(replay->database, replay->path, &state->places, error)
+                     : recorded_places_given(replay->database, replay->path, replay->placement, &state->places, error);
+    if (result != 0)
+        return -1;
+    size_t n_ranks = state->places.placement.n_ranks;
+    state->world_rank = calloc(n_ranks, sizeof *state->world_rank);
+    state->number = calloc(n_ranks, sizeof *state->number);
+    if (state->world_rank == NULL || state->number == NULL || placement_init(&state->placement, n_ranks) != 0)
+        return error_set(error, "no memory for %zu ranks", n_ranks);
+    state->placement.n_ranks = 0;
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        state->summary->socket_unknown += state->places.node_known[rank] && !state->places.socket_known[rank];
+    for (int which = 0; which < STATEMENT_COUNT; which++)
+        if (sqlite3_prepare_v2(replay->database, statement_text[which], -1, &state->statements[which], NULL) !=
+            SQLITE_OK)
+            return failed(state, "the messages cannot be read", error);
+    return 0;
+}
+
+int replay_run(const struct replay *replay, struct replay_summary *summary, struct error *error)
+{
+    struct replay_state state = {.replay = replay, .summary = summary};
+    *summary = (struct replay_summary){.extrapolated = summary->extrapolated};
+    if (execute(&state, "BEGIN IMMEDIATE", NULL, 0, error) != 0)
+        return -1;
+    int result = machine_store(replay->database, replay->path, replay->machine, error);
+    if (result == 0)
+        result = prepare(&state, error);
+    if (result == 0)
+        result = open_runs(&state, error);
+    if (result == 0)
+        result = predict_kinds(&state, error);
+    if (result == 0)
+        result = close_runs(&state, error);
+    for (int which = 0; which < STATEMENT_COUNT; which++)
+        sqlite3_finalize(state.statements[which]);
+    if (result == 0)
+        result = execute(&state, "COMMIT", NULL, 0, error);
+    if (result != 0)
+        execute(&state, "ROLLBACK", NULL, 0, NULL);
+    pattern_release(&state.pattern);
+    placement_release(&state.placement);
+    recorded_places_release(&state.places);
+    free(state.world_rank);
+    free(state.number);
+    return result;
+}

@@ -1,0 +1,97 @@
+#include "replay_place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "database.h"
+
+static int world_size(sqlite3 *database, const char *path, size_t *n_ranks, struct error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = 0;
+    sqlite3_int64 n = 0;
+    if (sqlite3_prepare_v2(database, "SELECT world_size FROM run", -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW)
+        result = database_error(database, path, "the run cannot be read", error);
+    else
+        n = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    if (result == 0 && (n < 1 || n > INT32_MAX))
+        result = error_set(error, "%s: run.world_size is %lld, expected 1 to %d", path, (long long)n, INT32_MAX);
+    if (result == 0)
+        *n_ranks = (size_t)n;
+    return result;
+}
+
+static int places_init(sqlite3 *database, const char *path, struct recorded_places *places, struct error *error)
+{
+    size_t n_ranks = 0;
+    *places = (struct recorded_places){0};
+    if (world_size(database, path, &n_ranks, error) != 0)
+        return -1;
+    places->node_known = calloc(n_ranks, sizeof *places->node_known);
+    places->socket_known = calloc(n_ranks, sizeof *places->socket_known);
+    if (places->node_known != NULL && places->socket_known != NULL && placement_init(&places->placement, n_ranks) == 0)
+        return 0;
+    recorded_places_release(places);
+    return error_set(error, "%s: no memory for the places of %zu ranks", path, n_ranks);
+}
+
+static int read_place(sqlite3_stmt *statement, const char *path, struct recorded_places *places, struct error *error)
+{
+    sqlite3_int64 rank = sqlite3_column_int64(statement, 0);
+    sqlite3_int64 node = sqlite3_column_int64(statement, 1), socket = sqlite3_column_int64(statement, 2);
+    if (rank < 0 || (size_t)rank >= places->placement.n_ranks)
+        return error_set(error, "%s: process: rank %lld is not in the world of %zu ranks", path, (long long)rank,
+                         places->placement.n_ranks);
+    if (node < 0 || node > UINT32_MAX || socket < 0 || socket > UINT32_MAX)
+        return error_set(error, "%s: process: rank %lld is on node %lld, socket %lld", path, (long long)rank,
+                         (long long)node, (long long)socket);
+    places->placement.node[rank] = (uint32_t)node;
+    places->placement.socket[rank] = (uint32_t)socket;
+    places->node_known[rank] = sqlite3_column_type(statement, 1) != SQLITE_NULL;
+    places->socket_known[rank] = sqlite3_column_type(statement, 2) != SQLITE_NULL;
+    return 0;
+}
+
+int recorded_places_read(sqlite3 *database, const char *path, struct recorded_places *places, struct error *error)
+{
+    if (places_init(database, path, places, error) != 0)
+        return -1;
+    sqlite3_stmt *statement = NULL;
+    int result = 0, step = SQLITE_ERROR;
+    if (sqlite3_prepare_v2(database, "SELECT rank, node, socket FROM process", -1, &statement, NULL) == SQLITE_OK)
+        while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
+            result = read_place(statement, path, places, error);
+    if (result == 0 && step != SQLITE_DONE)
+        result = database_error(database, path, "the places cannot be read", error);
+    sqlite3_finalize(statement);
+    if (result != 0)
+        recorded_places_release(places);
+    return result;
+}
+
+int recorded_places_given(sqlite3 *database, const char *path, const struct placement *given,
+                          struct recorded_places *places, struct error *error)
+{
+    if (places_init(database, path, places, error) != 0)
+        return -1;
+    size_t n_ranks = places->placement.n_ranks;
+    if (given->n_ranks != n_ranks) {
+        recorded_places_release(places);
+        return error_set(error, "the placement has %zu ranks, %s has %zu", given->n_ranks, path, n_ranks);
+    }
+    memcpy(places->placement.node, given->node, n_ranks * sizeof *given->node);
+    memcpy(places->placement.socket, given->socket, n_ranks * sizeof *given->socket);
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        places->node_known[rank] = places->socket_known[rank] = true;
+    return 0;
+}
+
+void recorded_places_release(struct recorded_places *places)
+{
+    placement_release(&places->placement);
+    free(places->node_known);
+    free(places->socket_known);
+    *places = (struct recorded_places){0};
+}

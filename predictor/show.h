@@ -1,0 +1,17 @@
+/* What `mpistair predict` prints. */
+#ifndef MPISTAIR_PREDICTOR_SHOW_H
+#define MPISTAIR_PREDICTOR_SHOW_H
+
+#include <sqlite3.h>
+#include <stdio.h>
+
+#include "predict_options.h"
+
+/* The times of a pattern: predictions[options->n_models]. CSV has the columns rank,model,time_s only. */
+void show_times(FILE *stream, const struct predict_options *options, const struct prediction *predictions);
+
+/* The errors of the models against what was measured, from the view model_error. 0, or -1 with the reason. */
+int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *database, const char *machine,
+                struct error *error);
+
+#endif

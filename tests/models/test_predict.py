@@ -1,0 +1,198 @@
+"""`mpistair predict` as its users call it: patterns against MODELS.md's worked values, traces against patterns.
+
+usage: test_predict.py MPISTAIR SCHEMA.sql
+"""
+import csv
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
+
+PATTERN_A = [(0, 1, 2000000), (1, 0, 2000000), (2, 3, 1000000), (3, 2, 1000000), (4, 5, 500000), (5, 4, 500000)]
+PATTERN_B = [(0, 1, 500000), (0, 2, 100000), (1, 0, 200000), (1, 2, 300000), (2, 0, 600000)]
+PATTERN_C = [(2, 0, 600000), (3, 0, 200000), (3, 1, 250000), (3, 1, 250000), (0, 2, 400000)]
+WORKED = [  # machine, model, pattern, sockets, microseconds
+    ("thunderx2", "staircase", PATTERN_A, [0] * 6,
+     [321.165949781, 321.165949781, 184.179648411, 184.179648411, 105.748275862, 105.748275862]),
+    ("epyc-rome", "staircase", PATTERN_B, [0] * 3, [114.483968471, 83.372203765, 114.483968471]),
+    ("epyc-rome", "max-rate", PATTERN_B, [0] * 3, [81.831372549, 50.719607843, 42.615686275]),
+    ("thunderx2", "staircase", PATTERN_C, [0, 0, 0, 1], [124.914719933, 95.772350147, 120.514719933, 86.972350147]),
+]
+
+
+class Predict(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write_csv(self, name, header, rows):
+        with open(self.path(name), "w", newline="") as file:
+            csv.writer(file).writerows([header.split(","), *rows])
+        return self.path(name)
+
+    def run_predict(self, *arguments, code=0):
+        done = subprocess.run([MPISTAIR, "predict", *arguments], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def predict_pattern(self, machine, model, messages, nodes, sockets, *arguments):
+        """{rank: time_s}, in the order of the output."""
+        pattern = self.write_csv("p.csv", "src,dst,bytes", messages)
+        places = [(rank, nodes[rank], socket) for rank, socket in enumerate(sockets)]
+        placement = self.write_csv("l.csv", "rank,node,socket", places)
+        done = self.run_predict("--pattern", pattern, "--placement", placement, "--machine", machine, "--model", model,
+                                "--format", "csv", *arguments)
+        rows = list(csv.reader(io.StringIO(done.stdout)))
+        self.assertEqual(rows[0], ["rank", "model", "time_s"])
+        self.assertEqual([row[1] for row in rows[1:]], [model] * len(sockets))
+        return {int(row[0]): float(row[2]) for row in rows[1:]}
+
+    def test_worked_values(self):
+        for machine, model, messages, sockets, microseconds in WORKED:
+            times = self.predict_pattern(machine, model, messages, [5] * len(sockets), sockets)
+            self.assertEqual(list(times), list(range(len(sockets))))
+            for rank, expected in enumerate(microseconds):
+                self.assertLess(abs(times[rank] * 1e6 / expected - 1), 1e-9)
+
+    def test_output_file_and_json(self):
+        pattern = self.write_csv("p.csv", "bytes,dst,src,send_s", [(10, 1, 0, 0.5)])
+        placement = self.write_csv("l.csv", "rank,node,socket", [(1, 0, 0), (0, 0, 0)])
+        common = ["--pattern", pattern, "--placement", placement, "--machine", "kunpeng"]
+        done = self.run_predict(*common, "--json", "-o", self.path("out.json"))
+        self.assertEqual(done.stdout, "")
+        with open(self.path("out.json")) as file:
+            rows = json.load(file)
+        self.assertEqual([(row["model"], row["rank"]) for row in rows],
+                         [(model, rank) for model in ("postal", "max-rate", "staircase") for rank in (0, 1)])
+        for row in rows:
+            parts = sum(row[part] for part in ("latency_s", "bandwidth_s", "queue_s", "contention_s"))
+            self.assertEqual(row["time_s"], parts)
+        # 2 ranks: nothing read at n > 1, so no note; a table that starts at n = 2 gives one.
+        self.assertEqual(done.stderr, "")
+        with open(self.path("m.tbl"), "w") as file:
+            file.write("name m\nsource s\nintra_socket any tau - 0 s\nintra_socket any bw 2 1e9 B/s\n")
+        common[-1] = self.path("m.tbl")
+        self.assertIn("note: staircase: 1 bandwidths lie beyond", self.run_predict(*common).stderr)
+
+    def make_trace(self, kinds, world=4, sockets=(0, 0, 0, 1), nodes=(0, 0, 0, 0)):
+        """kinds: [(rounds, messages, {rank: measured_s})]."""
+        path = self.path("trace.db")
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA synchronous = OFF")
+        with open(SCHEMA) as file:
+            database.executescript(file.read())
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL)", (world, world))
+        for rank in range(world):
+            database.execute("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,?,'finalize')",
+                             (rank, nodes[rank], sockets[rank]))
+        round_id = 0
+        for kind_id, (rounds, messages, measured) in enumerate(kinds):
+            database.execute("INSERT INTO kind VALUES (?,?,?,?)",
+                             (kind_id, rounds, len(messages), sum(m[2] for m in messages)))
+            for _ in range(rounds):
+                database.execute("INSERT INTO round VALUES (?,?,0,1)", (round_id, kind_id))
+                for src, dst, size in messages:
+                    database.execute(
+                        "INSERT INTO message(src,dst,comm,tag,bytes,level,round_id,send_post_ns,recv_post_ns,recv_bytes,"
+                        "send_function,recv_function,any_source,any_tag,uncertain) VALUES (?,?,0,0,?,NULL,?,0,0,?,'s','r',"
+                        "0,0,0)", (src, dst, size, None if src == dst else round_id, size))
+                for rank, seconds in measured.items():
+                    database.execute("INSERT INTO round_process VALUES (?,?,0,?,0)", (round_id, rank, seconds * 1e9))
+                round_id += 1
+        database.commit()
+        database.close()
+        return path
+
+    def rows(self, path, sql):
+        database = sqlite3.connect(path)
+        result = database.execute(sql).fetchall()
+        database.close()
+        return result
+
+    def test_trace_gives_what_the_pattern_gives(self):
+        pair = [(1, 3, 70000), (1, 1, 10)]
+        path = self.make_trace([(3, PATTERN_C, {0: 1e-4, 1: 1e-4, 2: 1e-4, 3: 1e-4}), (1, pair, {1: 5e-5, 3: 2e-5})])
+        done = self.run_predict(path, "--machine", "thunderx2", "--format", "csv")
+        expected = {0: self.predict_pattern("thunderx2", "staircase", PATTERN_C, [0] * 4, [0, 0, 0, 1]),
+                    1: self.predict_pattern("thunderx2", "staircase", pair, [0] * 4, [0, 0, 0, 1])}
+        stored = self.rows(path, "SELECT kind_id, rank, time_s, latency_s + bandwidth_s + queue_s + contention_s FROM "
+                                 "prediction JOIN prediction_run ON id = run_id WHERE model = 'staircase'")
+        self.assertEqual(sorted((kind, rank) for kind, rank, _, _ in stored), [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 3)])
+        for kind, rank, time_s, parts_s in stored:
+            self.assertEqual(time_s, expected[kind][rank])
+            self.assertEqual(time_s, parts_s)
+        # T11 by hand: three rounds of kind 0 and one of kind 1.
+        actual = {0: 3e-4, 1: 3e-4 + 5e-5, 2: 3e-4, 3: 3e-4 + 2e-5}
+        model = {rank: 3 * expected[0][rank] + (expected[1][rank] if rank in (1, 3) else 0) for rank in range(4)}
+        error = sum(abs(actual[rank] - model[rank]) for rank in range(4)) / sum(actual.values())
+        bias = sum(model[rank] - actual[rank] for rank in range(4)) / sum(actual.values())
+        table = list(csv.DictReader(io.StringIO(done.stdout)))
+        self.assertEqual([row["model"] for row in table], ["postal", "max-rate", "staircase"])
+        self.assertAlmostEqual(float(table[2]["error"]), error, delta=1e-12)
+        self.assertAlmostEqual(float(table[2]["bias"]), bias, delta=1e-12)
+        self.assertEqual(int(table[2]["worst_rank"]), max(range(4), key=lambda r: abs(actual[r] - model[r])))
+
+    def test_trace_again_replaces(self):
+        path = self.make_trace([(1, PATTERN_C, {rank: 1e-4 for rank in range(4)})])
+        self.run_predict(path, "--machine", "thunderx2")
+        first = self.rows(path, "SELECT * FROM prediction ORDER BY run_id, rank")
+        self.run_predict(path)  # the only machine of the trace
+        self.assertEqual(len(self.rows(path, "SELECT * FROM prediction_run")), 3)
+        self.assertEqual([row[1:] for row in first],
+                         [row[1:] for row in self.rows(path, "SELECT * FROM prediction ORDER BY run_id, rank")])
+        self.run_predict(path, "--latency", "max", "--model", "staircase,postal,staircase")
+        self.assertEqual(self.rows(path, "SELECT model, options FROM prediction_run ORDER BY model, options"),
+                         [("max-rate", ""), ("postal", ""), ("staircase", ""), ("staircase", "latency=max")])
+        done = self.run_predict(path, "--latency", "max", "--json")
+        self.assertEqual([row["options"] for row in json.loads(done.stdout)], ["", "", "latency=max"])
+        self.run_predict(path, "--machine", "kunpeng")
+        self.assertIn("thunderx2", self.run_predict(path, code=1).stderr)
+
+    def test_places(self):
+        measured = {rank: 1e-4 for rank in range(4)}
+        path = self.make_trace([(1, PATTERN_C, measured)], sockets=(0, None, 0, 1))
+        done = self.run_predict(path, "--machine", "thunderx2")
+        self.assertIn("the socket of 1 ranks is not known and was taken as socket 0", done.stderr)
+        first = self.rows(path, "SELECT rank, time_s FROM prediction ORDER BY run_id, rank")
+        placement = self.write_csv("l.csv", "rank,node,socket", [(0, 0, 7), (1, 0, 7), (2, 0, 7), (3, 0, 1)])
+        done = self.run_predict(path, "--placement", placement)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(first, self.rows(path, "SELECT rank, time_s FROM prediction ORDER BY run_id, rank"))
+        with open(placement, "a") as file:
+            file.write("4,0,0\n")
+        self.assertIn("the placement has 5 ranks", self.run_predict(path, "--placement", placement, code=1).stderr)
+        os.unlink(path)
+        path = self.make_trace([(1, PATTERN_C, measured)], nodes=(0, 0, 0, None))
+        self.assertIn("not known where rank 3 ran", self.run_predict(path, "--machine", "kunpeng", code=1).stderr)
+        self.assertEqual(self.rows(path, "SELECT count(*) FROM machine"), [(0,)])  # nothing is left of a failure
+        os.unlink(path)
+        path = self.make_trace([(1, PATTERN_C, measured)], nodes=(0, 0, 0, 1))
+        self.assertIn("no values for level inter_node", self.run_predict(path, "--machine", "kunpeng", code=1).stderr)
+
+    def test_recorded_levels_that_differ_are_told(self):
+        path = self.make_trace([(1, PATTERN_C, {0: 1e-4})])
+        database = sqlite3.connect(path)
+        database.execute("UPDATE message SET level = 'intra_socket'")  # those of rank 3 come from the other socket
+        database.commit()
+        database.close()
+        self.assertIn("3 of 5 messages were recorded at another level", self.run_predict(path, "-m", "thunderx2").stderr)
+
+    def test_no_rounds(self):
+        path = self.make_trace([])
+        done = self.run_predict(path, "--machine", "kunpeng", "--format", "csv")
+        self.assertIn("holds no rounds", done.stderr)
+        self.assertEqual(done.stdout.splitlines()[1], "kunpeng,postal,,,,,")
+        self.assertIn('"error": null', self.run_predict(path, "--machine", "kunpeng", "--json").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
