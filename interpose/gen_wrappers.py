@@ -3,8 +3,10 @@
 
 usage: gen_wrappers.py functions   MPI.TBL OUT.h
        gen_wrappers.py trampolines MPI.TBL OUT.inc
+       gen_wrappers.py wrappers    MPI.TBL OUT.c COMPILER [FLAG ...]    for the mpi.h that these find
 """
 import re
+import subprocess
 import sys
 import zlib
 
@@ -64,12 +66,121 @@ def write_trampolines(table, out):
     out.writelines(f"trampoline {f.name}, {number}\n" for number, f in enumerate(functions))
 
 
+# What the begin and end functions of a family (interpose/backend) take, in order, after the call and, for begin, the
+# function's number and call site. "count" is the first argument of that kind, "count2" the second (or the first, where
+# there is one alone), "&status" its address: begin may put another in its place.
+COMPLETION = "struct completion_call"
+RECORDED_FAMILIES = {
+    "send": ("struct posted_call", "count datatype rank tag comm", ""),
+    "recv": ("struct posted_call", "count datatype rank tag comm &status", ""),
+    "isend": ("struct posted_call", "count datatype rank tag comm", "request"),
+    "irecv": ("struct posted_call", "count datatype rank tag comm", "request"),
+    "sendrecv": ("struct posted_call", "count datatype rank tag count2 datatype2 rank2 tag2 comm &status", ""),
+    "wait": (COMPLETION, "request &status", "request"),
+    "test": (COMPLETION, "request &status", "request out"),
+    "waitall": (COMPLETION, "count requests &statuses", "requests"),
+    "testall": (COMPLETION, "count requests &statuses", "requests out"),
+    "waitany": (COMPLETION, "count requests &status", "requests out"),
+    "testany": (COMPLETION, "count requests &status", "requests out out2"),
+    "waitsome": (COMPLETION, "count requests &statuses", "requests out indices"),
+    "testsome": (COMPLETION, "count requests &statuses", "requests out indices"),
+    "request_free": (COMPLETION, "request", "request"),
+    "comm_create": ("struct creation_call", "comm", "made"),
+    "comm_free": ("struct freeing_call", "made", ""),
+    "collective": ("struct collective_call", "arguments", ""),
+    "init": ("struct recorded_call", "", ""),
+    "finalize": ("struct recorded_call", "", ""),
+    "abort": ("struct recorded_call", "", ""),
+}
+# Families whose begin function is that of another one: what differs is only what they report.
+BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany"}
+KIND_ROLES = {
+    "COUNT": "count", "LCOUNT": "count", "DATATYPE": "datatype", "RANK": "rank", "TAG": "tag", "COMM": "comm",
+    "REQUEST_INOUT": "request", "REQUEST_ARRAY": "requests", "STATUS_OUT": "status", "STATUS_ARRAY": "statuses",
+    "INT_OUT": "out", "INT_ARRAY_OUT": "indices", "COMM_OUT": "made",
+}
+
+
+def pick(function, role):
+    """The C expression of a role in RECORDED_FAMILIES."""
+    address, role = ("&", role[1:]) if role[0] == "&" else ("", role)
+    second = role.endswith("2")
+    names = [name for kind, name in function.arguments if KIND_ROLES.get(kind) == role.rstrip("2")]
+    if not names:
+        sys.exit(f"{function.name}: family {function.family} needs an argument for {role}")
+    return address + names[1 if second and len(names) > 1 else 0]
+
+
+def collective_arguments(function):
+    """The initialiser of a struct collective_arguments: one side for each buffer, its counts and datatypes behind it."""
+    fields = {"COUNT": "count", "LCOUNT": "count", "DATATYPE": "datatype", "DATATYPE_ARRAY": "datatypes"}
+    buffers = {"sendbuf": "send.buffer", "recvbuf": "receive.buffer", "buffer": "send.buffer"}
+    out = {".root": "-1"}
+    for kind, name in function.arguments:
+        side = "receive" if name.startswith("recv") else "send"
+        if name in buffers:
+            out["." + buffers[name]] = name
+        elif kind in fields:
+            out[f".{side}.{fields[kind]}"] = name
+        elif name in ("sendcounts", "recvcounts"):
+            out[f".{side}.{'counts' if kind == 'INT_ARRAY' else 'wide_counts'}"] = name
+        elif kind == "RANK":
+            out[".root"] = name
+        elif kind == "COMM":
+            out[".comm"] = name
+    names = [name for _, name in function.arguments]
+    if "datatype" in names and "recvcount" in names or "datatype" in names and "recvcounts" in names:
+        out[".receive.datatype"] = out.pop(".send.datatype")  # Reduce_scatter has one datatype, for its recvcount
+    return ", ".join(f"{field} = {value}" for field, value in out.items())
+
+
+def wrapper(kinds, function):
+    """The C text of one wrapper."""
+    name, family = function.name, function.family
+    call_type, begin, end = RECORDED_FAMILIES[family]
+    parameters = ", ".join(kinds[kind].replace("@", argument) for kind, argument in function.arguments) or "void"
+    passed = ", ".join(argument for _, argument in function.arguments)
+    begin_picks = [pick(function, role) for role in begin.split() if role != "arguments"]
+    lines = []
+    if family == "collective":
+        lines.append(f"    const struct collective_arguments arguments = {{{collective_arguments(function)}}};")
+        begin_picks = ["&arguments"]
+    begin_list = ["&call", f"FN_{name}", "(uint64_t)(uintptr_t)__builtin_return_address(0)"] + begin_picks
+    end_list = ["&call", "result"] + [pick(function, role) for role in end.split()]
+    lines += [f"    {call_type} call;",
+              f"    {BEGINS_AS.get(family, family)}_begin({', '.join(begin_list)});",
+              f"    {function.result} result = NEXT({name})({passed});",
+              f"    {family}_end({', '.join(end_list)});",
+              "    return result;"]
+    return f"static __typeof__(MPI_{name}) wrap_{name};\nstatic {function.result} wrap_{name}({parameters})\n{{\n" \
+        + "\n".join(lines) + "\n}\n\n"
+
+
+def declared_functions(compiler):
+    """Names (without MPI_) of the functions that mpi.h declares, as the compiler with its flags finds it."""
+    text = subprocess.run(compiler + ["-E", "-P", "-x", "c", "-"], input="#include <mpi.h>\n", text=True, check=True,
+                          stdout=subprocess.PIPE).stdout
+    return set(re.findall(r"\bMPI_(\w+)\s*\(", text))
+
+
+def write_wrappers(table, out, *compiler):
+    """wrappers.c of a backend: a wrapper for each recorded function that its MPI has, and the array of them."""
+    kinds, functions, _ = table
+    declared = declared_functions(list(compiler))
+    wrapped = [f for f in functions if f.family in RECORDED_FAMILIES and f.name in declared]
+    out.write("/* Generated by gen_wrappers.py from mpi.tbl for one MPI. */\n")
+    out.write('#include "wrappers.h"\n\n')
+    out.write("".join(wrapper(kinds, f) for f in wrapped))
+    out.write("mpistair_code *const recorder_wrappers[FN_COUNT] = {\n")
+    out.write("".join(f"    [FN_{f.name}] = (mpistair_code *)wrap_{f.name},\n" for f in wrapped) + "};\n")
+
+
 def main():
     what, table_path, out_path = sys.argv[1], sys.argv[2], sys.argv[3]
     table = read_table(table_path)
-    writers = {"functions": write_functions, "trampolines": write_trampolines}
+    writers = {"functions": write_functions, "trampolines": write_trampolines, "wrappers": write_wrappers}
     with open(out_path, "w", encoding="utf-8") as out:
-        writers[what](table, out)
+        writers[what](table, out, *sys.argv[4:])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 # What a build needs, what records a job on each MPI, and what the tests need beyond, as packages of Debian and Ubuntu.
 # This is the only list.
 build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev libgsl-dev
-    libcsv-dev libcmocka-dev'
+    libcsv-dev libjansson-dev libcmocka-dev'
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
 test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3

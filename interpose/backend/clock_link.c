@@ -1,0 +1,60 @@
+/* Ping-pongs between node leaders: the child asks, the parent answers with its CLOCK_MONOTONIC, and of all answers
+ * the one with the shortest round trip counts, its time taken to lie in the middle (Cristian, "Probabilistic clock
+ * synchronization", 1989). Leader i's parent is leader (i - 1) / 2; each first asks its parent, then serves its
+ * children one after the other, so no two wait for each other.
+ */
+#include "clock_link.h"
+
+#include "clock.h"
+#include "recorder.h"
+
+#define PINGS        64
+#define LINK_TIME_NS UINT64_C(10000000)
+#define TAG_PING     1
+#define TAG_PONG     2
+
+static struct spool_clock_link ask(const struct run *run, int parent)
+{
+    struct spool_clock_link best = {.rtt_ns = UINT64_MAX, .parent_rank = -1};
+    uint64_t begin_ns = clock_monotonic_ns();
+    for (int i = 0, more = 1; more; i++) {
+        more = i + 1 < PINGS && clock_monotonic_ns() - begin_ns < LINK_TIME_NS;
+        uint64_t sent_ns = clock_monotonic_ns(), parent_ns;
+        if (PMPI(Send)(&more, 1, MPI_INT, parent, TAG_PING, run->comm) != MPI_SUCCESS ||
+            PMPI(Recv)(&parent_ns, 8, MPI_BYTE, parent, TAG_PONG, run->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            break;
+        uint64_t received_ns = clock_monotonic_ns(), rtt_ns = received_ns - sent_ns;
+        if (rtt_ns < best.rtt_ns) {
+            best.rtt_ns = rtt_ns;
+            best.at_ns = sent_ns + rtt_ns / 2;
+            best.offset_ns = (int64_t)(parent_ns - best.at_ns);
+            best.parent_rank = parent;
+        }
+    }
+    return best;
+}
+
+static void answer(const struct run *run, int child)
+{
+    for (int more = 1; more;) {
+        if (PMPI(Recv)(&more, 1, MPI_INT, child, TAG_PING, run->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return;
+        uint64_t now_ns = clock_monotonic_ns();
+        if (PMPI(Send)(&now_ns, 8, MPI_BYTE, child, TAG_PONG, run->comm) != MPI_SUCCESS)
+            return;
+    }
+}
+
+struct spool_clock_link clock_link_measure(const struct run *run)
+{
+    struct spool_clock_link link = {.parent_rank = -1};
+    int i = 0;
+    while (run->leaders[i] != run->rank)
+        i++;
+    if (i > 0)
+        link = ask(run, run->leaders[(i - 1) / 2]);
+    for (int child = 2 * i + 1; child <= 2 * i + 2; child++)
+        if (child < run->n_leaders)
+            answer(run, run->leaders[child]);
+    return link;
+}

@@ -1,0 +1,60 @@
+/* Families collective, comm_create and comm_free: timed calls.
+ *
+ * The generated wrapper lists the arguments by what they are for; which of them say how many bytes this rank hands
+ * in differs by collective, and is in collective.c alone.
+ */
+#ifndef MPISTAIR_BACKEND_COLLECTIVE_H
+#define MPISTAIR_BACKEND_COLLECTIVE_H
+
+#include "communicator.h"
+#include "datatype.h"
+#include "recorder.h"
+
+/* One side's arguments: one count and datatype, or arrays of them (int, or MPI_Count in the _c functions). */
+struct collective_side {
+    const void *buffer;
+    int64_t count;
+    MPI_Datatype datatype;
+    const int *counts;
+    const MPI_Count *wide_counts;
+    const MPI_Datatype *datatypes;
+};
+
+struct collective_arguments {
+    struct collective_side send; /* also of calls with one buffer: Bcast, and the count of reductions */
+    struct collective_side receive;
+    int root; /* -1: the call has none */
+    MPI_Comm comm;
+};
+
+struct collective_call {
+    struct recorded_call call;
+    struct spool_collective *record; /* NULL: lost, or not recorded */
+};
+
+void collective_begin(struct collective_call *collective, enum mpistair_function function, uint64_t site,
+                      const struct collective_arguments *arguments);
+void collective_end(struct collective_call *collective, int result);
+
+struct creation_call {
+    struct collective_call collective;
+    uint32_t parent;
+    uint32_t creation;
+};
+
+/* A collective creation of a communicator; its number on the parent is taken before the call. */
+void comm_create_begin(struct creation_call *creation, enum mpistair_function function, uint64_t site, MPI_Comm parent);
+void comm_create_end(struct creation_call *creation, int result, const MPI_Comm *made);
+
+struct freeing_call {
+    struct recorded_call call;
+    MPI_Comm comm;
+    uint32_t index;
+};
+
+/* The handle is forgotten before the call, since another thread may be given it at once. */
+void comm_free_begin(struct freeing_call *freeing, enum mpistair_function function, uint64_t site,
+                     const MPI_Comm *comm);
+void comm_free_end(struct freeing_call *freeing, int result);
+
+#endif

@@ -1,0 +1,350 @@
+/* From handles before a call to operations that it completed, see completion.h. */
+#include "completion.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Memory for the arrays of one call: the thread's own unless an outer call of it is in there. NULL: none. */
+static void *borrow(struct scratch *scratch, size_t bytes)
+{
+    int saved_errno = errno;
+    void *memory = scratch->memory;
+    if (scratch->busy) {
+        memory = malloc(bytes);
+    } else if (bytes > scratch->bytes) {
+        memory = realloc(scratch->memory, bytes * 2);
+        if (memory) {
+            scratch->memory = memory;
+            scratch->bytes = bytes * 2;
+        }
+    }
+    if (memory == scratch->memory)
+        scratch->busy = 1;
+    errno = saved_errno;
+    return memory;
+}
+
+static void give_back(struct scratch *scratch, void *memory)
+{
+    if (memory && memory == scratch->memory)
+        scratch->busy = 0;
+    else
+        free(memory);
+}
+
+/* Whether MPI has to fill statuses that the caller ignores. */
+static inline int statuses_matter(void)
+{
+    return request_table_wildcards() > 0 || calls_of(FN_Cancel) > 0;
+}
+
+static inline struct spool_operation *take_before(MPI_Request request)
+{
+    return request == MPI_REQUEST_NULL ? NULL : request_table_take(HANDLE_KEY(request));
+}
+
+/* Copies the handles and makes room for n_statuses statuses. */
+static void arrays_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests, size_t n_statuses)
+{
+    size_t length = requests && n > 0 && n <= INT32_MAX ? (size_t)n : 0;
+    completion->n = (int)length;
+    completion->taken = NULL;
+    completion->statuses = NULL;
+    completion->memory = NULL;
+    if (length == 0)
+        return;
+    size_t taken_bytes = recorder.multiple ? length * sizeof *completion->taken : 0;
+    size_t status_bytes = n_statuses * sizeof(MPI_Status);
+    size_t request_bytes = length * sizeof *requests;
+    char *memory = borrow(&completion->call.thread->scratch, taken_bytes + request_bytes + status_bytes);
+    if (!memory) {
+        spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, length);
+        completion->call.thread = NULL;
+        return;
+    }
+    completion->memory = memory;
+    MPI_Request *before = (MPI_Request *)(void *)(memory + taken_bytes);
+    memcpy(before, requests, request_bytes);
+    completion->before = before;
+    if (n_statuses > 0)
+        completion->statuses = (MPI_Status *)(void *)(memory + taken_bytes + request_bytes);
+    if (recorder.multiple) {
+        completion->taken = (struct spool_operation **)(void *)memory;
+        for (size_t i = 0; i < length; i++)
+            completion->taken[i] = take_before(before[i]);
+    }
+}
+
+static inline struct spool_operation *claim(struct completion_call *completion, int i)
+{
+    if (!completion->taken)
+        return request_table_take(HANDLE_KEY(completion->before[i]));
+    struct spool_operation *operation = completion->taken[i];
+    completion->taken[i] = NULL;
+    return operation;
+}
+
+/* Returns what was not completed and the memory of the call. */
+static void arrays_end(struct completion_call *completion)
+{
+    if (completion->taken)
+        for (int i = completion->n; i-- > 0;)
+            if (completion->taken[i])
+                request_table_put_back(HANDLE_KEY(completion->before[i]), completion->taken[i]);
+    if (completion->memory)
+        give_back(&completion->call.thread->scratch, completion->memory);
+}
+
+/* The moment and place of a completion. */
+struct moment {
+    uint64_t ticks;
+    int16_t processor;
+};
+
+static inline struct moment moment_now(void)
+{
+    return (struct moment){clock_ticks(recorder.clock_source), current_processor()};
+}
+
+/* Completes the i-th operation, if it is known and done. Returns how many: 0 or 1. */
+static uint32_t complete(struct completion_call *completion, int i, const MPI_Request *requests,
+                         const MPI_Status *status, int ok, struct moment now)
+{
+    if (completion->before[i] == MPI_REQUEST_NULL || requests[i] != MPI_REQUEST_NULL)
+        return 0;
+    struct spool_operation *operation = claim(completion, i);
+    if (!operation)
+        return 0;
+    request_table_forget(operation);
+    operation_complete(operation, status, ok, now.ticks, now.processor);
+    return 1;
+}
+
+/* The record of the call itself. */
+static void store_call(struct completion_call *completion, uint32_t completed, uint64_t end_ticks)
+{
+    struct recorder_thread *thread = completion->call.thread;
+    struct spool_call *record = spool_lane_reserve(thread->lane, sizeof *record);
+    if (!record)
+        return;
+    record->function = (uint16_t)completion->call.function;
+    record->completed = completed;
+    record->begin_ticks = completion->call.begin_ticks;
+    record->site = completion->call.site;
+    record->call_ticks = saturate_ticks(end_ticks - completion->call.begin_ticks);
+    record->idle_calls = thread->idle_calls;
+    thread->idle_calls = 0;
+    spool_record_publish(record, SPOOL_CALL);
+}
+
+/* A test that reported nothing: counted, not stored. */
+static void store_test(struct completion_call *completion, uint32_t completed, uint64_t end_ticks)
+{
+    if (completed > 0)
+        store_call(completion, completed, end_ticks);
+    else if (completion->call.thread->idle_calls < UINT32_MAX)
+        completion->call.thread->idle_calls++;
+}
+
+static int is_in_status(int result)
+{
+    int class = result;
+    return result != MPI_SUCCESS && PMPI(Error_class)(result, &class) == MPI_SUCCESS && class == MPI_ERR_IN_STATUS;
+}
+
+/* Completes what an array call reported. indices NULL: statuses[i] belongs to the i-th request, else to the
+ * indices[i]-th. Without valid statuses nobody knows which of the operations failed, and none is flagged. */
+static uint32_t complete_listed(struct completion_call *completion, int result, const MPI_Request *requests, int n,
+                                const int *indices, struct moment now)
+{
+    uint32_t completed = 0;
+    int mixed = is_in_status(result);
+    const MPI_Status *statuses = result == MPI_SUCCESS || mixed ? completion->statuses : NULL;
+    for (int k = 0; k < n; k++) {
+        int i = indices ? indices[k] : k;
+        int ok = !mixed || !statuses || statuses[k].MPI_ERROR == MPI_SUCCESS;
+        if (i >= 0 && i < completion->n)
+            completed += complete(completion, i, requests, statuses ? &statuses[k] : NULL, ok, now);
+    }
+    return completed;
+}
+
+void wait_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                const MPI_Request *request, MPI_Status **status)
+{
+    completion->watched.status = NULL;
+    if (!call_begin(&completion->call, function, site))
+        return;
+    completion->n = 1;
+    completion->one_before = *request;
+    completion->before = &completion->one_before;
+    completion->memory = NULL;
+    completion->taken = NULL;
+    if (recorder.multiple) {
+        completion->one_taken = take_before(*request);
+        completion->taken = &completion->one_taken;
+    }
+    if (statuses_matter())
+        watch_status(&completion->watched, status);
+}
+
+/* Completes the one request of MPI_Wait and MPI_Test. Returns the operations completed, or -1 where nothing is
+ * recorded any more. */
+static int one_end(struct completion_call *completion, int result, const MPI_Request *request, struct moment *now)
+{
+    const MPI_Status *status = watched_result(&completion->watched);
+    if (!call_recorded(&completion->call))
+        return -1;
+    *now = moment_now();
+    uint32_t completed = complete(completion, 0, request, status, result == MPI_SUCCESS, *now);
+    arrays_end(completion);
+    return (int)completed;
+}
+
+void wait_end(struct completion_call *completion, int result, const MPI_Request *request)
+{
+    struct moment now;
+    int completed = one_end(completion, result, request, &now);
+    if (completed >= 0)
+        store_call(completion, (uint32_t)completed, now.ticks);
+}
+
+void test_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag)
+{
+    struct moment now;
+    (void)flag; /* the request says it: MPI nulls it where it reports completion */
+    int completed = one_end(completion, result, request, &now);
+    if (completed >= 0)
+        store_test(completion, (uint32_t)completed, now.ticks);
+}
+
+void waitall_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
+                   const MPI_Request *requests, MPI_Status **statuses)
+{
+    if (!call_begin(&completion->call, function, site))
+        return;
+    int ours = *statuses == MPI_STATUSES_IGNORE && n > 0 && statuses_matter();
+    arrays_begin(completion, n, requests, ours ? (size_t)n : 0);
+    if (!completion->call.thread)
+        return;
+    if (ours && completion->statuses)
+        *statuses = completion->statuses;
+    else if (*statuses != MPI_STATUSES_IGNORE)
+        completion->statuses = *statuses;
+}
+
+void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests)
+{
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    uint32_t completed = complete_listed(completion, result, requests, completion->n, NULL, now);
+    arrays_end(completion);
+    store_call(completion, completed, now.ticks);
+}
+
+void testall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag)
+{
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    uint32_t completed = 0;
+    if (result != MPI_SUCCESS || *flag)
+        completed = complete_listed(completion, result, requests, completion->n, NULL, now);
+    arrays_end(completion);
+    store_test(completion, completed, now.ticks);
+}
+
+/* Operations that MPI_Waitsome or MPI_Testsome completed. */
+static uint32_t some_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                         const int *indices, struct moment now)
+{
+    uint32_t completed = 0;
+    if (result == MPI_SUCCESS || is_in_status(result))
+        completed = *n_done == MPI_UNDEFINED ? 0 : complete_listed(completion, result, requests, *n_done, indices, now);
+    else
+        completed = complete_listed(completion, result, requests, completion->n, NULL, now);
+    arrays_end(completion);
+    return completed;
+}
+
+void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                  const int *indices)
+{
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    store_call(completion, some_end(completion, result, requests, n_done, indices, now), now.ticks);
+}
+
+void testsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                  const int *indices)
+{
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    store_test(completion, some_end(completion, result, requests, n_done, indices, now), now.ticks);
+}
+
+void waitany_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
+                   const MPI_Request *requests, MPI_Status **status)
+{
+    completion->watched.status = NULL;
+    if (!call_begin(&completion->call, function, site))
+        return;
+    arrays_begin(completion, n, requests, 0);
+    if (completion->call.thread && statuses_matter())
+        watch_status(&completion->watched, status);
+}
+
+/* Operations that MPI_Waitany or MPI_Testany completed; index MPI_UNDEFINED: none. A failed call may not set it. */
+static uint32_t any_end(struct completion_call *completion, int result, const MPI_Request *requests, int index,
+                        const MPI_Status *status, struct moment now)
+{
+    uint32_t completed = 0;
+    if (result == MPI_SUCCESS && index >= 0 && index < completion->n)
+        completed = complete(completion, index, requests, status, 1, now);
+    for (int i = 0; result != MPI_SUCCESS && i < completion->n; i++)
+        completed += complete(completion, i, requests, status, 0, now);
+    arrays_end(completion);
+    return completed;
+}
+
+void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index)
+{
+    const MPI_Status *status = watched_result(&completion->watched);
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    store_call(completion, any_end(completion, result, requests, *index, status, now), now.ticks);
+}
+
+void testany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
+                 const int *flag)
+{
+    const MPI_Status *status = watched_result(&completion->watched);
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    int reported = result != MPI_SUCCESS || *flag;
+    uint32_t completed = any_end(completion, result, requests, reported ? *index : MPI_UNDEFINED, status, now);
+    store_test(completion, completed, now.ticks);
+}
+
+void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                        const MPI_Request *request)
+{
+    MPI_Status *none = MPI_STATUS_IGNORE;
+    wait_begin(completion, function, site, request, &none);
+    completion->watched.status = NULL;
+}
+
+void request_free_end(struct completion_call *completion, int result, const MPI_Request *request)
+{
+    (void)result;
+    if (!call_recorded(&completion->call))
+        return;
+    if (completion->one_before != MPI_REQUEST_NULL && *request == MPI_REQUEST_NULL)
+        request_table_forget(claim(completion, 0));
+    arrays_end(completion);
+}

@@ -1,0 +1,129 @@
+/* Starts `mpistair ingest` once MPI is finalized, so that the job itself loads no database. See run.h.
+ *
+ * The child gets a clean environment: nothing preloaded, nothing that makes it look like a process of the job.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run.h"
+
+#define LARGE_BYTES (UINT64_C(256) << 20) /* beyond, the job does not wait for its trace */
+
+extern char **environ;
+
+static const char *const dropped[] = {"LD_PRELOAD=", "OMPI_", "PMI_",   "PMI2_",      "PMIX_",
+                                      "PRTE_",       "HYDI_", "HYDRA_", "MPIR_CVAR_", "MPISTAIR_"};
+
+static int is_dropped(const char *variable)
+{
+    if (strncmp(variable, "MPISTAIR_PLACEMENT=", 19) == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+        if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* The environment without what is_dropped names; the strings are shared, free the array. NULL: no memory. */
+static char **clean_environment(void)
+{
+    size_t n = 0, kept = 0;
+    while (environ && environ[n])
+        n++;
+    char **clean = malloc((n + 1) * sizeof *clean);
+    if (!clean)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!is_dropped(environ[i]))
+            clean[kept++] = environ[i];
+    clean[kept] = NULL;
+    return clean;
+}
+
+/* The mpistair program: MPISTAIR_BIN, or by where this backend lies (installed, multiarch, build folder), or of PATH.
+ */
+static void find_program(char program[PATH_MAX])
+{
+    static const char *const relative[] = {"../../bin/mpistair", "../../../bin/mpistair", "../bin/mpistair",
+                                           "../../mpistair"};
+    const char *given = getenv("MPISTAIR_BIN");
+    Dl_info info;
+    if (given && given[0]) {
+        snprintf(program, PATH_MAX, "%s", given);
+        return;
+    }
+    if (dladdr(dropped, &info) && info.dli_fname) {
+        const char *slash = strrchr(info.dli_fname, '/');
+        int length = slash ? (int)(slash - info.dli_fname) : 0;
+        for (size_t i = 0; slash && i < sizeof relative / sizeof *relative; i++) {
+            int written = snprintf(program, PATH_MAX, "%.*s/%s", length, info.dli_fname, relative[i]);
+            if (written > 0 && written < PATH_MAX && access(program, X_OK) == 0)
+                return;
+        }
+    }
+    snprintf(program, PATH_MAX, "mpistair");
+}
+
+/* Runs the program and waits. Returns its exit status, or -1 where it could not run or the job reaped it. */
+static int run_program(char *const arguments[])
+{
+    posix_spawn_file_actions_t actions;
+    char **clean = clean_environment();
+    pid_t child;
+    int status = -1;
+    if (!clean || posix_spawn_file_actions_init(&actions) != 0) {
+        free(clean);
+        return -1;
+    }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawnp(&child, arguments[0], &actions, NULL, arguments, clean) == 0) {
+        while (waitpid(child, &status, 0) < 0) {
+            if (errno != EINTR) {
+                status = -1;
+                break;
+            }
+        }
+        status = status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    free(clean);
+    return status;
+}
+
+void ingest_run(const struct run *run, uint64_t bytes)
+{
+    const char *wanted = getenv("MPISTAIR_INGEST");
+    char program[PATH_MAX], collected[PATH_MAX];
+    if (wanted && strcmp(wanted, "0") == 0)
+        return;
+    snprintf(collected, sizeof collected, "%.4000s.spool", run->facts.output);
+    int has_collected = access(collected, R_OK) == 0;
+    find_program(program);
+    char *arguments[7] = {program, "ingest", (char *)run->facts.folder};
+    int n = 3;
+    if (has_collected)
+        arguments[n++] = collected;
+    arguments[n++] = "-o";
+    arguments[n++] = (char *)run->facts.output;
+    const char *reason = "";
+    if (bytes <= LARGE_BYTES) {
+        if (run_program(arguments) == 0) {
+            run_remove_files(run, run->facts.folder, run->made_folder);
+            if (has_collected)
+                run_remove_files(run, collected, 1);
+            return;
+        }
+        reason = ", which failed just now";
+    }
+    fprintf(stderr, "mpistair: %.0f MB recorded; the trace is made by%s: %s ingest %s%s%s -o %s\n", (double)bytes / 1e6,
+            reason, program, run->facts.folder, has_collected ? " " : "", has_collected ? collected : "",
+            run->facts.output);
+}

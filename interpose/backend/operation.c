@@ -1,0 +1,34 @@
+/* The completion of a record, and what only failures and shared handles need. See operation.h. */
+#include "operation.h"
+
+void operation_complete(struct spool_operation *operation, const MPI_Status *status, int ok, uint64_t ticks,
+                        int16_t processor)
+{
+    unsigned flags = operation->flags;
+    if (flags & SPOOL_ANY_SOURCE) {
+        int known = status && (ok || status->MPI_SOURCE >= 0 || status->MPI_SOURCE == MPI_PROC_NULL);
+        operation->peer = known ? recorded_peer(status->MPI_SOURCE) : SPOOL_UNKNOWN;
+    }
+    if ((flags & SPOOL_ANY_TAG) && status && (ok || status->MPI_TAG >= 0))
+        operation->tag = status->MPI_TAG == MPI_ANY_TAG ? SPOOL_ANY : status->MPI_TAG;
+    if (status && calls_of(FN_Cancel) > 0) {
+        int cancelled = 0;
+        if (PMPI(Test_cancelled)(status, &cancelled) == MPI_SUCCESS && cancelled)
+            flags |= SPOOL_CANCELLED;
+    }
+    if (!ok)
+        flags |= SPOOL_FAILED;
+    operation->flags = (uint16_t)flags;
+    operation->cpu_complete = processor;
+    __atomic_store_n(&operation->complete_ticks, ticks, __ATOMIC_RELEASE);
+}
+
+int request_is_complete(uint64_t key)
+{
+    MPI_Request request;
+    int complete = 1;
+    memcpy(&request, &key, sizeof request);
+    if (PMPI(Request_get_status)(request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return 1;
+    return complete;
+}

@@ -1,0 +1,205 @@
+/* Families send, recv, isend, irecv, sendrecv and request_free: one record an operation, stored before MPI is called
+ * (a process that is killed in a receive leaves that receive behind), completed in place.
+ *
+ * The functions are inline because they run in every message; completion.h has the nonblocking ones' second half.
+ */
+#ifndef MPISTAIR_BACKEND_OPERATION_H
+#define MPISTAIR_BACKEND_OPERATION_H
+
+#include "communicator.h"
+#include "datatype.h"
+#include "recorder.h"
+#include "request_table.h"
+
+/* A source that no MPI stores into a status. */
+#define SOURCE_UNTOUCHED INT32_MIN
+
+/* The status of a call that may resolve a wildcard. */
+struct watched_status {
+    MPI_Status *status;   /* where MPI puts it; NULL: not watched */
+    int32_t users_source; /* what stood in it */
+    MPI_Status own;       /* used where the caller wants none */
+};
+
+struct posted_call {
+    struct recorded_call call;
+    struct spool_operation *operation; /* NULL: lost, or the call is not recorded */
+    struct spool_operation *second;    /* the receive of MPI_Sendrecv */
+    struct watched_status watched;
+};
+
+static inline int32_t recorded_peer(int peer)
+{
+    return peer == MPI_PROC_NULL ? SPOOL_PROC_NULL : peer == MPI_ANY_SOURCE ? SPOOL_ANY : peer;
+}
+
+/* Stores the record of a post; NULL: lost. */
+static inline struct spool_operation *operation_post(const struct recorded_call *call, enum spool_direction direction,
+                                                     int64_t count, MPI_Datatype datatype, int peer, int tag,
+                                                     MPI_Comm comm, unsigned flags)
+{
+    uint32_t communicator = communicator_index(call->thread, comm);
+    if (communicator == COMMUNICATOR_NONE)
+        return NULL;
+    struct spool_operation *operation = spool_lane_reserve(call->thread->lane, sizeof *operation);
+    if (!operation)
+        return NULL;
+    operation->direction = (uint8_t)direction;
+    operation->function = (uint16_t)call->function;
+    operation->communicator = communicator;
+    operation->peer = recorded_peer(peer);
+    operation->tag = tag == MPI_ANY_TAG ? SPOOL_ANY : tag;
+    operation->bytes = elements_bytes(count, datatype);
+    operation->post_ticks = call->begin_ticks;
+    operation->site = call->site;
+    operation->cpu_post = current_processor();
+    operation->cpu_complete = -1;
+    if (direction == SPOOL_RECEIVE)
+        flags |= (peer == MPI_ANY_SOURCE ? (unsigned)SPOOL_ANY_SOURCE : 0U) |
+                 (tag == MPI_ANY_TAG ? (unsigned)SPOOL_ANY_TAG : 0U);
+    operation->flags = (uint16_t)flags;
+    spool_record_publish(operation, SPOOL_OPERATION);
+    return operation;
+}
+
+/* Completes a record; status may be NULL (nothing is known of source and tag). ok: MPI says that it succeeded. */
+void operation_complete(struct spool_operation *operation, const MPI_Status *status, int ok, uint64_t ticks,
+                        int16_t processor);
+
+/* Ends the posting call: time in it, and for a failed post its end. */
+static inline void operation_posted(const struct recorded_call *call, struct spool_operation *operation, int result)
+{
+    uint64_t now = clock_ticks(recorder.clock_source);
+    operation->call_ticks = saturate_ticks(now - call->begin_ticks);
+    if (__builtin_expect(result != MPI_SUCCESS, 0))
+        operation_complete(operation, NULL, 0, now, operation->cpu_post);
+}
+
+/* send: MPI_Send, and its modes. */
+static inline void send_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+                              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    post->operation = NULL;
+    if (call_begin(&post->call, function, site))
+        post->operation = operation_post(&post->call, SPOOL_SEND, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
+}
+
+/* Ends a blocking call with its one or two operations. */
+static inline void blocking_end(struct posted_call *post, int result, const MPI_Status *status)
+{
+    if (!post->operation || !call_recorded(&post->call))
+        return;
+    uint64_t now = clock_ticks(recorder.clock_source);
+    int16_t processor = current_processor();
+    post->operation->call_ticks = saturate_ticks(now - post->call.begin_ticks);
+    operation_complete(post->operation, status, result == MPI_SUCCESS, now, processor);
+}
+
+static inline void send_end(struct posted_call *post, int result)
+{
+    blocking_end(post, result, NULL);
+}
+
+/* Sees to it that MPI reports source and tag where wildcards matter, and that a status which MPI leaves alone (a
+ * call that fails, a test without result) is told from one that it fills. */
+static inline void watch_status(struct watched_status *watched, MPI_Status **status)
+{
+    if (*status == MPI_STATUS_IGNORE)
+        *status = &watched->own;
+    watched->status = *status;
+    watched->users_source = watched->status->MPI_SOURCE;
+    watched->status->MPI_SOURCE = SOURCE_UNTOUCHED;
+}
+
+/* What MPI filled in, or NULL; then the caller finds what stood there. To be called once after every watch_status. */
+static inline const MPI_Status *watched_result(struct watched_status *watched)
+{
+    if (!watched->status || watched->status->MPI_SOURCE != SOURCE_UNTOUCHED)
+        return watched->status;
+    watched->status->MPI_SOURCE = watched->users_source;
+    return NULL;
+}
+
+/* recv: MPI_Recv. */
+static inline void recv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+                              MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status **status)
+{
+    post->operation = NULL;
+    post->watched.status = NULL;
+    if (!call_begin(&post->call, function, site))
+        return;
+    post->operation = operation_post(&post->call, SPOOL_RECEIVE, count, datatype, source, tag, comm, SPOOL_BLOCKING);
+    if (post->operation && (post->operation->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)))
+        watch_status(&post->watched, status);
+}
+
+static inline void recv_end(struct posted_call *post, int result)
+{
+    blocking_end(post, result, watched_result(&post->watched));
+}
+
+/* sendrecv: MPI_Sendrecv, and _replace, which hands in one count and datatype twice. */
+static inline void sendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
+                                  int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
+                                  int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                                  MPI_Comm comm, MPI_Status **status)
+{
+    post->operation = NULL;
+    post->second = NULL;
+    post->watched.status = NULL;
+    if (!call_begin(&post->call, function, site))
+        return;
+    post->operation =
+        operation_post(&post->call, SPOOL_SEND, send_count, send_type, dest, send_tag, comm, SPOOL_BLOCKING);
+    post->second = operation_post(&post->call, SPOOL_RECEIVE, receive_count, receive_type, source, receive_tag, comm,
+                                  SPOOL_BLOCKING | SPOOL_SAME_CALL);
+    if (post->second && (post->second->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)))
+        watch_status(&post->watched, status);
+}
+
+static inline void sendrecv_end(struct posted_call *post, int result)
+{
+    const MPI_Status *status = watched_result(&post->watched);
+    blocking_end(post, result, NULL);
+    if (!post->second || !post->operation || !call_recorded(&post->call))
+        return;
+    post->second->call_ticks = post->operation->call_ticks;
+    operation_complete(post->second, status, result == MPI_SUCCESS, post->operation->complete_ticks,
+                       post->operation->cpu_complete);
+}
+
+/* isend, irecv: the post of MPI_Isend, its modes, and MPI_Irecv. */
+static inline void isend_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+                               MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    post->operation = NULL;
+    if (call_begin(&post->call, function, site))
+        post->operation = operation_post(&post->call, SPOOL_SEND, count, datatype, dest, tag, comm, 0);
+}
+
+static inline void irecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+                               MPI_Datatype datatype, int source, int tag, MPI_Comm comm)
+{
+    post->operation = NULL;
+    if (call_begin(&post->call, function, site))
+        post->operation = operation_post(&post->call, SPOOL_RECEIVE, count, datatype, source, tag, comm, 0);
+}
+
+/* Whether MPI holds the request for complete; request_table_add asks. */
+int request_is_complete(uint64_t key);
+
+static inline void isend_end(struct posted_call *post, int result, const MPI_Request *request)
+{
+    if (!post->operation || !call_recorded(&post->call))
+        return;
+    if (result == MPI_SUCCESS)
+        request_table_add(HANDLE_KEY(*request), post->operation, request_is_complete);
+    operation_posted(&post->call, post->operation, result);
+}
+
+static inline void irecv_end(struct posted_call *post, int result, const MPI_Request *request)
+{
+    isend_end(post, result, request);
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* The state of the recorder and the coming and going of threads, see recorder.h. */
+#include "recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct recorder recorder;
+_Thread_local struct recorder_thread *recorder_thread;
+
+static pthread_key_t thread_key;
+static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
+static int has_thread_key;
+
+/* Runs when a thread ends: its lane goes to the next new thread. */
+static void thread_ended(void *memory)
+{
+    struct recorder_thread *thread = memory;
+    recorder_thread = NULL;
+    if (recorder.pid == getpid())
+        spool_lane_release(thread->lane);
+    free(thread->scratch.memory);
+    free(thread);
+}
+
+static void make_thread_key(void)
+{
+    has_thread_key = pthread_key_create(&thread_key, thread_ended) == 0;
+}
+
+struct recorder_thread *recorder_thread_begin(void)
+{
+    int saved_errno = errno;
+    pthread_once(&thread_key_once, make_thread_key);
+    struct recorder_thread *thread = calloc(1, sizeof *thread);
+    if (thread) {
+        thread->lane = spool_lane_acquire(&recorder.spool);
+        thread->communicator_epoch = recorder.communicator_epoch - 1;
+    }
+    if (!thread || !thread->lane) {
+        spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
+        free(thread);
+        thread = NULL;
+    }
+    if (thread && has_thread_key)
+        pthread_setspecific(thread_key, thread);
+    recorder_thread = thread;
+    errno = saved_errno;
+    return thread;
+}

@@ -1,0 +1,115 @@
+/* The state of the recorder in one process and in each of its threads, and what every wrapper does first and last.
+ *
+ * A wrapper (generated from mpi.tbl) keeps a struct recorded_call on its stack: the begin function of its family
+ * fills it and stores a record into the spool, the MPI's own function runs, the end function completes the record.
+ * call.thread is NULL where nothing is recorded (before MPI_Init, after MPI_Finalize, in forked children, without a
+ * spool); then both functions do nothing. The files beside this one hold one family each.
+ *
+ * MPI functions are never called by name: MPICH's backend must not be linked to any MPI. NEXT(Send) is the MPI_Send
+ * behind us, PMPI(Send) the MPI's own.
+ */
+#ifndef MPISTAIR_BACKEND_RECORDER_H
+#define MPISTAIR_BACKEND_RECORDER_H
+
+#include <mpi.h>
+#include <sched.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "clock.h"
+#include "functions.h"
+#include "preload/bind.h"
+#include "writer.h"
+
+#define NEXT(name) ((__typeof__(&MPI_##name))recorder.host->next[FN_##name])
+#define PMPI(name) ((__typeof__(&MPI_##name))recorder.host->pnext[FN_##name])
+
+/* A handle of any type as an integer: int handles of MPICH, pointers of Open MPI. */
+#define HANDLE_KEY(handle) (handle_key(&(handle), sizeof(handle)))
+static inline uint64_t handle_key(const void *handle, size_t bytes)
+{
+    uint64_t key = 0;
+    memcpy(&key, handle, bytes);
+    return key;
+}
+
+/* Memory for the arrays of one completion call, kept by the thread between calls. */
+struct scratch {
+    void *memory;
+    size_t bytes;
+    int busy; /* an outer call of this thread uses it */
+};
+
+struct recorder_thread {
+    struct spool_lane *lane;
+    uint32_t idle_calls;         /* unsuccessful tests since the last completion record */
+    uint32_t communicator_epoch; /* the cached communicator is right while recorder.communicator_epoch is this */
+    uint64_t communicator_key;   /* the last communicator looked up */
+    uint32_t communicator_index;
+    struct scratch scratch;
+};
+
+struct recorder {
+    const struct mpistair_host *host; /* NULL: not started */
+    int recording;                    /* wrappers record */
+    int begun;                        /* MPI_Init was seen to return */
+    int multiple;                     /* MPI_THREAD_MULTIPLE: the tables take their locks */
+    enum spool_clock_source clock_source;
+    pid_t pid;
+    struct spool_writer spool;
+    uint32_t communicator_epoch;
+};
+
+extern struct recorder recorder;
+/* Of the calling thread; NULL until its first recorded call. */
+extern _Thread_local struct recorder_thread *recorder_thread __attribute__((tls_model("initial-exec")));
+
+/* Gives the calling thread its lane; NULL: no memory. */
+struct recorder_thread *recorder_thread_begin(void);
+
+/* What a wrapper keeps of one call. */
+struct recorded_call {
+    struct recorder_thread *thread; /* NULL: not recorded */
+    uint64_t begin_ticks;
+    uint64_t site;
+    enum mpistair_function function;
+};
+
+/* First of every begin function. Returns whether the call is recorded. */
+static inline int call_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
+{
+    call->thread = NULL;
+    if (__builtin_expect(!__atomic_load_n(&recorder.recording, __ATOMIC_RELAXED), 0))
+        return 0;
+    call->thread = recorder_thread ? recorder_thread : recorder_thread_begin();
+    call->function = function;
+    call->site = site;
+    call->begin_ticks = clock_ticks(recorder.clock_source);
+    return call->thread != NULL;
+}
+
+/* Whether the end function has something to record: not where the recorder closed during the call. */
+static inline int call_recorded(const struct recorded_call *call)
+{
+    return call->thread && __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t saturate_ticks(uint64_t ticks)
+{
+    return ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
+}
+
+static inline int16_t current_processor(void)
+{
+    int processor = sched_getcpu();
+    return processor >= 0 && processor <= INT16_MAX ? (int16_t)processor : (int16_t)-1;
+}
+
+/* Passed-through calls of a function so far. */
+static inline uint64_t calls_of(enum mpistair_function function)
+{
+    return (*recorder.host->calls)[function];
+}
+
+#endif

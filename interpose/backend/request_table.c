@@ -1,0 +1,240 @@
+/* Open addressing with linear probing: a slot a handle, with its oldest operation in place and the others, which
+ * only shared handles have, in a list. See request_table.h. */
+#include "request_table.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "recorder.h"
+
+#define FIRST_SLOTS  1024U
+#define KNOWN_SHARED 8
+
+struct waiter {
+    struct spool_operation *operation;
+    struct waiter *next;
+};
+
+struct slot {
+    uint64_t handle;
+    struct spool_operation *oldest; /* NULL: the slot is free */
+    struct waiter *rest, *last;     /* behind the oldest */
+};
+
+static struct {
+    struct slot *slots;
+    uint64_t mask;
+    uint64_t used;
+    struct waiter *spare;
+    uint64_t wildcards;
+    uint64_t shared[KNOWN_SHARED]; /* handles that MPI gives to many requests */
+    unsigned n_shared;
+    int locked;
+    pthread_mutex_t lock;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static inline void lock_table(void)
+{
+    if (table.locked)
+        pthread_mutex_lock(&table.lock);
+}
+
+static inline void unlock_table(void)
+{
+    if (table.locked)
+        pthread_mutex_unlock(&table.lock);
+}
+
+static inline uint64_t home(uint64_t handle)
+{
+    uint64_t mixed = handle * UINT64_C(0x9e3779b97f4a7c15);
+    return (mixed ^ (mixed >> 32)) & table.mask;
+}
+
+/* The slot of the handle, or the free one where it belongs. */
+static inline struct slot *find(uint64_t handle)
+{
+    uint64_t i = home(handle);
+    while (table.slots[i].oldest && table.slots[i].handle != handle)
+        i = (i + 1) & table.mask;
+    return &table.slots[i];
+}
+
+static int is_wildcard(const struct spool_operation *operation)
+{
+    return (operation->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)) != 0;
+}
+
+int request_table_init(int locked)
+{
+    table.locked = locked;
+    if (!table.slots) {
+        table.slots = calloc(FIRST_SLOTS, sizeof *table.slots);
+        table.mask = FIRST_SLOTS - 1;
+    }
+    return table.slots ? 0 : -1;
+}
+
+/* Doubles the table when it is half full. Returns -1 where there is no memory and no free slot to spare. */
+static int make_room(void)
+{
+    if (table.used * 2 <= table.mask)
+        return 0;
+    int saved_errno = errno;
+    uint64_t old_slots = table.mask + 1;
+    struct slot *old = table.slots;
+    struct slot *wider = calloc(old_slots * 2, sizeof *wider);
+    errno = saved_errno;
+    if (!wider)
+        return table.used + 1 < old_slots ? 0 : -1;
+    table.slots = wider;
+    table.mask = old_slots * 2 - 1;
+    for (uint64_t i = 0; i < old_slots; i++)
+        if (old[i].oldest)
+            *find(old[i].handle) = old[i];
+    free(old);
+    return 0;
+}
+
+/* Empties a slot and moves those behind it up, so that probing never meets a gap. */
+static void remove_slot(struct slot *slot)
+{
+    uint64_t gap = (uint64_t)(slot - table.slots);
+    table.used--;
+    for (uint64_t i = (gap + 1) & table.mask; table.slots[i].oldest; i = (i + 1) & table.mask) {
+        uint64_t distance = (i - home(table.slots[i].handle)) & table.mask;
+        if (distance >= ((i - gap) & table.mask)) {
+            table.slots[gap] = table.slots[i];
+            gap = i;
+        }
+    }
+    table.slots[gap] = (struct slot){0, NULL, NULL, NULL};
+}
+
+static struct waiter *new_waiter(struct spool_operation *operation)
+{
+    struct waiter *waiter = table.spare;
+    if (waiter) {
+        table.spare = waiter->next;
+    } else {
+        int saved_errno = errno;
+        waiter = malloc(sizeof *waiter);
+        errno = saved_errno;
+        if (!waiter) {
+            spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
+            return NULL;
+        }
+    }
+    *waiter = (struct waiter){operation, NULL};
+    return waiter;
+}
+
+static int is_known_shared(uint64_t handle)
+{
+    for (unsigned i = 0; i < table.n_shared; i++)
+        if (table.shared[i] == handle)
+            return 1;
+    return 0;
+}
+
+/* The handle of an operation still in the table was given out anew: queue behind it, or replace it (see the head
+ * of request_table.h). */
+static void add_again(struct slot *slot, struct spool_operation *operation)
+{
+    struct waiter *waiter = new_waiter(operation);
+    if (!waiter)
+        return;
+    operation->flags = (uint16_t)(operation->flags | SPOOL_SHARED_HANDLE);
+    slot->oldest->flags = (uint16_t)(slot->oldest->flags | SPOOL_SHARED_HANDLE);
+    if (slot->rest)
+        slot->last->next = waiter;
+    else
+        slot->rest = waiter;
+    slot->last = waiter;
+}
+
+void request_table_add(uint64_t handle, struct spool_operation *operation, int (*is_complete)(uint64_t handle))
+{
+    lock_table();
+    if (is_wildcard(operation))
+        table.wildcards++;
+    struct slot *slot = find(handle);
+    if (slot->oldest && is_complete && !is_known_shared(handle)) {
+        unlock_table();
+        int complete = is_complete(handle);
+        lock_table();
+        slot = find(handle);
+        if (complete && table.n_shared < KNOWN_SHARED && !is_known_shared(handle))
+            table.shared[table.n_shared++] = handle;
+        while (!complete && slot->oldest) {
+            unlock_table();
+            request_table_forget(request_table_take(handle));
+            lock_table();
+            slot = find(handle);
+        }
+    }
+    if (slot->oldest) {
+        add_again(slot, operation);
+    } else if (make_room() == 0) {
+        *find(handle) = (struct slot){handle, operation, NULL, NULL};
+        table.used++;
+    } else {
+        spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
+    }
+    unlock_table();
+}
+
+struct spool_operation *request_table_take(uint64_t handle)
+{
+    lock_table();
+    struct slot *slot = find(handle);
+    struct spool_operation *operation = slot->oldest;
+    if (operation && slot->rest) {
+        struct waiter *waiter = slot->rest;
+        slot->oldest = waiter->operation;
+        slot->rest = waiter->next;
+        waiter->next = table.spare;
+        table.spare = waiter;
+    } else if (operation) {
+        remove_slot(slot);
+    }
+    unlock_table();
+    return operation;
+}
+
+void request_table_put_back(uint64_t handle, struct spool_operation *operation)
+{
+    lock_table();
+    struct slot *slot = find(handle);
+    if (slot->oldest) {
+        struct waiter *waiter = new_waiter(slot->oldest);
+        if (waiter) {
+            waiter->next = slot->rest;
+            if (!slot->rest)
+                slot->last = waiter;
+            slot->rest = waiter;
+            slot->oldest = operation;
+        }
+    } else if (make_room() == 0) {
+        *find(handle) = (struct slot){handle, operation, NULL, NULL};
+        table.used++;
+    } else {
+        spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
+    }
+    unlock_table();
+}
+
+uint64_t request_table_wildcards(void)
+{
+    return __atomic_load_n(&table.wildcards, __ATOMIC_RELAXED);
+}
+
+void request_table_forget(const struct spool_operation *operation)
+{
+    if (operation && is_wildcard(operation)) {
+        lock_table();
+        __atomic_store_n(&table.wildcards, table.wildcards - 1, __ATOMIC_RELAXED);
+        unlock_table();
+    }
+}

@@ -1,0 +1,219 @@
+/* Names, folders and the agreement on them, see run.h. */
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder.h"
+
+#define DEFAULT_LIMIT_BYTES (UINT64_C(1) << 30)
+
+static uint64_t fnv1a(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* A node is a host name in one running kernel: containers share the kernel, cloned machines the name. */
+static uint64_t host_key(const char *host)
+{
+    char boot[64] = "";
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t length = read(fd, boot, sizeof boot - 1);
+        boot[length > 0 ? length : 0] = '\0';
+        close(fd);
+    }
+    return fnv1a(fnv1a(UINT64_C(0xcbf29ce484222325), host), boot);
+}
+
+/* path, made absolute with the working directory. */
+static void absolute(char out[PATH_MAX], const char *path)
+{
+    char folder[PATH_MAX / 2] = "";
+    if (path[0] != '/' && !getcwd(folder, sizeof folder))
+        folder[0] = '\0';
+    if (path[0] == '/' || !folder[0])
+        snprintf(out, PATH_MAX, "%.*s", PATH_MAX - 1, path);
+    else
+        snprintf(out, PATH_MAX, "%s/%.*s", folder, PATH_MAX / 2 - 2, path);
+}
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value && value[0] ? value : NULL;
+}
+
+void run_read_environment(struct run *run)
+{
+    const char *output = environment("MPISTAIR_OUTPUT"), *folder = environment("MPISTAIR_SPOOL");
+    char name[160];
+    if (!output) {
+        const char *job = environment("SLURM_JOB_ID");
+        job = job ? job : environment("PBS_JOBID");
+        job = job ? job : environment("LSB_JOBID");
+        job = job ? job : environment("JOB_ID");
+        if (job)
+            snprintf(name, sizeof name, "mpistair-%.100s.db", job);
+        else
+            snprintf(name, sizeof name, "mpistair-%ld.db", (long)getpid());
+        output = name;
+    }
+    absolute(run->facts.output, output);
+    if (folder)
+        absolute(run->folder, folder);
+    if (gethostname(run->host, sizeof run->host) != 0)
+        snprintf(run->host, sizeof run->host, "unknown");
+    run->host[sizeof run->host - 1] = '\0';
+    run->host_key = host_key(run->host);
+}
+
+uint64_t run_spool_limit_bytes(void)
+{
+    const char *text = environment("MPISTAIR_SPOOL_LIMIT");
+    char *end;
+    if (!text || text[0] == '-')
+        return DEFAULT_LIMIT_BYTES;
+    errno = 0;
+    uint64_t bytes = strtoull(text, &end, 10), factor = 1;
+    if (*end == 'K' || *end == 'k')
+        factor = UINT64_C(1) << 10;
+    else if (*end == 'M' || *end == 'm')
+        factor = UINT64_C(1) << 20;
+    else if (*end == 'G' || *end == 'g')
+        factor = UINT64_C(1) << 30;
+    else if (*end != '\0')
+        return DEFAULT_LIMIT_BYTES;
+    if (end == text || errno != 0 || __builtin_mul_overflow(bytes, factor, &bytes))
+        return DEFAULT_LIMIT_BYTES;
+    return bytes;
+}
+
+struct host_rank {
+    uint64_t host_key;
+    int rank;
+};
+
+static int by_host_and_rank(const void *left, const void *right)
+{
+    const struct host_rank *a = left, *b = right;
+    if (a->host_key != b->host_key)
+        return a->host_key < b->host_key ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    int a = *(const int *)left, b = *(const int *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Leaders of all nodes from the hosts of all ranks. */
+static void find_leaders(struct run *run, const uint64_t *keys, struct host_rank *hosts)
+{
+    for (int rank = 0; rank < run->size; rank++)
+        hosts[rank] = (struct host_rank){keys[rank], rank};
+    qsort(hosts, (size_t)run->size, sizeof *hosts, by_host_and_rank);
+    run->n_leaders = 0;
+    run->node_ranks = 0;
+    for (int i = 0; i < run->size; i++) {
+        if (i == 0 || hosts[i].host_key != hosts[i - 1].host_key)
+            run->leaders[run->n_leaders++] = hosts[i].rank;
+        if (hosts[i].host_key == run->host_key) {
+            if (run->node_ranks++ == 0)
+                run->node_leader = hosts[i].rank;
+        }
+    }
+    qsort(run->leaders, (size_t)run->n_leaders, sizeof *run->leaders, by_rank);
+}
+
+/* Rank 0's word on the run. */
+static void decide(struct run *run)
+{
+    struct timespec now;
+    char host[32];
+    size_t length = 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    run->facts.started_unix_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    for (const char *c = run->host; *c && length + 1 < sizeof host; c++) {
+        int plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '.';
+        host[length++] = plain ? *c : '_';
+    }
+    host[length] = '\0';
+    snprintf(run->facts.key, sizeof run->facts.key, "%s-%ld-%llx", host, (long)getpid(),
+             (unsigned long long)(run->facts.started_unix_ns / 1000));
+    run->facts.host_key = run->host_key;
+    if (!run->folder[0]) {
+        const char *temporary = environment("TMPDIR");
+        snprintf(run->facts.folder, sizeof run->facts.folder, "%.2000s/mpistair-%s", temporary ? temporary : "/tmp",
+                 run->facts.key);
+    } else {
+        memcpy(run->facts.folder, run->folder, sizeof run->facts.folder);
+    }
+}
+
+int run_agree(struct run *run)
+{
+    size_t n = (size_t)run->size;
+    uint64_t *keys = malloc(n * sizeof *keys);
+    struct host_rank *hosts = malloc(n * sizeof *hosts);
+    run->leaders = malloc(n * sizeof *run->leaders);
+    int mine = keys && hosts && run->leaders, all = 0, result = -1;
+    if (run->rank == 0)
+        decide(run);
+    PMPI(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, run->comm);
+    if (all && PMPI(Bcast)(&run->facts, (int)sizeof run->facts, MPI_BYTE, 0, run->comm) == MPI_SUCCESS &&
+        PMPI(Allgather)(&run->host_key, 8, MPI_BYTE, keys, 8, MPI_BYTE, run->comm) == MPI_SUCCESS) {
+        find_leaders(run, keys, hosts);
+        result = 0;
+    }
+    free(keys);
+    free(hosts);
+    return result;
+}
+
+int run_make_folder(struct run *run)
+{
+    int own = run->folder[0] == '\0';
+    if (own) {
+        const char *temporary = environment("TMPDIR");
+        snprintf(run->folder, sizeof run->folder, "%.2000s/mpistair-%s", temporary ? temporary : "/tmp",
+                 run->facts.key);
+    }
+    if (mkdir(run->folder, 0755) != 0 && errno != EEXIST)
+        return errno;
+    run->made_folder = own;
+    int lengths[] = {
+        snprintf(run->spool, sizeof run->spool, "%.3000s/%s-%d" SPOOL_SUFFIX, run->folder, run->facts.key, run->rank),
+        snprintf(run->maps, sizeof run->maps, "%.3000s/%s-%d.maps", run->folder, run->facts.key, run->rank),
+        snprintf(run->topology, sizeof run->topology, "%.3000s/%s-%d.xml", run->folder, run->facts.key,
+                 run->node_leader)};
+    return lengths[0] > 0 && lengths[1] > 0 && lengths[2] > 0 ? 0 : ENAMETOOLONG;
+}
+
+int run_copy_maps(struct run *run)
+{
+    char buffer[16384];
+    int in = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), failed = 1;
+    int out = in < 0 ? -1 : open(run->maps, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+    if (out >= 0) {
+        ssize_t length;
+        failed = 0;
+        while ((length = read(in, buffer, sizeof buffer)) > 0)
+            failed |= write(out, buffer, (size_t)length) != length;
+        failed |= length < 0;
+        failed |= close(out) != 0;
+    }
+    if (in >= 0)
+        close(in);
+    if (failed)
+        run->maps[0] = '\0';
+    return failed ? -1 : 0;
+}

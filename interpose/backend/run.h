@@ -1,0 +1,63 @@
+/* What all processes of one run agree on, and where this process's files go. */
+#ifndef MPISTAIR_BACKEND_RUN_H
+#define MPISTAIR_BACKEND_RUN_H
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdint.h>
+
+/* Decided by rank 0 and broadcast as bytes. */
+struct run_facts {
+    uint64_t started_unix_ns;
+    uint64_t host_key; /* of rank 0's node */
+    char key[64];      /* host-pid-time: file names of the run begin with it */
+    char output[PATH_MAX];
+    char folder[PATH_MAX]; /* rank 0's spool folder */
+};
+
+struct run {
+    struct run_facts facts;
+    MPI_Comm comm; /* the tool's own copy of MPI_COMM_WORLD */
+    int rank, size;
+    uint64_t host_key;
+    int node_leader; /* lowest rank of this host */
+    int node_ranks;  /* ranks on this host */
+    int *leaders;    /* [n_leaders] ranks, ascending */
+    int n_leaders;
+    char host[256];
+    char folder[PATH_MAX]; /* where this process's spool lies */
+    char spool[PATH_MAX];
+    char topology[PATH_MAX]; /* empty: none */
+    char maps[PATH_MAX];     /* empty: none */
+    int made_folder;         /* the folder is the run's own, to be removed with it */
+};
+
+/* Before MPI_Init: what the environment and the working directory say. */
+void run_read_environment(struct run *run);
+
+/* After MPI_Init: agrees on the facts and on the nodes. Collective over run->comm, which must be set. Returns 0, or -1
+ * in every process. */
+int run_agree(struct run *run);
+
+/* Makes the spool folder and the names of the files in it. Returns 0 or an errno value. */
+int run_make_folder(struct run *run);
+
+/* MPISTAIR_SPOOL_LIMIT, bytes a node. */
+uint64_t run_spool_limit_bytes(void);
+
+/* Copies the process's address ranges for the call sites. Returns 0, or -1 with run->maps empty. */
+int run_copy_maps(struct run *run);
+
+/* At the end, on processes whose files rank 0 cannot see: copies them to OUTPUT.spool. Returns 0, or -1 (said). */
+int run_collect(struct run *run);
+
+/* Removes this run's files in folder, and the folder where remove_folder is set. */
+void run_remove_files(const struct run *run, const char *folder, int remove_folder);
+
+/* The node's topology as XML of hwloc into run->topology, by the node's leader. Needs no MPI; quiet without hwloc. */
+void topology_write(struct run *run);
+
+/* After MPI_Finalize on rank 0: builds the trace, or says how. bytes: of all spools. */
+void ingest_run(const struct run *run, uint64_t bytes);
+
+#endif

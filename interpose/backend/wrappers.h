@@ -1,0 +1,14 @@
+/* All that the generated wrappers call. */
+#ifndef MPISTAIR_BACKEND_WRAPPERS_H
+#define MPISTAIR_BACKEND_WRAPPERS_H
+
+#include "collective.h"
+#include "completion.h"
+#include "lifecycle.h"
+#include "operation.h"
+#include "recorder.h"
+
+/* By function number, NULL where the function is not recorded or this MPI lacks it. */
+extern mpistair_code *const recorder_wrappers[FN_COUNT];
+
+#endif

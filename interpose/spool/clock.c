@@ -1,0 +1,39 @@
+/* Choice of the clock and pairs of it, see clock.h. */
+#include "clock.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAIR_READINGS 5
+
+enum spool_clock_source spool_clock_detect(void)
+{
+#if defined(__x86_64__)
+    char name[16] = "";
+    int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return SPOOL_CLOCK_MONOTONIC;
+    ssize_t length = read(fd, name, sizeof name - 1);
+    close(fd);
+    if (length > 0 && strncmp(name, "tsc\n", 4) == 0)
+        return SPOOL_CLOCK_TSC;
+#endif
+    return SPOOL_CLOCK_MONOTONIC;
+}
+
+struct spool_clock_pair spool_clock_pair(enum spool_clock_source source)
+{
+    struct spool_clock_pair best = {0, 0};
+    uint64_t best_width = UINT64_MAX;
+    for (int i = 0; i < PAIR_READINGS; i++) {
+        uint64_t before = clock_ticks(source);
+        uint64_t monotonic_ns = clock_monotonic_ns();
+        uint64_t width = clock_ticks(source) - before;
+        if (width < best_width) {
+            best_width = width;
+            best = (struct spool_clock_pair){before + width / 2, monotonic_ns};
+        }
+    }
+    return best;
+}

@@ -1,0 +1,41 @@
+/* The recorder's clock: ticks of the TSC where the kernel itself trusts it (its clock source is "tsc"), else
+ * nanoseconds of CLOCK_MONOTONIC. A tick costs one unordered counter read; a clock pair, taken in every chunk,
+ * lets ingest map ticks to CLOCK_MONOTONIC afterwards, so nothing is calibrated while the job runs. */
+#ifndef MPISTAIR_SPOOL_CLOCK_H
+#define MPISTAIR_SPOOL_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "event.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+/* enum spool_clock_source of this machine, from /sys; SPOOL_CLOCK_MONOTONIC where that cannot be read. */
+enum spool_clock_source spool_clock_detect(void);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+static inline uint64_t clock_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* Now, in ticks of source. */
+static inline uint64_t clock_ticks(enum spool_clock_source source)
+{
+#if defined(__x86_64__)
+    if (__builtin_expect(source == SPOOL_CLOCK_TSC, 1))
+        return __rdtsc();
+#endif
+    (void)source;
+    return clock_monotonic_ns();
+}
+
+/* Both clocks at one moment: the tightest of a few readings. */
+struct spool_clock_pair spool_clock_pair(enum spool_clock_source source);
+
+#endif

@@ -1,0 +1,203 @@
+/* Lanes and chunks of a spool, see writer.h. */
+#include "writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+static off_t chunk_offset(uint32_t number)
+{
+    return (off_t)SPOOL_HEADER_BYTES + (off_t)number * (off_t)SPOOL_CHUNK_BYTES;
+}
+
+/* Maps bytes of the file at offset with room on the disk behind them. Returns NULL with *cause set. */
+static void *map_allocated(int fd, off_t offset, size_t bytes, enum spool_loss *cause)
+{
+    int error;
+    do {
+        error = posix_fallocate(fd, offset, (off_t)bytes);
+    } while (error == EINTR);
+    if (error != 0) {
+        *cause = SPOOL_LOSS_DISK;
+        errno = error;
+        return NULL;
+    }
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    if (map == MAP_FAILED) {
+        *cause = SPOOL_LOSS_MEMORY;
+        return NULL;
+    }
+    /* EINVAL: an older kernel; the pages then fault in one by one, as they have their blocks. */
+    if (madvise(map, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
+        error = errno;
+        munmap(map, bytes);
+        *cause = SPOOL_LOSS_DISK;
+        errno = error;
+        return NULL;
+    }
+    return map;
+}
+
+int spool_writer_open(struct spool_writer *writer, const char *path, uint64_t limit_bytes,
+                      enum spool_clock_source clock_source)
+{
+    int saved_errno = errno, error;
+    enum spool_loss cause;
+    memset(writer, 0, sizeof *writer);
+    writer->fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+    if (writer->fd < 0)
+        goto out;
+    /* A file that grows beyond this limit ends the process with SIGXFSZ. */
+    struct rlimit file_size;
+    if (getrlimit(RLIMIT_FSIZE, &file_size) == 0 && file_size.rlim_cur != RLIM_INFINITY) {
+        if (file_size.rlim_cur < SPOOL_HEADER_BYTES) {
+            errno = EFBIG;
+            goto out_file;
+        }
+        uint64_t most = (uint64_t)file_size.rlim_cur - SPOOL_HEADER_BYTES;
+        limit_bytes = most < SPOOL_CHUNK_BYTES ? 0 : most < limit_bytes ? most : limit_bytes;
+        writer->chunk_limit = limit_bytes == 0 ? 0 : 1;
+    } else {
+        writer->chunk_limit = 1;
+    }
+    uint64_t chunks = limit_bytes / SPOOL_CHUNK_BYTES;
+    if (chunks > writer->chunk_limit)
+        writer->chunk_limit = chunks < UINT32_MAX ? (uint32_t)chunks : UINT32_MAX;
+    struct spool_header *header = map_allocated(writer->fd, 0, SPOOL_HEADER_BYTES, &cause);
+    if (!header)
+        goto out_file;
+    pthread_mutex_init(&writer->lock, NULL);
+    header->version = SPOOL_VERSION;
+    header->chunk_bytes = SPOOL_CHUNK_BYTES;
+    header->clock_source = clock_source;
+    header->rank = -1;
+    header->link_init.parent_rank = -1;
+    header->link_finalize.parent_rank = -1;
+    header->start = spool_clock_pair(clock_source);
+    __atomic_store_n(&header->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
+    writer->header = header;
+    errno = saved_errno;
+    return 0;
+
+out_file:
+    error = errno;
+    unlink(path);
+    close(writer->fd);
+    errno = error;
+out:
+    error = errno;
+    errno = saved_errno;
+    return error;
+}
+
+uint64_t spool_writer_close(struct spool_writer *writer)
+{
+    int saved_errno = errno;
+    pthread_mutex_lock(&writer->lock);
+    off_t bytes = chunk_offset(writer->header->chunks);
+    for (struct spool_lane *lane = writer->lanes; lane; lane = lane->following) {
+        /* The end of the file is that of the last record, if the last chunk is still this lane's current one. */
+        if (lane->chunk && lane->chunk_number + 1 == writer->header->chunks)
+            bytes = chunk_offset(lane->chunk_number) + (lane->next - lane->chunk);
+        lane->stopped = 1;
+        lane->end = lane->next;
+    }
+    if (ftruncate(writer->fd, bytes) != 0)
+        bytes = chunk_offset(writer->header->chunks);
+    close(writer->fd);
+    writer->fd = -1;
+    pthread_mutex_unlock(&writer->lock);
+    errno = saved_errno;
+    return (uint64_t)bytes;
+}
+
+void spool_writer_lose(struct spool_writer *writer, enum spool_loss cause, uint64_t n)
+{
+    __atomic_fetch_add(&writer->header->lost[cause], n, __ATOMIC_RELAXED);
+}
+
+struct spool_lane *spool_lane_acquire(struct spool_writer *writer)
+{
+    int saved_errno = errno;
+    pthread_mutex_lock(&writer->lock);
+    struct spool_lane *lane = writer->lanes;
+    while (lane && lane->in_use)
+        lane = lane->following;
+    if (!lane) {
+        lane = calloc(1, sizeof *lane);
+        if (lane) {
+            lane->writer = writer;
+            lane->number = writer->n_lanes++;
+            lane->following = writer->lanes;
+            writer->lanes = lane;
+        }
+    }
+    if (lane)
+        lane->in_use = 1;
+    pthread_mutex_unlock(&writer->lock);
+    errno = saved_errno;
+    return lane;
+}
+
+void spool_lane_release(struct spool_lane *lane)
+{
+    pthread_mutex_lock(&lane->writer->lock);
+    lane->in_use = 0;
+    pthread_mutex_unlock(&lane->writer->lock);
+}
+
+/* The next chunk of the lane becomes its current one. Returns 0, or -1 with lane->cause. Holds writer->lock. */
+static int open_chunk(struct spool_lane *lane)
+{
+    struct spool_writer *writer = lane->writer;
+    uint32_t number = writer->header->chunks;
+    if (number >= writer->chunk_limit) {
+        lane->cause = SPOOL_LOSS_LIMIT;
+        return -1;
+    }
+    uint8_t *map = map_allocated(writer->fd, chunk_offset(number), SPOOL_CHUNK_BYTES, &lane->cause);
+    if (!map)
+        return -1;
+    struct spool_chunk *chunk = (struct spool_chunk *)map;
+    chunk->lane = lane->number;
+    chunk->sequence = lane->sequence++;
+    chunk->clock = spool_clock_pair((enum spool_clock_source)writer->header->clock_source);
+    __atomic_store_n(&chunk->magic, SPOOL_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    __atomic_store_n(&writer->header->chunks, number + 1, __ATOMIC_RELEASE);
+    lane->chunk = map;
+    lane->chunk_number = number;
+    lane->next = map + sizeof *chunk;
+    lane->end = map + SPOOL_CHUNK_BYTES;
+    return 0;
+}
+
+void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes)
+{
+    int saved_errno = errno;
+    if (!lane->stopped) {
+        pthread_mutex_lock(&lane->writer->lock);
+        if (open_chunk(lane) != 0) {
+            lane->stopped = 1;
+            lane->end = lane->next; /* also for a smaller record: what follows a loss would be out of order */
+        }
+        pthread_mutex_unlock(&lane->writer->lock);
+    }
+    errno = saved_errno;
+    if (lane->stopped) {
+        spool_writer_lose(lane->writer, lane->cause, 1);
+        return NULL;
+    }
+    void *record = lane->next;
+    lane->next += bytes;
+    return record;
+}

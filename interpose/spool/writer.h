@@ -1,0 +1,80 @@
+/* Writes the spool of one process (the format is in event.h).
+ *
+ * Each thread stores its records into a lane: a current chunk with a position in it, so that a record costs one
+ * comparison and its own stores. Chunks are allocated on disk (posix_fallocate) before they are mapped, since a
+ * store into a mapping without blocks ends in SIGBUS on a full disk, and populated, since page faults cost more
+ * than the records. Where a chunk cannot be had its lane stops for good and counts what it loses; everything
+ * stored before stays readable. Lanes of ended threads are used again.
+ *
+ * Nothing here prints, fails the caller or changes errno.
+ */
+#ifndef MPISTAIR_SPOOL_WRITER_H
+#define MPISTAIR_SPOOL_WRITER_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+struct spool_lane {
+    uint8_t *next; /* where the next record goes */
+    uint8_t *end;  /* of the current chunk */
+    struct spool_writer *writer;
+    struct spool_lane *following; /* all lanes of the writer */
+    uint8_t *chunk;               /* current chunk, NULL before the first */
+    uint32_t chunk_number;        /* of the current chunk in the file */
+    uint32_t number;
+    uint32_t sequence; /* of the next chunk */
+    int in_use;
+    int stopped; /* no further chunk: records are counted as lost */
+    enum spool_loss cause;
+};
+
+struct spool_writer {
+    struct spool_header *header; /* NULL: not open */
+    struct spool_lane *lanes;
+    pthread_mutex_t lock; /* over lanes and the handing out of chunks */
+    uint32_t n_lanes;
+    uint32_t chunk_limit; /* chunks that this process may use */
+    int fd;
+};
+
+/* Creates path (which must not exist) with an empty header of magic, version, clock source and a first clock pair;
+ * the rest of the header is the caller's to fill. Chunks are handed out while all of them together stay within
+ * limit_bytes, but at least one. Returns 0, or an errno value after which the writer is closed. */
+int spool_writer_open(struct spool_writer *writer, const char *path, uint64_t limit_bytes,
+                      enum spool_clock_source clock_source);
+
+/* Truncates the file to what is used and closes it. No record may be stored afterwards; the header stays mapped, as
+ * counters in it may still be counted up. Returns the bytes of the file. */
+uint64_t spool_writer_close(struct spool_writer *writer);
+
+/* A lane for the calling thread, or NULL (no memory: counted). spool_lane_release hands it back. */
+struct spool_lane *spool_lane_acquire(struct spool_writer *writer);
+void spool_lane_release(struct spool_lane *lane);
+
+/* Counts n lost records. */
+void spool_writer_lose(struct spool_writer *writer, enum spool_loss cause, uint64_t n);
+
+/* The slow path of spool_lane_reserve: opens the next chunk of the lane. */
+void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes);
+
+/* Room for a record of bytes (a multiple of 32), zeroed; NULL: lost, and counted. The caller fills it and calls
+ * spool_record_publish. */
+static inline void *spool_lane_reserve(struct spool_lane *lane, size_t bytes)
+{
+    if (__builtin_expect((size_t)(lane->end - lane->next) < bytes, 0))
+        return spool_lane_reserve_chunk(lane, bytes);
+    void *record = lane->next;
+    lane->next += bytes;
+    return record;
+}
+
+/* Makes a filled record count: readers see a type only together with all that was stored before. */
+static inline void spool_record_publish(void *record, enum spool_record_type type)
+{
+    __atomic_store_n((uint8_t *)record, (uint8_t)type, __ATOMIC_RELEASE);
+}
+
+#endif

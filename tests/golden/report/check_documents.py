@@ -1,0 +1,62 @@
+"""The documents against the program: every command and option of --help is in the man page and in the completion, every
+table and view of the schema in mpistair.5, every file that the README names exists, and groff has no complaint.
+
+usage: check_documents.py MPISTAIR SOURCE
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+MPISTAIR, SOURCE = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
+failures = []
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, timeout=60, text=True)
+
+
+def need(what, pattern, text, where):
+    if not re.search(pattern, text):
+        failures.append(f"{what} is not in {where}")
+
+
+def plain(page):
+    return re.sub(r"\\f[BIR]", "", (SOURCE / "share/man" / page).read_text()).replace("\\-", "-")
+
+
+manual, formats = plain("mpistair.1"), plain("mpistair.5")
+completion = (SOURCE / "share/completions/mpistair").read_text()
+readme = (SOURCE / "README.md").read_text()
+
+commands = re.findall(r"^  (\w+) ", output(MPISTAIR, "--help").stdout, re.MULTILINE)
+if len(commands) < 8:
+    failures.append(f"commands of --help: {commands}")
+for command in commands:
+    need(command, rf"\.SS mpistair {command}\b", manual, "mpistair.1")
+    need(command, rf"\b{command}\b", completion, "the completion")
+    usage = output(MPISTAIR, command, "--help")
+    if usage.returncode != 0 or usage.stderr:
+        failures.append(f"{command} --help: exit {usage.returncode}, stderr: {usage.stderr}")
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", usage.stdout)):
+        need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", manual, "mpistair.1")
+        need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", completion, "the completion")
+for name in re.findall(r"^CREATE (?:TABLE|VIEW) (\w+)", (SOURCE / "share/sql/schema.sql").read_text(), re.MULTILINE):
+    need(name, rf"\b{name}\b", formats, "mpistair.5")
+for path in re.findall(r"\b(?:share|tests)/[\w./-]+\w", readme):
+    if not (SOURCE / path).exists():
+        failures.append(f"README.md names {path}, which is not there")
+for page in ("mpistair.1", "mpistair.5"):
+    if shutil.which("groff"):
+        formatted = output("groff", "-man", "-Tutf8", "-ww", str(SOURCE / "share/man" / page))
+        if formatted.returncode != 0 or formatted.stderr:
+            failures.append(f"{page}: {formatted.stderr}")
+if shutil.which("bash"):
+    words = output("bash", "-c", f". {SOURCE}/share/completions/mpistair; COMP_WORDS=(mpistair re); COMP_CWORD=1; "
+                   "_mpistair; echo ${COMPREPLY[@]}")
+    if words.stdout != "report\n" or words.stderr:
+        failures.append(f"completion of 're': {words.stdout}{words.stderr}")
+print("\n".join(sorted(failures)) or "documents: ok")
+sys.exit(1 if failures else 0)

@@ -1,0 +1,95 @@
+/* Prints one spool as lines for the tests of the recorder, straight from event.h: it shares no code with ingest.
+ *
+ *     header rank=0 size=2 ... | lane=0 operation Isend send comm=0 peer=1 ... | lane=0 call Wait completed=1 ...
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event.h"
+#include "functions.h"
+
+#define NAME(name, family) #name,
+static const char *const names[] = {MPISTAIR_FUNCTIONS(NAME)};
+
+static void print_header(const struct spool_header *h)
+{
+    printf("header rank=%d size=%d leader=%d end=%u thread=%d family=%u clock=%u chunks=%u finish=%d key=%s "
+           "topology=%d maps=%d pid=%u",
+           h->rank, h->world_size, h->node_leader, h->end, h->thread_level, h->family, h->clock_source, h->chunks,
+           h->finish.ticks != 0, h->run_key, h->topology[0] != '\0', h->maps[0] != '\0', h->pid);
+    for (int cause = 0; cause < SPOOL_LOSS_COUNT; cause++)
+        if (h->lost[cause] > 0)
+            printf(" lost%d=%llu", cause, (unsigned long long)h->lost[cause]);
+    printf(" rtt=%llu table=%d\n", (unsigned long long)h->link_init.rtt_ns, h->table_hash == MPISTAIR_TABLE_HASH);
+    for (uint32_t function = 0; function < h->n_functions; function++)
+        if (h->calls[function] > 0)
+            printf("passed %s %llu\n", names[function], (unsigned long long)h->calls[function]);
+}
+
+static void print_operation(const struct spool_operation *o)
+{
+    printf("operation %s %s comm=%u peer=%d tag=%d bytes=%llu complete=%d flags=%u site=%d cpu=%d,%d ticks=%llu,%llu\n",
+           names[o->function], o->direction == SPOOL_SEND ? "send" : "receive", o->communicator, o->peer, o->tag,
+           (unsigned long long)o->bytes, o->complete_ticks != 0, o->flags, o->site != 0, o->cpu_post, o->cpu_complete,
+           (unsigned long long)o->post_ticks, (unsigned long long)o->complete_ticks);
+}
+
+/* Prints the record; returns its size, 0 for none. */
+static size_t print_record(uint32_t lane, const uint8_t *record)
+{
+    const struct spool_call *call = (const void *)record;
+    const struct spool_collective *collective = (const void *)record;
+    const struct spool_communicator *comm = (const void *)record;
+    if (record[0] == SPOOL_NONE)
+        return 0;
+    printf("lane=%u ", lane);
+    switch (record[0]) {
+    case SPOOL_OPERATION:
+        print_operation((const void *)record);
+        return sizeof(struct spool_operation);
+    case SPOOL_CALL:
+        printf("call %s completed=%u idle=%u site=%d\n", names[call->function], call->completed, call->idle_calls,
+               call->site != 0);
+        return sizeof *call;
+    case SPOOL_COLLECTIVE:
+        printf("collective %s comm=%u bytes=%llu root=%d ended=%d\n", names[collective->function],
+               collective->communicator, (unsigned long long)collective->bytes, collective->root,
+               collective->end_ticks >= collective->begin_ticks);
+        return sizeof *collective;
+    case SPOOL_COMMUNICATOR:
+        printf("communicator index=%u found=%d parent=%u creation=%u leader=%d size=%d rank=%d remote=%d hash=%d "
+               "name=%s\n",
+               comm->index, comm->found, comm->parent, comm->creation, comm->leader, comm->size, comm->rank,
+               comm->remote_size, comm->members_hash != 0, comm->name);
+        return sizeof *comm;
+    default:
+        printf("damaged type=%d\n", record[0]);
+        return 0;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    static uint8_t header[SPOOL_HEADER_BYTES], chunk[SPOOL_CHUNK_BYTES];
+    if (!file || fread(header, 1, sizeof header, file) != sizeof header) {
+        fprintf(stderr, "usage: spool_dump SPOOL\n");
+        return 2;
+    }
+    const struct spool_header *h = (const void *)header;
+    if (h->magic != SPOOL_MAGIC)
+        return 1;
+    print_header(h);
+    for (uint32_t i = 0; i < h->chunks; i++) {
+        memset(chunk, 0, sizeof chunk);
+        size_t bytes = fread(chunk, 1, sizeof chunk, file);
+        const struct spool_chunk *c = (const void *)chunk;
+        if (bytes == 0 || c->magic != SPOOL_CHUNK_MAGIC)
+            break;
+        for (size_t at = sizeof *c, size; at < bytes && (size = print_record(c->lane, chunk + at)) > 0; at += size)
+            ;
+    }
+    fclose(file);
+    return 0;
+}
