@@ -160,23 +160,20 @@ static int fit_part(const struct part *part)
     return result;
 }
 
-static int fit_level(struct part *part, struct error *error)
+static int fit_level(struct part *part, const struct fit_thresholds *thresholds, struct error *error)
 {
-    struct fit_thresholds thresholds;
-    if (fit_thresholds_find(part->curves, part->level, part->options, &thresholds, error) != 0)
-        return -1;
     int rows = 0;
-    for (int i = 0; i < thresholds.n; i++) {
-        part->protocol = thresholds.protocol[i];
-        part->begin_bytes = thresholds.bytes[i];
-        part->end_bytes = i + 1 < thresholds.n ? thresholds.bytes[i + 1] : INFINITY;
+    for (int i = 0; i < thresholds->n; i++) {
+        part->protocol = thresholds->protocol[i];
+        part->begin_bytes = thresholds->bytes[i];
+        part->end_bytes = i + 1 < thresholds->n ? thresholds->bytes[i + 1] : INFINITY;
         int added = fit_part(part);
         if (added == 0)
             note(part, "left out: no N has two sizes from %.0f B", part->begin_bytes);
         /* The first protocol that could be fitted serves all sizes below it too: its threshold is 0. */
-        struct line_value threshold = {rows == 0 ? 0 : thresholds.bytes[i], NAN, NAN};
+        struct line_value threshold = {rows == 0 ? 0 : thresholds->bytes[i], NAN, NAN};
         if (added > 0 && part->protocol != PROTOCOL_ANY && part->protocol != PROTOCOL_SHORT &&
-            append(part, "threshold", MACHINE_NO_N, threshold, "B", 0, thresholds.origin[i]) != 0)
+            append(part, "threshold", MACHINE_NO_N, threshold, "B", 0, thresholds->origin[i]) != 0)
             added = -1;
         if (added < 0)
             return error_set(error, "no memory");
@@ -191,7 +188,8 @@ int fit_machine(const struct samples *samples, const struct fit_options *options
     struct curves curves;
     if (curves_make(samples, options->statistic, &curves) != 0)
         return error_set(error, "no memory");
-    int rows = 0;
+    struct fit_thresholds thresholds[LEVEL_COUNT];
+    int rows = fit_thresholds_find(&curves, options, thresholds, error);
     for (int level = 0; level < LEVEL_COUNT && rows >= 0; level++) {
         bool measured = false;
         for (size_t i = 0; i < curves.n_curves; i++)
@@ -201,7 +199,7 @@ int fit_machine(const struct samples *samples, const struct fit_options *options
                             .level = (enum machine_level)level,
                             .machine = machine,
                             .notes = notes};
-        int added = measured ? fit_level(&part, error) : 0;
+        int added = measured ? fit_level(&part, &thresholds[level], error) : 0;
         rows = added < 0 ? -1 : rows + added;
     }
     curves_release(&curves);

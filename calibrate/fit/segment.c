@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A time is not known better than to 0.1 %: exact lines would else be cut by their rounding. */
 #define RELATIVE_FLOOR 1e-3L
@@ -12,7 +13,17 @@ struct sums {
     long double w, wx, wxx, wy, wxy;
 };
 
-static long double piece_cost(const struct sums *sums, size_t first, size_t end)
+/* What the search needs of all curves. */
+struct search {
+    const struct segment_curve *curves;
+    size_t n_curves;
+    struct sums **sums; /* [n_curves][n_points + 1] */
+    double *cuts;       /* [n_cuts] sizes where a piece may begin: those of the curve with the most points */
+    size_t n_cuts;
+    size_t **index; /* [n_curves][n_cuts] first point of the curve at or above the cut */
+};
+
+static long double piece_rss(const struct sums *sums, size_t first, size_t end)
 {
     const struct sums *a = &sums[first], *b = &sums[end];
     long double w = b->w - a->w, wx = b->wx - a->wx, wy = b->wy - a->wy;
@@ -24,62 +35,114 @@ static long double piece_cost(const struct sums *sums, size_t first, size_t end)
     return fmaxl(rss, 0) + (long double)(end - first) * RELATIVE_FLOOR * RELATIVE_FLOOR;
 }
 
-static long double criterion(long double cost, size_t n_points, int n_segments)
+/* Sum over the curves of n ln(RSS/n) for pieces that begin at the given cuts; INFINITY where a piece is too short. */
+static double misfit(const struct search *search, int n_segments, const size_t *cut)
 {
-    long double n = (long double)n_points;
-    return n * logl(cost / n) + (long double)(3 * n_segments - 1) * logl(n);
-}
-
-/* Cheapest cut of [0, end) into two pieces; the cost, and where. INFINITY where there is no room. */
-static long double cut_in_two(const struct sums *sums, size_t end, size_t *cut)
-{
-    long double best = INFINITY;
-    for (size_t i = SEGMENT_MIN_POINTS; i + SEGMENT_MIN_POINTS <= end; i++) {
-        long double cost = piece_cost(sums, 0, i) + piece_cost(sums, i, end);
-        if (cost < best) {
-            best = cost;
-            *cut = i;
+    double sum = 0;
+    for (size_t i = 0; i < search->n_curves; i++) {
+        size_t n_points = search->curves[i].n_points, first = 0;
+        long double rss = 0;
+        for (int segment = 0; segment < n_segments; segment++) {
+            size_t end = segment + 1 < n_segments ? search->index[i][cut[segment]] : n_points;
+            if (n_segments > 1 && end < first + SEGMENT_MIN_POINTS)
+                return INFINITY;
+            rss += piece_rss(search->sums[i], first, end);
+            first = end;
         }
+        sum += (double)n_points * log((double)rss / (double)n_points);
     }
-    return best;
+    return sum;
 }
 
-int segment_find(const double *x, const double *y, size_t n_points, int max_segments, size_t begin[SEGMENT_MAX])
+static void consider(const struct search *search, int n_segments, const size_t *cut, double log_points,
+                     struct segmentation *best)
 {
-    begin[0] = 0;
-    if (n_points > SEGMENT_MAX_POINTS)
-        return -1;
-    if (n_points < 2 * SEGMENT_MIN_POINTS || max_segments < 2)
-        return 1;
-    struct sums *sums = calloc(n_points + 1, sizeof *sums);
-    if (sums == NULL)
-        return -1;
-    for (size_t i = 0; i < n_points; i++) {
-        long double xi = x[i], yi = y[i], w = 1 / (yi * yi);
+    int parameters = 2 * n_segments * (int)search->n_curves + n_segments - 1;
+    double criterion = misfit(search, n_segments, cut) + parameters * log_points;
+    if (!(criterion < best->criterion))
+        return;
+    *best = (struct segmentation){.n = n_segments, .criterion = criterion};
+    for (int i = 1; i < n_segments; i++)
+        best->begin[i] = search->cuts[cut[i - 1]];
+}
+
+static struct sums *sums_make(const struct segment_curve *curve)
+{
+    struct sums *sums = calloc(curve->n_points + 1, sizeof *sums);
+    for (size_t i = 0; sums != NULL && i < curve->n_points; i++) {
+        long double x = curve->x[i], y = curve->y[i], w = 1 / (y * y);
         sums[i + 1] = (struct sums){.w = sums[i].w + w,
-                                    .wx = sums[i].wx + w * xi,
-                                    .wxx = sums[i].wxx + w * xi * xi,
-                                    .wy = sums[i].wy + w * yi,
-                                    .wxy = sums[i].wxy + w * xi * yi};
+                                    .wx = sums[i].wx + w * x,
+                                    .wxx = sums[i].wxx + w * x * x,
+                                    .wy = sums[i].wy + w * y,
+                                    .wxy = sums[i].wxy + w * x * y};
     }
-    int n_segments = 1;
-    long double best = criterion(piece_cost(sums, 0, n_points), n_points, 1);
-    size_t cut = 0;
-    long double cost = cut_in_two(sums, n_points, &cut);
-    if (criterion(cost, n_points, 2) < best) {
-        best = criterion(cost, n_points, 2);
-        n_segments = 2;
-        begin[1] = cut;
+    return sums;
+}
+
+static size_t *index_make(const struct search *search, const struct segment_curve *curve)
+{
+    size_t *index = calloc(search->n_cuts + 1, sizeof *index);
+    for (size_t cut = 0, point = 0; index != NULL && cut < search->n_cuts; cut++) {
+        while (point < curve->n_points && curve->x[point] < search->cuts[cut])
+            point++;
+        index[cut] = point;
     }
-    for (size_t last = 2 * SEGMENT_MIN_POINTS; max_segments > 2 && last + SEGMENT_MIN_POINTS <= n_points; last++) {
-        cost = cut_in_two(sums, last, &cut) + piece_cost(sums, last, n_points);
-        if (criterion(cost, n_points, 3) < best) {
-            best = criterion(cost, n_points, 3);
-            n_segments = 3;
-            begin[1] = cut;
-            begin[2] = last;
+    return index;
+}
+
+static void search_release(struct search *search)
+{
+    for (size_t i = 0; i < search->n_curves; i++) {
+        if (search->sums != NULL)
+            free(search->sums[i]);
+        if (search->index != NULL)
+            free(search->index[i]);
+    }
+    free(search->sums);
+    free(search->index);
+    free(search->cuts);
+}
+
+static int search_init(struct search *search, const struct segment_curve *curves, size_t n_curves)
+{
+    const struct segment_curve *longest = &curves[0];
+    for (size_t i = 1; i < n_curves; i++)
+        if (curves[i].n_points > longest->n_points)
+            longest = &curves[i];
+    *search = (struct search){.curves = curves,
+                              .n_curves = n_curves,
+                              .n_cuts = longest->n_points,
+                              .sums = calloc(n_curves, sizeof *search->sums),
+                              .index = calloc(n_curves, sizeof *search->index),
+                              .cuts = calloc(longest->n_points + 1, sizeof *search->cuts)};
+    if (search->sums == NULL || search->index == NULL || search->cuts == NULL)
+        return -1;
+    memcpy(search->cuts, longest->x, longest->n_points * sizeof *search->cuts);
+    for (size_t i = 0; i < n_curves; i++) {
+        search->sums[i] = sums_make(&curves[i]);
+        search->index[i] = index_make(search, &curves[i]);
+        if (search->sums[i] == NULL || search->index[i] == NULL || curves[i].n_points > SEGMENT_MAX_POINTS)
+            return -1;
+    }
+    return 0;
+}
+
+int segment_find(const struct segment_curve *curves, size_t n_curves, int max_segments, double log_points,
+                 struct segmentation *segmentation)
+{
+    struct search search;
+    int result = search_init(&search, curves, n_curves);
+    if (result == 0) {
+        *segmentation = (struct segmentation){.n = 1, .criterion = INFINITY};
+        consider(&search, 1, NULL, log_points, segmentation);
+        for (size_t first = 1; max_segments >= 2 && first < search.n_cuts; first++) {
+            size_t cut[SEGMENT_MAX - 1] = {first, 0};
+            consider(&search, 2, cut, log_points, segmentation);
+            for (cut[1] = first + SEGMENT_MIN_POINTS; max_segments >= 3 && cut[1] < search.n_cuts; cut[1]++)
+                consider(&search, 3, cut, log_points, segmentation);
         }
     }
-    free(sums);
-    return n_segments;
+    search_release(&search);
+    return result;
 }

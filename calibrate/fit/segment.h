@@ -1,8 +1,10 @@
-/* Where a curve of time over size breaks: protocol thresholds found in the data.
+/* Where curves of time over size break: protocol thresholds found in the data.
  *
- * Every way to cut the sizes into 1, 2 or 3 pieces of at least 3 sizes is fitted by lines with relative least squares;
- * the Bayesian information criterion, n ln(RSS/n) + p ln n with p = two parameters a piece and one a break, chooses.
- * The residuals are relative, else the largest messages alone would decide.
+ * Every way to cut the sizes into 1, 2 or 3 pieces of at least 3 sizes a curve is fitted by lines with relative least
+ * squares; the Bayesian information criterion chooses: the sum over curves of n ln(RSS/n), and for two parameters a
+ * piece and curve and for one a cut the logarithm of all points. The residuals are relative, else the largest messages
+ * alone would decide. Several curves are cut at the same sizes: whether that beats a cut of each by itself is seen by
+ * comparing the criteria.
  */
 #ifndef MPISTAIR_CALIBRATE_SEGMENT_H
 #define MPISTAIR_CALIBRATE_SEGMENT_H
@@ -11,9 +13,21 @@
 
 enum { SEGMENT_MAX = 3, SEGMENT_MIN_POINTS = 3, SEGMENT_MAX_POINTS = 4096 };
 
-/* Cuts n_points points by ascending x (all y > 0) into at most max_segments <= SEGMENT_MAX; begin[i] is the index of
- * the first point of segment i, begin[0] = 0. Returns the number of segments, 1 where the points are too few to tell,
- * or -1 with more than SEGMENT_MAX_POINTS points. */
-int segment_find(const double *x, const double *y, size_t n_points, int max_segments, size_t begin[SEGMENT_MAX]);
+struct segment_curve {
+    const double *x; /* [n_points] ascending, borrowed */
+    const double *y; /* [n_points] all > 0 */
+    size_t n_points;
+};
+
+struct segmentation {
+    int n;
+    double begin[SEGMENT_MAX]; /* first x of each segment; begin[0] = 0 */
+    double criterion;          /* smaller is better */
+};
+
+/* log_points: natural logarithm of the points of all curves that are compared. One segment where the points are too few
+ * to tell. 0, or -1 without memory or with more than SEGMENT_MAX_POINTS points in a curve. */
+int segment_find(const struct segment_curve *curves, size_t n_curves, int max_segments, double log_points,
+                 struct segmentation *segmentation);
 
 #endif

@@ -53,29 +53,78 @@ static const struct curve *widest_curve(const struct curves *curves, enum machin
     return best;
 }
 
-int fit_thresholds_find(const struct curves *curves, enum machine_level level, const struct fit_options *options,
-                        struct fit_thresholds *thresholds, struct error *error)
+static struct fit_thresholds from_segmentation(const struct segmentation *found, double told_bytes)
 {
-    if (options->thresholds[level].n > 0) {
-        *thresholds = options->thresholds[level];
-        return 0;
-    }
-    const struct curve *curve = widest_curve(curves, level);
-    double told_bytes = options->rendezvous_bytes[level];
-    size_t begin[SEGMENT_MAX], first = 0, end = curve->n_points;
-    if (told_bytes > 0)
-        curve_range(curve, 0, told_bytes, &first, &end);
-    int n = segment_find(curve->bytes, curve->seconds, end, told_bytes > 0 ? 2 : SEGMENT_MAX, begin);
-    if (n < 0)
-        return error_set(error, "%s: %zu different sizes are too many to find thresholds in; give them by --thresholds",
-                         machine_level_name[level], end);
-    *thresholds = (struct fit_thresholds){.n = n, .origin = {"segmentation", "segmentation", "segmentation"}};
-    for (int i = 1; i < n; i++)
-        thresholds->bytes[i] = curve->bytes[begin[i]];
+    struct fit_thresholds thresholds = {.n = found->n, .origin = {"segmentation", "segmentation", "segmentation"}};
+    memcpy(thresholds.bytes, found->begin, sizeof thresholds.bytes);
     if (told_bytes > 0) {
-        thresholds->origin[thresholds->n] = "mpi_t";
-        thresholds->bytes[thresholds->n++] = told_bytes;
+        thresholds.origin[thresholds.n] = "mpi_t";
+        thresholds.bytes[thresholds.n++] = told_bytes;
     }
-    memcpy(thresholds->protocol, found_names[thresholds->n - 1], sizeof thresholds->protocol);
+    memcpy(thresholds.protocol, found_names[thresholds.n - 1], sizeof thresholds.protocol);
+    return thresholds;
+}
+
+/* The levels whose thresholds nobody told. */
+struct unknown {
+    enum machine_level level[LEVEL_COUNT];
+    struct segment_curve curve[LEVEL_COUNT];
+    size_t n;
+};
+
+static int find_unknown(const struct unknown *unknown, struct fit_thresholds *thresholds)
+{
+    struct segmentation common, own[LEVEL_COUNT];
+    size_t points = 0;
+    double apart = 0;
+    for (size_t i = 0; i < unknown->n; i++)
+        points += unknown->curve[i].n_points;
+    if (unknown->n == 0)
+        return 0;
+    double log_points = log((double)points);
+    if (segment_find(unknown->curve, unknown->n, SEGMENT_MAX, log_points, &common) != 0)
+        return -1;
+    for (size_t i = 0; i < unknown->n; i++) {
+        if (segment_find(&unknown->curve[i], 1, SEGMENT_MAX, log_points, &own[i]) != 0)
+            return -1;
+        apart += own[i].criterion;
+    }
+    for (size_t i = 0; i < unknown->n; i++)
+        thresholds[unknown->level[i]] = from_segmentation(common.criterion <= apart ? &common : &own[i], 0);
+    return 0;
+}
+
+int fit_thresholds_find(const struct curves *curves, const struct fit_options *options,
+                        struct fit_thresholds thresholds[LEVEL_COUNT], struct error *error)
+{
+    struct unknown unknown = {.n = 0};
+    int result = 0;
+    for (int i = 0; i < LEVEL_COUNT && result == 0; i++) {
+        enum machine_level level = (enum machine_level)i;
+        const struct curve *widest = widest_curve(curves, level);
+        double told_bytes = options->rendezvous_bytes[level];
+        thresholds[level] = options->thresholds[level];
+        if (thresholds[level].n > 0 || widest == NULL)
+            continue;
+        struct segment_curve curve = {widest->bytes, widest->seconds, widest->n_points};
+        if (!(told_bytes > 0)) {
+            unknown.level[unknown.n] = level;
+            unknown.curve[unknown.n++] = curve;
+            continue;
+        }
+        struct segmentation found = {.n = 1};
+        size_t first;
+        curve_range(widest, 0, told_bytes, &first, &curve.n_points);
+        if (curve.n_points > 0)
+            result = segment_find(&curve, 1, SEGMENT_MAX - 1, log((double)curve.n_points), &found);
+        thresholds[level] = from_segmentation(&found, told_bytes);
+    }
+    if (result == 0)
+        result = find_unknown(&unknown, thresholds);
+    if (result != 0)
+        return error_set(error,
+                         "no memory, or more than %d different sizes, to find thresholds in; give them by "
+                         "--thresholds",
+                         SEGMENT_MAX_POINTS);
     return 0;
 }

@@ -4,9 +4,10 @@
 
 #include "fit_machine.h"
 
-/* The thresholds of one level: those given in options, else found in the level's curve of a single message (the one
- * with the most sizes where there is none). 0, or -1 with the reason in error. */
-int fit_thresholds_find(const struct curves *curves, enum machine_level level, const struct fit_options *options,
-                        struct fit_thresholds *thresholds, struct error *error);
+/* The thresholds of every level that curves has: those given in options, else found in the level's curve of a single
+ * message (the one with the most sizes where there is none). Levels of which the MPI tells nothing are cut at the same
+ * sizes, unless the samples are explained better by cuts of their own. 0, or -1 with the reason in error. */
+int fit_thresholds_find(const struct curves *curves, const struct fit_options *options,
+                        struct fit_thresholds thresholds[LEVEL_COUNT], struct error *error);
 
 #endif

@@ -214,8 +214,13 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
     MPI_Comm_dup(MPI_COMM_WORLD, &measure.comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &measure.control);
     bool leads = measure.rank == 0, hello = false;
-    if (leads)
-        fprintf(stderr, MEASURE_NOTE "ranks %d\n", measure.size);
+    if (leads) {
+        char library[MPI_MAX_LIBRARY_VERSION_STRING];
+        int length;
+        MPI_Get_library_version(library, &length);
+        library[strcspn(library, "\n")] = '\0';
+        fprintf(stderr, MEASURE_NOTE "ranks %d\n" MEASURE_NOTE "library %s\n", measure.size, library);
+    }
     int code = options_parse(argc, argv, program, leads, &measure, &hello);
     if (code == 0 && !hello) {
         if (place_find(measure.control, &measure.placement, &measure.host, &error) != 0) {

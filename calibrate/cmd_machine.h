@@ -1,0 +1,18 @@
+/* The subcommands of `mpistair machine`. argv[0] is the subcommand's name; each returns the exit code. */
+#ifndef MPISTAIR_CALIBRATE_CMD_MACHINE_H
+#define MPISTAIR_CALIBRATE_CMD_MACHINE_H
+
+#include "machine.h"
+
+int machine_command_list(int argc, char **argv);
+int machine_command_show(int argc, char **argv);
+int machine_command_import(int argc, char **argv);
+int machine_command_export(int argc, char **argv);
+int machine_command_fit(int argc, char **argv);
+int machine_command_check(int argc, char **argv);
+
+/* Finds a machine by a shipped name or .tbl file, or, with a database (NULL: none), by its name there first. 0, or -1
+ * with the reason. */
+int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error);
+
+#endif

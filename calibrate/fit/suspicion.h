@@ -1,0 +1,17 @@
+/* What a reader of a machine table should not believe without a second look. */
+#ifndef MPISTAIR_CALIBRATE_SUSPICION_H
+#define MPISTAIR_CALIBRATE_SUSPICION_H
+
+#include <stddef.h>
+
+#include "machine.h"
+#include "samples.h"
+
+/* Calls report with one sentence each: BW above the best measured rate (only with the sorted samples that the table was
+ * fitted to, else NULL), N/BW that falls with N, BW(1) < BW(2)/2 (T Table I has such rows: a single message against
+ * bidirectional ones), fewer than 10 samples, an interval wider than 10 % or without an end. Rows without samples and
+ * interval (from print) are not asked for them. Returns their number. */
+int suspicion_find(const struct machine *machine, const struct samples *samples,
+                   void (*report)(void *context, const char *sentence), void *context);
+
+#endif

@@ -1,0 +1,87 @@
+#include "table_print.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Units in which the values of a measurement are numbers that one can read. */
+static const struct {
+    const char *unit;
+    const char *shown;
+    double factor;
+} readable[] = {{"s", "us", 1e6}, {"B/s", "GB/s", 1e-9}};
+
+static void shown_value(const struct machine_parameter *row, double value, char *text, size_t size)
+{
+    if (isnan(value)) {
+        snprintf(text, size, "-");
+        return;
+    }
+    for (size_t i = 0; i < sizeof readable / sizeof readable[0]; i++)
+        if (strcmp(row->unit, readable[i].unit) == 0)
+            value *= readable[i].factor;
+    snprintf(text, size, "%.6g", value);
+}
+
+static const char *shown_unit(const struct machine_parameter *row)
+{
+    for (size_t i = 0; i < sizeof readable / sizeof readable[0]; i++)
+        if (strcmp(row->unit, readable[i].unit) == 0)
+            return readable[i].shown;
+    return row->unit;
+}
+
+void table_print_text(FILE *stream, const struct machine *machine)
+{
+    fprintf(stream, "machine  %s\nsource   %s\n\n", machine->name, machine->source);
+    fprintf(stream, "%-13s %-11s %-10s %6s %12s %-5s %-24s %8s  %s\n", "level", "protocol", "quantity", "n", "value",
+            "unit", "95 % interval", "samples", "method");
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        char n[24] = "-", value[32], interval[72] = "-", samples[24] = "-";
+        if (row->n != MACHINE_NO_N)
+            snprintf(n, sizeof n, "%llu", (unsigned long long)row->n);
+        if (!isnan(row->ci_low) || !isnan(row->ci_high)) {
+            char low[32], high[32];
+            shown_value(row, row->ci_low, low, sizeof low);
+            shown_value(row, row->ci_high, high, sizeof high);
+            snprintf(interval, sizeof interval, "%s .. %s", low, high);
+        }
+        if (row->samples > 0)
+            snprintf(samples, sizeof samples, "%llu", (unsigned long long)row->samples);
+        shown_value(row, row->value, value, sizeof value);
+        fprintf(stream, "%-13s %-11s %-10s %6s %12s %-5s %-24s %8s  %s\n", machine_level_text(row->level),
+                machine_protocol_name[row->protocol], row->quantity, n, value, shown_unit(row), interval, samples,
+                row->method[0] != '\0' ? row->method : "-");
+    }
+}
+
+/* JSON has no NaN: null. */
+static json_t *real_or_null(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *parameter_json(const struct machine_parameter *row)
+{
+    return json_pack("{s:s, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:I, s:s}", "level", machine_level_text(row->level),
+                     "protocol", machine_protocol_name[row->protocol], "quantity", row->quantity, "n",
+                     row->n == MACHINE_NO_N ? json_null() : json_integer((json_int_t)row->n), "value", row->value,
+                     "unit", row->unit, "ci_low", real_or_null(row->ci_low), "ci_high", real_or_null(row->ci_high),
+                     "samples", (json_int_t)row->samples, "method", row->method);
+}
+
+int table_print_json(FILE *stream, const struct machine *machine)
+{
+    json_t *parameters = json_array();
+    for (size_t i = 0; i < machine->n_parameters; i++)
+        json_array_append_new(parameters, parameter_json(&machine->parameters[i]));
+    return table_print_value(stream, json_pack("{s:s, s:s, s:o}", "name", machine->name, "source", machine->source,
+                                               "parameters", parameters));
+}
+
+int table_print_value(FILE *stream, json_t *value)
+{
+    int result = value == NULL ? -1 : json_dumpf(value, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    json_decref(value);
+    return result == 0 && fputc('\n', stream) != EOF ? 0 : fail("the table is no UTF-8 text, or cannot be written");
+}

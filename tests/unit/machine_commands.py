@@ -1,0 +1,97 @@
+"""mpistair machine list, show, import, export, fit, check: results, exit codes, and that a failure leaves no output.
+
+Usage: machine_commands.py MPISTAIR SCHEMA.sql
+"""
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+TOOL, SCHEMA = (os.path.abspath(path) for path in sys.argv[1:])
+failures = []
+
+
+def run(*words, code=0, says=""):
+    """Runs `mpistair machine WORDS`; its standard output. says: part of what it must write on standard error."""
+    done = subprocess.run([TOOL, "machine", *words], capture_output=True, text=True, timeout=60)
+    if done.returncode != code or says not in done.stderr:
+        failures.append(f"machine {' '.join(words)}: exit {done.returncode}, expected {code}; stderr {done.stderr!r}")
+    return done.stdout
+
+
+def expect(what, condition):
+    if not condition:
+        failures.append(what)
+
+
+def main():
+    connection = sqlite3.connect("trace.db")
+    connection.executescript(open(SCHEMA).read())
+    columns = connection.execute("SELECT name, type FROM pragma_table_info('run')").fetchall()
+    values = [1 if kind == "INTEGER" else "x" for _, kind in columns]
+    connection.execute(f"INSERT INTO run VALUES ({','.join('?' * len(values))})", values)
+    connection.commit()
+    connection.close()
+
+    expect("list names the shipped machines", "thunderx2" in run("list"))
+    expect("list --json is JSON", any(m["name"] == "epyc-rome" for m in json.loads(run("list", "--json"))))
+    shown = json.loads(run("show", "thunderx2", "--json"))
+    expect("show --json has BW(2)", any(p["n"] == 2 and p["value"] == 14.6e9 for p in shown["parameters"]))
+    expect("show prints GB/s", "14.6 GB/s" in run("show", "thunderx2"))
+
+    with open("raw.csv", "w") as file:
+        file.write("level,bytes,seconds\n")
+        file.writelines(f"inter_node,{size},{1e-6 + size / 2e9!r}\n" for size in (8, 64, 512, 4096, 32768))
+    run("fit", "raw.csv", "--name", "mine", "--thresholds", "0", "-o", "mine.tbl")
+    mine = {p["quantity"]: p["value"] for p in json.loads(run("show", "./mine.tbl", "--json"))["parameters"]}
+    expect(f"fit finds 1 us and 2 GB/s: {mine}", abs(mine["tau"] - 1e-6) < 1e-12 and abs(mine["bw"] - 2e9) < 1)
+
+    run("import", "mine.tbl", "trace.db")
+    run("import", "mine.tbl", "trace.db")
+    run("import", "epyc-rome", "trace.db")
+    expect("list shows the database's", [line.split()[:2] for line in run("list", "trace.db").splitlines()][-1:] ==
+           [["mine", "database"]])
+    expect("export gives the table back", run("export", "mine", "trace.db") == open("mine.tbl").read())
+    run("export", "epyc-rome", "-o", "rome.tbl")
+    expect("exported table reads as the shipped one",
+           run("show", "./rome.tbl", "--json") == run("show", "epyc-rome", "--json"))
+    expect("show --database finds what was measured", json.loads(run("show", "mine", "--database", "trace.db", "--json")))
+
+    expect("check tells ThunderX2's BW(1) < BW(2)/2", "inter_socket any bw 1" in run("check", "thunderx2"))
+    run("check", "thunderx2", "--strict", code=1)
+    run("check", "xeon-gold-6230", "--strict")
+    expect("check counts samples", "only 5 samples" in run("check", "mine.tbl", "--raw", "raw.csv"))
+
+    run(code=2)
+    run("dance", code=2, says="no subcommand 'dance'")
+    run("show", code=2, says="expected one NAME")
+    run("show", "no-such-machine", code=1, says="no-such-machine")
+    run("show", "epyc-rome", "--wrong", code=2, says="--wrong")
+    run("import", "mine.tbl", code=2, says="trace.db")
+    run("import", "mine.tbl", "raw.csv", code=1, says="raw.csv")
+    run("export", "nobody", "trace.db", code=1, says="nobody")
+    run("fit", "raw.csv", code=2, says="--name")
+    run("fit", "raw.csv", "--name", "a/b", code=2, says="--name")
+    run("fit", "raw.csv", "--name", "m", "--method", "cubic", code=2, says="relative or ols")
+    run("fit", "raw.csv", "--name", "m", "--statistic", "mean", code=2, says="median or min")
+    run("fit", "raw.csv", "--name", "m", "--thresholds", "256", code=2, says="expected 0 first")
+    run("fit", "raw.csv", "raw.csv", "--name", "m", code=2, says="expected one file")
+    run("fit", "absent.csv", "--name", "m", "-o", "mine.tbl", code=1, says="absent.csv")
+    open("one.csv", "w").write("level,bytes,seconds\nself,8,1e-6\nself,8,2e-6\n")
+    before = open("mine.tbl").read()
+    run("fit", "one.csv", "--name", "m", "-o", "mine.tbl", code=1, says="no level has a protocol with two sizes")
+    expect("a failed fit leaves the table", open("mine.tbl").read() == before)
+    run("fit", "raw.csv", "--name", "m", "-o", "nowhere/m.tbl", code=1, says="nowhere/m.tbl")
+
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    code = main()
+    os.chdir("/")
+sys.exit(code)
