@@ -1,0 +1,304 @@
+/* Every number of the file is checked here once: header, chunk headers, record types, and what a record says about
+ * itself (function, direction, size, order of its times). What only the whole run can tell (peers, communicators) is
+ * checked where it is used.
+ *
+ * Lengths: a file of a process that ended well is cut to what it used, so its last chunk may be short and ends with a
+ * whole record; one of a killed process holds whole chunks. Anything else was cut off. A chunk that was handed out but
+ * not begun (magic 0, no record) is empty. Behind a record of unknown type the chunk cannot be walked on.
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "functions.h"
+
+enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES = 1 << 30 };
+
+static size_t record_bytes(uint8_t type)
+{
+    switch (type) {
+    case SPOOL_OPERATION:
+        return sizeof(struct spool_operation);
+    case SPOOL_CALL:
+        return sizeof(struct spool_call);
+    case SPOOL_COLLECTIVE:
+        return sizeof(struct spool_collective);
+    case SPOOL_COMMUNICATOR:
+        return sizeof(struct spool_communicator);
+    default:
+        return 0;
+    }
+}
+
+static enum spool_open_result check_header(const char *path, const struct spool_header *header, struct error *error)
+{
+    if (header->magic != SPOOL_MAGIC) {
+        error_set(error, "%s: not a spool of mpistair (no magic number; its process may have died in MPI_Init)", path);
+        return SPOOL_UNUSABLE;
+    }
+    if (header->version != SPOOL_VERSION) {
+        error_set(error, "%s: spool version %u, this mpistair reads %u: use the mpistair that recorded the run", path,
+                  header->version, SPOOL_VERSION);
+        return SPOOL_FOREIGN;
+    }
+    if (header->table_hash != MPISTAIR_TABLE_HASH || header->n_functions != FN_COUNT) {
+        error_set(error, "%s: recorded by another build of mpistair (table of MPI functions %llx, here %llx)", path,
+                  (unsigned long long)header->table_hash, (unsigned long long)MPISTAIR_TABLE_HASH);
+        return SPOOL_FOREIGN;
+    }
+    if (header->rank < 0) {
+        error_set(error, "%s: its process ended before it knew its rank", path);
+        return SPOOL_UNUSABLE;
+    }
+    const char *wrong = NULL;
+    if (header->chunk_bytes < CHUNK_MINIMUM_BYTES || header->chunk_bytes > CHUNK_MAXIMUM_BYTES ||
+        header->chunk_bytes % 64 != 0)
+        wrong = "size of chunks";
+    else if (header->clock_source > SPOOL_CLOCK_TSC)
+        wrong = "clock source";
+    else if (header->world_size < 1 || header->world_size > SPOOL_WORLD_LIMIT || header->rank >= header->world_size)
+        wrong = "rank or size of MPI_COMM_WORLD";
+    else if (header->start.ticks == 0 || header->start.monotonic_ns > INT64_MAX / 4)
+        wrong = "start time";
+    else if (header->run_key[0] == '\0')
+        wrong = "run key";
+    if (wrong == NULL)
+        return SPOOL_READY;
+    error_set(error, "%s: damaged: no valid %s in the header", path, wrong);
+    return SPOOL_UNUSABLE;
+}
+
+/* A copy whose strings end and whose enumerations are in range. */
+static void copy_header(struct spool_header *copy, const uint8_t *data)
+{
+    memcpy(copy, data, sizeof *copy);
+    copy->run_key[sizeof copy->run_key - 1] = '\0';
+    copy->host[sizeof copy->host - 1] = '\0';
+    copy->library[sizeof copy->library - 1] = '\0';
+    copy->command[sizeof copy->command - 1] = '\0';
+    copy->topology[sizeof copy->topology - 1] = '\0';
+    copy->maps[sizeof copy->maps - 1] = '\0';
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+    const struct spool_span *a = left, *b = right;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    if (a->sequence != b->sequence)
+        return a->sequence < b->sequence ? -1 : 1;
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+static int compare_pairs(const void *left, const void *right)
+{
+    const struct spool_clock_pair *a = left, *b = right;
+    return a->ticks < b->ticks ? -1 : a->ticks > b->ticks;
+}
+
+/* Notes the chunk at begin: a span and a clock pair, or what is wrong with it. */
+static void read_chunk(struct spool *spool, size_t begin)
+{
+    size_t end = begin + spool->header.chunk_bytes;
+    bool ended = spool->header.finish.ticks != 0;
+    if (end > spool->size) {
+        if (!ended)
+            spool->cut_off += (end - spool->size) / sizeof(struct spool_operation);
+        end = spool->size;
+    }
+    if (end - begin < sizeof(struct spool_chunk))
+        return;
+    struct spool_chunk chunk;
+    memcpy(&chunk, spool->data + begin, sizeof chunk);
+    size_t first = begin + sizeof chunk;
+    bool empty = first >= end || spool->data[first] == SPOOL_NONE;
+    if (chunk.magic != SPOOL_CHUNK_MAGIC) {
+        if (chunk.magic != 0 || !empty)
+            spool->damaged += (end - begin) / sizeof(struct spool_operation);
+        return;
+    }
+    if (chunk.clock.ticks > spool->header.start.ticks && chunk.clock.monotonic_ns > spool->header.start.monotonic_ns &&
+        chunk.clock.monotonic_ns < INT64_MAX / 4)
+        spool->pairs[spool->n_pairs++] = chunk.clock;
+    spool->spans[spool->n_spans++] =
+        (struct spool_span){.lane = chunk.lane, .sequence = chunk.sequence, .begin = first, .end = end};
+}
+
+/* Keeps the pairs that ascend in both clocks, and one chunk of each lane and sequence. */
+static void sort_chunks(struct spool *spool)
+{
+    const struct spool_header *header = &spool->header;
+    if (header->finish.ticks > header->start.ticks && header->finish.monotonic_ns > header->start.monotonic_ns &&
+        header->finish.monotonic_ns < INT64_MAX / 4)
+        spool->pairs[spool->n_pairs++] = header->finish;
+    qsort(spool->pairs, spool->n_pairs, sizeof *spool->pairs, compare_pairs);
+    size_t kept = 1;
+    for (size_t i = 1; i < spool->n_pairs; i++)
+        if (spool->pairs[i].ticks > spool->pairs[kept - 1].ticks &&
+            spool->pairs[i].monotonic_ns > spool->pairs[kept - 1].monotonic_ns)
+            spool->pairs[kept++] = spool->pairs[i];
+    spool->n_pairs = kept;
+
+    if (spool->n_spans == 0)
+        return;
+    qsort(spool->spans, spool->n_spans, sizeof *spool->spans, compare_spans);
+    kept = 1;
+    for (size_t i = 1; i < spool->n_spans; i++) {
+        const struct spool_span *span = &spool->spans[i];
+        if (span->lane == spool->spans[kept - 1].lane && span->sequence == spool->spans[kept - 1].sequence)
+            spool->damaged += (span->end - span->begin) / sizeof(struct spool_operation);
+        else
+            spool->spans[kept++] = *span;
+    }
+    spool->n_spans = kept;
+}
+
+static enum spool_open_result read_chunks(struct spool *spool, struct error *error)
+{
+    size_t chunk_bytes = spool->header.chunk_bytes;
+    size_t in_file = (spool->size - SPOOL_HEADER_BYTES + chunk_bytes - 1) / chunk_bytes;
+    size_t chunks = spool->header.chunks < in_file ? spool->header.chunks : in_file;
+    if (spool->header.chunks > in_file) {
+        /* Absurd numbers come from a damaged header, not from a cut. */
+        if ((uint64_t)spool->header.chunks * chunk_bytes > UINT64_C(1) << 46)
+            spool->damaged++;
+        else
+            spool->cut_off += (spool->header.chunks - in_file) * (chunk_bytes / sizeof(struct spool_operation));
+    }
+    spool->spans = calloc(chunks + 1, sizeof *spool->spans);
+    spool->pairs = calloc(chunks + 2, sizeof *spool->pairs);
+    if (spool->spans == NULL || spool->pairs == NULL) {
+        error_set(error, "%s: no memory", spool->path);
+        return SPOOL_UNUSABLE;
+    }
+    spool->pairs[spool->n_pairs++] = spool->header.start;
+    for (size_t k = 0; k < chunks; k++)
+        read_chunk(spool, SPOOL_HEADER_BYTES + k * chunk_bytes);
+    sort_chunks(spool);
+    return SPOOL_READY;
+}
+
+enum spool_open_result spool_open(const char *path, struct spool *spool, struct error *error)
+{
+    struct spool opened = {.path = strdup(path)};
+    enum spool_open_result result = SPOOL_UNUSABLE;
+    struct stat status;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 || opened.path == NULL || fstat(file, &status) != 0) {
+        error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
+        goto out;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_size < (off_t)SPOOL_HEADER_BYTES) {
+        error_set(error, "%s: not a spool of mpistair (%s)", path,
+                  S_ISREG(status.st_mode) ? "shorter than a header" : "not a file");
+        goto out;
+    }
+    opened.size = (size_t)status.st_size;
+    void *data = mmap(NULL, opened.size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (data == MAP_FAILED) {
+        error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+        goto out;
+    }
+    opened.data = data;
+    copy_header(&opened.header, opened.data);
+    result = check_header(path, &opened.header, error);
+    if (result == SPOOL_READY)
+        result = read_chunks(&opened, error);
+out:
+    if (file >= 0)
+        close(file);
+    if (result == SPOOL_READY)
+        *spool = opened;
+    else
+        spool_close(&opened);
+    return result;
+}
+
+void spool_close(struct spool *spool)
+{
+    if (spool->data != NULL)
+        munmap((void *)(uintptr_t)spool->data, spool->size);
+    free(spool->path);
+    free(spool->spans);
+    free(spool->pairs);
+    *spool = (struct spool){0};
+}
+
+/* Room left behind a record that cannot be read, without the zeroes that were never written. */
+static uint64_t count_rest(const uint8_t *data, size_t begin, size_t end)
+{
+    while (end > begin && data[end - 1] == 0)
+        end--;
+    return (end - begin + sizeof(struct spool_operation) - 1) / sizeof(struct spool_operation);
+}
+
+/* What a record can be asked without the rest of the run. */
+static bool plausible(const struct spool *spool, const void *record)
+{
+    uint64_t start = spool->header.start.ticks;
+    uint64_t latest = start > UINT64_MAX / 2 ? UINT64_MAX : start + (UINT64_C(1) << 62);
+    switch (*(const uint8_t *)record) {
+    case SPOOL_OPERATION: {
+        const struct spool_operation *operation = record;
+        return operation->direction <= SPOOL_RECEIVE && operation->function < FN_COUNT &&
+               operation->bytes <= INT64_MAX && operation->post_ticks >= start && operation->post_ticks < latest &&
+               operation->peer >= SPOOL_UNKNOWN && (operation->tag >= 0 || operation->tag == SPOOL_ANY) &&
+               (operation->complete_ticks == 0 ||
+                (operation->complete_ticks >= operation->post_ticks && operation->complete_ticks < latest));
+    }
+    case SPOOL_CALL: {
+        const struct spool_call *call = record;
+        return call->function < FN_COUNT && call->begin_ticks >= start && call->begin_ticks < latest;
+    }
+    case SPOOL_COLLECTIVE: {
+        const struct spool_collective *collective = record;
+        return collective->function < FN_COUNT && collective->bytes <= INT64_MAX && collective->begin_ticks >= start &&
+               (collective->end_ticks == 0 || collective->end_ticks >= collective->begin_ticks) &&
+               collective->end_ticks < latest && collective->begin_ticks < latest && collective->root >= -1;
+    }
+    default: {
+        const struct spool_communicator *communicator = record;
+        return communicator->function < FN_COUNT && communicator->size > 0 &&
+               communicator->size <= spool->header.world_size && communicator->rank >= 0 &&
+               communicator->rank < communicator->size && communicator->leader >= -1 &&
+               communicator->leader < spool->header.world_size && communicator->remote_size >= 0;
+    }
+    }
+}
+
+const void *spool_next(struct spool_cursor *cursor)
+{
+    const struct spool *spool = cursor->spool;
+    while (cursor->span < spool->n_spans) {
+        const struct spool_span *span = &spool->spans[cursor->span];
+        if (cursor->at < span->begin)
+            cursor->at = span->begin;
+        if (cursor->at + RECORD_STEP_BYTES <= span->end && spool->data[cursor->at] != SPOOL_NONE) {
+            const uint8_t *record = spool->data + cursor->at;
+            size_t bytes = record_bytes(*record);
+            if (bytes > 0 && cursor->at + bytes <= span->end) {
+                cursor->at += bytes;
+                if (plausible(spool, record))
+                    return record;
+                cursor->damaged++;
+                continue;
+            }
+            cursor->damaged += count_rest(spool->data, cursor->at, span->end);
+        }
+        cursor->span++;
+        cursor->at = 0;
+    }
+    return NULL;
+}
+
+uint32_t spool_cursor_lane(const struct spool_cursor *cursor)
+{
+    return cursor->spool->spans[cursor->span].lane;
+}

@@ -1,0 +1,59 @@
+/* Reading a spool file that anything may have happened to: its process was killed, its disk was full, its copy was cut
+ * off, or it is not a spool at all. The file is mapped; nothing in it is trusted before it was checked.
+ */
+#ifndef MPISTAIR_SPOOL_READER_H
+#define MPISTAIR_SPOOL_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "event.h"
+
+/* World sizes beyond this are taken for damage. */
+#define SPOOL_WORLD_LIMIT (1 << 24)
+
+/* The room for records of one chunk. */
+struct spool_span {
+    uint32_t lane;
+    uint32_t sequence;
+    size_t begin; /* bytes from the start of the file */
+    size_t end;
+};
+
+struct spool {
+    char *path;
+    const uint8_t *data; /* [size], mapped */
+    size_t size;
+    struct spool_header header; /* a copy with all strings terminated */
+    struct spool_span *spans;   /* [n_spans] by lane, then sequence */
+    size_t n_spans;
+    struct spool_clock_pair *pairs; /* [n_pairs] strictly ascending in both clocks; at least the header's start */
+    size_t n_pairs;
+    uint64_t cut_off; /* records missing at the end of the file, at 64 bytes a record */
+    uint64_t damaged; /* records that cannot be read, those of unreadable chunks at 64 bytes a record */
+};
+
+enum spool_open_result {
+    SPOOL_READY = 0,
+    SPOOL_UNUSABLE = 1, /* nothing to get from this file, the others may be good: damaged, too short, no rank yet */
+    SPOOL_FOREIGN = -1, /* of another version or another mpi.tbl: the whole run was recorded by another build */
+};
+
+/* Opens one file. Unless SPOOL_READY, error says why and spool is untouched. */
+enum spool_open_result spool_open(const char *path, struct spool *spool, struct error *error);
+void spool_close(struct spool *spool);
+
+/* Walks all records, lane by lane, in the order in which they were written. */
+struct spool_cursor {
+    const struct spool *spool;
+    size_t span;
+    size_t at;
+    uint64_t damaged; /* records skipped so far */
+};
+/* The next record (its first byte is its type, SPOOL_OPERATION ...), NULL after the last one. */
+const void *spool_next(struct spool_cursor *cursor);
+/* The lane of the record that spool_next gave last. */
+uint32_t spool_cursor_lane(const struct spool_cursor *cursor);
+
+#endif
