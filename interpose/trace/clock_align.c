@@ -1,0 +1,243 @@
+/* One clock for the run: rank 0's.
+ *
+ * Each node's leader measured its offset against its parent's leader at MPI_Init and MPI_Finalize; along the tree of
+ * parents these add up, linear in between, constant where only one was measured. What has no link (a killed job has
+ * none of the end, a lost leader none at all) is put in the middle of what the messages allow: no receive completes
+ * before its send starts, so of two nodes A and B
+ *
+ *     max (send on A - completion on B)  <=  offset(B) - offset(A)  <=  min (completion on A - send on B).
+ *
+ * The same inequality then corrects all: a node that still receives before it was sent to is moved later, repeatedly
+ * (Bellman and Ford's iteration over difference constraints), and all together back so that rank 0's node stays. After
+ * as many passes as nodes the rest contradicts itself (drift, a wrong match) and is left.
+ */
+#include "clock.h"
+
+#include <stdlib.h>
+
+#include "map.h"
+
+/* What the messages from one node to another say: offset(to) - offset(from) >= at_least. */
+struct edge {
+    uint32_t from;
+    uint32_t to;
+    int64_t at_least_ns;
+};
+
+struct edges {
+    struct edge *edges;
+    size_t n_edges;
+    struct map index;
+};
+
+int64_t clock_run_ns(const struct trace_node *node, int64_t node_ns)
+{
+    return node_ns + node->offset_ns + (int64_t)((double)(node_ns - node->base_ns) * node->drift);
+}
+
+/* The offset of a node against rank 0's at a time of its own, along its parents; *known is false where a link lacks. */
+static int64_t chain_offset(const struct trace *trace, uint32_t node, int link, uint32_t root, bool *known)
+{
+    int64_t sum = 0;
+    for (size_t depth = 0; node != root; depth++) {
+        const struct trace_node *from = &trace->nodes[node];
+        if (from->leader == TRACE_NONE || depth > trace->n_nodes)
+            goto unknown;
+        const struct spool_header *header = &trace->processes[from->leader].spool->header;
+        int use = from->links_ns[link] != TRACE_NO_TIME ? link : 1 - link;
+        const struct spool_clock_link *measured = use == 0 ? &header->link_init : &header->link_finalize;
+        if (from->links_ns[use] == TRACE_NO_TIME || measured->parent_rank >= trace->world_size)
+            goto unknown;
+        node = trace->processes[measured->parent_rank].node;
+        if (node == TRACE_NONE || __builtin_add_overflow(sum, measured->offset_ns, &sum))
+            goto unknown;
+    }
+    *known = true;
+    return sum;
+unknown:
+    *known = false;
+    return 0;
+}
+
+static void apply_links(struct trace *trace, uint32_t root)
+{
+    for (uint32_t i = 0; i < trace->n_nodes; i++) {
+        struct trace_node *node = &trace->nodes[i];
+        bool known;
+        int64_t first = chain_offset(trace, i, 0, root, &known);
+        node->linked = known;
+        if (!known || i == root)
+            continue;
+        node->offset_ns = first;
+        int64_t begin = node->links_ns[0], end = node->links_ns[1];
+        node->base_ns = begin != TRACE_NO_TIME ? begin : end;
+        if (begin != TRACE_NO_TIME && end != TRACE_NO_TIME && end > begin) {
+            double drift = (double)(chain_offset(trace, i, 1, root, &known) - first) / (double)(end - begin);
+            /* A crystal is off by less than this; more is a suspended machine or damage. */
+            node->drift = drift > -1e-2 && drift < 1e-2 ? drift : 0;
+        }
+    }
+}
+
+static uint32_t node_of(const struct trace *trace, const struct trace_operation *operation)
+{
+    return trace->processes[operation->rank].node;
+}
+
+/* The strongest constraint of each ordered pair of nodes under the present offsets. */
+static int collect_edges(const struct trace *trace, struct edges *edges)
+{
+    for (size_t i = 0; i < trace->n_operations; i++) {
+        const struct trace_operation *receive = &trace->operations[i];
+        if (receive->direction != SPOOL_RECEIVE || receive->partner == TRACE_NONE ||
+            receive->complete_ns == TRACE_NO_TIME)
+            continue;
+        const struct trace_operation *send = &trace->operations[receive->partner];
+        uint32_t from = node_of(trace, send), to = node_of(trace, receive);
+        if (from == to)
+            continue;
+        int64_t at_least =
+            clock_run_ns(&trace->nodes[from], send->post_ns) - clock_run_ns(&trace->nodes[to], receive->complete_ns);
+        uint32_t *index = map_at(&edges->index, (struct map_key){from, to, 0});
+        if (index == NULL)
+            return -1;
+        if (*index == MAP_ABSENT) {
+            struct edge *grown = trace_grow(edges->edges, edges->n_edges, sizeof *grown);
+            if (grown == NULL)
+                return -1;
+            edges->edges = grown;
+            *index = (uint32_t)edges->n_edges;
+            edges->edges[edges->n_edges++] = (struct edge){from, to, at_least};
+        } else if (edges->edges[*index].at_least_ns < at_least) {
+            edges->edges[*index].at_least_ns = at_least;
+        }
+    }
+    return 0;
+}
+
+/* Places one node without link beside those that have a place; false if no message leads to it. */
+static bool place_by_messages(struct trace *trace, struct edges *edges, uint32_t unplaced)
+{
+    int64_t lower = INT64_MIN, upper = INT64_MAX;
+    for (size_t i = 0; i < edges->n_edges; i++) {
+        const struct edge *edge = &edges->edges[i];
+        if (edge->to == unplaced && trace->nodes[edge->from].linked && edge->at_least_ns > lower)
+            lower = edge->at_least_ns;
+        if (edge->from == unplaced && trace->nodes[edge->to].linked && -edge->at_least_ns < upper)
+            upper = -edge->at_least_ns;
+    }
+    if (lower == INT64_MIN && upper == INT64_MAX)
+        return false;
+    struct trace_node *node = &trace->nodes[unplaced];
+    int64_t shift = lower == INT64_MIN ? upper : upper == INT64_MAX ? lower : lower + (upper - lower) / 2;
+    node->uncertainty_ns = lower != INT64_MIN && upper != INT64_MAX ? llabs(upper - lower) / 2 : -1;
+    node->offset_ns += shift;
+    node->shift_ns += shift;
+    node->linked = true;
+    for (size_t i = 0; i < edges->n_edges; i++) {
+        if (edges->edges[i].to == unplaced)
+            edges->edges[i].at_least_ns -= shift;
+        if (edges->edges[i].from == unplaced)
+            edges->edges[i].at_least_ns += shift;
+    }
+    return true;
+}
+
+/* Moves nodes later until no receive completes before its send starts, then all back by what rank 0's node moved. */
+static int tighten(struct trace *trace, const struct edges *edges, uint32_t root)
+{
+    int64_t *later = calloc(trace->n_nodes, sizeof *later);
+    if (later == NULL)
+        return -1;
+    bool changed = true;
+    for (size_t pass = 0; changed && pass < trace->n_nodes; pass++) {
+        changed = false;
+        for (size_t i = 0; i < edges->n_edges; i++) {
+            const struct edge *edge = &edges->edges[i];
+            int64_t needed = later[edge->from] + edge->at_least_ns;
+            if (needed > later[edge->to]) {
+                later[edge->to] = needed;
+                changed = true;
+            }
+        }
+    }
+    for (size_t i = 0; i < trace->n_nodes; i++) {
+        trace->nodes[i].offset_ns += later[i] - later[root];
+        trace->nodes[i].shift_ns += later[i] - later[root];
+    }
+    free(later);
+    return 0;
+}
+
+/* All times of the run through the offsets, zero at its start. */
+static void shift_times(struct trace *trace)
+{
+    int64_t start = INT64_MAX, end = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        struct trace_process *process = &trace->processes[rank];
+        if (process->spool == NULL)
+            continue;
+        process->begin_ns = clock_run_ns(&trace->nodes[process->node], process->begin_ns);
+        start = process->begin_ns < start ? process->begin_ns : start;
+    }
+    for (size_t i = 0; i < trace->n_nodes; i++)
+        trace->nodes[i].offset_ns -= start;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        struct trace_process *process = &trace->processes[rank];
+        if (process->spool == NULL)
+            continue;
+        process->begin_ns -= start;
+        process->end_ns = clock_run_ns(&trace->nodes[process->node], process->end_ns);
+        end = process->end_ns > end ? process->end_ns : end;
+    }
+    trace->duration_ns = end;
+    for (size_t i = 0; i < trace->n_operations; i++) {
+        struct trace_operation *operation = &trace->operations[i];
+        const struct trace_node *node = &trace->nodes[node_of(trace, operation)];
+        operation->post_ns = clock_run_ns(node, operation->post_ns);
+        operation->post_end_ns = clock_run_ns(node, operation->post_end_ns);
+        if (operation->complete_ns != TRACE_NO_TIME)
+            operation->complete_ns = clock_run_ns(node, operation->complete_ns);
+    }
+    for (size_t i = 0; i < trace->n_calls; i++) {
+        const struct trace_node *node = &trace->nodes[trace->processes[trace->calls[i].rank].node];
+        trace->calls[i].begin_ns = clock_run_ns(node, trace->calls[i].begin_ns);
+        trace->calls[i].end_ns = clock_run_ns(node, trace->calls[i].end_ns);
+    }
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        const struct trace_node *node = &trace->nodes[trace->processes[trace->collectives[i].rank].node];
+        trace->collectives[i].begin_ns = clock_run_ns(node, trace->collectives[i].begin_ns);
+        trace->collectives[i].end_ns = clock_run_ns(node, trace->collectives[i].end_ns);
+    }
+}
+
+int clock_align(struct trace *trace, struct error *error)
+{
+    uint32_t root = 0; /* the node of the lowest rank that left a spool: rank 0's, where it did */
+    for (int32_t rank = 0; rank < trace->world_size; rank++)
+        if (trace->processes[rank].node != TRACE_NONE) {
+            root = trace->processes[rank].node;
+            break;
+        }
+    int result = 0;
+    struct edges edges = {0};
+    if (trace->n_nodes > 1) {
+        apply_links(trace, root);
+        result = collect_edges(trace, &edges);
+        for (bool placed = true; result == 0 && placed;) {
+            placed = false;
+            for (uint32_t i = 0; i < trace->n_nodes; i++)
+                if (!trace->nodes[i].linked && place_by_messages(trace, &edges, i))
+                    placed = true;
+        }
+        if (result == 0)
+            result = tighten(trace, &edges, root);
+        if (result != 0)
+            error_set(error, "no memory for the clocks of %zu nodes", trace->n_nodes);
+    }
+    if (result == 0)
+        shift_times(trace);
+    map_release(&edges.index);
+    free(edges.edges);
+    return result;
+}

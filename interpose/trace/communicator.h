@@ -1,0 +1,30 @@
+/* The communicators of the run out of what each process knows of its own. */
+#ifndef MPISTAIR_TRACE_COMMUNICATOR_H
+#define MPISTAIR_TRACE_COMMUNICATOR_H
+
+#include "map.h"
+#include "trace.h"
+
+enum { COMMUNICATOR_WORLD = 0 };
+
+struct communicator_table {
+    struct map ids;         /* identity over all processes -> trace.communicators */
+    struct map occurrences; /* of one process: hash of members -> how often it was met; emptied per process */
+    uint32_t *local;        /* [n_local] of one process: its index -> trace.communicators */
+    size_t n_local;
+};
+
+/* Makes MPI_COMM_WORLD. 0, or -1 without memory. */
+int communicators_begin(struct communicator_table *table, struct trace *trace);
+/* Reads the communicators of the next process, whose indices communicator_of understands from then on; adds those that
+ * contradict themselves to *damaged. 0, or -1 without memory. */
+int communicators_of_process(struct communicator_table *table, struct trace *trace, const struct spool *spool,
+                             uint64_t *damaged);
+/* The run's number of a process's communicator, TRACE_NONE if the process did not record it. */
+uint32_t communicator_of(struct communicator_table *table, struct trace *trace, uint32_t index);
+void communicators_release(struct communicator_table *table);
+
+/* World rank of a peer in a communicator as posted; -1: none, not known, or of another group. */
+int32_t communicator_world_rank(const struct trace_communicator *communicator, int32_t peer);
+
+#endif

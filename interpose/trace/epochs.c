@@ -1,0 +1,81 @@
+#include "epochs.h"
+
+#include <stdlib.h>
+
+#include "timeline.h"
+
+struct epoch_entry {
+    uint32_t communicator;
+    uint32_t epoch; /* synchronising collectives that the rank had begun before, on any communicator */
+};
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct epoch_entry *a = left, *b = right;
+    if (a->communicator != b->communicator)
+        return a->communicator < b->communicator ? -1 : 1;
+    return a->epoch < b->epoch ? -1 : a->epoch > b->epoch;
+}
+
+int epochs_build(struct epochs *epochs, const struct trace *trace)
+{
+    epochs->entries = malloc((trace->n_collectives + 1) * sizeof *epochs->entries);
+    epochs->first = malloc(((size_t)trace->world_size + 1) * sizeof *epochs->first);
+    if (epochs->entries == NULL || epochs->first == NULL) {
+        epochs_release(epochs);
+        return -1;
+    }
+    size_t n = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        uint32_t epoch = 0;
+        epochs->first[rank] = n;
+        for (size_t i = trace->processes[rank].first_collective; i < trace->processes[rank + 1].first_collective; i++)
+            if (collective_synchronises(trace->collectives[i].function))
+                epochs->entries[n++] = (struct epoch_entry){trace->collectives[i].communicator, epoch++};
+        qsort(epochs->entries + epochs->first[rank], n - epochs->first[rank], sizeof *epochs->entries, compare_entries);
+    }
+    epochs->first[trace->world_size] = n;
+    return 0;
+}
+
+void epochs_release(struct epochs *epochs)
+{
+    free(epochs->entries);
+    free(epochs->first);
+    *epochs = (struct epochs){0};
+}
+
+/* First entry of the rank that is not before (communicator, epoch). */
+static size_t lower_bound(const struct epochs *epochs, uint32_t rank, struct epoch_entry key)
+{
+    size_t low = epochs->first[rank], high = epochs->first[rank + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_entries(&epochs->entries[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool epochs_separate(const struct epochs *epochs, const struct trace_step *one, const struct trace_step *other)
+{
+    size_t end = epochs->first[one->rank + 1], other_end = epochs->first[other->rank + 1];
+    for (size_t i = epochs->first[one->rank]; i < end;) {
+        uint32_t communicator = epochs->entries[i].communicator;
+        struct epoch_entry begin = {communicator, 0};
+        size_t there = lower_bound(epochs, other->rank, begin);
+        if (there < other_end && epochs->entries[there].communicator == communicator) {
+            size_t passed = lower_bound(epochs, one->rank, (struct epoch_entry){communicator, one->epoch}) - i;
+            size_t passed_there =
+                lower_bound(epochs, other->rank, (struct epoch_entry){communicator, other->epoch}) - there;
+            if (passed != passed_there)
+                return true;
+        }
+        if (communicator == UINT32_MAX)
+            break;
+        i = lower_bound(epochs, one->rank, (struct epoch_entry){communicator + 1, 0});
+    }
+    return false;
+}

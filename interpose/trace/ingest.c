@@ -1,0 +1,90 @@
+#include "ingest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "callsite.h"
+#include "clock.h"
+#include "load.h"
+#include "match.h"
+#include "place.h"
+#include "round.h"
+#include "spools.h"
+#include "step.h"
+#include "write.h"
+
+/* Lines about ranks are cut off behind this many runs of ranks. */
+enum { RANKS_TOLD = 12 };
+
+static void tell_lost(const struct trace *trace)
+{
+    if (trace->n_spools >= (size_t)trace->world_size)
+        return;
+    fprintf(stderr,
+            "mpistair: INCOMPLETE: only %zu of %d ranks left a spool that can be read; messages from and to the others "
+            "are missing. Lost ranks:",
+            trace->n_spools, trace->world_size);
+    int told = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        if (trace->processes[rank].spool != NULL)
+            continue;
+        int32_t last = rank;
+        while (last + 1 < trace->world_size && trace->processes[last + 1].spool == NULL)
+            last++;
+        if (told++ == RANKS_TOLD) {
+            fputs(" ...", stderr);
+            break;
+        }
+        fprintf(stderr, last > rank ? " %d-%d" : " %d", rank, last);
+        rank = last;
+    }
+    fputc('\n', stderr);
+}
+
+static int build(struct trace *trace, const struct spools *spools, const struct ingest_options *options,
+                 struct error *error)
+{
+    if (nodes_build(spools, trace, error) != 0 || trace_load(trace, error) != 0 || match(trace, error) != 0 ||
+        clock_align(trace, error) != 0 || places_find(trace, options->placement, error) != 0 ||
+        steps_find(trace, error) != 0 || rounds_find(trace, error) != 0)
+        return -1;
+    callsites_resolve(trace);
+    return 0;
+}
+
+int ingest(const struct ingest_options *options, struct error *error)
+{
+    struct spools spools = {0};
+    struct trace trace = {0};
+    struct trace_summary summary;
+    char *output = NULL;
+    int result = spools_gather(options->folders, options->n_folders, options->run_key, &spools, error);
+    if (result != 0)
+        return result;
+    int made = options->output != NULL ? asprintf(&output, "%s", options->output)
+                                       : asprintf(&output, "mpistair-%s.db", spools.spools[0].header.run_key);
+    if (made < 0) {
+        output = NULL;
+        result = error_set(error, "no memory");
+        goto out;
+    }
+    result = build(&trace, &spools, options, error);
+    if (result != 0)
+        goto out;
+    result = trace_write(&trace, output, options->calls, &summary, error);
+    if (result != 0)
+        goto out;
+    tell_lost(&trace);
+    if (!options->quiet)
+        fprintf(stderr,
+                "mpistair: %s: %d ranks, %" PRId64 " operations, %" PRId64 " messages, %" PRId64
+                " without a partner, %zu rounds of %zu kinds; %s\n",
+                output, trace.world_size, summary.posted, summary.messages, summary.unmatched, trace.n_rounds,
+                trace.n_kinds, summary.verdict);
+out:
+    free(output);
+    trace_release(&trace);
+    spools_release(&spools);
+    return result;
+}

@@ -1,0 +1,24 @@
+/* From the spools of a run to its trace.db. */
+#ifndef MPISTAIR_TRACE_INGEST_H
+#define MPISTAIR_TRACE_INGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "error.h"
+#include "pattern.h"
+
+struct ingest_options {
+    char *const *folders; /* [n_folders] of spools */
+    size_t n_folders;
+    const char *run_key;               /* NULL: there is only one run */
+    const char *output;                /* NULL: mpistair-<run key>.db in the working directory */
+    const struct placement *placement; /* NULL: where the processes were observed */
+    bool calls;                        /* fill the table `call` */
+    bool quiet;                        /* no summary on standard error */
+};
+
+/* 0, or -1 with the reason, the output as it was. */
+int ingest(const struct ingest_options *options, struct error *error);
+
+#endif

@@ -1,0 +1,17 @@
+/* Where processes ran, and how far their messages went. */
+#ifndef MPISTAIR_TRACE_PLACE_H
+#define MPISTAIR_TRACE_PLACE_H
+
+#include "error.h"
+#include "pattern.h"
+#include "trace.h"
+
+/* Reads the nodes' topologies and sets placed, place and by_hand of all processes. placement: by hand, or NULL. 0, or
+ * -1 with the reason: a placement of another number of ranks, no memory. */
+int places_find(struct trace *trace, const struct placement *placement, struct error *error);
+
+/* "self", "intra_socket", "inter_socket", "inter_node" of a matched pair; NULL: not known. */
+const char *message_level(const struct trace *trace, const struct trace_operation *send,
+                          const struct trace_operation *receive);
+
+#endif

@@ -1,0 +1,22 @@
+/* Inserting rows: one prepared statement a table, values given like printf's. */
+#ifndef MPISTAIR_TRACE_ROW_H
+#define MPISTAIR_TRACE_ROW_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+struct row {
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    bool failed; /* sticky: the database says why */
+};
+
+/* Prepares an INSERT into a table that has that many columns. */
+struct row row_prepare(sqlite3 *database, const char *table, int columns);
+/* Inserts one row; a letter a column: i int64_t, o int64_t with TRACE_NO_TIME for NULL, u an index (uint32_t) with
+ * TRACE_NONE for NULL, n int32_t with -1 for NULL, t text that lives on or NULL. */
+void row_insert(struct row *row, const char *letters, ...);
+/* 0, or -1 if anything failed since row_prepare. */
+int row_finish(struct row *row);
+
+#endif

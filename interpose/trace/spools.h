@@ -1,0 +1,24 @@
+/* Which spool files make up a run. */
+#ifndef MPISTAIR_TRACE_SPOOLS_H
+#define MPISTAIR_TRACE_SPOOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "reader.h"
+
+struct spools {
+    struct spool *spools; /* [n_spools] ascending by rank, each rank once, all of one run */
+    size_t n_spools;
+    int32_t world_size;
+};
+
+/* Opens all *.mpispool of the folders. Files that cannot be used, and the less complete of two of the same rank, are
+ * left out with a line on standard error. run_key chooses among several runs, NULL: there must be one. 0, or -1 with
+ * the reason: no spool, several runs, another build. */
+int spools_gather(char *const *folders, size_t n_folders, const char *run_key, struct spools *spools,
+                  struct error *error);
+void spools_release(struct spools *spools);
+
+#endif

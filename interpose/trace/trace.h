@@ -1,0 +1,222 @@
+/* A recorded run in memory, between the spools and trace.db. Every step of ingest fills in its part:
+ *
+ *     spools_gather   which files make up the run                      spools.h
+ *     nodes_build     hosts, the clock of each                         clock.h
+ *     trace_load      operations, calls, collectives, communicators    load.h, communicator.h, callsite.h
+ *     match           which send met which receive                     match.h
+ *     clock_align     all times on one clock                           clock.h
+ *     places_find     node, socket, ... of processes; message levels   place.h
+ *     steps_find      what each rank did together                      step.h
+ *     rounds_find     which ranks did it together; kinds               round.h
+ *     trace_write     the rows                                         write.h
+ *
+ * Arrays of structures, indices instead of pointers, operations of a rank behind each other in the order of posting.
+ */
+#ifndef MPISTAIR_TRACE_TRACE_H
+#define MPISTAIR_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "reader.h"
+
+#define TRACE_NONE    UINT32_MAX /* no operation, communicator, call site, step, round */
+#define TRACE_NO_TIME INT64_MIN
+
+/* Why an operation has no partner; the names are those of the column `reason`. */
+enum trace_reason {
+    REASON_MATCHED = 0,
+    REASON_PARTNER_LOST,
+    REASON_CANCELLED,
+    REASON_FAILED,
+    REASON_PROC_NULL,
+    REASON_PENDING,
+    REASON_UNMATCHED,
+};
+
+/* Times: nanoseconds, of the node's CLOCK_MONOTONIC until clock_align, of the run afterwards. */
+struct trace_operation {
+    int64_t post_ns;
+    int64_t post_end_ns; /* return of the posting call */
+    int64_t complete_ns; /* TRACE_NO_TIME: no call reported it */
+    uint64_t bytes;
+    uint32_t rank;
+    uint32_t communicator; /* of trace.communicators */
+    int32_t peer;          /* rank in the communicator, SPOOL_ANY, SPOOL_PROC_NULL, SPOOL_UNKNOWN */
+    int32_t peer_world;    /* rank in MPI_COMM_WORLD, -1: none or not known */
+    int32_t tag;
+    uint32_t partner; /* operation, or TRACE_NONE */
+    uint32_t callsite;
+    uint32_t step;
+    uint32_t lane;
+    uint16_t function;
+    uint16_t flags; /* enum spool_operation_flag */
+    int16_t cpu_post;
+    int16_t cpu_complete;
+    uint8_t direction;
+    uint8_t reason;
+    bool uncertain;
+};
+
+/* A call that completes operations. */
+struct trace_call {
+    int64_t begin_ns;
+    int64_t end_ns;
+    uint32_t rank;
+    uint32_t completed;
+    uint32_t idle_calls;
+    uint32_t callsite;
+    uint16_t function;
+};
+
+struct trace_collective {
+    int64_t begin_ns;
+    int64_t end_ns;
+    uint64_t bytes;
+    uint32_t rank;
+    uint32_t communicator;
+    uint32_t callsite;
+    int32_t root; /* rank in the communicator, -1: none */
+    uint16_t function;
+};
+
+struct trace_communicator {
+    char name[16];
+    uint32_t parent; /* TRACE_NONE: none */
+    int32_t size;
+    int32_t remote_size; /* intercommunicators; else 0 */
+    int32_t *members;    /* [size] ranks of MPI_COMM_WORLD, -1: not known */
+    uint16_t function;
+    bool made; /* by a function, that is neither MPI_COMM_WORLD nor MPI_COMM_SELF */
+    bool known;
+    bool used;
+};
+
+/* What lies where for one processor; -1: not known. */
+struct trace_place {
+    int32_t socket;
+    int32_t numa;
+    int32_t l3;
+    int32_t core;
+};
+
+/* A host. */
+struct trace_node {
+    const char *host; /* borrowed from a spool */
+    struct spool_clock_pair *pairs;
+    size_t n_pairs;
+    bool ticks;          /* pairs map ticks; else times are CLOCK_MONOTONIC already */
+    uint32_t leader;     /* world rank, TRACE_NONE: its spool is missing */
+    int64_t base_ns;     /* alignment: run time = t - base_ns + offset_ns + drift * (t - base_ns) */
+    int64_t offset_ns;   /* of rank 0's clock against the node's at base_ns, the run's start taken off */
+    int64_t shift_ns;    /* of offset_ns, what the messages added */
+    double drift;        /* nanoseconds a nanosecond */
+    int64_t links_ns[2]; /* node time of the links, TRACE_NO_TIME: not measured */
+    int64_t rtt_ns[2];
+    int64_t uncertainty_ns; /* of an offset that only messages give; -1: not bounded */
+    bool linked;
+    char *topology;             /* hwloc XML, NULL: not known */
+    struct trace_place *places; /* [n_places] by processor */
+    size_t n_places;
+    int32_t n_sockets;
+    int32_t n_cores;
+};
+
+struct trace_process {
+    struct spool *spool; /* borrowed; NULL: lost */
+    uint32_t node;       /* of trace.nodes, TRACE_NONE: lost */
+    uint32_t placed;     /* number of its node in the database, TRACE_NONE: not known */
+    struct trace_place place;
+    bool by_hand;
+    uint64_t damaged;
+    size_t first_operation; /* of trace.operations; they end where those of the next rank begin */
+    size_t first_call;
+    size_t first_collective;
+    int64_t begin_ns;
+    int64_t end_ns;
+};
+
+struct trace_callsite {
+    uint32_t module; /* of trace.modules */
+    uint64_t offset;
+    char *function; /* NULL: not known */
+    char *file;
+    int line;
+};
+
+struct trace_module {
+    char *path;
+    char *build_id; /* NULL: not known */
+};
+
+/* What a rank did together: see step.c. */
+struct trace_step {
+    int64_t begin_ns;
+    int64_t end_ns;
+    uint32_t rank;
+    uint32_t epoch; /* synchronising collectives that the rank had begun before */
+    uint32_t round; /* TRACE_NONE: no message to another rank */
+};
+
+struct trace_round {
+    int64_t begin_ns;
+    int64_t end_ns;
+    uint32_t kind;
+};
+
+struct trace_round_process {
+    int64_t begin_ns;
+    int64_t end_ns;
+    int64_t in_mpi_ns;
+    uint32_t round;
+    uint32_t rank;
+};
+
+struct trace_kind {
+    uint64_t messages;
+    uint64_t bytes;
+    uint32_t rounds;
+};
+
+struct trace {
+    int32_t world_size;
+    size_t n_spools;
+    int64_t duration_ns;
+    struct trace_process *processes; /* [world_size + 1], the last one ends the ranges */
+    struct trace_node *nodes;
+    size_t n_nodes;
+    struct trace_communicator *communicators;
+    size_t n_communicators;
+    struct trace_operation *operations;
+    size_t n_operations;
+    struct trace_call *calls;
+    size_t n_calls;
+    struct trace_collective *collectives;
+    size_t n_collectives;
+    struct trace_callsite *callsites;
+    size_t n_callsites;
+    struct trace_module *modules;
+    size_t n_modules;
+    struct trace_step *steps;
+    size_t n_steps;
+    uint32_t *message_rounds; /* [n_operations] round of a matched receive, else TRACE_NONE */
+    struct trace_round *rounds;
+    size_t n_rounds;
+    struct trace_round_process *round_processes; /* by round, then rank */
+    size_t n_round_processes;
+    struct trace_kind *kinds;
+    size_t n_kinds;
+};
+
+void trace_release(struct trace *trace);
+
+/* Room for one more element at the end of a growing array of which n are in use: its capacity is the next power of two,
+ * so that it needs no field. Returns the array, moved perhaps, or NULL without memory (the old one stays). */
+void *trace_grow(void *array, size_t n, size_t element_bytes);
+
+/* "MPI_Isend" of a number of functions.h, which is below FN_COUNT. */
+const char *function_name(uint16_t function);
+
+#endif

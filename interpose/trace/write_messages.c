@@ -1,0 +1,131 @@
+/* Messages are numbered in the order of their sends, so that neighbours in time are neighbours in the file. */
+#include "write_messages.h"
+
+#include <stdlib.h>
+
+#include "place.h"
+#include "row.h"
+
+struct message_order {
+    int64_t send_post_ns;
+    uint32_t receive;
+};
+
+static int compare_messages(const void *left, const void *right)
+{
+    const struct message_order *a = left, *b = right;
+    if (a->send_post_ns != b->send_post_ns)
+        return a->send_post_ns < b->send_post_ns ? -1 : 1;
+    return a->receive < b->receive ? -1 : a->receive > b->receive;
+}
+
+static void write_message(const struct trace *trace, struct row *row, int64_t id, uint32_t index)
+{
+    const struct trace_operation *receive = &trace->operations[index];
+    const struct trace_operation *send = &trace->operations[receive->partner];
+    uint32_t round = trace->message_rounds[index];
+    row_insert(row, "iiiiiitoioioittiiuunni", id, (int64_t)send->rank, (int64_t)receive->rank,
+               (int64_t)receive->communicator, (int64_t)send->tag, (int64_t)send->bytes,
+               message_level(trace, send, receive), round == TRACE_NONE ? TRACE_NO_TIME : (int64_t)round + 1,
+               send->post_ns, send->complete_ns, receive->post_ns, receive->complete_ns, (int64_t)receive->bytes,
+               function_name(send->function), function_name(receive->function),
+               (int64_t)((receive->flags & SPOOL_ANY_SOURCE) != 0), (int64_t)((receive->flags & SPOOL_ANY_TAG) != 0),
+               send->callsite, receive->callsite, (int32_t)send->cpu_post, (int32_t)receive->cpu_post,
+               (int64_t)receive->uncertain);
+}
+
+static void write_unmatched(struct row *row, int64_t id, const struct trace_operation *operation)
+{
+    static const char *const reasons[] = {
+        [REASON_MATCHED] = "unmatched",  [REASON_PARTNER_LOST] = "partner_lost", [REASON_CANCELLED] = "cancelled",
+        [REASON_FAILED] = "failed",      [REASON_PROC_NULL] = "proc_null",       [REASON_PENDING] = "pending",
+        [REASON_UNMATCHED] = "unmatched"};
+    row_insert(row, "iitniuitiotu", id, (int64_t)operation->rank,
+               operation->direction == SPOOL_SEND ? "send" : "receive", operation->peer_world,
+               (int64_t)operation->communicator, operation->tag < 0 ? TRACE_NONE : (uint32_t)operation->tag,
+               (int64_t)operation->bytes, reasons[operation->reason], operation->post_ns, operation->complete_ns,
+               function_name(operation->function), operation->callsite);
+}
+
+int write_operations(const struct trace *trace, sqlite3 *database)
+{
+    struct message_order *order = malloc((trace->n_operations + 1) * sizeof *order);
+    if (order == NULL)
+        return -1;
+    size_t n = 0;
+    struct row unmatched = row_prepare(database, "unmatched", 12);
+    int64_t id = 0;
+    for (uint32_t i = 0; i < trace->n_operations; i++) {
+        const struct trace_operation *operation = &trace->operations[i];
+        if (operation->partner == TRACE_NONE)
+            write_unmatched(&unmatched, ++id, operation);
+        else if (operation->direction == SPOOL_RECEIVE)
+            order[n++] = (struct message_order){trace->operations[operation->partner].post_ns, i};
+    }
+    if (n > 1)
+        qsort(order, n, sizeof *order, compare_messages);
+    struct row message = row_prepare(database, "message", 22);
+    for (size_t i = 0; i < n; i++)
+        write_message(trace, &message, (int64_t)i + 1, order[i].receive);
+    free(order);
+    return row_finish(&unmatched) | row_finish(&message);
+}
+
+int write_calls(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "call", 7);
+    for (size_t i = 0; i < trace->n_operations; i++) {
+        const struct trace_operation *operation = &trace->operations[i];
+        if (operation->flags & SPOOL_SAME_CALL)
+            continue;
+        int64_t completed = (operation->flags & SPOOL_BLOCKING) && operation->complete_ns != TRACE_NO_TIME;
+        bool pair = completed && i + 1 < trace->n_operations && (operation[1].flags & SPOOL_SAME_CALL) &&
+                    operation[1].rank == operation->rank;
+        row_insert(&row, "itiiiiu", (int64_t)operation->rank, function_name(operation->function), operation->post_ns,
+                   operation->post_end_ns, completed + pair, (int64_t)0, operation->callsite);
+    }
+    for (size_t i = 0; i < trace->n_calls; i++) {
+        const struct trace_call *call = &trace->calls[i];
+        row_insert(&row, "itiiiiu", (int64_t)call->rank, function_name(call->function), call->begin_ns, call->end_ns,
+                   (int64_t)call->completed, (int64_t)call->idle_calls, call->callsite);
+    }
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        const struct trace_collective *collective = &trace->collectives[i];
+        row_insert(&row, "itiiiiu", (int64_t)collective->rank, function_name(collective->function),
+                   collective->begin_ns, collective->end_ns, (int64_t)0, (int64_t)0, collective->callsite);
+    }
+    return row_finish(&row);
+}
+
+int write_collectives(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "collective", 9);
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        const struct trace_collective *collective = &trace->collectives[i];
+        const struct trace_communicator *communicator = &trace->communicators[collective->communicator];
+        bool inside = collective->root >= 0 && collective->root < communicator->size && communicator->remote_size == 0;
+        row_insert(&row, "iitiiniiu", (int64_t)i + 1, (int64_t)collective->rank, function_name(collective->function),
+                   (int64_t)collective->communicator, (int64_t)collective->bytes,
+                   inside ? communicator->members[collective->root] : -1, collective->begin_ns, collective->end_ns,
+                   collective->callsite);
+    }
+    return row_finish(&row);
+}
+
+int write_rounds(const struct trace *trace, sqlite3 *database)
+{
+    struct row kind = row_prepare(database, "kind", 4), round = row_prepare(database, "round", 4);
+    struct row process = row_prepare(database, "round_process", 5);
+    for (size_t i = 0; i < trace->n_kinds; i++)
+        row_insert(&kind, "iiii", (int64_t)i + 1, (int64_t)trace->kinds[i].rounds, (int64_t)trace->kinds[i].messages,
+                   (int64_t)trace->kinds[i].bytes);
+    for (size_t i = 0; i < trace->n_rounds; i++)
+        row_insert(&round, "iiii", (int64_t)i + 1, (int64_t)trace->rounds[i].kind + 1, trace->rounds[i].begin_ns,
+                   trace->rounds[i].end_ns);
+    for (size_t i = 0; i < trace->n_round_processes; i++) {
+        const struct trace_round_process *member = &trace->round_processes[i];
+        row_insert(&process, "iiiii", (int64_t)member->round + 1, (int64_t)member->rank, member->begin_ns,
+                   member->end_ns, member->in_mpi_ns);
+    }
+    return row_finish(&kind) | row_finish(&round) | row_finish(&process);
+}

@@ -1,0 +1,182 @@
+#include "write_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "functions.h"
+#include "map.h"
+#include "row.h"
+
+static const struct trace_process *first_process(const struct trace *trace)
+{
+    const struct trace_process *process = trace->processes;
+    while (process->spool == NULL)
+        process++;
+    return process;
+}
+
+static int write_run_row(const struct trace *trace, sqlite3 *database)
+{
+    static const char *const families[] = {"unknown", "MPICH", "Open MPI"};
+    static const char *const levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
+                                         "MPI_THREAD_MULTIPLE"};
+    const struct spool_header *header = &first_process(trace)->spool->header;
+    uint64_t started_unix_ns = header->started_unix_ns;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct spool *spool = trace->processes[rank].spool;
+        if (spool != NULL && spool->header.started_unix_ns < started_unix_ns)
+            started_unix_ns = spool->header.started_unix_ns;
+    }
+    char library[sizeof header->library];
+    snprintf(library, sizeof library, "%.*s", (int)strcspn(header->library, "\r\n"), header->library);
+    bool level_known = header->thread_level >= 0 && header->thread_level <= 3;
+    struct row row = row_prepare(database, "run", 12);
+    row_insert(&row, "ittiittttiio", (int64_t)1, header->run_key, MPISTAIR_VERSION, (int64_t)started_unix_ns,
+               trace->duration_ns, header->family <= SPOOL_FAMILY_OPENMPI ? families[header->family] : families[0],
+               library, level_known ? levels[header->thread_level] : "unknown", header->command,
+               (int64_t)trace->world_size, (int64_t)trace->n_spools,
+               header->eager_limit_bytes == 0 ? TRACE_NO_TIME : (int64_t)header->eager_limit_bytes);
+    return row_finish(&row);
+}
+
+/* One row a node: a host, or with a placement by hand what it calls a node. clock is that of the host of its first
+ * process. */
+static int write_nodes(const struct trace *trace, sqlite3 *database)
+{
+    struct map seen = {0};
+    struct row nodes = row_prepare(database, "node", 5), clocks = row_prepare(database, "clock", 5);
+    const struct trace_node *root = &trace->nodes[first_process(trace)->node];
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct trace_process *process = &trace->processes[rank];
+        uint32_t *known = process->placed == TRACE_NONE ? NULL : map_at(&seen, (struct map_key){process->placed, 0, 0});
+        if (known == NULL || *known != MAP_ABSENT)
+            continue;
+        *known = 1;
+        const struct trace_node *node = process->node == TRACE_NONE ? NULL : &trace->nodes[process->node];
+        int32_t sockets = node != NULL && node->n_sockets > 0 ? node->n_sockets : -1;
+        int32_t cores = node != NULL && node->n_cores > 0 ? node->n_cores : -1;
+        if (process->by_hand) {
+            cores = -1;
+            for (int32_t other = rank; other < trace->world_size; other++)
+                if (trace->processes[other].placed == process->placed &&
+                    trace->processes[other].place.socket >= sockets)
+                    sockets = trace->processes[other].place.socket + 1;
+        }
+        int64_t id = process->placed;
+        row_insert(&nodes, "itnnt", id, node != NULL ? node->host : "", sockets, cores,
+                   node != NULL && !process->by_hand ? node->topology : NULL);
+        if (node == NULL)
+            continue;
+        if (node == root)
+            row_insert(&clocks, "iiiit", id, (int64_t)0, (int64_t)0, (int64_t)0, "reference");
+        static const char *const sources[2] = {"init", "finalize"};
+        for (int i = 0; i < 2 && node != root; i++) {
+            if (node->links_ns[i] == TRACE_NO_TIME)
+                continue;
+            int64_t at_ns = clock_run_ns(node, node->links_ns[i]);
+            row_insert(&clocks, "iiiit", id, at_ns, at_ns - node->links_ns[i] - root->offset_ns - node->shift_ns,
+                       node->rtt_ns[i] / 2, sources[i]);
+        }
+        if (node->shift_ns != 0)
+            row_insert(&clocks, "iiiit", id, (int64_t)0, node->offset_ns - root->offset_ns,
+                       node->uncertainty_ns >= 0 ? node->uncertainty_ns
+                                                 : (node->shift_ns < 0 ? -node->shift_ns : node->shift_ns),
+                       "messages");
+    }
+    map_release(&seen);
+    return row_finish(&nodes) | row_finish(&clocks);
+}
+
+static int write_processes(const struct trace *trace, sqlite3 *database)
+{
+    static const char *const ends[] = {"killed", "finalize", "abort", "exit"};
+    struct row row = row_prepare(database, "process", 11);
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct trace_process *process = &trace->processes[rank];
+        const struct trace_place *place = &process->place;
+        const struct spool *spool = process->spool;
+        const char *ended = spool == NULL ? "lost" : ends[spool->header.end <= SPOOL_END_EXIT ? spool->header.end : 0];
+        row_insert(&row, "iunnnnottoo", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
+                   place->core, spool == NULL ? TRACE_NO_TIME : (int64_t)spool->header.pid,
+                   process->by_hand     ? "placement"
+                   : place->socket >= 0 ? "observed"
+                                        : NULL,
+                   ended, spool == NULL ? TRACE_NO_TIME : process->begin_ns,
+                   spool == NULL ? TRACE_NO_TIME : process->end_ns);
+    }
+    return row_finish(&row);
+}
+
+static int write_communicators(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "communicator", 6);
+    struct row member = row_prepare(database, "communicator_member", 3);
+    for (uint32_t i = 0; i < trace->n_communicators; i++) {
+        const struct trace_communicator *communicator = &trace->communicators[i];
+        if (!communicator->used)
+            continue;
+        row_insert(&row, "itutii", (int64_t)i, communicator->name[0] != '\0' ? communicator->name : NULL,
+                   communicator->parent, communicator->made ? function_name(communicator->function) : NULL,
+                   (int64_t)communicator->size, (int64_t)communicator->known);
+        for (int32_t rank = 0; rank < communicator->size; rank++)
+            if (communicator->members[rank] >= 0)
+                row_insert(&member, "iii", (int64_t)i, (int64_t)rank, (int64_t)communicator->members[rank]);
+    }
+    return row_finish(&row) | row_finish(&member);
+}
+
+static int write_callsites(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "callsite", 7);
+    for (size_t i = 0; i < trace->n_callsites; i++) {
+        const struct trace_callsite *callsite = &trace->callsites[i];
+        const struct trace_module *module = &trace->modules[callsite->module];
+        row_insert(&row, "ititttn", (int64_t)i, module->path, (int64_t)callsite->offset, module->build_id,
+                   callsite->function, callsite->file, callsite->line > 0 ? callsite->line : -1);
+    }
+    return row_finish(&row);
+}
+
+static int write_missing(const struct trace *trace, sqlite3 *database)
+{
+    static const char *const causes[SPOOL_LOSS_COUNT] = {"disk", "limit", "memory"};
+    static const struct {
+        const char *name;
+        enum mpistair_family family;
+    } functions[] = {
+#define FUNCTION(name, family) {"MPI_" #name, family},
+        MPISTAIR_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    };
+    struct row loss = row_prepare(database, "loss", 3), untracked = row_prepare(database, "untracked", 4);
+    for (int64_t rank = 0; rank < trace->world_size; rank++) {
+        const struct trace_process *process = &trace->processes[rank];
+        const struct spool *spool = process->spool;
+        if (spool == NULL) {
+            row_insert(&loss, "iti", rank, "no_spool", (int64_t)1);
+            continue;
+        }
+        for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+            if (causes[i] != NULL && spool->header.lost[i] > 0)
+                row_insert(&loss, "iti", rank, causes[i], (int64_t)(spool->header.lost[i] & INT64_MAX));
+        if (spool->cut_off > 0)
+            row_insert(&loss, "iti", rank, "cut_off", (int64_t)spool->cut_off);
+        if (process->damaged > 0)
+            row_insert(&loss, "iti", rank, "damaged", (int64_t)process->damaged);
+        for (size_t i = 0; i < FN_COUNT; i++)
+            if (spool->header.calls[i] > 0)
+                row_insert(&untracked, "itii", rank, functions[i].name, (int64_t)(spool->header.calls[i] & INT64_MAX),
+                           (int64_t)(functions[i].family == FAMILY_UNTRACKED));
+    }
+    return row_finish(&loss) | row_finish(&untracked);
+}
+
+int write_run(const struct trace *trace, sqlite3 *database)
+{
+    if (write_run_row(trace, database) != 0 || write_nodes(trace, database) != 0 ||
+        write_processes(trace, database) != 0 || write_communicators(trace, database) != 0 ||
+        write_callsites(trace, database) != 0)
+        return -1;
+    return write_missing(trace, database);
+}
