@@ -26,6 +26,7 @@ static const char usage[] =
     "ingested first. The database is opened read-only; its tables and views are described in mpistair.5.\n"
     "\n"
     "  --format FORMAT   text (the default; NULL is '-'); csv (NULL is empty); json: an array of objects\n"
+    "  --json            the same as --format json\n"
     "  -o, --output FILE write there instead of standard output\n";
 
 struct text_columns {
@@ -209,11 +210,9 @@ static int run(const struct trace *trace, const char *sql, enum query_format for
 
 int cmd_query(int argc, char **argv)
 {
-    static const struct option known[] = {{"format", required_argument, NULL, 'f'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"format", required_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
+                                          {"output", required_argument, NULL, 'o'}, {"list", no_argument, NULL, 'l'},
+                                          {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     static const char *const formats[] = {"text", "csv", "json"};
     size_t format = FORMAT_TEXT;
     const char *output = NULL;
@@ -226,6 +225,9 @@ int cmd_query(int argc, char **argv)
             format = option_choice("query", "--format", optarg, formats, N_FORMATS);
             if (format == N_FORMATS)
                 return EXIT_WRONG_USAGE;
+            break;
+        case 'j':
+            format = FORMAT_JSON;
             break;
         case 'o':
             output = optarg;

@@ -27,6 +27,7 @@ static const char usage[] =
     "rank the measured time against what the models of 'mpistair predict' say.\n"
     "\n"
     "  --format FORMAT   text (the default); csv: a row a rank and model; json: everything; html: one page\n"
+    "  --json            the same as --format json\n"
     "  -o, --output FILE write there instead of standard output; an existing file is replaced once all is written\n"
     "  --machine NAME    only predictions for this machine\n"
     "  --model NAME      only this model; text and html draw the bars for it instead of the best one\n"
@@ -37,13 +38,11 @@ static const char usage[] =
 
 static int parse(int argc, char **argv, struct report_options *options)
 {
-    static const struct option known[] = {{"format", required_argument, NULL, 'f'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"machine", required_argument, NULL, 'n'},
-                                          {"model", required_argument, NULL, 'm'},
-                                          {"all-ranks", no_argument, NULL, 'a'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"format", required_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
+        {"output", required_argument, NULL, 'o'}, {"machine", required_argument, NULL, 'n'},
+        {"model", required_argument, NULL, 'm'},  {"all-ranks", no_argument, NULL, 'a'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     static const char *const formats[] = {"text", "csv", "json", "html"};
     *options = (struct report_options){0};
     optind = 0;
@@ -54,6 +53,9 @@ static int parse(int argc, char **argv, struct report_options *options)
             options->format = (enum report_format)option_choice("report", "--format", optarg, formats, N_FORMATS);
             if (options->format == N_FORMATS)
                 return EXIT_WRONG_USAGE;
+            break;
+        case 'j':
+            options->format = FORMAT_JSON;
             break;
         case 'o':
             options->output = optarg;
