@@ -38,7 +38,8 @@ static int collect_models(struct report *report, sqlite3 *database, const struct
 {
     struct rows rows;
     rows_open(&rows, database, report->path,
-              "SELECT e.machine, e.model, e.options, q.extrapolated, e.error, e.mape, e.bias, e.worst_rank "
+              "SELECT e.machine, e.model, e.options, q.extrapolated, e.error, e.mape, e.bias, e.worst_rank, "
+              "trim(e.model || ' ' || e.options) "
               "FROM model_error e JOIN prediction_run q USING (machine, model, options) "
               "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options",
               error);
@@ -52,6 +53,7 @@ static int collect_models(struct report *report, sqlite3 *database, const struct
             .mape = rows_real(&rows, 5),
             .bias = rows_real(&rows, 6),
             .worst_rank = rows_integer(&rows, 7),
+            .title = rows_text(&rows, 8, &report->pool),
         };
         if ((choice->machine != NULL && strcmp(choice->machine, model.machine) != 0) ||
             (choice->model != NULL && strcmp(choice->model, model.model) != 0))

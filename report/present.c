@@ -147,7 +147,7 @@ static void present_rounds(struct document *document, const struct report *repor
         document_add(document, DOCUMENT_LINE, "inter-node; of all rounds: share of the time");
     else
         document_add(document, DOCUMENT_LINE, "inter-node; of all rounds: share of the time, error of %s on %s",
-                     report->models[best].model, report->models[best].machine);
+                     report->models[best].title, report->models[best].machine);
 }
 
 static void present_models(struct document *document, const struct report *report)
@@ -169,8 +169,7 @@ static void present_models(struct document *document, const struct report *repor
         extrapolated = extrapolated || model->extrapolated;
         coverage = fmin(coverage, model->coverage);
         document_cell(document, "%s", model->machine);
-        document_cell(document, "%s%s%s%s", model->model, model->options[0] != '\0' ? " " : "", model->options,
-                      model->extrapolated ? " *" : "");
+        document_cell(document, "%s%s", model->title, model->extrapolated ? " *" : "");
         document_percent(document, model->error, false);
         document_percent(document, model->mape, false);
         document_percent(document, model->bias, true);
@@ -290,7 +289,7 @@ static void present_ranks(struct document *document, const struct report *report
         ranking[i] = (struct ranking){&report->ranks[i], weight(&report->ranks[i], model, report->n_models)};
     if (model < report->n_models)
         document_add(document, DOCUMENT_LINE, "time in all rounds, # measured, | modelled by %s on %s",
-                     report->models[model].model, report->models[model].machine);
+                     report->models[model].title, report->models[model].machine);
     else
         document_add(document, DOCUMENT_LINE, "time in all rounds from first post to last completion, # measured");
     if (n > RANKS_SHOWN_WHOLE && !all_ranks) {

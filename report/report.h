@@ -36,6 +36,7 @@ struct report_completeness {
 
 struct report_model {
     const char *machine, *model, *options;
+    const char *title; /* model and options */
     bool extrapolated;
     double error, mape, bias; /* T eq. 11, mean absolute percentage error, bias */
     int64_t worst_rank;
