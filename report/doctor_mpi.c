@@ -106,7 +106,7 @@ static bool in_child(bool (*probe)(const char *, char *, size_t), const char *ar
 }
 
 /* Where the preload library looks for the backend: MPISTAIR_LIB, mpistair/ beside it, ../backend in a build folder. */
-static bool find_backend(const char *family, char *path, size_t size)
+static bool find_backend(const char *family, char path[PATH_MAX])
 {
     static const char *const places[] = {"", "mpistair/", "../backend/"};
     char preload[PATH_MAX];
@@ -114,8 +114,9 @@ static bool find_backend(const char *family, char *path, size_t size)
         return false;
     *strrchr(preload, '/') = '\0';
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        snprintf(path, size, "%s/%smpistair-backend-%s.so", preload, places[i], family);
-        if (access(path, R_OK) == 0)
+        char place[2 * PATH_MAX];
+        snprintf(place, sizeof place, "%s/%smpistair-backend-%s.so", preload, places[i], family);
+        if (realpath(place, path) != NULL)
             return true;
     }
     return false;
@@ -123,8 +124,8 @@ static bool find_backend(const char *family, char *path, size_t size)
 
 static bool look_at_backend(struct doctor *doctor, const struct family *family, bool library)
 {
-    char path[2 * PATH_MAX];
-    if (!find_backend(family->name, path, sizeof path)) {
+    char path[PATH_MAX];
+    if (!find_backend(family->name, path)) {
         struct doctor_check *check = doctor_add(doctor, "backend", DOCTOR_MISSING);
         snprintf(check->found, sizeof check->found, "%s: not built", family->title);
         snprintf(check->advice, sizeof check->advice, "install %s, then build mpistair again", family->package);

@@ -20,9 +20,9 @@ void document_release(struct document *document)
 static const char *print(struct document *document, const char *format, va_list arguments)
 {
     char *text = NULL;
-    int length = vasprintf(&text, format, arguments);
-    const char *kept = length < 0 ? NULL : pool_clean(&document->pool, text, (size_t)length);
-    if (length >= 0)
+    int written = vasprintf(&text, format, arguments);
+    const char *kept = written < 0 ? NULL : pool_clean(&document->pool, text, (size_t)written);
+    if (written >= 0)
         free(text);
     if (kept == NULL)
         document->no_memory = true;
@@ -65,6 +65,12 @@ void document_cell(struct document *document, const char *format, ...)
         table->cells[table->n_cells++] = text;
 }
 
+/* A length that can be drawn, else NaN: a damaged database may hold anything. */
+static double length(double value)
+{
+    return isfinite(value) && value >= 0 ? value : NAN;
+}
+
 void document_bar(struct document *document, double measured, double modelled)
 {
     if (document->no_memory)
@@ -74,8 +80,9 @@ void document_bar(struct document *document, double measured, double modelled)
         document->no_memory = true;
         return;
     }
-    table->bars[table->n_bars++] = (struct document_bar){measured, modelled};
-    table->bar_end = fmax(table->bar_end, fmax(measured, modelled)); /* fmax leaves NaN out */
+    struct document_bar bar = {length(measured), length(modelled)};
+    table->bars[table->n_bars++] = bar;
+    table->bar_end = fmax(table->bar_end, fmax(bar.measured, bar.modelled)); /* fmax leaves NaN out */
 }
 
 /* Three significant digits up to 999, then all of the integer part. */

@@ -14,7 +14,7 @@ struct document_column {
     bool right;        /* numbers */
 };
 
-/* Measured against modelled, as lengths; modelled is NaN where there is no model. Belongs to one row. */
+/* Measured against modelled, as lengths of at least 0, NaN where there is none. Belongs to one row. */
 struct document_bar {
     double measured, modelled;
 };

@@ -3,6 +3,7 @@
  *     abrupt WAY STEPS FILE
  *
  * All ranks do STEPS ring exchanges and write what they sent to FILE; a barrier later they end without MPI_Finalize:
+ *     midway  the last rank kills itself with SIGKILL in one step more, its receive and its send posted; no file then
  *     kill    the last rank kills itself with SIGKILL, the others wait until the launcher ends them
  *     exit    exit(0) in all ranks
  *     _exit   _exit(0) in all ranks
@@ -40,8 +41,9 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     if (argc != 4)
-        app_fail("usage: abrupt kill|exit|_exit|abort|finish STEPS FILE");
-    int64_t steps = app_integer("steps", argv[2], 0, INT64_MAX);
+        app_fail("usage: abrupt midway|kill|exit|_exit|abort|finish STEPS FILE");
+    int64_t steps = app_integer("steps", argv[2], 0, INT32_MAX);
+    int midway = strcmp(argv[1], "midway") == 0;
     int size = app_size();
     int next = (app_rank() + 1) % size;
     int previous = (app_rank() + size - 1) % size;
@@ -49,11 +51,13 @@ int main(int argc, char **argv)
     char in[256];
     struct traffic traffic;
     traffic_init(&traffic);
-    for (int64_t step = 0; step < steps; step++) {
+    for (int64_t step = 0; step < steps + midway; step++) {
         MPI_Request requests[2];
         MPI_Irecv(in, sizeof(in), MPI_CHAR, previous, 0, MPI_COMM_WORLD, &requests[0]);
         MPI_Isend(out, (int)(step % 256), MPI_CHAR, next, 0, MPI_COMM_WORLD, &requests[1]);
         traffic_sent(&traffic, next, (uint64_t)step % 256);
+        if (step == steps && app_rank() == size - 1)
+            raise(SIGKILL);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     }
     traffic_write(&traffic, strcmp(argv[3], "-") == 0 ? NULL : argv[3]);

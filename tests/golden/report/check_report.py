@@ -192,21 +192,28 @@ def unusual(folder):
     loose = re.sub(r" REFERENCES \w+\(\w+\)| NOT NULL| CHECK \(.*?\)| PRIMARY KEY(?! \()|,\s+(PRIMARY KEY|UNIQUE) \(.*?\)|"
                    r" WITHOUT ROWID", "", re.sub(r"--.*", "", (SQL / "schema.sql").read_text()))
     check("nulls", "NOT NULL" not in loose and "PRIMARY" not in loose and "UNIQUE" not in loose, loose)
-    nulls = folder / "nulls.db"
-    connection = sqlite3.connect(nulls)
-    connection.executescript(loose + run_row)
-    for name in ("node", "process", "message", "unmatched", "kind", "round", "prediction_run"):
-        columns = len(connection.execute(f"PRAGMA table_info({name})").fetchall())
-        connection.execute(f"INSERT INTO {name} VALUES ({', '.join(['NULL'] * columns)})")
-        connection.execute(f"INSERT INTO {name} VALUES ({', '.join(['-9223372036854775807'] * columns)})")
-    connection.execute("UPDATE run SET command = NULL, world_size = NULL, started_unix_ns = 9223372036854775807")
-    connection.execute("INSERT INTO round_process VALUES (0, 0, -9223372036854775807, 9223372036854775807, 1)")
-    connection.commit()
-    connection.close()
-    for kind in ("text", "csv", "json", "html"):
-        code, out, err = run("report", nulls, "--format", kind)
-        check(f"nulls {kind}", code in (0, 1) and (code == 0) == (out != "") and (code == 1) == (err != ""),
-              f"exit {code}: {err}")
+    tables = ("node", "process", "message", "unmatched", "kind", "round", "round_process", "prediction_run",
+              "prediction", "untracked", "loss")
+    for name, value in {"nulls": "NULL", "lowest": "-9223372036854775807", "highest": "9223372036854775807",
+                        "texts": "char(233) || x'ff'", "infinite": "9e999"}.items():
+        path = folder / f"{name}.db"
+        connection = sqlite3.connect(path)
+        connection.executescript(loose + run_row)
+        for table in tables:
+            columns = len(connection.execute(f"PRAGMA table_info({table})").fetchall())
+            for row in (value, value, "1"):
+                connection.execute(f"INSERT INTO {table} VALUES ({', '.join([row] * columns)})")
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(run)") if row[1] != "id"]
+        connection.execute(f"UPDATE run SET {', '.join(f'{column} = {value}' for column in columns)}")
+        connection.commit()
+        connection.close()
+        for kind in ("text", "csv", "json", "html"):
+            code, out, err = run("report", path, "--format", kind)
+            check(f"{name} {kind}", code in (0, 1) and (code == 0) == (out != "") and (code == 1) == (err != ""),
+                  f"exit {code}: {err}")
+            check(f"{name} {kind}", code == 0 or name not in ("nulls", "texts"), f"exit {code}: {err}")
+            if kind == "json" and code == 0:
+                json.loads(out)
     # 200 ranks: the worst and a summary, or all.
     many = database(folder / "many.db", (HERE / "halo.sql").read_text(),
                     "UPDATE run SET world_size = 200, spools = 200; WITH RECURSIVE r(n) AS (SELECT 4 UNION ALL SELECT n "

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Holds tests/cluster/cluster to its word: hosts of their own names and links, shaped both ways; the exit code of the
+# command; nothing left behind, after a SIGKILL too; several clusters side by side.
+set -u
+cluster=$1
+export TMPDIR="$(mktemp -d "${TMPDIR:-/tmp}/mpistair-cluster-check.XXXXXX")"
+trap '"$cluster" down -d "$TMPDIR/kept" 2>/dev/null; rm -rf "$TMPDIR"' EXIT
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+# expect WHAT FOUND EXPECTED
+expect() {
+    [ "$2" = "$3" ] || fail "$1: found '$2', expected '$3'"
+    echo "ok: $1"
+}
+
+# expect_soon WHAT COMMAND ...: the command succeeds within 10 s.
+expect_soon() {
+    what=$1
+    shift
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || fail "$what: not within 10 s"
+        sleep 0.05
+    done
+    echo "ok: $what"
+}
+
+no_namespace_holds() {
+    ! grep -qs "$TMPDIR" /proc/[0-9]*/cmdline
+}
+
+[ "$(id -u)" -eq 0 ] || { echo "skipped: only root may make network namespaces"; exit 77; }
+"$cluster" run -n 1 -- true || { echo "skipped: no network namespaces here"; exit 77; }
+allowed=$(cat /proc/sys/net/ipv4/tcp_allowed_congestion_control)
+links=$(ip -o link | wc -l)
+
+expect "exit code of the command" "$("$cluster" run -n 1 -- sh -c 'exit 7'; echo $?)" 7
+expect "input of the command" "$(echo word | "$cluster" run -n 1 -- cat)" word
+expect "host name and congestion control" \
+    "$("$cluster" run -- cat /proc/sys/kernel/hostname /proc/sys/net/ipv4/tcp_congestion_control | tr '\n' ' ')" "node0 cubic "
+expect "rate of the host's end" "$("$cluster" run -r 123mbit -- tc qdisc show dev eth0 | grep -o 'rate [^ ]*')" "rate 123Mbit"
+expect "wrong usage" "$("$cluster" run -n 2 2>/dev/null; echo $?)" 2
+
+"$cluster" up -n 3 -m 2 -d "$TMPDIR/kept" || fail "up"
+expect "another cluster beside it" "$("$cluster" run -n 2 -- cat /proc/sys/kernel/hostname)" node0
+expect "names and addresses reach the other hosts" "$("$cluster" run -d "$TMPDIR/kept" -- sh -c '
+    for host in node0 node1 node2; do "$0/rsh" "$host" cat /proc/sys/kernel/hostname; done' "$TMPDIR/kept" | tr '\n' ' ')" \
+    "node0 node1 node2 "
+expect "slots" "$(grep -c 'slots=2' "$TMPDIR/kept/hostfile")" 3
+"$cluster" down -d "$TMPDIR/kept" || fail "down"
+expect_soon "nothing is left by down" no_namespace_holds
+
+"$cluster" run -n 2 -- sleep 600 &
+killed=$!
+expect_soon "a cluster to be killed is up" sh -c 'ls "$TMPDIR"/mpistair-cluster.*/ready >/dev/null 2>&1'
+kill -KILL $killed
+wait $killed 2>/dev/null
+expect_soon "nothing is left after a SIGKILL" no_namespace_holds
+"$cluster" run -n 1 -- true || fail "a cluster after a killed one"
+expect "folders of killed clusters" "$(ls -d "$TMPDIR"/mpistair-cluster.*/ 2>/dev/null | wc -l)" 0
+expect "links of this machine" "$(ip -o link | wc -l)" "$links"
+expect "allowed congestion controls" "$(cat /proc/sys/net/ipv4/tcp_allowed_congestion_control)" "$allowed"
