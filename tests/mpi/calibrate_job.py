@@ -1,0 +1,114 @@
+"""mpistair calibrate on a real MPI: a table that check and predict read, the levels that the job spans, clean failures.
+
+Usage: calibrate_job.py MPISTAIR MPIEXEC MPI; MPI: mpich, openmpi. No assertion on how fast anything is.
+"""
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TOOL, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), *sys.argv[2:]
+OPTIONS = ["--oversubscribe", "--bind-to", "none"] if MPI == "openmpi" else []
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+failures = []
+
+
+def expect(what, condition):
+    if not condition:
+        failures.append(what)
+
+
+def run(*words, code=0, says="", **variables):
+    done = subprocess.run(
+        [TOOL, *words], capture_output=True, text=True, timeout=120, env={**ENVIRONMENT, **variables}
+    )
+    if done.returncode != code or says not in done.stderr:
+        failures.append(f"{' '.join(words)}: exit {done.returncode}, expected {code}; stderr: {done.stderr}")
+    return done.stdout
+
+
+def launcher(ranks):
+    return ["--", MPIEXEC, *OPTIONS, "-n", str(ranks)]
+
+
+def table(name):
+    return json.loads(run("machine", "show", f"./{name}.tbl", "--json"))["parameters"]
+
+
+def rows_of(parameters, level, quantity):
+    return [p for p in parameters if p["level"] == level and p["quantity"] == quantity]
+
+
+def observed_place():
+    """Two ranks on the one socket that this test's machine surely has."""
+    said = run("calibrate", "--seconds", "4", "--name", "here", "-o", "here.tbl", *launcher(2))
+    expect("says which levels are left out", "left out: inter_node" in said)
+    parameters = table("here")
+    samples = list(csv.DictReader(open("here.raw.csv")))
+    expect("raw samples of both programs", {s["benchmark"] for s in samples} == {"pingpong", "algorithm1"})
+    expect("raw samples are positive", all(float(s["seconds"]) > 0 for s in samples))
+    level = samples[0]["level"]
+    expect("one level only", {p["level"] for p in parameters} == {level} == {s["level"] for s in samples})
+    expect("BW(1) and BW(2)", {1, 2} <= {p["n"] for p in rows_of(parameters, level, "bw")} or level == "inter_socket")
+    expect("a latency", rows_of(parameters, level, "tau"))
+    for p in parameters:
+        expect(f"positive: {p}", p["value"] > 0 or p["quantity"] != "bw")
+        expect(f"samples: {p}", p["samples"] > 0 or p["quantity"] == "threshold")
+        expect(f"interval: {p}", p["ci_low"] is None or p["ci_low"] <= p["value"])
+    if MPI == "openmpi":
+        expect("the MPI tells its eager limit", any(p["method"] == "mpi_t" for p in parameters))
+    run("machine", "check", "./here.tbl")
+    # The fit of the kept samples is the same but for what only the MPI can tell.
+    run("machine", "fit", "here.raw.csv", "--name", "again", "-o", "again.tbl")
+
+
+def placed_by_hand():
+    """Four ranks on three sockets of two nodes, wherever they really are: every level, and its groups."""
+    with open("L.csv", "w") as file:
+        file.write("rank,node,socket\n0,0,0\n1,0,0\n2,0,1\n3,1,0\n")
+    run("calibrate", "--seconds", "6", "--name", "three", "-o", "three.tbl", *launcher(4), MPISTAIR_PLACEMENT="L.csv")
+    pairs = {"intra_socket": {"0-1"}, "inter_socket": {"0-2", "1-2"}, "inter_node": {"0-3", "1-3", "2-3"}}
+    for sample in csv.DictReader(open("three.raw.csv")):
+        expected = pairs[sample["level"]]
+        if sample["benchmark"] == "pingpong" and "-".join(sorted(sample["ranks"].split("-"))) not in expected:
+            failures.append(f"{sample['level']} pair {sample['ranks']}, expected one of {expected}")
+            break
+    parameters = table("three")
+    for level, last in (("intra_socket", 2), ("inter_socket", 1), ("inter_node", 1)):
+        expect(f"{level}: largest n {last}", max(p["n"] for p in rows_of(parameters, level, "bw")) == last)
+    with open("P.csv", "w") as file:
+        file.write("src,dst,bytes\n0,1,1000000\n1,0,1000\n0,2,8\n2,3,65536\n")
+    for model in ("postal", "max-rate", "staircase"):
+        words = ["--pattern", "P.csv", "--placement", "L.csv", "--machine", "./three.tbl", "--model", model]
+        times = list(csv.DictReader(run("predict", *words, "--format", "csv").splitlines()))
+        expect(f"{model}: four positive times: {times}", len(times) == 4 and all(float(t["time_s"]) > 0 for t in times))
+    run("calibrate", *launcher(5 if MPI == "openmpi" else 2), MPISTAIR_PLACEMENT="absent.csv", code=1, says="absent.csv")
+
+
+def fails_cleanly():
+    before = open("here.tbl").read(), open("here.raw.csv").read()
+    bad = ["calibrate", "--seconds", "1", "-o", "here.tbl"]
+    run(*bad, "--", "no-such-launcher", "-n", "2", code=1, says="no-such-launcher: cannot be started")
+    run(*bad, *launcher(1), code=1, says="expected two or more")
+    run(*bad, *launcher(2), "sh", "-c", "exit 3", code=1, says="failed with exit status")
+    run(*bad, "--", "true", code=1, says="which MPI")
+    run("calibrate", "-o", "nowhere/here.tbl", *launcher(2), code=1, says="nowhere/here")
+    run("calibrate", code=2, says="no launcher")
+    run("calibrate", "--name", "a b", *launcher(2), code=2, says="--name")
+    run("calibrate", "--seconds", "-1", *launcher(2), code=2, says="--seconds")
+    expect("a failure leaves the table", (open("here.tbl").read(), open("here.raw.csv").read()) == before)
+    expect("and nothing beside it", sorted(f for f in os.listdir(".") if f.startswith("here")) ==
+           ["here.raw.csv", "here.tbl"])
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    observed_place()
+    placed_by_hand()
+    fails_cleanly()
+    os.chdir("/")
+for failure in failures:
+    print(failure)
+sys.exit(1 if failures else 0)
