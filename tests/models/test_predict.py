@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import os
+import random
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from reference import LEVELS, Reference
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 
@@ -82,6 +85,36 @@ class Predict(unittest.TestCase):
             file.write("name m\nsource s\nintra_socket any tau - 0 s\nintra_socket any bw 2 1e9 B/s\n")
         common[-1] = self.path("m.tbl")
         self.assertIn("note: staircase: 1 bandwidths lie beyond", self.run_predict(*common).stderr)
+
+    def test_random_patterns_against_the_reference(self):
+        chance = random.Random(2023)
+        for case in range(30):
+            machine = {}
+            for level in LEVELS:
+                names = ["any"] if case % 3 == 0 else ["short", "eager", "rendezvous"][chance.randrange(3):]
+                thresholds = sorted(chance.sample(range(1, 400000), len(names) - 1))
+                machine[level] = {name: (threshold, chance.uniform(0, 5e-6),
+                                         [(n, n ** 0.6 * chance.uniform(1e9, 2e9)) for n in (1, 2, 4, 8)])
+                                  for name, threshold in zip(names, [0, *thresholds])}
+            with open(self.path("m.tbl"), "w") as file:
+                file.write("name m\nsource chance\n")
+                for level, protocols in machine.items():
+                    for name, (threshold, tau, knots) in protocols.items():
+                        file.write(f"{level} {name} tau - {tau!r} s\n")
+                        file.writelines(f"{level} {name} bw {n} {bw!r} B/s\n" for n, bw in knots)
+                        if threshold > 0:
+                            file.write(f"{level} {name} threshold - {threshold} B\n")
+            ranks = chance.randrange(1, 24)
+            places = [(chance.randrange(2), chance.randrange(2)) for _ in range(ranks)]
+            messages = [(chance.randrange(ranks), chance.randrange(ranks),
+                         chance.choice([0, 1000, 70000, chance.randrange(1000000)])) for _ in range(chance.randrange(90))]
+            reference = Reference(machine, places, messages)
+            side = ("in", "out", "max")[case // 3 % 3]
+            for model in ("postal", "max-rate", "staircase"):
+                times = self.predict_pattern(self.path("m.tbl"), model, messages, [place[0] for place in places],
+                                             [place[1] for place in places], "--latency", side)
+                for rank, expected in enumerate(reference.predict(model, side)):
+                    self.assertLessEqual(abs(times[rank] - expected), 1e-9 * expected + 1e-18, (case, model, rank))
 
     def make_trace(self, kinds, world=4, sockets=(0, 0, 0, 1), nodes=(0, 0, 0, 0)):
         """kinds: [(rounds, messages, {rank: measured_s})]."""

@@ -1,0 +1,115 @@
+"""The models once more, written from the page of definitions as plainly as possible and as slowly as it likes: what
+`mpistair predict` gives for random patterns is held against this. Seconds, bytes."""
+
+LEVELS = ("intra_socket", "inter_socket", "inter_node")
+
+
+def level_of(places, src, dst):
+    if places[src][0] != places[dst][0]:
+        return "inter_node"
+    return "intra_socket" if places[src][1] == places[dst][1] else "inter_socket"
+
+
+def protocol_of(machine, level, size):
+    return max((threshold, name) for name, (threshold, _, _) in machine[level].items() if threshold <= size)[1]
+
+
+def bandwidth(knots, n):
+    below = max((knot for knot in knots if knot[0] <= n), default=knots[0])
+    above = min((knot for knot in knots if knot[0] >= n), default=knots[-1])
+    if below[0] == above[0]:
+        return below[1]
+    return below[1] + (above[1] - below[1]) * (n - below[0]) / (above[0] - below[0])
+
+
+class Reference:
+    """machine: {level: {protocol: (threshold, tau, [(n, bw), ...])}}; places: [(node, socket)]."""
+
+    def __init__(self, machine, places, messages):
+        self.machine, self.ranks = machine, range(len(places))
+        self.places = places
+        self.messages = [(src, dst, size, level_of(places, src, dst)) for src, dst, size in messages if src != dst]
+
+    def entry(self, size, level):
+        return self.machine[level][protocol_of(self.machine, level, size)]
+
+    def of(self, rank, side, levels):
+        return [(size, level) for *ends, size, level in self.messages if ends[side] == rank and level in levels]
+
+    def tau(self, messages):
+        return sum(self.entry(*message)[1] for message in messages)
+
+    def rate(self, messages, n):
+        """BW_i(n) of messages of one level: V over the time that its bytes take, each at its protocol's bandwidth."""
+        volume = sum(size for size, _ in messages)
+        return volume / sum(size / bandwidth(self.entry(size, level)[2], n) for size, level in messages if size > 0)
+
+    def group(self, rank, levels):
+        same = (lambda a, b: a[0] == b[0]) if "inter_node" in levels else (lambda a, b: a == b)
+        return [other for other in self.ranks if same(self.places[other], self.places[rank])]
+
+    def postal(self, rank):
+        return max(sum(self.entry(*m)[1] + m[0] / bandwidth(self.entry(*m)[2], 1) for m in self.of(rank, side, LEVELS))
+                   for side in (0, 1))
+
+    def max_rate(self, rank):
+        total_s = 0
+        for level in LEVELS:
+            mine = self.of(rank, 1, [level])
+            volumes = [sum(size for size, _ in self.of(other, 1, [level])) for other in self.group(rank, [level])]
+            volume = sum(size for size, _ in mine)
+            total_s += self.tau(mine)
+            if volume > 0:
+                shared = min(sum(volumes), sum(v > 0 for v in volumes) * volume)
+                total_s += max(shared / self.rate(mine, 10 ** 9), volume / self.rate(mine, 1))
+        return total_s
+
+    def mixed_rate(self, messages, n):
+        """T12."""
+        volume = sum(size for size, _ in messages)
+        sum_rate = 0
+        for level in {level for size, level in messages if size > 0}:
+            part = [message for message in messages if message[1] == level]
+            sum_rate += sum(size for size, _ in part) / volume * self.rate(part, n)
+        return sum_rate / n
+
+    def receive(self, levels):
+        """t_i^recv of every rank: T13, T14, T16, T17 in each group."""
+        done_s = {rank: 0.0 for rank in self.ranks}
+        for members in {tuple(self.group(rank, levels)) for rank in self.ranks}:
+            incoming = {rank: self.of(rank, 1, levels) for rank in members}
+            whole = {rank: sum(size for size, _ in incoming[rank]) for rank in members}
+            rest = {rank: volume for rank, volume in whole.items() if volume > 0}
+            now_s = 0.0
+            while rest:
+                rates = {rank: self.mixed_rate(incoming[rank], len(rest)) for rank in rest}
+                step_s, first = min((rest[rank] / rates[rank], rank) for rank in rest)
+                now_s += step_s
+                for rank in list(rest):
+                    rest[rank] -= step_s * rates[rank]
+                    if rank == first or rest[rank] <= 1e-12 * whole[rank]:
+                        done_s[rank] = now_s
+                        del rest[rank]
+        return done_s
+
+    def staircase(self, side):
+        times_s = {rank: 0.0 for rank in self.ranks}
+        for levels in (["inter_node"], ["intra_socket", "inter_socket"]):
+            recv_s = self.receive(levels)
+            send_s = {rank: 0.0 for rank in self.ranks}
+            for src, dst, size, level in self.messages:
+                sizes = [other for other, _ in self.of(dst, 1, levels)]
+                if level in levels and sum(sizes) > 0:
+                    # T9, summed: what all messages have got through when this one has.
+                    delivered = sum(min(other, size) for other in sizes) / sum(sizes) * recv_s[dst]
+                    send_s[src] = max(send_s[src], delivered)
+            for rank in self.ranks:
+                tau = [self.tau(self.of(rank, which, levels)) for which in (1, 0)]
+                times_s[rank] += {"in": tau[0], "out": tau[1], "max": max(tau)}[side]
+                times_s[rank] += max(recv_s[rank], send_s[rank])
+        return [times_s[rank] for rank in self.ranks]
+
+    def predict(self, model, side):
+        if model == "staircase":
+            return self.staircase(side)
+        return [self.postal(rank) if model == "postal" else self.max_rate(rank) for rank in self.ranks]
