@@ -32,7 +32,8 @@ static void present_run(struct document *document, const struct report *report)
     document_cell(document, "command");
     document_cell(document, "%s", run->command);
     document_cell(document, "MPI");
-    document_cell(document, "%s, %s", run->mpi_library, run->thread_level);
+    /* Open MPI tells its package and more behind a comma. */
+    document_cell(document, "%.*s, %s", (int)strcspn(run->mpi_library, ","), run->mpi_library, run->thread_level);
     document_cell(document, "ranks");
     document_cell(document, "%" PRId64 " on %" PRId64 " node%s", run->world_size, report->nodes, plural(report->nodes));
     time_t started = (time_t)(run->started_unix_ns / 1000000000);

@@ -50,7 +50,7 @@ const char *pool_clean(struct pool *pool, const char *bytes, size_t length)
         size_t character = utf8_length(at, length - i);
         bool control = character == 1 ? at[0] < 0x20 || at[0] == 0x7f : character == 2 && at[0] == 0xc2 && at[1] < 0xa0;
         if (character == 0 || control) {
-            entry->text[used++] = '?';
+            entry->text[used++] = at[0] == '\t' || at[0] == '\n' || at[0] == '\r' ? ' ' : '?';
             i += character == 0 ? 1 : character;
         } else {
             memcpy(entry->text + used, at, character);

@@ -30,7 +30,8 @@ struct pool {
 };
 
 void pool_release(struct pool *pool);
-/* A copy of bytes[length] with invalid UTF-8 and control characters replaced by '?'; NULL without memory. */
+/* A copy of bytes[length]: tabs and ends of lines become blanks, other control characters and invalid UTF-8 '?'. NULL
+ * without memory. */
 const char *pool_clean(struct pool *pool, const char *bytes, size_t length);
 
 struct rows {

@@ -1,7 +1,7 @@
 -- A small run by hand: 4 ranks on 2 nodes, a halo exchange of four rounds (kind 1), one start-up round (kind 2), and a
 -- message of rank 3 to itself. Measured times of kind 1: rank r takes (r + 1) * 100 us, in the second half 20 us more.
 INSERT INTO run VALUES (1, 'node0-4711-1700000000', '0.1.0', 1700000000000000000, 2500000000, 'Open MPI',
-  'Open MPI v4.1.4', 'MPI_THREAD_SINGLE', './halo <b>"mesh" & ''more''</b>', 4, 4, 4096);
+  'Open MPI v4.1.4, package: Debian OpenMPI', 'MPI_THREAD_SINGLE', './halo <b>"mesh" & ''more''</b>', 4, 4, 4096);
 INSERT INTO node VALUES (0, 'node0<i>', 2, 4, NULL), (1, 'node1', 2, 4, NULL);
 INSERT INTO process(rank, node, socket, numa, l3, core, pid, place, ended, begin_ns, end_ns) VALUES
   (0, 0, 0, 0, 0, 0, 100, 'observed', 'finalize', 0, 2500000000),
