@@ -153,10 +153,11 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
               "  everyone AS (SELECT rank FROM process UNION SELECT rank FROM round_process) "
               "SELECT e.rank, coalesce(p.node, -1), coalesce(p.socket, -1), coalesce(p.core, -1), n.host, p.ended, "
               "  coalesce(s.n, 0), coalesce(s.bytes, 0), coalesce(r.n, 0), coalesce(r.bytes, 0), a.actual_s, "
-              "  a.in_mpi_s, h.first_s, h.second_s "
+              "  a.in_mpi_s, h.first_s, h.second_s, l.late_s "
               "FROM everyone e LEFT JOIN process p USING (rank) LEFT JOIN node n ON n.id = p.node "
               "  LEFT JOIN sent s USING (rank) LEFT JOIN received r USING (rank) LEFT JOIN rank_actual a USING (rank) "
-              "  LEFT JOIN rank_replicate h USING (rank) ORDER BY e.rank",
+              "  LEFT JOIN rank_replicate h USING (rank) LEFT JOIN rank_late l USING (rank) "
+              "ORDER BY e.rank",
               error);
     while (rows_next(&rows)) {
         double *covered_s = nan_vector(report->n_models), *model_s = nan_vector(report->n_models);
@@ -182,9 +183,12 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
             .in_mpi_s = rows_real(&rows, 11),
             .first_s = rows_real(&rows, 12),
             .second_s = rows_real(&rows, 13),
+            .late_s = rows_real(&rows, 14),
             .covered_s = covered_s,
             .model_s = model_s,
         };
+        if (rows_real(&rows, 14) > 0)
+            report->late_share += rows_real(&rows, 14) / report->actual_s;
     }
     return rows_close(&rows);
 }

@@ -124,6 +124,9 @@ static void present_rounds(struct document *document, const struct report *repor
                  percent(report->repeated_share));
     if (report->n_kinds == 0)
         return;
+    document_add(document, DOCUMENT_LINE,
+                 "late: %.1f %% of the time passed before the last message to the rank had been sent",
+                 percent(report->late_share));
     if (report->all_kinds > (int64_t)report->n_kinds)
         document_add(document, DOCUMENT_LINE, "the heaviest %zu:", report->n_kinds);
     size_t best = report_best_model(report);
@@ -262,6 +265,7 @@ static void present_rank(struct document *document, const struct report *report,
         document_cell(document, "%" PRId64 "/%" PRId64, rank->node, rank->socket);
     if (model < report->n_models) {
         document_seconds(document, rank->covered_s[model]);
+        document_percent(document, rank->late_s / rank->actual_s, false);
         document_seconds(document, rank->model_s[model]);
         document_percent(document, (rank->model_s[model] - rank->covered_s[model]) / rank->covered_s[model], true);
         document_bar(document, rank->covered_s[model], rank->model_s[model]);
@@ -269,16 +273,17 @@ static void present_rank(struct document *document, const struct report *report,
         document_bytes(document, (double)rank->received_bytes);
         document_seconds(document, rank->in_mpi_s);
         document_seconds(document, rank->actual_s);
+        document_percent(document, rank->late_s / rank->actual_s, false);
         document_bar(document, rank->actual_s, NAN);
     }
 }
 
 static void present_ranks(struct document *document, const struct report *report, bool all_ranks)
 {
-    static const struct document_column modelled[] = {
-        {"rank", true}, {"node/socket", false}, {"measured", true}, {"modelled", true}, {"error", true}};
-    static const struct document_column measured[] = {
-        {"rank", true}, {"node/socket", false}, {"received", true}, {"in MPI", true}, {"measured", true}};
+    static const struct document_column modelled[] = {{"rank", true}, {"node/socket", false}, {"measured", true},
+                                                      {"late", true}, {"modelled", true},     {"error", true}};
+    static const struct document_column measured[] = {{"rank", true},   {"node/socket", false}, {"received", true},
+                                                      {"in MPI", true}, {"measured", true},     {"late", true}};
     size_t model = report_best_model(report), n = report->n_ranks;
     document_add(document, DOCUMENT_HEADING, "Ranks");
     struct ranking *ranking = calloc(n + 1, sizeof *ranking);

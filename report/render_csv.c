@@ -52,6 +52,7 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     integer(stream, rank->received);
     integer(stream, rank->received_bytes);
     real(stream, rank->in_mpi_s, ',');
+    real(stream, rank->late_s, ',');
     if (model == report->n_models) {
         real(stream, rank->actual_s, ',');
         fputs(",,,,\n", stream);
@@ -68,9 +69,10 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
 
 void render_csv(FILE *stream, const struct report *report)
 {
-    fputs("rank,node,host,socket,core,sent_messages,sent_bytes,received_messages,received_bytes,in_mpi_s,actual_s,"
-          "machine,model,options,model_s,error\n",
-          stream);
+    fputs(
+        "rank,node,host,socket,core,sent_messages,sent_bytes,received_messages,received_bytes,in_mpi_s,late_s,actual_s,"
+        "machine,model,options,model_s,error\n",
+        stream);
     for (size_t i = 0; i < report->n_ranks; i++) {
         if (report->n_models == 0)
             render_rank(stream, report, &report->ranks[i], 0);

@@ -118,22 +118,24 @@ static json_t *ranks_array(const struct report *report)
             json_array_append_new(models, object);
         }
         json_array_append_new(
-            array, json_pack("{sI so ss so so ss sI sI sI sI so so so so so}", "rank", (json_int_t)rank->rank, "node",
-                             integer(rank->node), "host", rank->host, "socket", integer(rank->socket), "core",
-                             integer(rank->core), "ended", rank->ended, "sent_messages", (json_int_t)rank->sent,
-                             "sent_bytes", (json_int_t)rank->sent_bytes, "received_messages",
-                             (json_int_t)rank->received, "received_bytes", (json_int_t)rank->received_bytes, "actual_s",
-                             real(rank->actual_s), "in_mpi_s", real(rank->in_mpi_s), "first_half_s",
-                             real(rank->first_s), "second_half_s", real(rank->second_s), "models", models));
+            array,
+            json_pack("{sI so ss so so ss sI sI sI sI so so so so so so}", "rank", (json_int_t)rank->rank, "node",
+                      integer(rank->node), "host", rank->host, "socket", integer(rank->socket), "core",
+                      integer(rank->core), "ended", rank->ended, "sent_messages", (json_int_t)rank->sent, "sent_bytes",
+                      (json_int_t)rank->sent_bytes, "received_messages", (json_int_t)rank->received, "received_bytes",
+                      (json_int_t)rank->received_bytes, "actual_s", real(rank->actual_s), "in_mpi_s",
+                      real(rank->in_mpi_s), "late_s", real(rank->late_s), "first_half_s", real(rank->first_s),
+                      "second_half_s", real(rank->second_s), "models", models));
     }
     return array;
 }
 
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
-    json_t *rounds = json_pack("{sI sI so so so}", "rounds", (json_int_t)report->rounds, "kinds",
-                               (json_int_t)report->all_kinds, "actual_s", real(report->actual_s), "repeated_share",
-                               real(report->repeated_share), "heaviest_kinds", kinds_array(report));
+    json_t *rounds =
+        json_pack("{sI sI so so so so}", "rounds", (json_int_t)report->rounds, "kinds", (json_int_t)report->all_kinds,
+                  "actual_s", real(report->actual_s), "late_share", real(report->late_share), "repeated_share",
+                  real(report->repeated_share), "heaviest_kinds", kinds_array(report));
     json_t *replicate =
         json_pack("{so so sI ss}", "error", real(report->replicate_error), "share", real(report->replicate_share),
                   "kinds", (json_int_t)report->replicate_kinds, "basis", report->replicate_basis);

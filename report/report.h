@@ -57,6 +57,7 @@ struct report_rank {
     const char *host, *ended;
     int64_t sent, sent_bytes, received, received_bytes; /* messages and bytes */
     double actual_s, in_mpi_s;
+    double late_s;            /* of actual_s: before the last message to the rank was posted */
     double first_s, second_s; /* the two halves of the replicate error */
     double *covered_s;        /* [n_models]: the measured time of the kinds that were modelled */
     double *model_s;          /* [n_models] */
@@ -75,6 +76,7 @@ struct report {
     size_t n_levels, n_losses, n_untracked, n_unmatched, n_models, n_kinds, n_ranks;
     int64_t nodes, messages, max_messages, bytes, rounds, all_kinds;
     double actual_s;       /* over all ranks and rounds */
+    double late_share;     /* of it, what passed before the last message to a rank was posted */
     double repeated_share; /* of it, what lies in kinds of three and more rounds */
     double replicate_error, replicate_share;
     int64_t replicate_kinds;

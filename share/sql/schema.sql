@@ -292,6 +292,15 @@ CREATE VIEW kind_summary(kind_id, rounds, messages, max_messages, bytes, intra_s
 CREATE VIEW rank_actual(rank, rounds, actual_s, in_mpi_s) AS
   SELECT rank, count(*), sum(end_ns - begin_ns) * 1e-9, sum(in_mpi_ns) * 1e-9 FROM round_process GROUP BY rank;
 
+-- Of a rank's time in rounds what passed before the last of its messages there had been posted by its sender: waiting for
+-- late senders, which no model knows of.
+CREATE VIEW rank_late(rank, late_s) AS
+  SELECT p.rank, sum(max(min(m.post_ns, p.end_ns) - p.begin_ns, 0)) * 1e-9
+  FROM round_process p
+       JOIN (SELECT round_id, dst, max(send_post_ns) AS post_ns FROM message WHERE round_id IS NOT NULL
+             GROUP BY round_id, dst) m ON m.round_id = p.round_id AND m.dst = p.rank
+  GROUP BY p.rank;
+
 -- The two halves of a kind's rounds in the order of time; the middle one of an odd number is in neither.
 CREATE VIEW kind_halves(kind_id, rank, rounds, first_s, second_s) AS
   WITH placed AS (

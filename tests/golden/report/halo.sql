@@ -1,5 +1,6 @@
 -- A small run by hand: 4 ranks on 2 nodes, a halo exchange of four rounds (kind 1), one start-up round (kind 2), and a
--- message of rank 3 to itself. Measured times of kind 1: rank r takes (r + 1) * 100 us, in the second half 20 us more.
+-- message of rank 3 to itself. Measured times of kind 1: rank r takes (r + 1) * 100 us, in the
+-- second half 20 us more; rank 2 sends 30 us late.
 INSERT INTO run VALUES (1, 'node0-4711-1700000000', '0.1.0', 1700000000000000000, 2500000000, 'Open MPI',
   'Open MPI v4.1.4, package: Debian OpenMPI', 'MPI_THREAD_SINGLE', './halo <b>"mesh" & ''more''</b>', 4, 4, 4096);
 INSERT INTO node VALUES (0, 'node0<i>', 2, 4, NULL), (1, 'node1', 2, 4, NULL);
@@ -27,7 +28,7 @@ INSERT INTO pattern VALUES (0, 1, 100000, 'intra_socket'), (1, 2, 40000, 'inter_
 INSERT INTO message(src, dst, comm, tag, bytes, level, round_id, send_post_ns, send_complete_ns, recv_post_ns,
                     recv_complete_ns, recv_bytes, send_function, recv_function, any_source, any_tag, send_callsite,
                     recv_callsite, send_cpu, recv_cpu, uncertain)
-  SELECT p.src, p.dst, 0, 7, p.bytes, p.level, r.id, r.begin_ns, r.begin_ns + 90000, r.begin_ns + 5000 * p.dst,
+  SELECT p.src, p.dst, 0, 7, p.bytes, p.level, r.id, r.begin_ns + (p.src = 2) * 30000, r.begin_ns + 90000, r.begin_ns + 5000 * p.dst,
          r.begin_ns + 95000, p.bytes, 'MPI_Isend', 'MPI_Irecv', 0, 0, 1, 2, p.src, p.dst, 0
   FROM round r, pattern p WHERE r.kind_id = 1 ORDER BY r.id, p.src;
 INSERT INTO message VALUES
