@@ -16,8 +16,8 @@ enum { STATEMENT_MESSAGES, STATEMENT_RANKS, STATEMENT_INSERT, STATEMENT_COUNT };
 static const char *const statement_text[STATEMENT_COUNT] = {
     [STATEMENT_MESSAGES] = "SELECT src, dst, bytes, level FROM message WHERE round_id = ? AND src <> dst",
     [STATEMENT_RANKS] = "SELECT rank FROM round_process WHERE round_id = ?",
-    [STATEMENT_INSERT] = "INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, queue_s, "
-                         "contention_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    [STATEMENT_INSERT] = ("INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, queue_s, "
+                          "contention_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
 };
 
 struct replay_state {
