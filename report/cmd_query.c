@@ -25,7 +25,8 @@ static const char usage[] =
     "Runs a named query (--list shows them) or one SQL statement on a trace.db, or on a folder of spools, which is\n"
     "ingested first. The database is opened read-only; its tables and views are described in mpistair.5.\n"
     "\n"
-    "  --format FORMAT   text (the default; NULL is '-'); csv (NULL is empty); json: an array of objects\n"
+    "  --format FORMAT   text (the default; NULL is '-', reals have six digits); csv (NULL is empty); json: an array "
+    "of objects\n"
     "  --json            the same as --format json\n"
     "  -o, --output FILE write there instead of standard output\n";
 
@@ -43,10 +44,12 @@ static int text_row(sqlite3_stmt *statement, struct text_columns *columns)
     pool_release(&columns->pool);
     for (int i = 0; i < columns->n; i++) {
         int type = sqlite3_column_type(statement, i);
-        const unsigned char *text = sqlite3_column_text(statement, i);
-        size_t length = (size_t)sqlite3_column_bytes(statement, i);
+        char real[32];
+        snprintf(real, sizeof real, "%.6g", type == SQLITE_FLOAT ? sqlite3_column_double(statement, i) : 0);
+        const char *text = type == SQLITE_FLOAT ? real : (const char *)sqlite3_column_text(statement, i);
+        size_t length = type == SQLITE_FLOAT ? strlen(real) : (size_t)sqlite3_column_bytes(statement, i);
         columns->right[i] = columns->right[i] || type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-        columns->cells[i] = text == NULL ? "-" : pool_clean(&columns->pool, (const char *)text, length);
+        columns->cells[i] = text == NULL ? "-" : pool_clean(&columns->pool, text, length);
         if (columns->cells[i] == NULL)
             return -1;
     }

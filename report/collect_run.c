@@ -29,6 +29,20 @@ static int collect_run(struct report *report, sqlite3 *database, struct error *e
     return rows_close(&rows);
 }
 
+static int collect_crowding(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT count(*) OVER (), ranks, cores FROM (SELECT count(*) AS ranks, n.cores AS cores FROM process p "
+              "JOIN node n ON n.id = p.node GROUP BY n.id HAVING count(*) > n.cores) "
+              "ORDER BY 1.0 * ranks / cores DESC LIMIT 1",
+              error);
+    if (rows_next(&rows))
+        report->crowding = (struct report_crowding){
+            .nodes = rows_integer(&rows, 0), .ranks = rows_integer(&rows, 1), .cores = rows_integer(&rows, 2)};
+    return rows_close(&rows);
+}
+
 static int collect_totals(struct report *report, sqlite3 *database, struct error *error)
 {
     struct rows rows;
@@ -117,6 +131,8 @@ static int collect_counts(struct report *report, sqlite3 *database, const char *
 int report_collect_run(struct report *report, sqlite3 *database, struct error *error)
 {
     int result = collect_run(report, database, error);
+    if (result == 0)
+        result = collect_crowding(report, database, error);
     if (result == 0)
         result = collect_totals(report, database, error);
     if (result == 0)

@@ -61,6 +61,11 @@ static void present_losses(struct document *document, const struct report *repor
         document_add(document, DOCUMENT_WARNING,
                      "of %" PRId64 " ranks only %" PRId64 " left a spool: what the others did is not here",
                      report->run.world_size, report->run.spools);
+    if (report->crowding.nodes > 0)
+        document_add(
+            document, DOCUMENT_WARNING,
+            "%" PRId64 " ranks share %" PRId64 " cores%s: times hold the wait for a core, which no model knows of",
+            report->crowding.ranks, report->crowding.cores, report->crowding.nodes > 1 ? " on the fullest node" : "");
     for (size_t i = 0; i < report->n_losses; i++)
         if (strcmp(report->losses[i].name, "no_spool") != 0)
             document_add(document, DOCUMENT_WARNING, "lost: %" PRId64 " records on %" PRId64 " rank%s (%s)",

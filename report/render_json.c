@@ -18,13 +18,13 @@ static json_t *integer(int64_t value)
 static json_t *run_object(const struct report *report)
 {
     const struct report_run *run = &report->run;
-    return json_pack("{ss ss ss ss ss ss sI sf sI sI sI sI sI sI}", "run_key", run->run_key, "mpistair_version",
+    return json_pack("{ss ss ss ss ss ss sI sf sI sI sI sI sI sI sI}", "run_key", run->run_key, "mpistair_version",
                      run->version, "mpi_family", run->mpi_family, "mpi_library", run->mpi_library, "thread_level",
                      run->thread_level, "command", run->command, "started_unix_ns", (json_int_t)run->started_unix_ns,
                      "duration_s", isfinite(run->duration_s) ? run->duration_s : 0.0, "ranks",
                      (json_int_t)run->world_size, "spools", (json_int_t)run->spools, "nodes", (json_int_t)report->nodes,
-                     "messages", (json_int_t)report->messages, "max_messages", (json_int_t)report->max_messages,
-                     "bytes", (json_int_t)report->bytes);
+                     "crowded_nodes", (json_int_t)report->crowding.nodes, "messages", (json_int_t)report->messages,
+                     "max_messages", (json_int_t)report->max_messages, "bytes", (json_int_t)report->bytes);
 }
 
 static json_t *counts_array(const struct report_count *counts, size_t n)

@@ -29,6 +29,11 @@ struct report_count {
     bool affects_messages;
 };
 
+/* Nodes with more ranks than cores; ranks and cores of the fullest. */
+struct report_crowding {
+    int64_t nodes, ranks, cores;
+};
+
 struct report_completeness {
     int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes;
     const char *verdict;
@@ -67,6 +72,7 @@ struct report {
     const char *path;
     struct pool pool;
     struct report_run run;
+    struct report_crowding crowding;
     struct report_completeness completeness;
     struct report_level *levels;
     struct report_count *losses, *untracked, *unmatched;

@@ -228,7 +228,7 @@ def unusual(folder):
     code, out, _ = run("report", many, "--all-ranks")
     check("--all-ranks", code == 0 and out.split("Ranks\n")[1].count("\n") == 202, out[-300:])
     lossy = database(folder / "lossy.db", (HERE / "halo.sql").read_text(),
-                     "UPDATE run SET spools = 3; INSERT INTO loss VALUES (3, 'no_spool', 1), (1, 'disk', 17); INSERT INTO"
+                     "UPDATE run SET spools = 3; UPDATE node SET cores = 2; INSERT INTO loss VALUES (3, 'no_spool', 1), (1, 'disk', 17); INSERT INTO"
                      " untracked VALUES (0, 'MPI_Put', 5, 1); INSERT INTO unmatched VALUES (2, 1, 'receive', 3, 0, 7, 8,"
                      " 'partner_lost', 1, NULL, 'MPI_Irecv', 1); UPDATE process SET ended = 'killed' WHERE rank = 1;"
                      "DELETE FROM prediction; DELETE FROM prediction_run;")
