@@ -1,5 +1,6 @@
 #include "show.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "database.h"
@@ -39,28 +40,28 @@ void show_times(FILE *stream, const struct predict_options *options, const struc
         fputs("\n]\n", stream);
 }
 
-/* A value of model_error, which is NULL where nothing was measured. */
-static void show_value(FILE *stream, enum output_format format, sqlite3_stmt *statement, int column)
+/* A row of the view model_error; NaN and worst_rank -1 where nothing was measured. */
+struct model_error {
+    double values[3]; /* error, mape, bias */
+    long long worst_rank;
+};
+
+static void show_value(FILE *stream, enum output_format format, double value)
 {
-    bool known = sqlite3_column_type(statement, column) != SQLITE_NULL;
-    double value = sqlite3_column_double(statement, column);
-    if (format == FORMAT_TEXT && known)
+    if (format == FORMAT_TEXT && !isnan(value))
         fprintf(stream, "  %9.1f %%", 100 * value);
     else if (format == FORMAT_TEXT)
         fprintf(stream, "  %11s", "-");
-    else if (known)
+    else if (!isnan(value))
         fprintf(stream, "%.17g", value);
     else
         fputs(format == FORMAT_JSON ? "null" : "", stream);
 }
 
-/* Columns: error, mape, bias, worst_rank. */
 static void show_error(FILE *stream, enum output_format format, const char *machine, const char *model,
-                       const char *options, sqlite3_stmt *statement, bool first)
+                       const char *options, const struct model_error *row, bool first)
 {
     static const char *const json_key[] = {"error", "mape", "bias"};
-    bool known = sqlite3_column_type(statement, 3) != SQLITE_NULL;
-    long long worst_rank = sqlite3_column_int64(statement, 3);
     if (format == FORMAT_TEXT)
         fprintf(stream, "%-12s", model);
     else if (format == FORMAT_CSV)
@@ -68,53 +69,76 @@ static void show_error(FILE *stream, enum output_format format, const char *mach
     else
         fprintf(stream, "%s\n  {\"machine\": \"%s\", \"model\": \"%s\", \"options\": \"%s\"", first ? "" : ",", machine,
                 model, options);
-    for (int column = 0; column < 3; column++) {
+    for (int i = 0; i < 3; i++) {
         if (format == FORMAT_CSV)
             fputc(',', stream);
         else if (format == FORMAT_JSON)
-            fprintf(stream, ", \"%s\": ", json_key[column]);
-        show_value(stream, format, statement, column);
+            fprintf(stream, ", \"%s\": ", json_key[i]);
+        show_value(stream, format, row->values[i]);
     }
     if (format == FORMAT_JSON)
         fputs(", \"worst_rank\": ", stream);
     else if (format == FORMAT_CSV)
         fputc(',', stream);
-    if (known)
-        fprintf(stream, format == FORMAT_TEXT ? "  %10lld" : "%lld", worst_rank);
+    if (row->worst_rank >= 0)
+        fprintf(stream, format == FORMAT_TEXT ? "  %10lld" : "%lld", row->worst_rank);
     else
         fputs(format == FORMAT_JSON ? "null" : format == FORMAT_TEXT ? "           -" : "", stream);
     fputs(format == FORMAT_JSON ? "}" : "\n", stream);
 }
 
+static void read_row(sqlite3_stmt *statement, const struct predict_options *options, struct model_error *rows)
+{
+    for (size_t m = 0; m < options->n_models; m++) {
+        const char *model = (const char *)sqlite3_column_text(statement, 0);
+        const char *text = (const char *)sqlite3_column_text(statement, 1);
+        if (model == NULL || text == NULL || strcmp(model, options->models[m]->name) != 0 ||
+            strcmp(text, model_options_text(options->models[m], &options->model)) != 0)
+            continue;
+        for (int i = 0; i < 3; i++)
+            if (sqlite3_column_type(statement, 2 + i) != SQLITE_NULL)
+                rows[m].values[i] = sqlite3_column_double(statement, 2 + i);
+        if (sqlite3_column_type(statement, 5) != SQLITE_NULL)
+            rows[m].worst_rank = sqlite3_column_int64(statement, 5);
+    }
+}
+
+/* One query for all models: the view goes over all rounds. */
+static int read_rows(sqlite3 *database, const struct predict_options *options, const char *machine,
+                     struct model_error *rows, struct error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_ERROR, result = 0;
+    for (size_t m = 0; m < options->n_models; m++)
+        rows[m] = (struct model_error){.values = {NAN, NAN, NAN}, .worst_rank = -1};
+    if (sqlite3_prepare_v2(database,
+                           "SELECT model, options, error, mape, bias, worst_rank FROM model_error WHERE machine = ?",
+                           -1, &statement, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, machine, -1, SQLITE_STATIC);
+        while ((step = sqlite3_step(statement)) == SQLITE_ROW)
+            read_row(statement, options, rows);
+    }
+    if (step != SQLITE_DONE)
+        result = database_error(database, options->trace, "the errors cannot be read", error);
+    sqlite3_finalize(statement);
+    return result;
+}
+
 int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *database, const char *machine,
                 struct error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = 0;
-    if (sqlite3_prepare_v2(
-            database,
-            "SELECT max(error), max(mape), max(bias), max(worst_rank) FROM model_error WHERE machine = ? "
-            "AND model = ? AND options = ?",
-            -1, &statement, NULL) != SQLITE_OK)
-        return database_error(database, options->trace, "the errors cannot be read", error);
+    struct model_error rows[MAX_MODELS];
+    if (read_rows(database, options, machine, rows, error) != 0)
+        return -1;
     if (options->format == FORMAT_TEXT)
         fprintf(stream, "machine %s\n%-12s  %11s  %11s  %11s  %10s\n", machine, "model", "error (T11)", "MAPE", "bias",
                 "worst rank");
     else
         fputs(options->format == FORMAT_CSV ? "machine,model,options,error,mape,bias,worst_rank\n" : "[", stream);
-    for (size_t m = 0; result == 0 && m < options->n_models; m++) {
-        const char *model_options = model_options_text(options->models[m], &options->model);
-        sqlite3_bind_text(statement, 1, machine, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 2, options->models[m]->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, model_options, -1, SQLITE_STATIC);
-        if (sqlite3_step(statement) != SQLITE_ROW) /* an aggregate: one row, of NULLs where there is none */
-            result = database_error(database, options->trace, "the errors cannot be read", error);
-        else
-            show_error(stream, options->format, machine, options->models[m]->name, model_options, statement, m == 0);
-        sqlite3_reset(statement);
-    }
+    for (size_t m = 0; m < options->n_models; m++)
+        show_error(stream, options->format, machine, options->models[m]->name,
+                   model_options_text(options->models[m], &options->model), &rows[m], m == 0);
     if (options->format == FORMAT_JSON)
         fputs("\n]\n", stream);
-    sqlite3_finalize(statement);
-    return result;
+    return 0;
 }
