@@ -36,7 +36,7 @@ struct recorder_thread *recorder_thread_begin(void)
     struct recorder_thread *thread = calloc(1, sizeof *thread);
     if (thread) {
         thread->lane = spool_lane_acquire(&recorder.spool);
-        thread->communicator_epoch = recorder.communicator_epoch - 1;
+        thread->communicator_epoch = __atomic_load_n(&recorder.communicator_epoch, __ATOMIC_RELAXED) - 1;
     }
     if (!thread || !thread->lane) {
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);

@@ -138,15 +138,19 @@ static int is_known_shared(uint64_t handle)
     return 0;
 }
 
-/* The handle of an operation still in the table was given out anew: queue behind it, or replace it (see the head
- * of request_table.h). */
+static void flag_shared(struct spool_operation *operation)
+{
+    operation->flags = (uint16_t)(operation->flags | SPOOL_SHARED_HANDLE);
+}
+
+/* Queues an operation behind others of its handle. */
 static void add_again(struct slot *slot, struct spool_operation *operation)
 {
     struct waiter *waiter = new_waiter(operation);
     if (!waiter)
         return;
-    operation->flags = (uint16_t)(operation->flags | SPOOL_SHARED_HANDLE);
-    slot->oldest->flags = (uint16_t)(slot->oldest->flags | SPOOL_SHARED_HANDLE);
+    flag_shared(operation);
+    flag_shared(slot->oldest);
     if (slot->rest)
         slot->last->next = waiter;
     else
@@ -158,7 +162,7 @@ void request_table_add(uint64_t handle, struct spool_operation *operation, int (
 {
     lock_table();
     if (is_wildcard(operation))
-        table.wildcards++;
+        __atomic_store_n(&table.wildcards, table.wildcards + 1, __ATOMIC_RELAXED);
     struct slot *slot = find(handle);
     if (slot->oldest && is_complete && !is_known_shared(handle)) {
         unlock_table();
@@ -210,6 +214,8 @@ void request_table_put_back(uint64_t handle, struct spool_operation *operation)
     if (slot->oldest) {
         struct waiter *waiter = new_waiter(slot->oldest);
         if (waiter) {
+            flag_shared(operation);
+            flag_shared(slot->oldest);
             waiter->next = slot->rest;
             if (!slot->rest)
                 slot->last = waiter;

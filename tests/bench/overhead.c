@@ -1,0 +1,89 @@
+/* What recording adds to a call: Irecv, Isend, Wait, Wait of a process to itself through MPI_X (recorded) and through
+ * PMPI_X (passed through by the same trampolines), in turns in one run, beside the cost of two timestamps. The median
+ * of the turns counts. Prints a line; the last ratio is that of the budget: at most twice two timestamps a call. */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "clock.h"
+
+#define TURNS 41
+#define CALLS 2000
+
+static char in[8], out[8];
+
+static double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static double recorded_ns(void)
+{
+    double begin_ns = now_ns();
+    for (int i = 0; i < CALLS; i++) {
+        MPI_Request receive, send;
+        MPI_Irecv(in, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, &receive);
+        MPI_Isend(out, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, &send);
+        MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+    }
+    return (now_ns() - begin_ns) / CALLS;
+}
+
+static double bare_ns(void)
+{
+    double begin_ns = now_ns();
+    for (int i = 0; i < CALLS; i++) {
+        MPI_Request receive, send;
+        PMPI_Irecv(in, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, &receive);
+        PMPI_Isend(out, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, &send);
+        PMPI_Wait(&receive, MPI_STATUS_IGNORE);
+        PMPI_Wait(&send, MPI_STATUS_IGNORE);
+    }
+    return (now_ns() - begin_ns) / CALLS;
+}
+
+static double timestamp_ns(enum spool_clock_source source)
+{
+    volatile uint64_t sink = 0;
+    double begin_ns = now_ns();
+    for (int i = 0; i < CALLS * 4; i++)
+        sink += clock_ticks(source);
+    return (now_ns() - begin_ns) / (CALLS * 4);
+}
+
+static int ascending(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+static double median(double *values)
+{
+    qsort(values, TURNS, sizeof *values, ascending);
+    return values[TURNS / 2];
+}
+
+int main(int argc, char **argv)
+{
+    double recorded[TURNS], bare[TURNS], timestamp[TURNS];
+    enum spool_clock_source source = spool_clock_detect();
+    MPI_Init(&argc, &argv);
+    recorded_ns();
+    bare_ns();
+    for (int turn = 0; turn < TURNS; turn++) {
+        recorded[turn] = recorded_ns();
+        bare[turn] = bare_ns();
+        timestamp[turn] = timestamp_ns(source);
+    }
+    double added_ns = (median(recorded) - median(bare)) / 4, two_ns = 2 * median(timestamp);
+    printf("overhead: bare %.1f ns, recorded %.1f ns for Irecv+Isend+Wait+Wait; added %.1f ns a call; two timestamps "
+           "%.1f ns; ratio %.2f\n",
+           median(bare), median(recorded), added_ns, two_ns, added_ns / two_ns);
+    MPI_Finalize();
+    return 0;
+}

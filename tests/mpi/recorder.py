@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Runs a case of recorder_cases under the recorder and holds the spools against what the program says that it did.
+
+usage: recorder.py CASE --preload LIB --dump SPOOL_DUMP --program RECORDER_CASES -- MPIEXEC [OPTION ...]
+exit status 77: skipped, with the reason.
+"""
+import argparse
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+SHARED = 8  # SPOOL_SHARED_HANDLE: which handles an MPI repeats is its own affair
+
+
+class Failed(Exception):
+    pass
+
+
+def require(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+class Job:
+    """One run of a case in a folder of its own."""
+
+    def __init__(self, arguments, folder):
+        self.arguments, self.folder = arguments, folder
+        self.spools = os.path.join(folder, "spools")
+        self.expected = os.path.join(folder, "expected")
+        os.mkdir(self.expected)
+
+    def run(self, case, status=0, **environment):
+        """Runs the case with two ranks; returns its stderr. status None: any."""
+        env = dict(os.environ, MPISTAIR_INGEST="0", MPISTAIR_SPOOL=self.spools, RECORDER_EXPECT=self.expected,
+                   OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        env.update(environment)
+        if not env["MPISTAIR_SPOOL"]:
+            del env["MPISTAIR_SPOOL"]
+        command = self.arguments.mpiexec + ["-n", "2", "env", "LD_PRELOAD=" + self.arguments.preload,
+                                            self.arguments.program, case]
+        done = subprocess.run(command, env=env, cwd=self.folder, text=True, timeout=100, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        require(status is None or done.returncode == status, f"exit status {done.returncode}\n{done.stderr}")
+        require(done.stdout == "" or status != 0, f"output: {done.stdout}")
+        return done.stderr
+
+    def dump(self, rank):
+        """(header, lines) of the rank's spool."""
+        names = [name for name in os.listdir(self.spools) if name.endswith(f"-{rank}.mpispool")]
+        require(len(names) == 1, f"rank {rank} left {len(names)} spools")
+        text = subprocess.run([self.arguments.dump, os.path.join(self.spools, names[0])], text=True, check=True,
+                              stdout=subprocess.PIPE).stdout
+        lines = text.splitlines()
+        return dict(re.findall(r"(\w+)=(\S+)", lines[0])), lines[1:]
+
+    def operations(self, rank, lines):
+        """The operations of a dump in the form of the expected lines, with (post, completion) times beside."""
+        out, times = [], []
+        for line in lines:
+            found = re.match(r"lane=\d+ operation (.*) flags=(\d+) site=1 cpu=(-?\d+),(-?\d+) ticks=(\d+),(\d+)$", line)
+            if not found:
+                require(" operation " not in line, f"rank {rank}: {line}")
+                continue
+            out.append(f"{found[1]} flags={int(found[2]) & ~SHARED}")
+            times.append((int(found[5]), int(found[6])))
+        return out, times
+
+    def check(self, end="1", ordered=True):
+        """Each rank's operations are those expected."""
+        for rank in range(2):
+            header, lines = self.dump(rank)
+            require(header["end"] == end, f"rank {rank} ended as {header['end']}, not {end}")
+            require(not any(key.startswith("lost") for key in header), f"rank {rank} lost records: {header}")
+            require((header["finish"] == "1") == (end != "0"), f"rank {rank}: finish={header['finish']}")
+            require(header["maps"] == "1" and header["topology"] == "1", f"rank {rank}: no maps or topology")
+            found, times = self.operations(rank, lines)
+            expected = open(os.path.join(self.expected, str(rank)), encoding="ascii").read().splitlines()
+            if not ordered:
+                found, expected = sorted(found), sorted(expected)
+            for number, (is_there, wanted) in enumerate(zip(found, expected)):
+                require(is_there == wanted, f"rank {rank} operation {number}:\n  {is_there}, not\n  {wanted}")
+            require(len(found) == len(expected), f"rank {rank}: {len(found)} operations, not {len(expected)}")
+            require(all(post < complete or complete == 0 for post, complete in times), f"rank {rank}: times")
+        return self
+
+
+def calls(lines):
+    return [line.split(" ", 1)[1] for line in lines if " call " in line]
+
+
+def case_plain(job):
+    job.run(job.arguments.case)
+    job.check()
+
+
+def case_handles(job):
+    case_plain(job)
+    _, lines = job.dump(0)
+    shared = [line for line in lines if (found := re.search(r" Isend .* flags=(\d+)", line)) and int(found[1]) & SHARED]
+    require(shared, "no handle repeated: the case does not test what it is for")
+    total = sum(int(found[1]) for line in calls(lines) if (found := re.search(r"completed=(\d+)", line)))
+    require(total == 48, f"the completion calls report {total} operations, not 48")
+
+
+def case_communicators(job):
+    case_plain(job)
+    for rank in range(2):
+        _, lines = job.dump(rank)
+        found = [line for line in lines if " communicator " in line]
+        inter = [line for line in found if " found=1 " in line]
+        require(len(inter) == 1 and "size=1" in inter[0] and "remote=1" in inter[0] and "hash=1" in inter[0],
+                f"rank {rank}: the intercommunicator: {inter}")
+        dups = [line for line in found if f"parent=0 creation={302} leader=0 size=2 rank={rank}" in line]
+        require(len(dups) == 1, f"rank {rank}: creation 302 on the world is there {len(dups)} times")
+        require("passed Intercomm_create 1" in lines, "the untracked creation is not counted")
+
+
+def case_threads(job):
+    case_plain_unordered(job)
+    header, lines = job.dump(0)
+    lanes = {line.split(" ", 1)[0] for line in lines if " operation " in line}
+    require(header["thread"] == "3" and 1 < len(lanes) <= 5, f"lanes of eight threads, four at a time: {lanes}")
+
+
+def case_plain_unordered(job):
+    job.run(job.arguments.case)
+    job.check(ordered=False)
+
+
+def case_exit(job):
+    job.run("exit", status=None)
+    # The first to exit is seen to; mpiexec may kill the other then.
+    ends = [job.dump(rank)[0]["end"] for rank in range(2)]
+    require("3" in ends and set(ends) <= {"0", "3"}, f"ends {ends}")
+    for rank in range(2):
+        found, _ = job.operations(rank, job.dump(rank)[1])
+        require(len(found) == 2 and found[0].startswith("Sendrecv send"), f"rank {rank}: {found}")
+
+
+def case_abort(job):
+    job.run("abort", status=None)
+    header, _ = job.dump(0)
+    require(header["end"] == "2" and header["finish"] == "1", f"ended as {header['end']}")
+    _, lines = job.dump(1)
+    require(len(job.operations(1, lines)[0]) == 2, "rank 1's operations")
+
+
+def case_kill(job):
+    job.run("kill", status=None)
+    # The one rank is killed by itself, the other by itself or by mpiexec.
+    for rank in range(2):
+        header, lines = job.dump(rank)
+        found, _ = job.operations(rank, lines)
+        expected = open(os.path.join(job.expected, str(rank)), encoding="ascii").read().splitlines()
+        require(header["end"] == "0" and found == expected[:len(found)] and len(found) >= 2, f"rank {rank}: {found}")
+    require(header["maps"] == "1", "no maps of a killed process")
+
+
+def flood(job, cause, ranks=(0, 1), **environment):
+    n = 40000
+    job.run("flood", RECORDER_FLOOD=str(n), **environment)
+    for rank in ranks:
+        header, lines = job.dump(rank)
+        found, _ = job.operations(rank, lines)
+        lost = int(header.get("lost" + cause, 0))
+        require(0 < len(found) < n and len(found) + lost == n, f"rank {rank}: {len(found)} stored, {lost} lost of {n}")
+
+
+def case_limit(job):
+    flood(job, "1", MPISTAIR_SPOOL_LIMIT="2M")
+
+
+def case_full(job):
+    """A file system with room for one chunk and a bit a process."""
+    os.mkdir(job.spools)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3500k", "none", job.spools], stderr=subprocess.PIPE,
+                             text=True)
+    if mounted.returncode != 0:
+        print("skipped: a small file system needs root:", mounted.stderr.strip())
+        sys.exit(77)
+    try:
+        flood(job, "0")
+    finally:
+        subprocess.run(["umount", job.spools], check=True)
+
+
+def case_unwritable(job):
+    stderr = job.run("wildcards", MPISTAIR_SPOOL="/proc/none/such")
+    said = [line for line in stderr.splitlines() if line.startswith("mpistair: ")]
+    require(len(said) == 1 and "2 of 2 processes are not recorded" in said[0] and "/proc/none/such" in said[0], stderr)
+    os.mkdir(job.spools)
+    stderr = job.run("finalize", MPISTAIR_SPOOL=job.arguments.program)  # not a folder
+    require(stderr.count("mpistair: ") == 1, stderr)
+
+
+def case_ingest(job):
+    """Rank 0 starts the ingest in a clean environment, and removes the spools if it succeeded."""
+    stand_in, note = os.path.join(job.folder, "mpistair"), os.path.join(job.folder, "note")
+    output = os.path.join(job.folder, "out.db")
+    with open(stand_in, "w", encoding="ascii") as script:
+        script.write(f'#!/bin/sh\nenv > "{note}"\necho "$@" > "{note}.arguments"\nls "$2" > "{note}.spools"\n'
+                     'echo noise\n[ ! -e refuse ]\n')
+    os.chmod(stand_in, stat.S_IRWXU)
+    environment = dict(MPISTAIR_BIN=stand_in, MPISTAIR_INGEST="1", MPISTAIR_SPOOL="", MPISTAIR_OUTPUT="out.db",
+                       TMPDIR=job.folder, MPISTAIR_PLACEMENT="L.csv")
+    stderr = job.run("finalize", **environment)
+    require("mpistair" not in stderr, stderr)
+    words = open(note + ".arguments", encoding="ascii").read().split()
+    require(words[0] == "ingest" and words[2:] == ["-o", output], f"arguments {words}")
+    require(words[1].startswith(os.path.join(job.folder, "mpistair-")), f"spool folder {words[1]}")
+    require(not os.path.exists(words[1]), "the spools are still there")
+    require(open(note + ".spools", encoding="ascii").read().count(".mpispool\n") == 2, "two spools were there")
+    names = [line.split("=", 1)[0] for line in open(note, encoding="utf-8", errors="replace")]
+    bad = [name for name in names if name == "LD_PRELOAD" or name.startswith(("OMPI_", "PMI", "MPISTAIR_SPOOL"))]
+    require(not bad and "MPISTAIR_PLACEMENT" in names, f"environment of the ingest: {bad}")
+    open(os.path.join(job.folder, "refuse"), "w", encoding="ascii").close()
+    stderr = job.run("finalize", **environment)
+    said = [line for line in stderr.splitlines() if line.startswith("mpistair: ")]
+    require(len(said) == 1 and f"-o {output}" in said[0], stderr)
+    folder = said[0].split(" ingest ")[1].split()[0]
+    require(len([name for name in os.listdir(folder) if name.endswith(".mpispool")]) == 2, "the spools are kept")
+
+
+def case_collectives(job):
+    job.run("collectives")
+    expected = {
+        0: ["Barrier 0 -1", "Bcast 12 1", "Allreduce 8 -1", "Reduce 16 0", "Gather 8 1", "Gatherv 4 0", "Scatter 24 0",
+            "Scatterv 16 0", "Allgather 4 -1", "Allgather 16 -1", "Alltoall 16 -1", "Reduce_scatter 16 -1",
+            "Reduce_scatter_block 16 -1", "Scan 4 -1"],
+        1: ["Barrier 0 -1", "Bcast 12 1", "Allreduce 8 -1", "Reduce 16 0", "Gather 8 1", "Gatherv 12 0", "Scatter 12 0",
+            "Scatterv 12 0", "Allgather 4 -1", "Allgather 16 -1", "Alltoall 16 -1", "Reduce_scatter 16 -1",
+            "Reduce_scatter_block 16 -1", "Scan 4 -1"]}
+    for rank in range(2):
+        _, lines = job.dump(rank)
+        found = [" ".join(re.search(r"collective (\w+) comm=0 bytes=(\d+) root=(-?\d+) ended=1", line).groups())
+                 for line in lines if " collective " in line]
+        require(found == expected[rank], f"rank {rank}: {found}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case")
+    for option in ("--preload", "--dump", "--program"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("mpiexec", nargs="+")
+    arguments = parser.parse_args()
+    for option in ("preload", "dump", "program"):  # the job runs in a folder of its own
+        setattr(arguments, option, os.path.abspath(getattr(arguments, option)))
+    folder = tempfile.mkdtemp(prefix="mpistair-recorder-")
+    try:
+        globals().get("case_" + arguments.case, case_plain)(Job(arguments, folder))
+    except (Failed, subprocess.SubprocessError) as failure:
+        print(f"{arguments.case}: {failure}")
+        return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

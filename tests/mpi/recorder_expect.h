@@ -1,0 +1,45 @@
+/* What a test program of the recorder says that it did: a line an operation, for the driver to hold against its spool.
+ */
+#ifndef MPISTAIR_TESTS_RECORDER_EXPECT_H
+#define MPISTAIR_TESTS_RECORDER_EXPECT_H
+
+#include <mpi.h>
+
+/* Flags as in interpose/spool/event.h, spelt out here so that a change there does not pass unseen. */
+enum { BLOCKING = 1, WILD_SOURCE = 2, WILD_TAG = 4, FAILED = 16, CANCELLED = 32, SECOND = 128 };
+
+/* Opens the file of this rank in the folder RECORDER_EXPECT. */
+void expect_open(int rank);
+void expect_close(void);
+
+/* One operation in the order of posting; peer -1: MPI_PROC_NULL, -3: not known. */
+void expect(const char *function, const char *direction, int comm, int peer, int tag, long long bytes, int complete,
+            int flags);
+
+/* Stops the test with a message where a condition does not hold. */
+#define REQUIRE(condition)                                                                                             \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            expect_failed(__FILE__, __LINE__, #condition);                                                             \
+    } while (0)
+void expect_failed(const char *file, int line, const char *condition);
+
+/* The cases. rank and size are of MPI_COMM_WORLD, size is 2. */
+void case_handles(int rank);
+void case_wildcards(int rank);
+void case_null(int rank);
+void case_communicators(int rank);
+void case_many(int rank);
+void case_errors(int rank);
+void case_datatypes(int rank);
+void case_cancel(int rank);
+void case_threads(int rank);
+void case_finalize(int rank);
+void case_fork(int rank);
+void case_exit(int rank);
+void case_abort(int rank);
+void case_kill(int rank);
+void case_flood(int rank);
+void case_collectives(int rank);
+
+#endif

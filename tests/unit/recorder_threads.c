@@ -1,0 +1,289 @@
+/* The recorder under ThreadSanitizer, over an MPI of a few functions that gives a freed request handle to the next
+ * thread at once.
+ *
+ * Each thread posts receives with wildcards and completes them in every way; the stand-in reports the thread's own
+ * number as source and tag. A completion that landed on the record of another thread would show the wrong numbers.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/wrappers.h"
+
+#define THREADS 4
+#define ROUNDS  3000
+#define LIVE    3 /* requests of a thread at once */
+#define POOL    8 /* handles, few, so that they change threads; SHARED when they are out */
+#define SHARED  (POOL + 1)
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static int free_handles[POOL], n_free;
+static _Thread_local int own_number;
+
+static int give_handle(void)
+{
+    pthread_mutex_lock(&pool_lock);
+    int handle = n_free > 0 ? free_handles[--n_free] : SHARED;
+    pthread_mutex_unlock(&pool_lock);
+    return handle;
+}
+
+static void take_handle(int handle)
+{
+    if (handle == SHARED)
+        return;
+    pthread_mutex_lock(&pool_lock);
+    free_handles[n_free++] = handle;
+    pthread_mutex_unlock(&pool_lock);
+    sched_yield(); /* the next thread may have the handle before this one's call returns */
+}
+
+static int stand_in_irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                          MPI_Request *request)
+{
+    (void)buffer, (void)count, (void)type, (void)source, (void)tag, (void)comm;
+    *request = (MPI_Request)give_handle();
+    return MPI_SUCCESS;
+}
+
+static void finish(MPI_Request *request, MPI_Status *status)
+{
+    take_handle(*request);
+    *request = MPI_REQUEST_NULL;
+    status->MPI_SOURCE = own_number;
+    status->MPI_TAG = own_number;
+}
+
+static int stand_in_wait(MPI_Request *request, MPI_Status *status)
+{
+    finish(request, status);
+    return MPI_SUCCESS;
+}
+
+static int stand_in_waitall(int n, MPI_Request requests[], MPI_Status statuses[])
+{
+    for (int i = 0; i < n; i++)
+        finish(&requests[i], &statuses[i]);
+    return MPI_SUCCESS;
+}
+
+static int stand_in_waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
+{
+    *index = MPI_UNDEFINED;
+    for (int i = n; i-- > 0 && *index == MPI_UNDEFINED;)
+        if (requests[i] != MPI_REQUEST_NULL) {
+            finish(&requests[i], status);
+            *index = i;
+        }
+    return MPI_SUCCESS;
+}
+
+static int stand_in_testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    static _Thread_local unsigned asked;
+    *flag = ++asked % 3 == 0;
+    return *flag ? stand_in_waitall(n, requests, statuses) : MPI_SUCCESS;
+}
+
+static int stand_in_request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    (void)status;
+    *flag = request == SHARED;
+    return MPI_SUCCESS;
+}
+
+static int stand_in_query_thread(int *provided)
+{
+    *provided = MPI_THREAD_MULTIPLE;
+    return MPI_SUCCESS;
+}
+
+static int stand_in_comm_size(MPI_Comm comm, int *size)
+{
+    (void)comm;
+    *size = 1;
+    return MPI_SUCCESS;
+}
+
+static int stand_in_zero(MPI_Comm comm, int *out)
+{
+    (void)comm;
+    *out = 0;
+    return MPI_SUCCESS;
+}
+
+static int stand_in_comm_dup(MPI_Comm comm, MPI_Comm *made)
+{
+    *made = comm + 1;
+    return MPI_SUCCESS;
+}
+
+static int stand_in_allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    (void)type, (void)op, (void)comm;
+    memcpy(out, in, (size_t)count * sizeof(int));
+    return MPI_SUCCESS;
+}
+
+static int stand_in_allgather(const void *in, int n_in, MPI_Datatype in_type, void *out, int n_out,
+                              MPI_Datatype out_type, MPI_Comm comm)
+{
+    (void)in_type, (void)n_out, (void)out_type, (void)comm;
+    memcpy(out, in, (size_t)n_in);
+    return MPI_SUCCESS;
+}
+
+static int stand_in_translate(MPI_Group from, int n, const int ranks[], MPI_Group to, int out[])
+{
+    (void)from, (void)to;
+    memcpy(out, ranks, (size_t)n * sizeof *out);
+    return MPI_SUCCESS;
+}
+
+static int stand_in_type_size(MPI_Datatype type, MPI_Count *bytes)
+{
+    (void)type;
+    *bytes = 1;
+    return MPI_SUCCESS;
+}
+
+static MPI_Comm_delete_attr_function *at_end;
+
+static int stand_in_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete, int *key,
+                           void *state)
+{
+    (void)copy, (void)state;
+    at_end = delete;
+    *key = 1;
+    return MPI_SUCCESS;
+}
+
+static int stand_in_nothing(void)
+{
+    return MPI_SUCCESS;
+}
+
+static mpistair_code *functions[FN_COUNT];
+static uint64_t counts[FN_COUNT];
+static uint64_t *volatile calls = counts;
+
+static void stop(void)
+{
+}
+
+static const struct mpistair_host host = {
+    .table_hash = MPISTAIR_TABLE_HASH,
+    .n_functions = FN_COUNT,
+    .next = functions,
+    .pnext = functions,
+    .calls = &calls,
+    .stop = stop,
+};
+
+static void fill_functions(void)
+{
+    for (int i = 0; i < FN_COUNT; i++)
+        functions[i] = (mpistair_code *)stand_in_nothing;
+    functions[FN_Irecv] = (mpistair_code *)stand_in_irecv;
+    functions[FN_Wait] = (mpistair_code *)stand_in_wait;
+    functions[FN_Waitall] = (mpistair_code *)stand_in_waitall;
+    functions[FN_Waitany] = (mpistair_code *)stand_in_waitany;
+    functions[FN_Testall] = (mpistair_code *)stand_in_testall;
+    functions[FN_Request_get_status] = (mpistair_code *)stand_in_request_get_status;
+    functions[FN_Query_thread] = (mpistair_code *)stand_in_query_thread;
+    functions[FN_Comm_size] = (mpistair_code *)stand_in_comm_size;
+    functions[FN_Comm_rank] = (mpistair_code *)stand_in_zero;
+    functions[FN_Comm_group] = (mpistair_code *)stand_in_zero;
+    functions[FN_Comm_test_inter] = (mpistair_code *)stand_in_zero;
+    functions[FN_Comm_dup] = (mpistair_code *)stand_in_comm_dup;
+    functions[FN_Allreduce] = (mpistair_code *)stand_in_allreduce;
+    functions[FN_Allgather] = (mpistair_code *)stand_in_allgather;
+    functions[FN_Group_translate_ranks] = (mpistair_code *)stand_in_translate;
+    functions[FN_Type_size_x] = (mpistair_code *)stand_in_type_size;
+    functions[FN_Comm_create_keyval] = (mpistair_code *)stand_in_keyval;
+    for (int i = 0; i < POOL; i++)
+        free_handles[n_free++] = i + 1;
+}
+
+#define RECORDED(name) ((__typeof__(&MPI_##name))recorder_wrappers[FN_##name])
+
+static void *talk(void *argument)
+{
+    own_number = *(const int *)argument;
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request requests[LIVE];
+        int flag = 0, index;
+        MPI_Comm comm = round % 50 == 0 ? MPI_COMM_SELF : MPI_COMM_WORLD, made;
+        for (int i = 0; i < LIVE; i++)
+            RECORDED(Irecv)(NULL, own_number, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &requests[i]);
+        if (round % 4 == 0)
+            RECORDED(Waitall)(LIVE, requests, MPI_STATUSES_IGNORE);
+        for (int i = 0; round % 4 == 1 && i < LIVE; i++)
+            RECORDED(Wait)(&requests[i], MPI_STATUS_IGNORE);
+        for (int i = 0; round % 4 == 2 && i < LIVE; i++)
+            RECORDED(Waitany)(LIVE, requests, &index, MPI_STATUS_IGNORE);
+        while (round % 4 == 3 && !flag)
+            RECORDED(Testall)(LIVE, requests, &flag, MPI_STATUSES_IGNORE);
+        if (round % 100 == 0 && RECORDED(Comm_dup)(MPI_COMM_WORLD + 100 * own_number, &made) == MPI_SUCCESS)
+            RECORDED(Comm_free)(&made);
+    }
+    return NULL;
+}
+
+/* Counts the receives of the spool that are complete with their own thread's numbers; -1: one is not. */
+static int count_right(const char *path)
+{
+    static uint8_t chunk[SPOOL_CHUNK_BYTES];
+    FILE *file = fopen(path, "rb");
+    int right = 0;
+    if (!file || fseek(file, SPOOL_HEADER_BYTES, SEEK_SET) != 0)
+        return -1;
+    for (size_t bytes; memset(chunk, 0, sizeof chunk), (bytes = fread(chunk, 1, sizeof chunk, file)) > 0;)
+        for (size_t at = sizeof(struct spool_chunk); at < bytes && chunk[at] != SPOOL_NONE;) {
+            const struct spool_operation *operation = (const void *)(chunk + at);
+            at += operation->type == SPOOL_CALL ? sizeof(struct spool_call) : sizeof *operation;
+            if (operation->type != SPOOL_OPERATION)
+                continue;
+            int thread = (int)operation->bytes;
+            if (operation->complete_ticks == 0 ||
+                (!(operation->flags & SPOOL_SHARED_HANDLE) && (operation->peer != thread || operation->tag != thread)))
+                return -1;
+            right++;
+        }
+    fclose(file);
+    return right;
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/mpistair-threads-XXXXXX", path[512];
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    struct recorded_call call;
+    if (!mkdtemp(folder))
+        return 1;
+    setenv("MPISTAIR_SPOOL", folder, 1);
+    setenv("MPISTAIR_INGEST", "0", 1);
+    fill_functions();
+    if (lifecycle_start(&host) != 0)
+        return 1;
+    init_end(&call, MPI_SUCCESS);
+    snprintf(path, sizeof path, "%s/%s-0" SPOOL_SUFFIX, folder, recorder.spool.header->run_key);
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i + 1;
+        pthread_create(&threads[i], NULL, talk, &numbers[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    at_end(MPI_COMM_SELF, 1, NULL, NULL);
+    int right = count_right(path);
+    snprintf(path, sizeof path, "rm -r %s", folder);
+    if (system(path) != 0 || right != THREADS * ROUNDS * LIVE) {
+        fprintf(stderr, "%d receives are complete and right, not %d\n", right, THREADS * ROUNDS * LIVE);
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,195 @@
+/* The spool writer: what is in the file, and what is counted where there is no room. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "writer.h"
+
+#define A_CHUNK ((SPOOL_CHUNK_BYTES - sizeof(struct spool_chunk)) / sizeof(struct spool_operation))
+
+static char folder[] = "/tmp/mpistair-writer-XXXXXX";
+static char path[128];
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/s" SPOOL_SUFFIX, folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static int store(struct spool_lane *lane, uint64_t bytes)
+{
+    struct spool_operation *operation = spool_lane_reserve(lane, sizeof *operation);
+    if (!operation)
+        return -1;
+    operation->bytes = bytes;
+    spool_record_publish(operation, SPOOL_OPERATION);
+    return 0;
+}
+
+static uint8_t *read_all(size_t *bytes)
+{
+    struct stat status;
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fstat(fileno(file), &status), 0);
+    *bytes = (size_t)status.st_size;
+    uint8_t *all = malloc(*bytes);
+    assert_non_null(all);
+    assert_int_equal(fread(all, 1, *bytes, file), *bytes);
+    fclose(file);
+    return all;
+}
+
+/* Records cross chunks; the file ends with the last of them. */
+static void records_lie_in_order(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    const size_t n = A_CHUNK + 10;
+    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(64) << 20, spool_clock_detect()), 0);
+    struct spool_lane *lane = spool_lane_acquire(&writer);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(store(lane, i), 0);
+    uint64_t closed_bytes = spool_writer_close(&writer);
+    size_t bytes, next = 0;
+    uint8_t *all = read_all(&bytes);
+    assert_int_equal(bytes, closed_bytes);
+    assert_int_equal(bytes, SPOOL_HEADER_BYTES + SPOOL_CHUNK_BYTES + 64 + 10 * 64);
+    const struct spool_header *header = (const void *)all;
+    assert_int_equal(header->magic, SPOOL_MAGIC);
+    assert_int_equal(header->chunks, 2);
+    assert_true(header->start.monotonic_ns > 0);
+    for (uint32_t c = 0; c < header->chunks; c++) {
+        const uint8_t *begin = all + SPOOL_HEADER_BYTES + (size_t)c * SPOOL_CHUNK_BYTES;
+        const struct spool_chunk *chunk = (const void *)begin;
+        assert_int_equal(chunk->magic, SPOOL_CHUNK_MAGIC);
+        assert_int_equal(chunk->sequence, c);
+        assert_true(chunk->clock.ticks >= header->start.ticks);
+        for (size_t at = 64; at + 64 <= SPOOL_CHUNK_BYTES && begin + at < all + bytes; at += 64) {
+            const struct spool_operation *operation = (const void *)(begin + at);
+            assert_int_equal(operation->type, SPOOL_OPERATION);
+            assert_int_equal(operation->bytes, next++);
+        }
+    }
+    assert_int_equal(next, n);
+    free(all);
+}
+
+/* At the limit a lane stops, and counts every record, also those that would still fit. */
+static void limit_is_kept_and_losses_counted(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    assert_int_equal(spool_writer_open(&writer, path, SPOOL_CHUNK_BYTES, SPOOL_CLOCK_MONOTONIC), 0);
+    struct spool_lane *lane = spool_lane_acquire(&writer);
+    for (size_t i = 0; i + 1 < A_CHUNK; i++)
+        assert_int_equal(store(lane, i), 0);
+    assert_non_null(spool_lane_reserve(lane, 32));
+    errno = 12345;
+    assert_int_equal(store(lane, 0), -1);
+    assert_int_equal(errno, 12345);
+    assert_null(spool_lane_reserve(lane, 32));
+    struct spool_lane *other = spool_lane_acquire(&writer);
+    assert_int_equal(store(other, 0), -1);
+    assert_int_equal(writer.header->lost[SPOOL_LOSS_LIMIT], 3);
+    assert_int_equal(writer.header->chunks, 1);
+    spool_writer_close(&writer);
+}
+
+/* A limit below a chunk still gives one. */
+static void one_chunk_at_least(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    assert_int_equal(spool_writer_open(&writer, path, 0, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(store(spool_lane_acquire(&writer), 0), 0);
+    spool_writer_close(&writer);
+}
+
+/* A limit on the size of files would end the process with SIGXFSZ. */
+static void file_size_limit_is_respected(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    struct rlimit before, low;
+    getrlimit(RLIMIT_FSIZE, &before);
+    low = before;
+    low.rlim_cur = SPOOL_HEADER_BYTES + SPOOL_CHUNK_BYTES + 4096;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    struct spool_lane *lane = spool_lane_acquire(&writer);
+    int stored = 0;
+    for (size_t i = 0; i < 2 * A_CHUNK; i++)
+        stored += store(lane, i) == 0;
+    spool_writer_close(&writer);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(stored, A_CHUNK);
+    assert_int_equal(writer.header->lost[SPOOL_LOSS_LIMIT], A_CHUNK);
+}
+
+static void lanes_are_used_again(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(8) << 20, SPOOL_CLOCK_MONOTONIC), 0);
+    struct spool_lane *first = spool_lane_acquire(&writer), *second = spool_lane_acquire(&writer);
+    assert_ptr_not_equal(first, second);
+    spool_lane_release(first);
+    assert_ptr_equal(spool_lane_acquire(&writer), first);
+    assert_int_equal(writer.n_lanes, 2);
+    spool_writer_close(&writer);
+}
+
+static void what_is_there_is_left_alone(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    char elsewhere[160];
+    FILE *file = fopen(path, "w");
+    fputs("kept", file);
+    fclose(file);
+    errno = 12345;
+    assert_int_equal(spool_writer_open(&writer, path, 0, SPOOL_CLOCK_MONOTONIC), EEXIST);
+    assert_int_equal(errno, 12345);
+    assert_null(writer.header);
+    size_t bytes;
+    uint8_t *all = read_all(&bytes);
+    assert_int_equal(bytes, 4);
+    free(all);
+    snprintf(elsewhere, sizeof elsewhere, "%s/none/s", folder);
+    assert_int_equal(spool_writer_open(&writer, elsewhere, 0, SPOOL_CLOCK_MONOTONIC), ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(records_lie_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(limit_is_kept_and_losses_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_chunk_at_least, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(file_size_limit_is_respected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lanes_are_used_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_there_is_left_alone, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
