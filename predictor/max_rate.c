@@ -73,9 +73,8 @@ static int max_rate_predict(const struct pattern *pattern, const struct placemen
                           LEVEL_BIT(level), single_bytes_per_s, limit_bytes_per_s, prediction);
         grouping_release(&grouping);
     }
-    prediction_sum(prediction);
     traffic_release(&traffic);
-    return result;
+    return result == 0 ? prediction_sum(prediction, error) : result;
 }
 
 const struct model max_rate_model = {.name = "max-rate", .source = "T10", .predict = max_rate_predict};

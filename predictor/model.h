@@ -47,9 +47,10 @@ const struct model *model_find(const char *name);
 
 /* All zero. 0, or -1 without memory. */
 int prediction_init(struct prediction *prediction, size_t n_ranks);
-/* For models: all zero before, the sum of the parts in time_s after. */
+/* For models: all zero before; after, the sum of the parts in time_s: 0, or -1 where one is beyond the range of a
+ * double (a machine of absurd values). */
 void prediction_clear(struct prediction *prediction);
-void prediction_sum(struct prediction *prediction);
+int prediction_sum(struct prediction *prediction, struct error *error);
 void prediction_release(struct prediction *prediction);
 
 #endif

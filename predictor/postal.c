@@ -37,9 +37,8 @@ static int postal_predict(const struct pattern *pattern, const struct placement 
             }
         }
     }
-    prediction_sum(prediction);
     traffic_release(&traffic);
-    return 0;
+    return prediction_sum(prediction, error);
 }
 
 const struct model postal_model = {.name = "postal", .source = "T1, B1", .predict = postal_predict};

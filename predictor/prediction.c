@@ -1,6 +1,7 @@
 /* A model's result: five arrays, one a part and one their sum. */
 #include "model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,11 +25,15 @@ void prediction_clear(struct prediction *prediction)
     prediction->extrapolated = 0;
 }
 
-void prediction_sum(struct prediction *prediction)
+int prediction_sum(struct prediction *prediction, struct error *error)
 {
-    for (size_t i = 0; i < prediction->n_ranks; i++)
+    for (size_t i = 0; i < prediction->n_ranks; i++) {
         prediction->time_s[i] = prediction->latency_s[i] + prediction->bandwidth_s[i] + prediction->queue_s[i] +
                                 prediction->contention_s[i];
+        if (!isfinite(prediction->time_s[i]))
+            return error_set(error, "the modelled time of a rank is out of range: check the machine's tau and bw");
+    }
+    return 0;
 }
 
 void prediction_release(struct prediction *prediction)

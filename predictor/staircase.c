@@ -136,9 +136,8 @@ static int staircase_predict(const struct pattern *pattern, const struct placeme
     for (size_t i = 0; result == 0 && i < sizeof parts / sizeof parts[0]; i++)
         if (predict_part(&traffic, placement, &parts[i], options->latency, prediction) != 0)
             result = error_set(error, "no memory for the steps of %zu messages", pattern->n_messages);
-    prediction_sum(prediction);
     traffic_release(&traffic);
-    return result;
+    return result == 0 ? prediction_sum(prediction, error) : result;
 }
 
 const struct model staircase_model = {

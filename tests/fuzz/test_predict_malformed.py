@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
-GOOD = {"p.csv": b"src,dst,bytes\n0,1,8\n", "l.csv": b"rank,node,socket\n0,0,0\n1,0,0\n",
+GOOD = {"p.csv": b"src,dst,bytes\n0,1,8000\n", "l.csv": b"rank,node,socket\n0,0,0\n1,0,0\n",
         "m.tbl": b"name m\nsource s\nintra_socket any tau - 1e-6 s\nintra_socket any bw 1 1e9 B/s\n"}
 PATTERN = ["--pattern", "p.csv", "--placement", "l.csv", "--machine", "m.tbl", "--format", "csv"]
 TABLE = GOOD["m.tbl"]
@@ -44,6 +44,7 @@ FILES = [
     ("m.tbl", TABLE.replace(b"intra_socket any tau", b"intra_rack any tau"), 1, "m.tbl:3: level 'intra_rack'"),
     ("m.tbl", TABLE.replace(b"any tau", b"eager tau"), 1, "values for protocol 'any' and for 'eager'"),
     ("m.tbl", TABLE.replace(b"intra_socket any tau - 1e-6 s\n", b""), 1, "no tau for level intra_socket"),
+    ("m.tbl", TABLE.replace(b"1e9", b"1e-308"), 1, "the modelled time of a rank is out of range"),
     ("m.tbl", b"y" * 100000, 1, "m.tbl:1: a line of more than"),
     ("m.tbl", TABLE + b"\0", 1, "m.tbl:5: a zero byte"),
 ]
