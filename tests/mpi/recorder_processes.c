@@ -47,6 +47,7 @@ void case_communicators(int rank)
 }
 
 static int thread_rank;
+static pthread_barrier_t all_have_lanes;
 
 static void *talk(void *argument)
 {
@@ -65,6 +66,8 @@ static void *talk(void *argument)
         else
             while (!flag)
                 MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
+        if (i == 0)
+            pthread_barrier_wait(&all_have_lanes);
     }
     return NULL;
 }
@@ -76,6 +79,7 @@ void case_threads(int rank)
     MPI_Query_thread(&provided);
     REQUIRE(provided == MPI_THREAD_MULTIPLE);
     thread_rank = rank;
+    pthread_barrier_init(&all_have_lanes, NULL, THREADS);
     for (int round = 0; round < 2; round++) {
         pthread_t threads[THREADS];
         int tags[THREADS];
