@@ -111,10 +111,13 @@ static int number_rounds(struct rounder *rounder)
     return 0;
 }
 
-/* Widens the row of a rank in a round. */
+/* Widens the row of a rank in a round, and the round. */
 static int add_member(struct rounder *rounder, uint32_t round, uint32_t rank, int64_t begin_ns, int64_t end_ns)
 {
     struct trace *trace = rounder->trace;
+    struct trace_round *whole = &trace->rounds[round];
+    whole->begin_ns = begin_ns < whole->begin_ns ? begin_ns : whole->begin_ns;
+    whole->end_ns = end_ns > whole->end_ns ? end_ns : whole->end_ns;
     uint32_t *index = map_at(&rounder->members, (struct map_key){round, rank, 0});
     if (index == NULL)
         return -1;

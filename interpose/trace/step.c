@@ -16,7 +16,7 @@
  *
  * A background operation belongs to the step in which it completes: one that is open, or is over and completions by
  * MPI_Wait(all) follow without a post. Else its completion is a step of its own, from the begin of the call that
- * reported it: a master's receives in an MPI_Waitany loop.
+ * reported it: a master's receives in an MPI_Waitany loop. Such a receive, posted anew, is background from the start.
  */
 #include "step.h"
 
@@ -36,6 +36,7 @@ struct stepper {
     size_t n_completed;   /* of the present step */
     size_t n_known;       /* of them, in the map */
     struct map envelopes; /* as posted -> step in which one completed last */
+    struct map standing;  /* envelopes as posted whose receives are posted anew as soon as one completed */
     size_t first;         /* operation of the rank */
     size_t call;          /* the completion call that is current */
     uint32_t rank;
@@ -114,6 +115,15 @@ static int repeats(struct stepper *stepper, size_t event)
     return 0;
 }
 
+static int note_standing(struct stepper *stepper, const struct trace_operation *operation)
+{
+    uint32_t *known = map_at(&stepper->standing, envelope_as_posted(operation));
+    if (known == NULL)
+        return -1;
+    *known = 1;
+    return 0;
+}
+
 /* Before a post: ends the step if it is over, or if what is pending was posted ahead. */
 static int end_step(struct stepper *stepper, size_t event)
 {
@@ -126,6 +136,11 @@ static int end_step(struct stepper *stepper, size_t event)
         if (repeated < 0)
             return -1;
         cut = cut || repeated == 1;
+        for (size_t i = 0; repeated == 1 && i < stepper->n_completed; i++) {
+            const struct trace_operation *operation = &stepper->trace->operations[stepper->completed[i]];
+            if (operation->direction == SPOOL_RECEIVE && note_standing(stepper, operation) != 0)
+                return -1;
+        }
     }
     if (cut)
         cut_step(stepper);
@@ -145,6 +160,9 @@ static int take_post(struct stepper *stepper, size_t event, uint32_t index)
     struct trace_operation *operation = &stepper->trace->operations[index];
     if (end_step(stepper, event) != 0)
         return -1;
+    if (operation->direction == SPOOL_RECEIVE && stepper->standing.n_entries > 0 &&
+        map_find(&stepper->standing, envelope_as_posted(operation)) != MAP_ABSENT)
+        stepper->background[index - stepper->first] = true;
     if (stepper->background[index - stepper->first])
         return 0;
     if (stepper->step == TRACE_NONE && open_step(stepper, operation->post_ns) != 0)
@@ -205,6 +223,8 @@ static int take_completion(struct stepper *stepper, uint32_t index, int64_t at_n
             if (open_step(stepper, call == SIZE_MAX ? at_ns : stepper->trace->calls[call].begin_ns) != 0)
                 return -1;
             stepper->opened_by = call;
+            if (operation->direction == SPOOL_RECEIVE && !waited && note_standing(stepper, operation) != 0)
+                return -1;
         }
         operation->step = stepper->step;
     }
@@ -250,6 +270,7 @@ static int find_steps_of_rank(struct stepper *stepper)
     stepper->epoch = 0;
     stepper->pending = stepper->pending_receives = 0;
     map_release(&stepper->envelopes);
+    map_release(&stepper->standing);
     if (timeline_fill(&stepper->timeline, trace, stepper->rank) != 0 ||
         background_find(&stepper->work, &stepper->timeline, trace, first, end - first, stepper->background) != 0)
         return -1;
@@ -293,6 +314,7 @@ int steps_find(struct trace *trace, struct error *error)
     timeline_release(&stepper.timeline);
     background_release(&stepper.work);
     map_release(&stepper.envelopes);
+    map_release(&stepper.standing);
     free(stepper.background);
     free(stepper.completed);
     return result == 0 ? 0 : error_set(error, "no memory for the steps of %d ranks", trace->world_size);

@@ -57,7 +57,7 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
         int32_t sockets = node != NULL && node->n_sockets > 0 ? node->n_sockets : -1;
         int32_t cores = node != NULL && node->n_cores > 0 ? node->n_cores : -1;
         if (process->by_hand) {
-            cores = -1;
+            sockets = cores = -1;
             for (int32_t other = rank; other < trace->world_size; other++)
                 if (trace->processes[other].placed == process->placed &&
                     trace->processes[other].place.socket >= sockets)

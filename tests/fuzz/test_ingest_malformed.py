@@ -1,0 +1,152 @@
+"""Damaged spools: each case has its exit code and what must be said; then a valid spool with bytes flipped and cut at
+places drawn with a fixed seed, which must never crash the reader.
+
+usage: test_ingest_malformed.py MPISTAIR GEN_WRAPPERS MPI.TBL FOLDER_OF_SPOOL_PY
+"""
+import os
+import random
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, sys.argv[4])
+import spool
+
+MPISTAIR = sys.argv[1]
+SCRIPT = """world 2
+1 communicator 2 Comm_dup parent=0 creation=0 leader=0 size=2 rank=1
+0 communicator 2 Comm_dup parent=0 creation=0 leader=0 size=2 rank=0
+repeat 70 every 100
+0 Irecv 1 1 8 10-50
+0 Isend 1 1 8 11-50
+0 Waitall 12-50 2
+1 Irecv 0 1 8 10-60 any_source
+1 Isend 0 1 8 11-60
+1 Waitall 12-60 2
+0 Send 1 2 4 70-75 comm=2
+1 Recv any 2 4 70-76 comm=2
+end
+* Allreduce 9000-9010
+"""
+FIRST = 65536 + 64  # the first record of a spool; that of rank 1 is a communicator, then operations of 64 bytes
+
+
+def patch(at, form, value):
+    def change(data):
+        struct.pack_into(form, data, at, value)
+        return data
+    return change
+
+
+def cut(size):
+    return lambda data: data[:size]
+
+
+# name, change to the spool of rank 1, exit code, text on standard error, (cause in `loss` of rank 1 or None)
+CASES = [
+    ("empty", cut(0), 0, "shorter than a header", "no_spool"),
+    ("half a header", cut(30000), 0, "shorter than a header", "no_spool"),
+    ("no magic", patch(0, "<Q", 0), 0, "no magic number", "no_spool"),
+    ("another version", patch(8, "<I", 99), 1, "spool version 99", None),
+    ("chunks of 0 bytes", patch(12, "<I", 0), 0, "size of chunks", "no_spool"),
+    ("chunks of 4 GiB", patch(12, "<I", 0xFFFFFFC0), 0, "size of chunks", "no_spool"),
+    ("more chunks than the file", patch(16, "<I", 7000), 0, "", "cut_off"),
+    ("absurdly many chunks", patch(16, "<I", 0xFFFFFFFF), 0, "", "cut_off"),
+    ("unknown clock", patch(20, "<I", 9), 0, "clock source", "no_spool"),
+    ("rank not known yet", patch(32, "<i", -1), 0, "before it knew its rank", "no_spool"),
+    ("rank beyond the world", patch(32, "<i", 2), 0, "rank or size", "no_spool"),
+    ("negative world", patch(36, "<i", -5), 0, "rank or size", "no_spool"),
+    ("world of another size", patch(36, "<i", 3), 1, "", None),
+    ("same rank twice", patch(32, "<i", 0), 0, "rank 0 again", "no_spool"),
+    ("another table", patch(56, "<Q", 1), 1, "another build", None),
+    ("cut in mid chunk", cut(65536 + 4096 + 1000), 0, "", "cut_off"),
+    ("chunk without magic", patch(65536, "<I", 5), 0, "", "damaged"),
+    ("unknown record type", patch(FIRST + 64, "<B", 200), 0, "", "damaged"),
+    ("function out of range", patch(FIRST + 66, "<H", 60000), 0, "", "damaged"),
+    ("unknown communicator", patch(FIRST + 68, "<I", 77), 0, "", "damaged"),
+    ("peer beyond its communicator", patch(FIRST + 72, "<i", 2), 0, "", "damaged"),
+    ("peer of no meaning", patch(FIRST + 72, "<i", -9), 0, "", "damaged"),
+    ("negative tag", patch(FIRST + 76, "<i", -7), 0, "", "damaged"),
+    ("negative size", patch(FIRST + 80, "<q", -1), 0, "", "damaged"),
+    ("posted before the start", patch(FIRST + 88, "<Q", 1), 0, "", "damaged"),
+    ("completed before its post", patch(FIRST + 96, "<Q", 2), 0, "", "damaged"),
+    ("completed in 500 years", patch(FIRST + 96, "<Q", 1 << 63), 0, "", "damaged"),
+    ("communicator of no size", patch(FIRST + 20, "<i", 0), 0, "", "damaged"),
+    ("communicator without parent", patch(FIRST + 8, "<I", 55), 0, "", "damaged"),
+]
+
+
+def ingest(folder):
+    database = os.path.join(folder, "trace.db")
+    if os.path.exists(database):
+        os.unlink(database)
+    done = subprocess.run([MPISTAIR, "ingest", folder, "-o", database, "--quiet"], capture_output=True, text=True, timeout=60)
+    return done, database
+
+
+def check_case(folder, original, name, change, code, text, cause):
+    """What is wrong, or None."""
+    with open(os.path.join(folder, "run-1.mpispool"), "wb") as file:
+        file.write(change(bytearray(original)))
+    done, database = ingest(folder)
+    if name == "world of another size":
+        code = done.returncode if done.returncode in (0, 1) else code  # either may be the damaged one of two
+    if done.returncode != code or text not in done.stderr:
+        return f"{name}: exit {done.returncode}, expected {code} and '{text}':\n{done.stderr}"
+    if cause is not None:
+        with sqlite3.connect(f"file:{database}?immutable=1", uri=True) as connection:
+            causes = [row[0] for row in connection.execute("select cause from loss where rank = 1 and n > 0")]
+            verdict = connection.execute("select verdict from completeness").fetchone()[0]
+        if cause not in causes or verdict == "complete":
+            return f"{name}: expected the loss '{cause}', found {causes}, verdict '{verdict}'"
+    return None
+
+
+def check_random(folder, original, generator):
+    data = bytearray(original)
+    used = [*range(0, 4800), *range(SPOOL_BEGIN, len(data))]
+    for _ in range(generator.choice((1, 1, 3, 20))):
+        data[generator.choice(used)] = generator.choice((0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256)))
+    if generator.random() < 0.3:
+        del data[generator.randrange(len(data)):]
+    with open(os.path.join(folder, "run-1.mpispool"), "wb") as file:
+        file.write(data)
+    done, _ = ingest(folder)
+    return None if done.returncode in (0, 1) else f"exit {done.returncode}:\n{done.stderr}"
+
+
+SPOOL_BEGIN = 65536
+
+
+def main():
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        script = spool.Script(*spool.read_functions(sys.argv[2], sys.argv[3]))
+        script.read([line for line in SCRIPT.splitlines()])
+        path = script.write(folder)[1]
+        with open(path, "rb") as file:
+            original = file.read()
+        for case in CASES:
+            failures.append(check_case(folder, original, *case))
+        generator = random.Random(20231)
+        for _ in range(100):
+            failures.append(check_random(folder, original, generator))
+        shutil.rmtree(folder)
+        os.mkdir(folder)
+        for name in ("no spool at all", "a folder named so"):
+            done, _ = ingest(folder)
+            if done.returncode != 1 or "no spool" not in done.stderr:
+                failures.append(f"{name}: exit {done.returncode}: {done.stderr}")
+            if name == "no spool at all":
+                os.mkdir(os.path.join(folder, "x.mpispool"))
+    failures = [failure for failure in failures if failure is not None]
+    print("\n".join(failures))
+    print(f"{len(CASES) + 102 - len(failures)} of {len(CASES) + 102} damaged spools read as expected")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

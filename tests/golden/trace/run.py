@@ -1,0 +1,74 @@
+"""Runs the cases of this folder: spools from a script (spool.py), ingest, and the rows that a reader expects.
+
+usage: run.py MPISTAIR GEN_WRAPPERS MPI.TBL CASE
+
+A case: the script; then `? SQL` and its rows, one a line, columns between '|', NULL as '-'. Before the first: `options
+...` for ingest, `exit N`, `stderr TEXT` (somewhere in it). '{case}' in the script stands for this folder.
+"""
+import os
+import shlex
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import spool
+
+
+def read_case(path):
+    case = {"script": [], "options": "", "exit": 0, "stderr": [], "queries": []}
+    for line in open(path, encoding="utf-8"):
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        word, _, rest = line.partition(" ")
+        if word == "?":
+            case["queries"].append((rest, []))
+        elif case["queries"]:
+            case["queries"][-1][1].append(line)
+        elif word == "options":
+            case["options"] = rest
+        elif word == "exit" and rest.isdigit():
+            case["exit"] = int(rest)
+        elif word == "stderr":
+            case["stderr"].append(rest)
+        else:
+            case["script"].append(line)
+    return case
+
+
+def rows_of(database, sql):
+    with sqlite3.connect(f"file:{database}?immutable=1", uri=True) as connection:
+        return ["|".join("-" if value is None else str(value) for value in row) for row in connection.execute(sql)]
+
+
+def main():
+    mpistair, gen_wrappers, table, path = sys.argv[1:5]
+    folder_of_case = os.path.dirname(os.path.abspath(path))
+    case = read_case(path)
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        script = spool.Script(*spool.read_functions(gen_wrappers, table))
+        script.read([line.replace("{case}", folder_of_case) for line in case["script"]])
+        script.write(folder)
+        database = os.path.join(folder, "trace.db")
+        command = [mpistair, "ingest", folder, "-o", database]
+        command += shlex.split(case["options"].replace("{case}", folder_of_case))
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if done.returncode != case["exit"]:
+            failures.append(f"exit {done.returncode}, expected {case['exit']}\n{done.stderr}")
+        failures += [f"standard error lacks '{text}':\n{done.stderr}" for text in case["stderr"] if text not in done.stderr]
+        if case["exit"] != 0 and os.path.exists(database):
+            failures.append("an output was written all the same")
+        for sql, expected in case["queries"] if not failures else []:
+            rows = rows_of(database, sql)
+            if rows != expected:
+                failures.append(f"{sql}\n  expected {expected}\n  found    {rows}")
+    for failure in failures:
+        print(f"{path}: {failure}")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""Spools without MPI: writes the files of interpose/spool/event.h from a script that a reader can follow.
+
+A line of a script, times in nanoseconds since the run's start:
+    world N                                        ranks; each leaves a spool
+    process RANK key=value ...                     host, skew (ns added to its clock), end, library, topology, run_key,
+                                                   link_init and link_finalize (at,offset,rtt,parent), lost_disk, calls
+    absent RANK                                    it left none
+    RANK FUNCTION peer tag bytes post-complete ... an operation; 'any', 'null'; nothing behind '-': never completed
+    RANK FUNCTION begin-end [completed]            Wait..., Test..., and collectives
+    RANK communicator INDEX FUNCTION key=value ... parent, creation, leader, size, rank, found, remote_size
+    repeat N every NS / end                        the lines between, N times
+RANK may be * for all. Words behind an operation: any_source any_tag cancelled failed shared uncertain same_call send
+receive lane=N comm=N cpu=N call=NS (length of the posting call).
+"""
+import importlib.util
+import os
+import struct
+
+HEADER_BYTES = 65536
+CHUNK_BYTES = 4096
+START_NS = 1_000_000
+FLAGS = {"any_source": 2, "any_tag": 4, "shared": 8, "failed": 16, "cancelled": 32, "uncertain": 64, "same_call": 128}
+ENDS = {"none": 0, "finalize": 1, "abort": 2, "exit": 3}
+
+
+def read_functions(gen_wrappers, table):
+    """({name: number}, {name: family}, hash of the table)."""
+    spec = importlib.util.spec_from_file_location("gen_wrappers", gen_wrappers)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    read = module.read_table(table)
+    functions, table_hash = read[1], read[2]
+    return {f.name: i for i, f in enumerate(functions)}, {f.name: f.family for f in functions}, table_hash
+
+
+def link(text):
+    at, offset, rtt, parent = (int(part) for part in text.split(","))
+    return struct.pack("<QqQiI", at, offset, rtt, parent, 0)
+
+
+class Process:
+    """The spool of one rank: records by lane, header fields as options."""
+
+    def __init__(self, rank, world):
+        self.rank, self.world = rank, world
+        self.lanes = {}
+        self.options = {"host": "node0", "skew": "0", "end": "finalize", "run_key": "run"}
+        self.last_ns = 0
+
+    def clock(self, ns):
+        self.last_ns = max(self.last_ns, ns)
+        return START_NS + ns + int(self.options["skew"])
+
+    def add(self, record, lane=0):
+        self.lanes.setdefault(lane, bytearray()).extend(record)
+
+    def write(self, folder, functions, table_hash):
+        """Lays the records out in chunks and the header before them; returns the path."""
+        options = self.options
+        chunks = bytearray()
+        n_chunks = 0
+        for lane, records in sorted(self.lanes.items()):
+            sequence = 0
+            at = 0
+            while at < len(records):
+                room = CHUNK_BYTES - 64
+                taken = 0
+                while at + taken < len(records):
+                    step = 32 if records[at + taken] == 2 else 64
+                    if taken + step > room:
+                        break
+                    taken += step
+                chunk = struct.pack("<IIIIQQ32x", 0x4B4E4843, lane, sequence, 0, self.clock(0), self.clock(0))
+                chunk += records[at:at + taken]
+                chunks += chunk + bytes(CHUNK_BYTES - len(chunk))
+                at += taken
+                sequence += 1
+                n_chunks += 1
+        ended = options["end"] != "none"
+        finish = self.clock(self.last_ns) if ended else 0
+        lost = [int(options.get("lost_disk", 0))] + [0] * 7
+        calls = [0] * 1024
+        for call in filter(None, options.get("calls", "").split(",")):
+            calls[functions[call]] += 1
+        no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
+        header = struct.pack("<QIIIIIIiiiiIIQQQ", 0x31304C4F4F50534D, 1, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+                             self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
+                             len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS, 0)
+        header += struct.pack("<QQQQ", self.clock(0), self.clock(0), finish, finish)
+        header += link(options["link_init"]) if "link_init" in options else no_link
+        header += link(options["link_finalize"]) if "link_finalize" in options else no_link
+        header += struct.pack("<8Q", *lost)
+        for text, room in ((options["run_key"], 64), (options["host"], 256), (options.get("library", "Test MPI 1.0"), 512),
+                           ("./app", 1024), (options.get("topology", ""), 512), (options.get("maps", ""), 512)):
+            header += text.encode().ljust(room, b"\0")
+        header += struct.pack("<1024Q", *calls)
+        path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
+        with open(path, "wb") as file:
+            file.write(header.ljust(HEADER_BYTES, b"\0") + chunks)
+        return path
+
+
+class Script:
+    def __init__(self, functions, families, table_hash):
+        self.functions, self.families, self.table_hash = functions, families, table_hash
+        self.processes = {}
+
+    def read(self, lines, shift=0):
+        at = 0
+        while at < len(lines):
+            words = lines[at].split()
+            at += 1
+            if words[0] == "repeat":
+                depth, begin = 1, at
+                while depth:
+                    depth += {"repeat": 1, "end": -1}.get(lines[at].split()[0], 0)
+                    at += 1
+                for i in range(int(words[1])):
+                    self.read(lines[begin:at - 1], shift + i * int(words[3]))
+            else:
+                self.line(words, shift)
+
+    def line(self, words, shift):
+        if words[0] == "world":
+            self.processes = {rank: Process(rank, int(words[1])) for rank in range(int(words[1]))}
+        elif words[0] == "process":
+            self.processes[int(words[1])].options.update(word.split("=", 1) for word in words[2:])
+        elif words[0] == "absent":
+            del self.processes[int(words[1])]
+        else:
+            for rank in sorted(self.processes) if words[0] == "*" else [int(words[0])]:
+                self.record(self.processes[rank], words[1:], shift)
+
+    def record(self, process, words, shift):
+        if words[0] == "communicator":
+            self.communicator(process, words)
+        elif self.families[words[0]] in ("send", "recv", "isend", "irecv", "sendrecv"):
+            self.operation(process, words, shift)
+        else:
+            self.call(process, words, shift)
+
+    def communicator(self, process, words):
+        values = {"parent": 0, "creation": 0, "leader": 0, "size": 1, "rank": 0, "found": 0, "remote_size": 0}
+        values.update((key, int(value)) for key, value in (word.split("=") for word in words[3:]))
+        process.add(struct.pack("<BBHIIIiiiiQQ16s", 4, values["found"] != 0, self.functions[words[2]], int(words[1]),
+                                values["parent"], values["creation"], values["leader"], values["size"], values["rank"],
+                                values["remote_size"], process.clock(0), values["found"], b""))
+
+    def operation(self, process, words, shift):
+        function, peer, tag, size, times = words[:5]
+        options = dict(word.split("=") for word in words[5:] if "=" in word)
+        flags = sum(FLAGS[word] for word in words[5:] if word in FLAGS)
+        family = self.families[function]
+        blocking = family in ("send", "recv", "sendrecv")
+        receive = "receive" in words[5:] or ("recv" in family and "send" not in family)
+        post, complete = times.split("-")
+        post_ns = process.clock(int(post) + shift)
+        complete_ns = process.clock(int(complete) + shift) if complete else 0
+        length = int(options.get("call", complete_ns - post_ns if blocking and complete else 1))
+        process.clock(int(post) + shift + length)
+        peer = {"any": -2, "null": -1}.get(peer) or int(peer)
+        cpu = int(options.get("cpu", -1))
+        process.add(struct.pack("<BBHIiiQQQQIhhH6x", 1, receive, self.functions[function], int(options.get("comm", 0)), peer,
+                                -2 if tag == "any" else int(tag), int(size), post_ns, complete_ns, 0, length, cpu, cpu,
+                                flags | blocking), int(options.get("lane", 0)))
+
+    def call(self, process, words, shift):
+        begin, end = (process.clock(int(time) + shift) for time in words[1].split("-"))
+        options = dict(word.split("=") for word in words[2:] if "=" in word)
+        if self.families[words[0]].startswith(("wait", "test")):
+            process.add(struct.pack("<BBHIQQII", 2, 0, self.functions[words[0]], int(words[2]) if len(words) > 2 else 1, begin,
+                                    0, end - begin, 0), int(options.get("lane", 0)))
+        else:
+            process.add(struct.pack("<BBHIQQQQi20x", 3, 0, self.functions[words[0]], int(options.get("comm", 0)),
+                                    int(options.get("bytes", 0)), begin, end, 0, int(options.get("root", -1))))
+
+    def write(self, folder):
+        return [process.write(folder, self.functions, self.table_hash) for process in self.processes.values()]
