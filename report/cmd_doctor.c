@@ -64,7 +64,7 @@ int cmd_doctor(int argc, char **argv)
     bool json = false;
     optind = 0;
     opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":", known, NULL)) != -1;)
+    for (int option; (option = getopt_long(argc, argv, ":h", known, NULL)) != -1;)
         switch (option) {
         case 'j':
             json = true;

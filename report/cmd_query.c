@@ -25,10 +25,11 @@ static const char usage[] =
     "Runs a named query (--list shows them) or one SQL statement on a trace.db, or on a folder of spools, which is\n"
     "ingested first. The database is opened read-only; its tables and views are described in mpistair.5.\n"
     "\n"
-    "  --format FORMAT   text (the default; NULL is '-', reals have six digits); csv (NULL is empty); json: an array "
+    "  -f, --format FORMAT  text (the default; NULL is '-', reals have six digits); csv (NULL is empty); json: an "
+    "array "
     "of objects\n"
-    "  --json            the same as --format json\n"
-    "  -o, --output FILE write there instead of standard output\n";
+    "      --json           the same as --format json\n"
+    "  -o, --output FILE    write there instead of standard output\n";
 
 struct text_columns {
     int n;
@@ -222,7 +223,7 @@ int cmd_query(int argc, char **argv)
     struct error error;
     optind = 0;
     opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":o:", known, NULL)) != -1;)
+    for (int option; (option = getopt_long(argc, argv, ":f:o:h", known, NULL)) != -1;)
         switch (option) {
         case 'f':
             format = option_choice("query", "--format", optarg, formats, N_FORMATS);

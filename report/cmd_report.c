@@ -26,12 +26,13 @@ static const char usage[] =
     "Prints what was recorded (trace.db, or a folder of spools, which is ingested first), how complete it is, and per\n"
     "rank the measured time against what the models of 'mpistair predict' say.\n"
     "\n"
-    "  --format FORMAT   text (the default); csv: a row a rank and model; json: everything; html: one page\n"
-    "  --json            the same as --format json\n"
-    "  -o, --output FILE write there instead of standard output; an existing file is replaced once all is written\n"
-    "  --machine NAME    only predictions for this machine\n"
-    "  --model NAME      only this model; text and html draw the bars for it instead of the best one\n"
-    "  --all-ranks       of more than 64 ranks show all, not the 16 furthest off\n"
+    "  -f, --format FORMAT   text (the default); csv: a row a rank and model; json: everything; html: one page\n"
+    "      --json            the same as --format json\n"
+    "  -o, --output FILE     write there instead of standard output; an existing file is replaced once all is written\n"
+    "  -m, --machine NAME    only predictions for this machine\n"
+    "  -M, --model NAME      only this model; text and html draw the bars for it instead of the best one\n"
+    "      --all-ranks       of more than 64 ranks show all, not the 16 furthest off\n"
+    "  -h, --help\n"
     "\n"
     "Error of a model: sum of |measured - modelled| over the ranks, by the sum of measured. Replicate error: the same\n"
     "between the two halves of the rounds of each kind; no model can be expected to score below half of it.\n";
@@ -40,14 +41,14 @@ static int parse(int argc, char **argv, struct report_options *options)
 {
     static const struct option known[] = {
         {"format", required_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
-        {"output", required_argument, NULL, 'o'}, {"machine", required_argument, NULL, 'n'},
-        {"model", required_argument, NULL, 'm'},  {"all-ranks", no_argument, NULL, 'a'},
+        {"output", required_argument, NULL, 'o'}, {"machine", required_argument, NULL, 'm'},
+        {"model", required_argument, NULL, 'M'},  {"all-ranks", no_argument, NULL, 'a'},
         {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     static const char *const formats[] = {"text", "csv", "json", "html"};
     *options = (struct report_options){0};
     optind = 0;
     opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":o:", known, NULL)) != -1;) {
+    for (int option; (option = getopt_long(argc, argv, ":f:o:m:M:h", known, NULL)) != -1;) {
         switch (option) {
         case 'f':
             options->format = (enum report_format)option_choice("report", "--format", optarg, formats, N_FORMATS);
@@ -60,10 +61,10 @@ static int parse(int argc, char **argv, struct report_options *options)
         case 'o':
             options->output = optarg;
             break;
-        case 'n':
+        case 'm':
             options->choice.machine = optarg;
             break;
-        case 'm':
+        case 'M':
             options->choice.model = optarg;
             break;
         case 'a':

@@ -14,26 +14,14 @@ static const char style[] =
 
 static void escaped(FILE *stream, const char *text)
 {
+    static const char *const entities[128] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
     for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", stream);
-            break;
-        case '<':
-            fputs("&lt;", stream);
-            break;
-        case '>':
-            fputs("&gt;", stream);
-            break;
-        case '"':
-            fputs("&quot;", stream);
-            break;
-        case '\'':
-            fputs("&#39;", stream);
-            break;
-        default:
-            fputc(*text, stream);
-        }
+        unsigned char byte = (unsigned char)*text;
+        if (byte < 128 && entities[byte] != NULL)
+            fputs(entities[byte], stream);
+        else
+            fputc(byte, stream);
     }
 }
 
