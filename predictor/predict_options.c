@@ -1,3 +1,4 @@
+/* getopt_long into a struct; every mistake is printed here, once, with what was expected. */
 #include "predict_options.h"
 
 #include <getopt.h>

@@ -1,3 +1,4 @@
+/* The table process into arrays by rank; a rank without a spool has no node, one that no topology placed no socket. */
 #include "replay_place.h"
 
 #include <stdlib.h>

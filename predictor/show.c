@@ -1,3 +1,4 @@
+/* Plain tables for people, CSV and JSON with the digits that give back the same double. */
 #include "show.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The coarse clock: a step costs a few nanoseconds and may be called in every turn of a loop. */
 #include "progress.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Random cases come from a generator of their own, so that a seed means the same case everywhere. */
 #include "cases.h"
 
 #include <math.h>

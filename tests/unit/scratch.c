@@ -1,3 +1,4 @@
+/* One file at a time, in /tmp, gone with the next or with the test. */
 #include "scratch.h"
 
 #include <stdio.h>
