@@ -219,6 +219,8 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
         int length;
         MPI_Get_library_version(library, &length);
         library[strcspn(library, "\n")] = '\0';
+        for (char *c = library; *c != '\0'; c++)
+            *c = *c == '\t' ? ' ' : *c;
         fprintf(stderr, MEASURE_NOTE "ranks %d\n" MEASURE_NOTE "library %s\n", measure.size, library);
     }
     int code = options_parse(argc, argv, program, leads, &measure, &hello);

@@ -264,8 +264,23 @@ static void refuses_malformed_samples(void **state)
 static void refuses_malformed_thresholds(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"",    "0,",     "256",   "0,256,256", "0,512,256", "0,1,2,3", "0,-1",
-                                        "0,x", "0, 256", "0,1.5", "nan",       "0,1e999",   "Auto",    "0,0x100,512;"};
+    static const char *const cases[] = {"",
+                                        "0,",
+                                        "256",
+                                        "0,256,256",
+                                        "0,512,256",
+                                        "0,1,2,3",
+                                        "0,-1",
+                                        "0,x",
+                                        "0, 256",
+                                        "0,1.5",
+                                        "nan",
+                                        "0,1e999",
+                                        "Auto",
+                                        "0,0x100",
+                                        "0,256;",
+                                        "99999999999999999999",
+                                        "0,9007199254740993"};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fit_options options = {0};
         struct error error = {""};
