@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Two nodes: both are recorded under `mpistair run`, and messages between them are told from those within."""
+import os
+import pathlib
+
+import job
+
+CLUSTER = pathlib.Path(__file__).resolve().parents[2] / "cluster/cluster"
+
+
+def main():
+    test = job.Job(__doc__)
+    if os.geteuid() != 0:
+        job.skip("only root may make network namespaces")
+    for command in ("ip", "tc", "unshare", "nsenter", "setpriv", "flock"):
+        test.needs(command)
+    if test.run([CLUSTER, "run", "-n", "1", "--", "true"]).returncode != 0:
+        job.skip("this system lets nobody make network namespaces")
+    test.must([CLUSTER, "run", "-n", "2", "-m", "2", "-r", "400mbit", "--", test.mpistair, "run", "-o", test.trace, "--",
+               test.arguments.launcher, "-n", "4", test.program("halo"), "--traffic", test.traffic])
+    test.expect_traffic()
+    test.expect_complete()
+    test.expect_sound()
+    job.expect_equal(sorted(host for host, in test.query("SELECT host FROM node")), ["node0", "node1"], "nodes")
+    job.expect_equal(test.query("SELECT node, count(*) FROM process GROUP BY node ORDER BY node"), [(0, 2), (1, 2)],
+                     "processes of each node")
+    job.expect_equal(test.query("""
+        SELECT DISTINCT level FROM message JOIN process s ON s.rank = src JOIN process d ON d.rank = dst
+        WHERE s.node <> d.node"""), [("inter_node",)], "levels of the messages between nodes")
+    job.expect_equal(test.value("""
+        SELECT count(*) FROM message JOIN process s ON s.rank = src JOIN process d ON d.rank = dst
+        WHERE s.node = d.node AND level = 'inter_node'"""), 0, "inter_node messages within a node")
+    print(test.query("SELECT * FROM level_volume"), test.query("SELECT * FROM clock"))
+
+
+main()
