@@ -19,8 +19,12 @@ enum mpistair_entry { ENTRY_MPI = 0, ENTRY_PMPI = 1 };
 extern mpistair_code *_Atomic mpistair_cells[FN_COUNT];
 extern mpistair_code *_Atomic mpistair_pcells[FN_COUNT];
 
-/* Code that a cell may hold: count the call and pass on to next; decide by the caller of PMPI_X. */
+/* Where the caller stubs go for a Fortran layer. */
+extern mpistair_code *_Atomic mpistair_fcells[FN_COUNT];
+
+/* Code that a cell may hold: count the call and pass on to next, to pnext; decide by the caller of PMPI_X. */
 extern mpistair_code *const mpistair_count_stubs[FN_COUNT];
+extern mpistair_code *const mpistair_pcount_stubs[FN_COUNT];
 extern mpistair_code *const mpistair_caller_stubs[FN_COUNT];
 
 /* The functions found behind us, NULL until looked up; a function that this MPI lacks is one of missing.h. */

@@ -6,6 +6,10 @@
  * for the application. And of MPI_Init, MPI_Finalize, MPI_Abort the first call counts by whichever name it comes, so
  * that a tool in front does not hide the start of the job, while the call that a tool behind us makes in the course of
  * our own is no longer the first.
+ *
+ * What comes as PMPI_X and is only passed on goes to PMPI_X, from Fortran too: a tool behind us may end its MPI_X with
+ * a jump to PMPI_X, which returns to the Fortran layer and looks like its call; handed to that tool again, it would go
+ * around for ever.
  */
 #include "look_up.h"
 
@@ -20,6 +24,7 @@
 
 mpistair_code *_Atomic mpistair_next[FN_COUNT];
 mpistair_code *_Atomic mpistair_pnext[FN_COUNT];
+mpistair_code *_Atomic mpistair_fcells[FN_COUNT];
 
 #define X(name, family) "PMPI_" #name,
 static const char *const pmpi_names[FN_COUNT] = {MPISTAIR_FUNCTIONS(X)};
@@ -68,14 +73,30 @@ void look_up_pass_on(uint32_t function)
     mpistair_code *pnext = atomic_load(&mpistair_pnext[function]);
     if (next == NULL || look_up_is_end(function))
         return;
+    mpistair_code *fortran = pnext;
     if (!recording_is_stopped()) {
-        if (is_counted(function))
+        if (is_counted(function)) {
             next = mpistair_count_stubs[function];
+            fortran = mpistair_pcount_stubs[function];
+        }
         if (families[function] != FAMILY_LOCAL)
             pnext = mpistair_caller_stubs[function];
     }
     atomic_store_explicit(&mpistair_cells[function], next, memory_order_release);
-    atomic_store_explicit(&mpistair_pcells[function], pnext, memory_order_release);
+    atomic_store_explicit(&mpistair_fcells[function], fortran, memory_order_release);
+    if (function != FN_Pcontrol || recording_is_stopped())
+        atomic_store_explicit(&mpistair_pcells[function], pnext, memory_order_release);
+}
+
+/* Whether a call counts as the application's. Open MPI's mpif.h hands MPI_PCONTROL on by a jump, with the application's
+ * return address: that one counts unless a tool wraps it. All others return to their Fortran layer. */
+static bool is_of_application(uint32_t function, enum mpistair_entry entry, const void *return_address)
+{
+    if (entry == ENTRY_MPI || callers_is_fortran(return_address))
+        return true;
+    return function == FN_Pcontrol &&
+           !mpi_library_is_wrapped(name_of(function, ENTRY_MPI), atomic_load(&mpistair_next[function]),
+                                   atomic_load(&mpistair_pnext[function]));
 }
 
 /* The wrapper of MPI_Init, ... for the first call of that family, NULL for all others. */
@@ -93,22 +114,28 @@ static mpistair_code *target(uint32_t function, enum mpistair_entry entry, const
 {
     if (!look_up(function)) {
         mpistair_code *own = mpi_library_find_for(name_of(function, entry), return_address);
+        if (own != NULL && families[function] == FAMILY_INIT)
+            recording_begin(); /* says that there are several MPIs */
         return own != NULL ? own : missing_function(function);
     }
     mpistair_code *next = atomic_load(&mpistair_next[function]);
     mpistair_code *pnext = atomic_load(&mpistair_pnext[function]);
-    bool is_application = entry == ENTRY_MPI || callers_is_fortran(return_address);
+    mpistair_code *passed = entry == ENTRY_MPI ? next : pnext;
+    bool is_application = is_of_application(function, entry, return_address);
     if (look_up_is_end(function)) {
         mpistair_code *wrapper = first_end(function);
-        return wrapper != NULL ? wrapper : is_application ? next : pnext;
+        return wrapper != NULL ? wrapper : passed;
     }
+    mpistair_code *wrapper = recording_wrapper(function);
+    if (wrapper != NULL)
+        return is_application ? wrapper : pnext;
     /* Recorded functions get their cells at MPI_Init; until then they keep asking. */
-    mpistair_code *way = recording_wrapper(function);
-    if (way == NULL && (families[function] == FAMILY_LOCAL || is_counted(function) || recording_is_stopped())) {
-        look_up_pass_on(function);
-        way = atomic_load(&mpistair_cells[function]);
-    }
-    return !is_application ? pnext : way != NULL ? way : next;
+    if (families[function] != FAMILY_LOCAL && !is_counted(function) && !recording_is_stopped())
+        return passed;
+    look_up_pass_on(function);
+    if (entry == ENTRY_MPI)
+        return atomic_load(&mpistair_cells[function]);
+    return is_application ? atomic_load(&mpistair_fcells[function]) : pnext;
 }
 
 mpistair_code *mpistair_resolve(uint32_t function, uint32_t entry, const void *return_address)

@@ -39,6 +39,12 @@ static Dl_info object_of(const void *address)
     return info;
 }
 
+static bool is_ours(const void *address)
+{
+    static const char ours = 0;
+    return object_of(address).dli_fbase == object_of(&ours).dli_fbase;
+}
+
 static int add_name(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -151,9 +157,7 @@ mpistair_code *mpi_library_find_for(const char *name, const void *address)
         return NULL;
     void *symbol = dlsym(handle, name);
     dlclose(handle); /* the caller is in it: it stays */
-    static const char ours = 0;
-    bool is_ours = symbol != NULL && object_of(symbol).dli_fbase == object_of(&ours).dli_fbase;
-    return is_ours ? NULL : as_code(symbol);
+    return symbol != NULL && is_ours(symbol) ? NULL : as_code(symbol);
 }
 
 unsigned mpi_library_count(void)
@@ -162,6 +166,13 @@ unsigned mpi_library_count(void)
     if (scan.handle != NULL)
         dlclose(scan.handle);
     return scan.n;
+}
+
+bool mpi_library_is_wrapped(const char *name, mpistair_code *next, mpistair_code *pnext)
+{
+    const void *first = dlsym(RTLD_DEFAULT, name);
+    return (first != NULL && !is_ours(first)) ||
+           object_of(as_address(next)).dli_fbase != object_of(as_address(pnext)).dli_fbase;
 }
 
 bool mpi_library_is_loaded(const char *soname)

@@ -19,6 +19,9 @@ mpistair_code *mpi_library_find_for(const char *name, const void *address);
 /* How many MPI libraries are loaded. */
 unsigned mpi_library_count(void);
 
+/* Whether a tool in front of us or behind us wraps MPI_X `name`, whose functions behind us are next and pnext. */
+bool mpi_library_is_wrapped(const char *name, mpistair_code *next, mpistair_code *pnext);
+
 /* The family of the MPI that MPI_Get_library_version (taken as an argument) describes. *said gets its first line
  * (cut to size). SPOOL_FAMILY_UNKNOWN where it is none that we can record. */
 enum spool_family mpi_library_family(mpistair_code *get_library_version, char *said, size_t size);

@@ -153,8 +153,11 @@ static void store_wrappers(void)
 {
     for (uint32_t function = 0; function < FN_COUNT; function++) {
         look_up_pass_on(function);
-        if (recording_wrapper(function) != NULL && !look_up_is_end(function))
-            atomic_store_explicit(&mpistair_cells[function], backend->wrappers[function], memory_order_release);
+        mpistair_code *wrapper = recording_wrapper(function);
+        if (wrapper != NULL && !look_up_is_end(function)) {
+            atomic_store_explicit(&mpistair_cells[function], wrapper, memory_order_release);
+            atomic_store_explicit(&mpistair_fcells[function], wrapper, memory_order_release);
+        }
     }
 }
 
@@ -194,8 +197,10 @@ void recording_stop(void)
         mpistair_code *pnext = atomic_load(&mpistair_pnext[function]);
         if (next != NULL)
             atomic_store_explicit(&mpistair_cells[function], next, memory_order_release);
-        if (pnext != NULL)
+        if (pnext != NULL) {
+            atomic_store_explicit(&mpistair_fcells[function], pnext, memory_order_release);
             atomic_store_explicit(&mpistair_pcells[function], pnext, memory_order_release);
+        }
     }
 }
 

@@ -6,9 +6,9 @@
  *
  *     MPI_NAME, PMPI_NAME   jump through mpistair_cells[NUMBER], mpistair_pcells[NUMBER]
  *     resolve, presolve     what the cells hold at first: ask mpistair_resolve() where to go, then go there
- *     count                 adds 1 to mpistair_calls[NUMBER], goes on to mpistair_next[NUMBER]
- *     caller                for PMPI_NAME: looks the return address up in mpistair_callers; a Fortran layer goes the
- *                           way of MPI_NAME, anybody else to mpistair_pnext[NUMBER], who is not known to presolve
+ *     count, pcount         add 1 to mpistair_calls[NUMBER], go on to mpistair_next[NUMBER], mpistair_pnext[NUMBER]
+ *     caller                for PMPI_NAME: looks the return address up in mpistair_callers; a Fortran layer goes through
+ *                           mpistair_fcells[NUMBER], anybody else to mpistair_pnext[NUMBER], who is not known to presolve
  *
  * Registers: only those that a call may clobber and that carry no argument are used (r10, r11; x9-x17). The resolver
  * saves every register that may carry one, the number of vector registers (rax) and the result's address (x8) among
@@ -39,6 +39,12 @@ mpistair_pcells:
     .hidden mpistair_count_stubs
 mpistair_count_stubs:
 
+    .section .data.rel.ro.mpistair_pcount, "aw", %progbits
+    .p2align 3
+    .globl mpistair_pcount_stubs
+    .hidden mpistair_pcount_stubs
+mpistair_pcount_stubs:
+
     .section .data.rel.ro.mpistair_caller, "aw", %progbits
     .p2align 3
     .globl mpistair_caller_stubs
@@ -47,6 +53,7 @@ mpistair_caller_stubs:
 
     .hidden mpistair_next
     .hidden mpistair_pnext
+    .hidden mpistair_fcells
     .hidden mpistair_calls
     .hidden mpistair_callers
     .hidden mpistair_n_callers
@@ -162,7 +169,7 @@ caller_common:
     jne 5f
     leaq mpistair_pnext(%rip), %r10
     jmp *(%r10, %r11, 8)
-5:  leaq mpistair_cells(%rip), %r10
+5:  leaq mpistair_fcells(%rip), %r10
     jmp *(%r10, %r11, 8)
     .cfi_endproc
 
@@ -192,6 +199,11 @@ count_\number:
     movq mpistair_calls(%rip), %r11
     lock incq 8*\number(%r11)
     jmp *mpistair_next+8*\number(%rip)
+pcount_\number:
+    endbr64
+    movq mpistair_calls(%rip), %r11
+    lock incq 8*\number(%r11)
+    jmp *mpistair_pnext+8*\number(%rip)
 caller_\number:
     endbr64
     movl $\number, %r11d
@@ -200,6 +212,7 @@ caller_\number:
     entry_of .data.mpistair_cells, resolve_\number
     entry_of .data.mpistair_pcells, presolve_\number
     entry_of .data.rel.ro.mpistair_count, count_\number
+    entry_of .data.rel.ro.mpistair_pcount, pcount_\number
     entry_of .data.rel.ro.mpistair_caller, caller_\number
 .endm
 
@@ -267,8 +280,8 @@ caller_common:
 3:  ldr x11, [x9, #FORTRAN_OFFSET]
     adrp x12, mpistair_pnext
     add x12, x12, :lo12:mpistair_pnext
-    adrp x13, mpistair_cells
-    add x13, x13, :lo12:mpistair_cells
+    adrp x13, mpistair_fcells
+    add x13, x13, :lo12:mpistair_fcells
     cmp x11, #0
     csel x12, x12, x13, eq
     ldr x16, [x12, w17, uxtw #3]
@@ -276,6 +289,18 @@ caller_common:
 4:  mov w16, #ENTRY_PMPI /* not known */
     b resolve_common
     .cfi_endproc
+
+.macro count_call number
+    adrp x9, mpistair_calls
+    add x9, x9, :lo12:mpistair_calls
+    ldr x9, [x9]
+    add x9, x9, #(8*\number)&0xfff
+    add x9, x9, #(8*\number)>>12, lsl #12
+1:  ldxr x10, [x9]
+    add x10, x10, #1
+    stxr w11, x10, [x9]
+    cbnz w11, 1b
+.endm
 
 .macro jump_through array, number
     adrp x16, \array+8*\number
@@ -307,16 +332,12 @@ presolve_\number:
     b resolve_common
 count_\number:
     BTI_C
-    adrp x9, mpistair_calls
-    add x9, x9, :lo12:mpistair_calls
-    ldr x9, [x9]
-    add x9, x9, #(8*\number)&0xfff
-    add x9, x9, #(8*\number)>>12, lsl #12
-1:  ldxr x10, [x9]
-    add x10, x10, #1
-    stxr w11, x10, [x9]
-    cbnz w11, 1b
+    count_call \number
     jump_through mpistair_next, \number
+pcount_\number:
+    BTI_C
+    count_call \number
+    jump_through mpistair_pnext, \number
 caller_\number:
     BTI_C
     mov w17, #\number
@@ -325,6 +346,7 @@ caller_\number:
     entry_of .data.mpistair_cells, resolve_\number
     entry_of .data.mpistair_pcells, presolve_\number
     entry_of .data.rel.ro.mpistair_count, count_\number
+    entry_of .data.rel.ro.mpistair_pcount, pcount_\number
     entry_of .data.rel.ro.mpistair_caller, caller_\number
 .endm
 
