@@ -1,8 +1,9 @@
 /* A machine table: the measured parameters of the models, as text (.tbl) and in memory.
  *
- * Text: a line `name N`, a line `source ...`, then a row a value, `level protocol quantity n value unit`, optionally
- * followed by `ci_low ci_high samples method`; n is `-` where it has no meaning; `#` starts a comment.
- * Example: `intra_socket any bw 4 17.6e9 B/s`.
+ * Text: a line `name N`, a line `source ...`, then a row a value, `level protocol quantity n value unit`; n is `-`
+ * where it has no meaning; `#` starts a comment. A comment `#: ci_low ci_high samples method` behind a row tells how
+ * well the value is known, `-` for what is not known; a reader that knows comments only reads the same values. Example:
+ * `intra_socket any bw 4 17.6e9 B/s #: 17.1e9 18.0e9 120 relative-median`.
  */
 #ifndef MPISTAIR_CALIBRATE_MACHINE_H
 #define MPISTAIR_CALIBRATE_MACHINE_H

@@ -9,7 +9,7 @@
 
 #include "number.h"
 
-enum { MAX_LINE_BYTES = 4096, MAX_ROWS = 100000, MAX_WORDS = 11 };
+enum { MAX_LINE_BYTES = 4096, MAX_ROWS = 100000, MAX_WORDS = 7 };
 
 struct table_reader {
     const char *path;
@@ -48,13 +48,28 @@ static int read_count(const char *word, const char *what, uint64_t none, uint64_
     return wrong == NULL ? 0 : error_set(error, "%s '%.40s' %s, nor '-'", what, word, wrong);
 }
 
-static int read_row(char *words[], size_t n_words, struct machine_parameter *row, struct error *error)
+/* What stands behind `#:`. */
+static int read_statistics(char *text, struct machine_parameter *row, struct error *error)
+{
+    char *words[MAX_WORDS];
+    size_t n_words = split(text, words);
+    if (n_words != 4)
+        return error_set(error, "%zu words behind '#:', expected 4, `ci_low ci_high samples method`", n_words);
+    if ((strcmp(words[0], "-") != 0 && read_real(words[0], "ci_low", &row->ci_low, error) != 0) ||
+        (strcmp(words[1], "-") != 0 && read_real(words[1], "ci_high", &row->ci_high, error) != 0) ||
+        read_count(words[2], "samples", 0, &row->samples, error) != 0 ||
+        (strcmp(words[3], "-") != 0 && copy_word(row->method, sizeof row->method, words[3], "method", error) != 0))
+        return -1;
+    if (row->ci_low > row->ci_high)
+        return error_set(error, "ci_low %s is above ci_high %s", words[0], words[1]);
+    return 0;
+}
+
+static int read_row(char *words[], size_t n_words, char *statistics, struct machine_parameter *row, struct error *error)
 {
     *row = (struct machine_parameter){.ci_low = NAN, .ci_high = NAN};
-    if (n_words != 6 && n_words != 10)
-        return error_set(error,
-                         "%s%zu words, expected 6, `level protocol quantity n value unit`, or 10 with `ci_low "
-                         "ci_high samples method`",
+    if (n_words != 6)
+        return error_set(error, "%s%zu words, expected 6, `level protocol quantity n value unit`",
                          n_words == MAX_WORDS ? "at least " : "", n_words);
     if (machine_parse_level(words[0], &row->level) != 0)
         return error_set(error, "level '%.40s', expected self, intra_socket, inter_socket, inter_node or any",
@@ -66,15 +81,8 @@ static int read_row(char *words[], size_t n_words, struct machine_parameter *row
         read_real(words[4], "value", &row->value, error) != 0 ||
         copy_word(row->unit, sizeof row->unit, words[5], "unit", error) != 0)
         return -1;
-    if (n_words == 10) {
-        if ((strcmp(words[6], "-") != 0 && read_real(words[6], "ci_low", &row->ci_low, error) != 0) ||
-            (strcmp(words[7], "-") != 0 && read_real(words[7], "ci_high", &row->ci_high, error) != 0) ||
-            read_count(words[8], "samples", 0, &row->samples, error) != 0 ||
-            (strcmp(words[9], "-") != 0 && copy_word(row->method, sizeof row->method, words[9], "method", error) != 0))
-            return -1;
-        if (row->ci_low > row->ci_high)
-            return error_set(error, "ci_low %s is above ci_high %s", words[6], words[7]);
-    }
+    if (statistics != NULL && read_statistics(statistics, row, error) != 0)
+        return -1;
     return machine_check_parameter(row, error);
 }
 
@@ -111,7 +119,10 @@ static int read_line(struct table_reader *reader, char *line, struct error *erro
     size_t keyword = sizeof source - 1;
     if (machine->name[0] != '\0' && strncmp(text, source, keyword) == 0 && strchr(" \t\r\n", text[keyword]) != NULL)
         return read_source(machine, text + keyword, error); /* whole: a '#' may be part of it */
-    text[strcspn(text, "#")] = '\0';
+    char *comment = strchr(text, '#');
+    char *statistics = comment != NULL && comment[1] == ':' ? comment + 2 : NULL;
+    if (comment != NULL)
+        *comment = '\0';
     char *words[MAX_WORDS];
     size_t n_words = split(text, words);
     if (n_words == 0)
@@ -124,7 +135,7 @@ static int read_line(struct table_reader *reader, char *line, struct error *erro
     if (machine->n_parameters == MAX_ROWS)
         return error_set(error, "more than %d values", MAX_ROWS);
     struct machine_parameter row;
-    if (read_row(words, n_words, &row, error) != 0)
+    if (read_row(words, n_words, statistics, &row, error) != 0)
         return -1;
     return machine_append(machine, &row) == 0 ? 0 : error_set(error, "no memory");
 }

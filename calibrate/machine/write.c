@@ -24,6 +24,7 @@ int machine_write(FILE *file, const struct machine *machine)
         fprintf(file, " %.17g %s", row->value, row->unit);
         bool known = !isnan(row->ci_low) || !isnan(row->ci_high) || row->samples > 0 || row->method[0] != '\0';
         if (known) {
+            fputs(" #:", file);
             write_optional(file, row->ci_low);
             write_optional(file, row->ci_high);
             if (row->samples > 0)

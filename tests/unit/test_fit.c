@@ -308,10 +308,10 @@ static void reports_what_is_suspicious(void **state)
     struct error error;
     struct sentences sentences = {""};
     assert_int_equal(machine_read(scratch_text("name m\nsource s\n"
-                                               "intra_socket any tau - 1e-6 s 0.99e-6 1.01e-6 100 x\n"
-                                               "intra_socket any bw 1 4e9 B/s 3.9e9 4.1e9 100 x\n"
-                                               "intra_socket any bw 2 9e9 B/s 8e9 - 100 x\n"
-                                               "intra_socket any bw 4 20e9 B/s 20e9 23e9 9 x\n"
+                                               "intra_socket any tau - 1e-6 s #: 0.99e-6 1.01e-6 100 x\n"
+                                               "intra_socket any bw 1 4e9 B/s #: 3.9e9 4.1e9 100 x\n"
+                                               "intra_socket any bw 2 9e9 B/s #: 8e9 - 100 x\n"
+                                               "intra_socket any bw 4 20e9 B/s #: 20e9 23e9 9 x\n"
                                                "inter_socket any tau - 1e-6 s\ninter_socket any bw 1 4e9 B/s\n"),
                                   &machine, &error),
                      0);
