@@ -19,6 +19,9 @@ enum { TASK_TAG = 1, RESULT_TAG = 2, CACHE_LINE = 64 };
 #define LEAD_MIN_S 1.5e-3
 #define LEAD_MAX_S 0.1
 
+/* A visit of one item should not take longer. */
+#define ITEM_S 0.1
+
 struct result {
     double seconds;
     double late_s;
@@ -131,10 +134,17 @@ static void shuffle(size_t *order, size_t n, uint64_t *state)
     }
 }
 
+/* Repetitions of an item whose message took that long: fewer where a slow network would spend all the time on it. */
+static int affordable_repeats(int repeats, double seconds)
+{
+    double affordable = ITEM_S / seconds;
+    return affordable < 1 ? 1 : affordable < repeats ? (int)affordable : repeats;
+}
+
 /* Passes over the items in random order: the first, with one message each and at most a fifth of the time, opens the
  * connections and is not written; then until the time is over. */
-static void lead(struct measure *measure, const struct benchmark_program *program, const struct item *items,
-                 size_t *order, size_t n_items)
+static void lead(struct measure *measure, const struct benchmark_program *program, struct item *items, size_t *order,
+                 size_t n_items)
 {
     double begin_s = clock_now_s(), warm_s = begin_s + measure->seconds / 5, end_s = begin_s + measure->seconds;
     uint64_t state = measure->seed * 2 + 1;
@@ -143,11 +153,14 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
         shuffle(order, n_items, &state);
         done = 0;
         for (size_t i = 0; i < n_items && clock_now_s() < (pass == 0 ? warm_s : end_s); i++) {
-            const struct item *item = &items[order[i]];
+            struct item *item = &items[order[i]];
             double seconds = measure_item(measure, program, item, pass == 0 ? 1 : item->repeats);
             done++;
-            if (pass == 0)
+            if (pass == 0) {
+                if (seconds > 0)
+                    item->repeats = affordable_repeats(item->repeats, seconds);
                 continue;
+            }
             if (!(seconds > 0)) {
                 measure->late++;
                 continue;

@@ -1,27 +1,27 @@
 #include "place.h"
 
 #include <hwloc.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Logical index of the package that holds the processor that runs this; 0 where hwloc does not know. */
+/* Logical index of the package that holds the processor that runs this; 0 where hwloc does not know. The processor is
+ * the kernel's number, so that a topology from HWLOC_XMLFILE or HWLOC_SYNTHETIC is honoured. */
 static uint32_t own_socket(void)
 {
     uint32_t socket = 0;
     hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) != 0)
+    int cpu = sched_getcpu();
+    if (cpu < 0 || hwloc_topology_init(&topology) != 0)
         return 0;
-    hwloc_bitmap_t cpu = hwloc_bitmap_alloc();
-    if (cpu != NULL && hwloc_topology_load(topology) == 0 &&
-        hwloc_get_last_cpu_location(topology, cpu, HWLOC_CPUBIND_THREAD) == 0) {
+    if (hwloc_topology_load(topology) == 0) {
         int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
         for (int i = 0; i < n; i++) {
             hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, (unsigned)i);
-            if (hwloc_bitmap_isincluded(cpu, package->cpuset))
+            if (hwloc_bitmap_isset(package->cpuset, (unsigned)cpu))
                 socket = (uint32_t)i;
         }
     }
-    hwloc_bitmap_free(cpu);
     hwloc_topology_destroy(topology);
     return socket;
 }

@@ -1,7 +1,8 @@
 /* Where the ranks of a calibration are: node and socket of each, and so the level between two of them.
  *
  * A node is what MPI_Get_processor_name calls it, a socket the hwloc package of the processor that the rank runs on
- * while it asks. A placement given by hand (MPISTAIR_PLACEMENT=L.csv, read by rank 0) replaces both.
+ * while it asks (of the topology that hwloc is told to take, HWLOC_XMLFILE or HWLOC_SYNTHETIC, too). A placement given
+ * by hand (MPISTAIR_PLACEMENT=L.csv, read by rank 0) replaces both.
  */
 #ifndef MPISTAIR_CALIBRATE_PLACE_H
 #define MPISTAIR_CALIBRATE_PLACE_H

@@ -87,6 +87,16 @@ def placed_by_hand():
     run("calibrate", *launcher(5 if MPI == "openmpi" else 2), MPISTAIR_PLACEMENT="absent.csv", code=1, says="absent.csv")
 
 
+def synthetic_topology():
+    """Two ranks on two processors, which hwloc is told are two sockets."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return
+    bind = ["--bind-to", "core"] if MPI == "openmpi" else ["-bind-to", "core"]
+    two_sockets = ["env", "HWLOC_SYNTHETIC=package:2 core:1 pu:1"]
+    run("calibrate", "--seconds", "2", "-o", "two.tbl", "--", MPIEXEC, *bind, "-n", "2", *two_sockets)
+    expect("only inter_socket", {p["level"] for p in table("two")} == {"inter_socket"})
+
+
 def fails_cleanly():
     before = open("here.tbl").read(), open("here.raw.csv").read()
     bad = ["calibrate", "--seconds", "1", "-o", "here.tbl"]
@@ -107,6 +117,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     observed_place()
     placed_by_hand()
+    synthetic_topology()
     fails_cleanly()
     os.chdir("/")
 for failure in failures:
