@@ -75,16 +75,42 @@ static enum spool_open_result check_header(const char *path, const struct spool_
     return SPOOL_UNUSABLE;
 }
 
-/* A copy whose strings end and whose enumerations are in range. */
+/* Length of the UTF-8 character at text, 0 if there is none: text may be cut or damaged anywhere. */
+static size_t character_bytes(const unsigned char *text)
+{
+    size_t bytes = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+    if (text[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    return bytes;
+}
+
+/* Ends the string and puts '?' for what would harm a terminal, a database or, if strict, the name of a file. */
+static void clean_text(char *text, size_t size, bool strict)
+{
+    text[size - 1] = '\0';
+    for (size_t i = 0; text[i] != '\0';) {
+        unsigned char first = (unsigned char)text[i];
+        size_t bytes = character_bytes((const unsigned char *)text + i);
+        bool harmful = bytes == 0 || (first < ' ' && first != '\n') || first == 0x7f;
+        harmful = harmful || (strict && (bytes > 1 || first == '/' || first == '\n'));
+        if (harmful)
+            text[i] = '?';
+        i += harmful ? 1 : bytes;
+    }
+}
+
 static void copy_header(struct spool_header *copy, const uint8_t *data)
 {
     memcpy(copy, data, sizeof *copy);
-    copy->run_key[sizeof copy->run_key - 1] = '\0';
-    copy->host[sizeof copy->host - 1] = '\0';
-    copy->library[sizeof copy->library - 1] = '\0';
-    copy->command[sizeof copy->command - 1] = '\0';
-    copy->topology[sizeof copy->topology - 1] = '\0';
-    copy->maps[sizeof copy->maps - 1] = '\0';
+    clean_text(copy->run_key, sizeof copy->run_key, true);
+    clean_text(copy->host, sizeof copy->host, true);
+    clean_text(copy->library, sizeof copy->library, false);
+    clean_text(copy->command, sizeof copy->command, false);
+    clean_text(copy->topology, sizeof copy->topology, false);
+    clean_text(copy->maps, sizeof copy->maps, false);
 }
 
 static int compare_spans(const void *left, const void *right)
