@@ -49,7 +49,9 @@ static int read_summary(sqlite3 *database, struct trace_summary *summary)
 static int write_rows(const struct trace *trace, sqlite3 *database, const char *schema, bool calls,
                       struct trace_summary *summary)
 {
-    if (sqlite3_exec(database, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN",
+    if (sqlite3_exec(database,
+                     "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA "
+                     "cache_size=-65536; BEGIN",
                      NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK)
         return -1;
@@ -72,7 +74,7 @@ int trace_write(const struct trace *trace, const char *path, bool calls, struct 
     if (result != 0)
         goto out;
     /* The schema is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */
-    if (sqlite3_open_v2(file.temporary, &database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+    if (sqlite3_open_v2(file.temporary, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
         write_rows(trace, database, schema, calls, summary) != 0)
         result = database_error(database, path, "cannot be written", error);
     if (sqlite3_close(database) != SQLITE_OK && result == 0)
