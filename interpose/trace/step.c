@@ -23,7 +23,6 @@
 #include <stdlib.h>
 
 #include "background.h"
-#include "functions.h"
 #include "map.h"
 #include "timeline.h"
 

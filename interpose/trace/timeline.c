@@ -2,15 +2,8 @@
 
 #include <stdlib.h>
 
-#include "functions.h"
-
 bool collective_synchronises(uint16_t function)
 {
-    static const enum mpistair_family families[] = {
-#define FAMILY(name, family) family,
-        MPISTAIR_FUNCTIONS(FAMILY)
-#undef FAMILY
-    };
     switch (function) {
     case FN_Barrier:
     case FN_Allgather:
@@ -31,7 +24,7 @@ bool collective_synchronises(uint16_t function)
     case FN_Reduce_scatter_block_c:
         return true;
     default:
-        return families[function] == FAMILY_COMM_CREATE;
+        return function_family(function) == FAMILY_COMM_CREATE;
     }
 }
 

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "functions.h"
-
 void *trace_grow(void *array, size_t n, size_t element_bytes)
 {
     if (n != 0 && (n & (n - 1)) != 0)
@@ -20,6 +18,16 @@ const char *function_name(uint16_t function)
 #undef NAME
     };
     return names[function];
+}
+
+enum mpistair_family function_family(uint16_t function)
+{
+    static const enum mpistair_family families[] = {
+#define FAMILY(name, family) family,
+        MPISTAIR_FUNCTIONS(FAMILY)
+#undef FAMILY
+    };
+    return families[function];
 }
 
 void trace_release(struct trace *trace)

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "functions.h"
 #include "reader.h"
 
 #define TRACE_NONE    UINT32_MAX /* no operation, communicator, call site, step, round */
@@ -218,5 +219,7 @@ void *trace_grow(void *array, size_t n, size_t element_bytes);
 
 /* "MPI_Isend" of a number of functions.h, which is below FN_COUNT. */
 const char *function_name(uint16_t function);
+/* Its family in mpi.tbl. */
+enum mpistair_family function_family(uint16_t function);
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "functions.h"
 #include "map.h"
 #include "row.h"
 
@@ -141,14 +140,6 @@ static int write_callsites(const struct trace *trace, sqlite3 *database)
 static int write_missing(const struct trace *trace, sqlite3 *database)
 {
     static const char *const causes[SPOOL_LOSS_COUNT] = {"disk", "limit", "memory"};
-    static const struct {
-        const char *name;
-        enum mpistair_family family;
-    } functions[] = {
-#define FUNCTION(name, family) {"MPI_" #name, family},
-        MPISTAIR_FUNCTIONS(FUNCTION)
-#undef FUNCTION
-    };
     struct row loss = row_prepare(database, "loss", 3), untracked = row_prepare(database, "untracked", 4);
     for (int64_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];
@@ -164,10 +155,10 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
             row_insert(&loss, "iti", rank, "cut_off", (int64_t)spool->cut_off);
         if (process->damaged > 0)
             row_insert(&loss, "iti", rank, "damaged", (int64_t)process->damaged);
-        for (size_t i = 0; i < FN_COUNT; i++)
+        for (uint16_t i = 0; i < FN_COUNT; i++)
             if (spool->header.calls[i] > 0)
-                row_insert(&untracked, "itii", rank, functions[i].name, (int64_t)(spool->header.calls[i] & INT64_MAX),
-                           (int64_t)(functions[i].family == FAMILY_UNTRACKED));
+                row_insert(&untracked, "itii", rank, function_name(i), (int64_t)(spool->header.calls[i] & INT64_MAX),
+                           (int64_t)(function_family(i) == FAMILY_UNTRACKED));
     }
     return row_finish(&loss) | row_finish(&untracked);
 }
