@@ -6,10 +6,10 @@
 # Installs what is missing (as root; else it says the one command to run), then, with builds and logs in FOLDER
 # (build-tests):
 #     format      clang-format has nothing to change
-#     gcc         a build for both MPIs, warnings as errors; all tests
+#     gcc         a build for both MPIs, warnings as errors; all tests (that of the recorder's threads has
+#                 ThreadSanitizer in it)
 #     clang       the same build by clang, warnings as errors
 #     sanitized   AddressSanitizer and UndefinedBehaviorSanitizer; the tests that need no MPI job
-#     threads     ThreadSanitizer; the tests of the recorder's threads
 # The last line is `N passed, N failed, N skipped`; the exit code is 1 unless all passed or were skipped.
 set -eu
 
@@ -79,11 +79,6 @@ CC=clang check clang build "$folder/clang" clang --werror || true
 if check sanitized build "$folder/sanitized" sanitized -Db_sanitize=address,undefined -Db_lundef=false; then
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     run_tests sanitized --suite unit --suite models --suite golden --suite fuzz
-fi
-if ! meson test -C "$folder/gcc" --list --suite threads 2>/dev/null | grep -q ':.*threads.* / '; then
-    step "threads: no test of that suite"
-elif check threads build "$folder/threads" threads -Db_sanitize=thread -Db_lundef=false; then
-    run_tests threads --suite threads
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
