@@ -1,0 +1,224 @@
+/* The job gets the recorder through its environment alone. hydra and srun hand the environment on to other nodes; Open
+ * MPI's rsh launch does not, unless told which variables: by -x options, or by the parameter mca_base_env_list. It
+ * refuses both at once, so the list is used unless the command has -x options itself, which are then joined by ours.
+ * Neither is done for a launcher that is not Open MPI's: a script may use -x where we do not see it.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIST           "OMPI_MCA_mca_base_env_list"
+#define LIST_DELIMITER "OMPI_MCA_mca_base_env_list_delimiter"
+#define OWN_LIBRARY    "libmpistair.so"
+
+extern char **environ;
+
+static const char *base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The file that execvp would run for a command; false: none. */
+static bool find_command(const char *name, char path[PATH_MAX])
+{
+    if (strchr(name, '/') != NULL)
+        return realpath(name, path) != NULL;
+    const char *folders = getenv("PATH");
+    for (const char *at = folders != NULL ? folders : "/usr/local/bin:/usr/bin:/bin"; at != NULL;) {
+        char candidate[PATH_MAX];
+        const char *end = strchrnul(at, ':');
+        int length = snprintf(candidate, sizeof candidate, "%.*s/%s", (int)(end - at), at, name);
+        if (length > 0 && length < PATH_MAX && access(candidate, X_OK) == 0)
+            return realpath(candidate, path) != NULL;
+        at = *end == ':' ? end + 1 : NULL;
+    }
+    return false;
+}
+
+/* Every mpirun and mpiexec of Open MPI 1 to 4 is a link to orterun; Open MPI 5 has prterun behind its mpirun. */
+static bool is_openmpi_launcher(const char *command)
+{
+    static const char *const names[] = {"orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"};
+    char path[PATH_MAX];
+    if (!find_command(command, path))
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(base(path), names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Puts ours in front of what the user preloads, and another mpistair's out: an inner `mpistair run` replaces an outer.
+ */
+static int set_preload(const char *own)
+{
+    const char *given = getenv("LD_PRELOAD");
+    size_t size = strlen(own) + (given != NULL ? strlen(given) : 0) + 2;
+    char *all = malloc(size), *copy = strdup(given != NULL ? given : "");
+    int result = -1;
+    if (all != NULL && copy != NULL) {
+        char *rest = NULL;
+        strcpy(all, own);
+        for (char *entry = strtok_r(copy, " :", &rest); entry != NULL; entry = strtok_r(NULL, " :", &rest))
+            if (strcmp(base(entry), OWN_LIBRARY) != 0) {
+                strcat(all, ":");
+                strcat(all, entry);
+            }
+        result = setenv("LD_PRELOAD", all, 1);
+    }
+    free(copy);
+    free(all);
+    return result;
+}
+
+static bool is_handed_on(const char *variable)
+{
+    return strncmp(variable, "LD_PRELOAD=", 11) == 0 || strncmp(variable, "MPISTAIR_", 9) == 0;
+}
+
+static bool is_listed(const char *list, const char *name, size_t length, char delimiter)
+{
+    for (const char *at = list; *at != '\0';) {
+        const char *end = strchrnul(at, delimiter);
+        if ((size_t)(end - at) == length && strncmp(at, name, length) == 0)
+            return true;
+        at = *end == '\0' ? end : end + 1;
+    }
+    return false;
+}
+
+/* Adds the names of our variables to Open MPI's list; it takes their values from the launcher's environment. */
+static int set_list(void)
+{
+    const char *given = getenv(LIST), *delimiters = getenv(LIST_DELIMITER);
+    char delimiter = delimiters != NULL && delimiters[0] != '\0' ? delimiters[0] : ';';
+    size_t size = (given != NULL ? strlen(given) : 0) + 1;
+    for (char **variable = environ; *variable != NULL; variable++)
+        size += strlen(*variable) + 1;
+    char *list = malloc(size);
+    if (list == NULL)
+        return -1;
+    strcpy(list, given != NULL ? given : "");
+    for (char **variable = environ; *variable != NULL; variable++) {
+        size_t length = strcspn(*variable, "="), used = strlen(list);
+        if (!is_handed_on(*variable) || is_listed(list, *variable, length, delimiter))
+            continue;
+        if (used > 0)
+            list[used++] = delimiter;
+        memcpy(list + used, *variable, length);
+        list[used + length] = '\0';
+    }
+    int result = setenv(LIST, list, 1);
+    free(list);
+    return result;
+}
+
+/* The command with -x NAME for each of our variables behind the launcher. NULL: no memory. */
+static char **with_options(char **command)
+{
+    size_t n = 0, n_variables = 0, used = 0;
+    while (command[n] != NULL)
+        n++;
+    while (environ[n_variables] != NULL)
+        n_variables++;
+    char **longer = calloc(n + 2 * n_variables + 1, sizeof *longer);
+    if (longer == NULL)
+        return NULL;
+    longer[used++] = command[0];
+    for (size_t i = 0; i < n_variables; i++)
+        if (is_handed_on(environ[i])) {
+            static char option[] = "-x";
+            longer[used++] = option;
+            longer[used++] = strndup(environ[i], strcspn(environ[i], "="));
+        }
+    memcpy(longer + used, command + 1, (n - 1) * sizeof *longer);
+    return longer;
+}
+
+static bool has_option(char **command, const char *option)
+{
+    for (size_t i = 1; command[0] != NULL && command[i] != NULL; i++)
+        if (strcmp(command[i], option) == 0)
+            return true;
+    return false;
+}
+
+/* In the child: never returns; an errno value goes through the pipe where the command cannot be started. */
+_Noreturn static void become(const struct launch *job, const sigset_t *mask, int report)
+{
+    char **command = job->command;
+    bool is_set = setenv("MPISTAIR_SPOOL", job->spool, 1) == 0 && setenv("MPISTAIR_OUTPUT", job->output, 1) == 0 &&
+                  setenv("MPISTAIR_INGEST", "0", 1) == 0 && set_preload(job->preload) == 0;
+    if (is_set && is_openmpi_launcher(command[0])) {
+        if (has_option(command, "-x") && getenv(LIST) == NULL)
+            command = with_options(command);
+        else
+            is_set = set_list() == 0;
+    }
+    int reason = ENOMEM;
+    if (is_set && command != NULL) {
+        sigprocmask(SIG_SETMASK, mask, NULL);
+        execvp(command[0], command);
+        reason = errno;
+    }
+    while (write(report, &reason, sizeof reason) < 0 && errno == EINTR)
+        continue;
+    _exit(127);
+}
+
+/* Waits for the child, handing on what is sent to us. What the terminal sends reaches the whole group by itself. */
+static int wait_for(pid_t child, const sigset_t *signals)
+{
+    for (;;) {
+        int status;
+        pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child)
+            return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        if (ended < 0 && errno != EINTR)
+            return 1;
+        siginfo_t info;
+        int number = sigwaitinfo(signals, &info);
+        if (number > 0 && number != SIGCHLD && info.si_code != SI_KERNEL)
+            kill(child, number);
+    }
+}
+
+int launch(const struct launch *job, struct error *error)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
+    sigset_t signals, before;
+    int report[2], reason = 0;
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return error_set(error, "%s: cannot be started: %s", job->command[0], strerror(errno));
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaddset(&signals, numbers[i]);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    signal(SIGCHLD, SIG_DFL); /* were it ignored, the job's end would be lost */
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        become(job, &before, report[1]);
+    close(report[1]);
+    int result = -1;
+    if (child < 0)
+        error_set(error, "%s: cannot be started: %s", job->command[0], strerror(errno));
+    else if (read(report[0], &reason, sizeof reason) == sizeof reason) {
+        error_set(error, "%s: cannot be started: %s", job->command[0], strerror(reason));
+        waitpid(child, NULL, 0);
+    } else
+        result = wait_for(child, &signals);
+    close(report[0]);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return result;
+}

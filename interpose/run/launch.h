@@ -1,0 +1,19 @@
+/* Starts the job with the recorder's environment and waits for it. */
+#ifndef MPISTAIR_RUN_LAUNCH_H
+#define MPISTAIR_RUN_LAUNCH_H
+
+#include "error.h"
+
+struct launch {
+    char **command;      /* launcher, arguments, NULL */
+    const char *preload; /* absolute path of libmpistair.so */
+    const char *spool;   /* absolute path of the spool folder */
+    const char *output;  /* absolute path of the trace to be */
+};
+
+/* Runs the job to its end; SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process are handed on.
+ * Returns what a shell would report, 0-255 (128 + n: ended by signal n), or -1 with the reason where it cannot be
+ * started. */
+int launch(const struct launch *job, struct error *error);
+
+#endif

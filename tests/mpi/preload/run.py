@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""mpistair run as a user calls it: statuses, what it leaves behind, mistakes, signals, a run within a run.
+
+usage: run.py MPISTAIR EXCHANGE MPI MPIEXEC       (EXCHANGE: the program of exchange.c)
+"""
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+mpistair, exchange, mpi, mpiexec = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3], sys.argv[4]
+scratch = tempfile.mkdtemp(prefix="run-")
+failures = []
+JOB = [mpiexec, *(["--oversubscribe", "--bind-to", "none"] if mpi == "openmpi" else []), "-n", "2"]
+
+
+def expect(condition, text):
+    print(("ok    " if condition else "WRONG ") + text)
+    if not condition:
+        failures.append(text)
+
+
+def environment(**more):
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith(("MPISTAIR_", "LD_PRELOAD", "SLURM_", "OMPI_MCA_mca_base_env_list"))}
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1", **more)
+    return env
+
+
+def run(*arguments, **env):
+    done = subprocess.run([mpistair, "run", *arguments], cwd=scratch, env=environment(**env), capture_output=True, text=True,
+                          timeout=100)
+    print(f"      run {' '.join(os.path.basename(a) for a in arguments)}: {done.returncode} {done.stderr!r}")
+    return done
+
+
+def folder():
+    return sorted(os.listdir(scratch))
+
+
+def messages(name):
+    with sqlite3.connect(f"file:{os.path.join(scratch, name)}?mode=ro", uri=True) as database:
+        return database.execute("SELECT count(*) FROM message").fetchone()[0]
+
+
+def check_jobs():
+    done = run("-o", "a.db", "--", *JOB, exchange)
+    expect(done.returncode == 0 and folder() == ["a.db"], f"a trace and no spools: {folder()}")
+    expect(messages("a.db") == 200, "all 200 messages are in it")
+    expect("rank 1 of 2: 4950" in done.stdout, "the job's output is there")
+    before = os.stat(os.path.join(scratch, "a.db")).st_mtime_ns
+    done = run("-o", "a.db", "--", "sh", "-c", "exit 3")
+    expect(done.returncode == 3, "exits as the job did")
+    expect("nothing was recorded" in done.stderr, "says that nothing was recorded")
+    expect(run("-o", "a.db", "true").returncode == 1, "a good job without a trace: 1")
+    expect(os.stat(os.path.join(scratch, "a.db")).st_mtime_ns == before and folder() == ["a.db"], "and the old one is untouched")
+    expect(run("-o", "a.db", "sh", "-c", "kill -9 $$").returncode == 137, "a job that was killed: 128 + 9")
+    done = run("-o", "b.db", "--keep-spools", "--spool", "spools", *JOB, exchange, "4")
+    expect(done.returncode == 4 and messages("b.db") == 200, "a job that fails at its end is recorded, too")
+    expect(any(name.endswith(".mpispool") for name in os.listdir(os.path.join(scratch, "spools"))), "the spools are kept")
+    expect(run("-o", "b.db", "--spool", "spools", "true").returncode == 1, "a folder with spools is not taken")
+    expect(run("-o", "c.db", "--keep-spools", *JOB, exchange).returncode == 0, "spools beside the output")
+    done = run("-o", "c.db", *JOB, exchange)
+    expect(done.returncode == 0 and messages("c.db") == 200 and "c.db.spool.1" in folder() and "c.db.spool" not in folder(),
+           "an earlier run's spools are moved aside")
+    done = run(*JOB, exchange, SLURM_JOB_ID="77")
+    expect(done.returncode == 0 and messages("mpistair-77.db") == 200, "the default name is that of the batch job")
+
+
+def check_mistakes():
+    marker = os.path.join(scratch, "started")
+    with open(os.path.join(scratch, "placement.csv"), "w", encoding="ascii") as file:
+        file.write("rank,node\n0,0\n")
+    for code, words, arguments in ((2, "no job", []), (2, "--no-such", ["--no-such", "touch", marker]), (2, "-o", ["-o", "-", "touch", marker]),
+                                   (1, "/nowhere/x.db", ["-o", "/nowhere/x.db", "touch", marker]), (1, "expected a file", ["-o", ".", "touch", marker]),
+                                   (1, "placement.csv:1", ["--placement", "placement.csv", "touch", marker]),
+                                   (1, "cannot be started", ["/nowhere/mpiexec"])):
+        done = run(*arguments)
+        expect(done.returncode == code and words in done.stderr, f"{words}: exit code {code}")
+    expect(not os.path.exists(marker), "no job was started")
+    expect(not [name for name in folder() if name.endswith(".spool")], f"nothing is left: {folder()}")
+
+
+def check_environment():
+    shown = ["sh", "-c", 'echo "$LD_PRELOAD" "$MPISTAIR_OUTPUT" "$MPISTAIR_INGEST" "$OMPI_MCA_mca_base_env_list"']
+    done = run("-o", "e.db", *shown, LD_PRELOAD="libm.so.6")
+    preload, output, ingest, *handed_on = done.stdout.split(" ", 3)
+    expect(preload.endswith("libmpistair.so:libm.so.6") and preload.startswith("/"), "in front of what is preloaded")
+    expect(output == os.path.join(os.path.realpath(scratch), "e.db") and ingest == "0", "the output, absolute")
+    expect(handed_on == ["\n"], "a command that is not Open MPI's gets no list of variables")
+    if mpi == "openmpi":
+        for given, words in (({}, []), ({"OMPI_MCA_mca_base_env_list": "ONE"}, []), ({}, ["-x", "TWO"])):
+            done = run("-o", "e.db", mpiexec, *words, *JOB[1:], exchange, ONE="1", TWO="2", **given)
+            expect(done.returncode == 0 and messages("e.db") == 200, f"variables handed on, with {given or words or 'none before'}")
+    done = run("-o", "outer.db", mpistair, "run", "-o", "inner.db", "--", "sh", "-c", 'echo "$LD_PRELOAD"; ' + " ".join([*JOB, exchange]))
+    expect(done.stdout.split("\n")[0].count("libmpistair.so") == 1, "a run within a run preloads once")
+    expect(messages("inner.db") == 200, "and the inner one records")
+
+
+def check_signals():
+    for sent in (signal.SIGTERM, signal.SIGINT):
+        # A job of its own session, so that what it gets came from mpistair alone.
+        job = "import signal, sys, time; signal.signal(%d, lambda *_: sys.exit(9)); print('up', flush=True); time.sleep(60)" % sent
+        process = subprocess.Popen([mpistair, "run", "-o", "s.db", "--", "setsid", sys.executable, "-c", job], cwd=scratch,
+                                   env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        process.stdout.readline()
+        process.send_signal(sent)
+        expect(process.wait(timeout=50) == 9, f"{sent.name} reaches the job, and its status comes back")
+
+
+try:
+    check_jobs()
+    check_mistakes()
+    check_environment()
+    check_signals()
+finally:
+    shutil.rmtree(scratch, ignore_errors=True)
+sys.exit(1 if failures else 0)
