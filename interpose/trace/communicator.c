@@ -2,7 +2,8 @@
  * same parent (already unified), the same number of the creation on it, the same rank 0 (a split makes several at once)
  * and the same size. MPI_COMM_SELF is one a process, so what is made of it stays apart too. A communicator that was met
  * without its creation has only its members: equal members in the same order of appearance are taken for the same, and
- * it is marked as not known. Who is its rank r, each process says for itself.
+ * it is marked as not known. Of an intercommunicator each process describes its own group; the hash covers both, so
+ * that the two are found together. Who is rank r, each process says for itself.
  */
 #include "communicator.h"
 
@@ -21,7 +22,7 @@ static struct trace_communicator *add(struct trace *trace, int32_t size)
         return NULL;
     trace->communicators = grown;
     struct trace_communicator *added = &trace->communicators[trace->n_communicators];
-    *added = (struct trace_communicator){.parent = TRACE_NONE, .size = size, .known = true};
+    *added = (struct trace_communicator){.parent = TRACE_NONE, .remote = TRACE_NONE, .size = size, .known = true};
     added->members = malloc((size_t)size * sizeof *added->members);
     if (added->members == NULL)
         return NULL;
@@ -109,6 +110,26 @@ static int identify(struct communicator_table *table, const struct spool_communi
     return 0;
 }
 
+/* Joins the two groups of an intercommunicator that was met without its creation. 0, or -1 without memory. */
+static int join_sides(struct communicator_table *table, struct trace *trace, uint32_t id, struct map_key key)
+{
+    struct trace_communicator *one = &trace->communicators[id];
+    if (one->remote_size == 0 || one->known)
+        return 0;
+    uint32_t *first = map_at(&table->sides, (struct map_key){key.a, (~key.c) >> 32, 0});
+    if (first == NULL)
+        return -1;
+    if (*first == MAP_ABSENT)
+        *first = id;
+    struct trace_communicator *other = &trace->communicators[*first];
+    if (*first != id && other->remote == TRACE_NONE && other->size == one->remote_size &&
+        other->remote_size == one->size) {
+        one->remote = *first;
+        other->remote = id;
+    }
+    return 0;
+}
+
 static int add_record(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
                       int32_t world_rank, uint64_t *damaged)
 {
@@ -139,6 +160,8 @@ static int add_record(struct communicator_table *table, struct trace *trace, con
         added->function = record->function;
         added->parent = record->found ? TRACE_NONE : table->local[record->parent];
         added->used = true;
+        if (join_sides(table, trace, *id, key) != 0)
+            return -1;
     }
     struct trace_communicator *communicator = &trace->communicators[*id];
     int32_t *member = &communicator->members[record->rank];
@@ -191,14 +214,22 @@ uint32_t communicator_of(struct communicator_table *table, struct trace *trace, 
 void communicators_release(struct communicator_table *table)
 {
     map_release(&table->ids);
+    map_release(&table->sides);
     map_release(&table->occurrences);
     free(table->local);
     *table = (struct communicator_table){0};
 }
 
-int32_t communicator_world_rank(const struct trace_communicator *communicator, int32_t peer)
+int32_t communicator_world_rank(const struct trace *trace, uint32_t communicator, int32_t peer)
 {
-    if (communicator->remote_size > 0 || peer < 0 || peer >= communicator->size)
-        return -1;
-    return communicator->members[peer];
+    const struct trace_communicator *group = &trace->communicators[communicator];
+    if (group->remote_size > 0)
+        group = group->remote == TRACE_NONE ? NULL : &trace->communicators[group->remote];
+    return group == NULL || peer < 0 || peer >= group->size ? -1 : group->members[peer];
+}
+
+uint32_t communicator_context(const struct trace *trace, uint32_t communicator)
+{
+    uint32_t remote = trace->communicators[communicator].remote;
+    return remote < communicator ? remote : communicator;
 }

@@ -9,6 +9,7 @@ enum { COMMUNICATOR_WORLD = 0 };
 
 struct communicator_table {
     struct map ids;         /* identity over all processes -> trace.communicators */
+    struct map sides;       /* intercommunicators: members -> the first of the two groups that was met */
     struct map occurrences; /* of one process: hash of members -> how often it was met; emptied per process */
     uint32_t *local;        /* [n_local] of one process: its index -> trace.communicators */
     size_t n_local;
@@ -24,7 +25,9 @@ int communicators_of_process(struct communicator_table *table, struct trace *tra
 uint32_t communicator_of(struct communicator_table *table, struct trace *trace, uint32_t index);
 void communicators_release(struct communicator_table *table);
 
-/* World rank of a peer in a communicator as posted; -1: none, not known, or of another group. */
-int32_t communicator_world_rank(const struct trace_communicator *communicator, int32_t peer);
+/* World rank of a peer as posted, which in an intercommunicator is of the other group; -1: none, or not known. */
+int32_t communicator_world_rank(const struct trace *trace, uint32_t communicator, int32_t peer);
+/* One number for both groups of an intercommunicator. */
+uint32_t communicator_context(const struct trace *trace, uint32_t communicator);
 
 #endif

@@ -211,10 +211,9 @@ int trace_load(struct trace *trace, struct error *error)
         return error_set(error, "no memory for the records of %zu processes", trace->n_spools);
     for (size_t i = 0; i < trace->n_operations; i++) {
         struct trace_operation *operation = &trace->operations[i];
-        operation->peer_world =
-            communicator_world_rank(&trace->communicators[operation->communicator], operation->peer);
-        if (!trace->communicators[operation->communicator].known)
-            operation->uncertain = true;
+        operation->peer_world = communicator_world_rank(trace, operation->communicator, operation->peer);
+        operation->uncertain |= !trace->communicators[operation->communicator].known;
+        operation->communicator = communicator_context(trace, operation->communicator);
     }
     return 0;
 }

@@ -62,9 +62,8 @@ static enum trace_reason leftover_reason(const struct trace *trace, const struct
 {
     if (operation->flags & SPOOL_FAILED)
         return REASON_FAILED;
-    const struct trace_communicator *communicator = &trace->communicators[operation->communicator];
     if (operation->peer_world < 0)
-        return communicator->remote_size == 0 ? REASON_PARTNER_LOST : REASON_UNMATCHED;
+        return trace->n_spools < (size_t)trace->world_size ? REASON_PARTNER_LOST : REASON_UNMATCHED;
     if (has_lost(trace, operation->peer_world))
         return REASON_PARTNER_LOST;
     return operation->complete_ns == TRACE_NO_TIME ? REASON_PENDING : REASON_UNMATCHED;

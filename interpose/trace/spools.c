@@ -105,7 +105,10 @@ static bool is_kept(const struct spool *spool, const struct spool *previous, con
         return false;
     }
     if (previous != NULL && previous->header.rank == spool->header.rank) {
-        fprintf(stderr, "mpistair: %s: rank %d again, less complete than or the same as %s; left out\n", spool->path,
+        bool copy = previous->size == spool->size && memcmp(previous->data, spool->data, spool->size) == 0;
+        if (copy)
+            return false;
+        fprintf(stderr, "mpistair: %s: rank %d again, less complete than %s; left out\n", spool->path,
                 spool->header.rank, previous->path);
         return false;
     }

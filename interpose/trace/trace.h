@@ -88,6 +88,7 @@ struct trace_communicator {
     uint32_t parent; /* TRACE_NONE: none */
     int32_t size;
     int32_t remote_size; /* intercommunicators; else 0 */
+    uint32_t remote;     /* the communicator of the other group, TRACE_NONE: none, or not seen */
     int32_t *members;    /* [size] ranks of MPI_COMM_WORLD, -1: not known */
     uint16_t function;
     bool made; /* by a function, that is neither MPI_COMM_WORLD nor MPI_COMM_SELF */

@@ -101,7 +101,8 @@ CREATE TABLE message(
   recv_callsite INTEGER,
   send_cpu INTEGER,
   recv_cpu INTEGER,
-  uncertain INTEGER NOT NULL           -- its order was not certain: shared handle, concurrent threads, guessed communicator
+  uncertain INTEGER NOT NULL           -- its order was not certain: wildcard resolved through a shared handle, concurrent threads,
+                                       -- guessed communicator, times that contradict it
 );
 
 -- Operations without a partner. reason: partner_lost (its process left no spool or lost records), cancelled, failed,
