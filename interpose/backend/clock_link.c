@@ -8,18 +8,21 @@
 #include "clock.h"
 #include "recorder.h"
 
-#define PINGS        64
-#define LINK_TIME_NS UINT64_C(10000000)
-#define TAG_PING     1
-#define TAG_PONG     2
+#define PINGS             64
+#define GOOD_RTT_NS       UINT64_C(200000)   /* no need to try longer */
+#define LINK_TIME_NS      UINT64_C(10000000) /* for PINGS */
+#define LINK_TIME_MOST_NS UINT64_C(60000000) /* where no round trip was good yet: processes that share cores */
+#define TAG_PING          1
+#define TAG_PONG          2
 
 static struct spool_clock_link ask(const struct run *run, int parent)
 {
     struct spool_clock_link best = {.rtt_ns = UINT64_MAX, .parent_rank = -1};
     uint64_t begin_ns = clock_monotonic_ns();
     for (int i = 0, more = 1; more; i++) {
-        more = i + 1 < PINGS && clock_monotonic_ns() - begin_ns < LINK_TIME_NS;
         uint64_t sent_ns = clock_monotonic_ns(), parent_ns;
+        uint64_t limit_ns = best.rtt_ns > GOOD_RTT_NS ? LINK_TIME_MOST_NS : LINK_TIME_NS;
+        more = (i + 1 < PINGS || best.rtt_ns > GOOD_RTT_NS) && sent_ns - begin_ns < limit_ns;
         if (PMPI(Send)(&more, 1, MPI_INT, parent, TAG_PING, run->comm) != MPI_SUCCESS ||
             PMPI(Recv)(&parent_ns, 8, MPI_BYTE, parent, TAG_PONG, run->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             break;

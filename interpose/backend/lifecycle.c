@@ -115,7 +115,7 @@ static int open_recording(int thread_level)
     int error = run_make_folder(&run);
     if (error == 0)
         error = spool_writer_open(&recorder.spool, run.spool,
-                                  run_spool_limit_bytes() / (uint64_t)(run.node_ranks > 0 ? run.node_ranks : 1),
+                                  run_spool_limit_bytes(&run) / (uint64_t)(run.node_ranks > 0 ? run.node_ranks : 1),
                                   recorder.clock_source);
     if (error != 0)
         return error;
@@ -226,7 +226,8 @@ void init_end(struct recorded_call *call, int result)
                    : provided == MPI_THREAD_FUNNELED   ? 1
                                                        : 0;
     if (prepare_mpi() != 0) {
-        fprintf(stderr, "mpistair: not recorded: the processes could not agree on the run\n");
+        if (run.rank == 0)
+            fprintf(stderr, "mpistair: not recorded: the processes could not agree on the run\n");
         recorder.host->stop();
         return;
     }

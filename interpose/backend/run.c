@@ -75,24 +75,31 @@ void run_read_environment(struct run *run)
     run->host_key = host_key(run->host);
 }
 
-uint64_t run_spool_limit_bytes(void)
+/* A number with the suffix K, M or G or none. Returns 0, or -1. */
+static int parse_bytes(const char *text, uint64_t *bytes)
+{
+    static const char suffixes[] = "KMG";
+    char *end;
+    errno = 0;
+    uint64_t number = strtoull(text, &end, 10), factor = 1;
+    const char *suffix = *end ? strchr(suffixes, *end & ~0x20) : NULL;
+    if (text[0] < '0' || text[0] > '9' || errno != 0 || (*end && (!suffix || !*suffix || end[1])))
+        return -1;
+    if (suffix)
+        factor = UINT64_C(1) << (10 * (suffix - suffixes + 1));
+    return __builtin_mul_overflow(number, factor, bytes) ? -1 : 0;
+}
+
+uint64_t run_spool_limit_bytes(const struct run *run)
 {
     const char *text = environment("MPISTAIR_SPOOL_LIMIT");
-    char *end;
-    if (!text || text[0] == '-')
-        return DEFAULT_LIMIT_BYTES;
-    errno = 0;
-    uint64_t bytes = strtoull(text, &end, 10), factor = 1;
-    if (*end == 'K' || *end == 'k')
-        factor = UINT64_C(1) << 10;
-    else if (*end == 'M' || *end == 'm')
-        factor = UINT64_C(1) << 20;
-    else if (*end == 'G' || *end == 'g')
-        factor = UINT64_C(1) << 30;
-    else if (*end != '\0')
-        return DEFAULT_LIMIT_BYTES;
-    if (end == text || errno != 0 || __builtin_mul_overflow(bytes, factor, &bytes))
-        return DEFAULT_LIMIT_BYTES;
+    uint64_t bytes = DEFAULT_LIMIT_BYTES;
+    if (text && parse_bytes(text, &bytes) != 0) {
+        bytes = DEFAULT_LIMIT_BYTES;
+        if (run->rank == 0)
+            fprintf(stderr, "mpistair: MPISTAIR_SPOOL_LIMIT=%s is no number of bytes (with K, M or G); 1G is used\n",
+                    text);
+    }
     return bytes;
 }
 

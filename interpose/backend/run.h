@@ -42,8 +42,8 @@ int run_agree(struct run *run);
 /* Makes the spool folder and the names of the files in it. Returns 0 or an errno value. */
 int run_make_folder(struct run *run);
 
-/* MPISTAIR_SPOOL_LIMIT, bytes a node. */
-uint64_t run_spool_limit_bytes(void);
+/* MPISTAIR_SPOOL_LIMIT, bytes a node; the default where it is not set, or not understood, which rank 0 says. */
+uint64_t run_spool_limit_bytes(const struct run *run);
 
 /* Copies the process's address ranges for the call sites. Returns 0, or -1 with run->maps empty. */
 int run_copy_maps(struct run *run);

@@ -175,6 +175,15 @@ def case_limit(job):
     flood(job, "1", MPISTAIR_SPOOL_LIMIT="2M")
 
 
+def case_bad_limit(job):
+    for bad in ("-1", "1T", "K", "99999999999G", "2MB"):
+        stderr = job.run("wildcards", MPISTAIR_SPOOL_LIMIT=bad)
+        said = [line for line in stderr.splitlines() if line.startswith("mpistair: ")]
+        require(len(said) == 1 and f"MPISTAIR_SPOOL_LIMIT={bad} " in said[0], f"{bad}: {stderr}")
+        job.check()
+        shutil.rmtree(job.spools)
+
+
 def case_full(job):
     """A file system with room for one chunk and a bit a process."""
     os.mkdir(job.spools)
