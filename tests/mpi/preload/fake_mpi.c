@@ -10,6 +10,7 @@ BOTH(Init, (int *argc, char ***argv), { return argc == 0 && argv == 0; })
 BOTH(Finalize, (void), { return 0; })
 BOTH(Initialized, (int *flag), { return *flag = 0; })
 BOTH(Comm_rank, (int comm, int *rank), { return *rank = comm - comm; })
+BOTH(Win_fence, (int assertion, void *window), { return assertion - assertion + (window == 0); })
 BOTH(Pcontrol, (int level, ...), { return level - level; })
 BOTH(Get_library_version, (char *version, int *length), {
     strcpy(version, "Nobody's MPI 1.0\nof yesterday");
