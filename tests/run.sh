@@ -56,7 +56,8 @@ run_tests() {
         tail -n 25 "$log" | sed 's/^/   | /' >&2
         bad=1
     fi
-    grep -E '^ *[0-9]+/[0-9]+ .* (FAIL|TIMEOUT|ERROR|SKIP|UNEXPECTEDPASS) ' "$log" | sed 's/^/   /' || true
+    # meson lists failures again at the end
+    grep -E '^ *[0-9]+/[0-9]+ .* (FAIL|TIMEOUT|ERROR|SKIP|UNEXPECTEDPASS) ' "$log" | sort -u | sed 's/^/   /' || true
     if [ "$bad" -gt 0 ]; then
         echo "   see $log and $folder/$name/meson-logs/testlog.txt" >&2
     fi
