@@ -79,6 +79,7 @@ fi
 CC=clang check clang build "$folder/clang" clang --werror || true
 if check sanitized build "$folder/sanitized" sanitized -Db_sanitize=address,undefined -Db_lundef=false; then
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    export LSAN_OPTIONS="suppressions=$source_folder/tests/leaks.txt:print_suppressions=0"
     run_tests sanitized --suite unit --suite models --suite golden --suite fuzz
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
