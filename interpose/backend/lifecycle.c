@@ -15,6 +15,7 @@
 #include "clock_link.h"
 #include "communicator.h"
 #include "datatype.h"
+#include "patience.h"
 #include "request_table.h"
 #include "run.h"
 
@@ -198,13 +199,18 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
 /* The run's communicator, with errors returned to us, and the callback that ends it. Returns 0 or -1. */
 static int prepare_mpi(void)
 {
-    MPI_Errhandler handler = MPI_ERRORS_RETURN;
+    struct patience patience;
     if (PMPI(Comm_rank)(MPI_COMM_WORLD, &run.rank) != MPI_SUCCESS ||
-        PMPI(Comm_size)(MPI_COMM_WORLD, &run.size) != MPI_SUCCESS ||
-        PMPI(Comm_dup)(MPI_COMM_WORLD, &run.comm) != MPI_SUCCESS)
+        PMPI(Comm_size)(MPI_COMM_WORLD, &run.size) != MPI_SUCCESS)
         return -1;
-    PMPI(Comm_set_errhandler)(run.comm, handler);
-    return run_agree(&run);
+    patience_begin(&patience, run.rank, run.size);
+    int result = PMPI(Comm_dup)(MPI_COMM_WORLD, &run.comm) == MPI_SUCCESS ? 0 : -1;
+    if (result == 0) {
+        PMPI(Comm_set_errhandler)(run.comm, MPI_ERRORS_RETURN);
+        result = run_agree(&run);
+    }
+    patience_end(&patience);
+    return result;
 }
 
 void init_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
