@@ -23,7 +23,7 @@ static const char *const dropped[] = {"LD_PRELOAD=", "OMPI_", "PMI_",   "PMI2_",
 
 static int is_dropped(const char *variable)
 {
-    if (strncmp(variable, "MPISTAIR_PLACEMENT=", 19) == 0)
+    if (strncmp(variable, "MPISTAIR_PLACEMENT=", 19) == 0 || strncmp(variable, "MPISTAIR_SHARE=", 15) == 0)
         return 0;
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0)
@@ -107,8 +107,9 @@ void ingest_run(const struct run *run, uint64_t bytes)
     snprintf(collected, sizeof collected, "%.4000s.spool", run->facts.output);
     int has_collected = access(collected, R_OK) == 0;
     find_program(program);
-    char *arguments[7] = {program, "ingest", (char *)run->facts.folder};
-    int n = 3;
+    /* The folder may hold spools of other runs: MPISTAIR_SPOOL is used as it is. */
+    char *arguments[9] = {program, "ingest", "--run", (char *)run->facts.key, (char *)run->facts.folder};
+    int n = 5;
     if (has_collected)
         arguments[n++] = collected;
     arguments[n++] = "-o";
@@ -123,7 +124,7 @@ void ingest_run(const struct run *run, uint64_t bytes)
         }
         reason = ", which failed just now";
     }
-    fprintf(stderr, "mpistair: %.0f MB recorded; the trace is made by%s: %s ingest %s%s%s -o %s\n", (double)bytes / 1e6,
-            reason, program, run->facts.folder, has_collected ? " " : "", has_collected ? collected : "",
-            run->facts.output);
+    fprintf(stderr, "mpistair: %.0f MB recorded; the trace is made by%s: %s ingest --run %s %s%s%s -o %s\n",
+            (double)bytes / 1e6, reason, program, run->facts.key, run->facts.folder, has_collected ? " " : "",
+            has_collected ? collected : "", run->facts.output);
 }
