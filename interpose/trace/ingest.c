@@ -79,9 +79,9 @@ int ingest(const struct ingest_options *options, struct error *error)
     if (!options->quiet)
         fprintf(stderr,
                 "mpistair: %s: %d ranks, %" PRId64 " operations, %" PRId64 " messages, %" PRId64
-                " without a partner, %zu rounds of %zu kinds; %s\n",
+                " without a partner, %zu round%s of %zu kind%s; %s\n",
                 output, trace.world_size, summary.posted, summary.messages, summary.unmatched, trace.n_rounds,
-                trace.n_kinds, summary.verdict);
+                trace.n_rounds == 1 ? "" : "s", trace.n_kinds, trace.n_kinds == 1 ? "" : "s", summary.verdict);
 out:
     free(output);
     trace_release(&trace);
