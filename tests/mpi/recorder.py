@@ -219,7 +219,7 @@ def case_ingest(job):
     stand_in, note = os.path.join(job.folder, "mpistair"), os.path.join(job.folder, "note")
     output = os.path.join(job.folder, "out.db")
     with open(stand_in, "w", encoding="ascii") as script:
-        script.write(f'#!/bin/sh\nenv > "{note}"\necho "$@" > "{note}.arguments"\nls "$2" > "{note}.spools"\n'
+        script.write(f'#!/bin/sh\nenv > "{note}"\necho "$@" > "{note}.arguments"\nls "$4" > "{note}.spools"\n'
                      'echo noise\n[ ! -e refuse ]\n')
     os.chmod(stand_in, stat.S_IRWXU)
     environment = dict(MPISTAIR_BIN=stand_in, MPISTAIR_INGEST="1", MPISTAIR_SPOOL="", MPISTAIR_OUTPUT="out.db",
@@ -227,10 +227,12 @@ def case_ingest(job):
     stderr = job.run("finalize", **environment)
     require("mpistair" not in stderr, stderr)
     words = open(note + ".arguments", encoding="ascii").read().split()
-    require(words[0] == "ingest" and words[2:] == ["-o", output], f"arguments {words}")
-    require(words[1].startswith(os.path.join(job.folder, "mpistair-")), f"spool folder {words[1]}")
-    require(not os.path.exists(words[1]), "the spools are still there")
-    require(open(note + ".spools", encoding="ascii").read().count(".mpispool\n") == 2, "two spools were there")
+    require(words[:2] == ["ingest", "--run"] and words[4:] == ["-o", output], f"arguments {words}")
+    key, folder = words[2:4]
+    require(folder.startswith(os.path.join(job.folder, "mpistair-")), f"spool folder {folder}")
+    require(not os.path.exists(folder), "the spools are still there")
+    spools = [name for name in open(note + ".spools", encoding="ascii").read().split() if name.endswith(".mpispool")]
+    require(sorted(spools) == [f"{key}-{rank}.mpispool" for rank in (0, 1)], f"spools {spools} of run {key}")
     names = [line.split("=", 1)[0] for line in open(note, encoding="utf-8", errors="replace")]
     bad = [name for name in names if name == "LD_PRELOAD" or name.startswith(("OMPI_", "PMI", "MPISTAIR_SPOOL"))]
     require(not bad and "MPISTAIR_PLACEMENT" in names, f"environment of the ingest: {bad}")
@@ -238,7 +240,7 @@ def case_ingest(job):
     stderr = job.run("finalize", **environment)
     said = [line for line in stderr.splitlines() if line.startswith("mpistair: ")]
     require(len(said) == 1 and f"-o {output}" in said[0], stderr)
-    folder = said[0].split(" ingest ")[1].split()[0]
+    folder = said[0].split(" ingest ")[1].split()[2]
     require(len([name for name in os.listdir(folder) if name.endswith(".mpispool")]) == 2, "the spools are kept")
 
 
