@@ -87,11 +87,14 @@ static size_t character_bytes(const unsigned char *text)
     return bytes;
 }
 
-/* Ends the string and puts '?' for what would harm a terminal, a database or, if strict, the name of a file. */
+/* Ends the string, puts a blank for a tab ("MPICH Version:\t4.0.2") and '?' for what would harm a terminal, a database
+ * or, if strict, the name of a file. */
 static void clean_text(char *text, size_t size, bool strict)
 {
     text[size - 1] = '\0';
     for (size_t i = 0; text[i] != '\0';) {
+        if (text[i] == '\t' && !strict)
+            text[i] = ' ';
         unsigned char first = (unsigned char)text[i];
         size_t bytes = character_bytes((const unsigned char *)text + i);
         bool harmful = bytes == 0 || (first < ' ' && first != '\n') || first == 0x7f;
