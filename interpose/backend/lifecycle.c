@@ -16,6 +16,7 @@
 #include "communicator.h"
 #include "datatype.h"
 #include "patience.h"
+#include "reach.h"
 #include "request_table.h"
 #include "run.h"
 
@@ -231,6 +232,16 @@ void init_end(struct recorded_call *call, int result)
                    : provided == MPI_THREAD_SERIALIZED ? 2
                    : provided == MPI_THREAD_FUNNELED   ? 1
                                                        : 0;
+    if (reach_is_this_node_only()) {
+        const char *first = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+        if (first && strcmp(first, "0") == 0)
+            fprintf(stderr,
+                    "mpistair: not recorded: LD_PRELOAD does not reach the other nodes; use mpistair run, or hand "
+                    "it on with mpiexec -x LD_PRELOAD (and each MPISTAIR_ variable that is set)\n");
+        recorder.host->stop();
+        errno = saved_errno;
+        return;
+    }
     if (prepare_mpi() != 0) {
         if (run.rank == 0)
             fprintf(stderr, "mpistair: not recorded: the processes could not agree on the run\n");

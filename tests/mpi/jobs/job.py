@@ -16,6 +16,7 @@ import tempfile
 import time
 
 SKIPPED = 77
+CLUSTER = pathlib.Path(__file__).resolve().parents[2] / "cluster/cluster"
 RANKS = {"mpich": 2, "openmpi": 8}  # MPICH's ranks spin: no more of them than cores
 
 
@@ -151,3 +152,13 @@ class Job:
     def needs(self, command):
         if shutil.which(command) is None:
             skip(f"{command} is not installed")
+
+    def cluster(self, *options):
+        """What goes before a command to run it on hosts made of network namespaces."""
+        if os.geteuid() != 0:
+            skip("only root may make network namespaces")
+        for command in ("ip", "tc", "unshare", "nsenter", "setpriv", "flock"):
+            self.needs(command)
+        if self.run([CLUSTER, "run", "-n", "1", "--", "true"]).returncode != 0:
+            skip("this system lets nobody make network namespaces")
+        return [CLUSTER, "run", *options, "--"]

@@ -1,23 +1,12 @@
 #!/usr/bin/env python3
 """Two nodes: both are recorded under `mpistair run`, and messages between them are told from those within."""
-import os
-import pathlib
-
 import job
-
-CLUSTER = pathlib.Path(__file__).resolve().parents[2] / "cluster/cluster"
 
 
 def main():
     test = job.Job(__doc__)
-    if os.geteuid() != 0:
-        job.skip("only root may make network namespaces")
-    for command in ("ip", "tc", "unshare", "nsenter", "setpriv", "flock"):
-        test.needs(command)
-    if test.run([CLUSTER, "run", "-n", "1", "--", "true"]).returncode != 0:
-        job.skip("this system lets nobody make network namespaces")
     each = 1 if test.mpi == "mpich" else 2
-    test.must([CLUSTER, "run", "-n", "2", "-m", str(each), "-r", "400mbit", "--", test.mpistair, "run", "-o", test.trace,
+    test.must([*test.cluster("-n", "2", "-m", str(each), "-r", "400mbit"), test.mpistair, "run", "-o", test.trace,
                "--", test.arguments.launcher, "-n", str(2 * each), test.program("halo"), "--traffic", test.traffic])
     test.expect_traffic()
     test.expect_complete()
