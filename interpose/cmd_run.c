@@ -15,6 +15,7 @@
 #include "installation.h"
 #include "pattern.h"
 #include "run/launch.h"
+#include "run/run_keys.h"
 #include "run/spool_folder.h"
 
 static const char usage[] =
@@ -23,7 +24,8 @@ static const char usage[] =
     "Runs an MPI job, as `mpistair run -- mpiexec -n 8 ./app`, records its point-to-point operations and writes them\n"
     "into one SQLite file. The program is neither recompiled nor relinked. Exits as the job did; 1 if the job was "
     "fine\n"
-    "and its trace could not be written.\n"
+    "and its trace could not be written. A script that starts several MPI jobs gives a trace for each: t.db, t-2.db, "
+    "...\n"
     "\n"
     "  -o, --output FILE    default mpistair-<job or process id>.db in the working directory; replaced only when\n"
     "                       complete\n"
@@ -134,28 +136,61 @@ static int find_preload(char path[PATH_MAX], struct error *error)
     return 0;
 }
 
-/* The spools become the trace. Returns the exit code. */
-static int ingest_spools(const struct spool_folder *folder, const char *output, const struct run_options *options)
+/* The spools of one run become a trace. Returns the exit code. */
+static int ingest_run(const char *const folders[2], const char *key, const char *output,
+                      const struct run_options *options)
 {
-    const char *arguments[8] = {"ingest", "-o", output};
-    int n = 3;
+    const char *arguments[9] = {"ingest", "--run", key, "-o", output};
+    int n = 5;
     if (options->placement != NULL) {
         arguments[n++] = "--placement";
         arguments[n++] = options->placement;
     }
-    const int n_options = n;
+    for (int i = 0; i < 2; i++)
+        if (folders[i] != NULL)
+            arguments[n++] = folders[i];
+    return cmd_ingest(n, (char **)(uintptr_t)arguments);
+}
+
+/* The trace of the number-th run, 1, 2, ...: t.db, t-2.db, ... */
+static void name_output(const char *output, size_t number, char name[PATH_MAX + 32])
+{
+    const char *slash = strrchr(output, '/'), *dot = strrchr(output, '.');
+    int stem = dot != NULL && dot > slash + 1 ? (int)(dot - output) : (int)strlen(output);
+    if (number == 1)
+        snprintf(name, PATH_MAX, "%s", output);
+    else
+        snprintf(name, PATH_MAX + 32, "%.*s-%zu%s", stem, output, number, output + stem);
+}
+
+/* The spools become the trace, or one trace a run where a script started several. Returns the exit code. */
+static int ingest_spools(const struct spool_folder *folder, const char *output, const struct run_options *options)
+{
+    const char *folders[2] = {NULL, NULL};
+    struct run_keys keys = {0};
     if (spool_folder_count(folder->path) > 0)
-        arguments[n++] = folder->path;
+        folders[0] = folder->path;
     if (strcmp(folder->collected, folder->path) != 0 && spool_folder_count(folder->collected) > 0)
-        arguments[n++] = folder->collected;
-    if (n == n_options)
+        folders[1] = folder->collected;
+    if (folders[0] == NULL && folders[1] == NULL)
         return fail("nothing was recorded: no process of the job left a spool in %s. Likely reasons:\n"
                     "  - the job failed before MPI_Init, or its program uses no MPI or is statically linked to it\n"
                     "  - the launcher does not hand LD_PRELOAD on (a container, sudo, an option such as -genvnone)\n"
                     "  - there is no backend for its MPI: then a line above says so\n"
                     "'mpistair doctor' tells what works here",
                     folder->path);
-    int code = cmd_ingest(n, (char **)(uintptr_t)arguments);
+    int code = EXIT_DONE;
+    for (int i = 0; i < 2; i++)
+        if (folders[i] != NULL && run_keys_add(&keys, folders[i]) != 0)
+            code = fail("no memory for the runs in %s", folders[i]);
+    if (code == EXIT_DONE && keys.n == 0)
+        code = fail("%s: no spool in it can be read", folder->path);
+    for (size_t i = 0; code == EXIT_DONE && i < keys.n; i++) {
+        char name[PATH_MAX + 32];
+        name_output(output, i + 1, name);
+        code = ingest_run(folders, keys.keys[i].text, name, options);
+    }
+    run_keys_release(&keys);
     if (code == EXIT_DONE && !options->keep_spools)
         spool_folder_remove(folder);
     else

@@ -70,6 +70,20 @@ def check_jobs():
     expect(done.returncode == 0 and messages("mpistair-77.db") == 200, "the default name is that of the batch job")
 
 
+def command(name):
+    with sqlite3.connect(f"file:{os.path.join(scratch, name)}?mode=ro", uri=True) as database:
+        return database.execute("SELECT command FROM run").fetchone()[0]
+
+
+def check_script():
+    """Several MPI jobs in one script: a trace each, in their order."""
+    for first, second in (("d.db", "d-2.db"), ("e", "e-2")):
+        done = run("-o", first, "--", "sh", "-c", '"$@" && "$@" 0 second', "sh", *JOB, exchange)
+        expect(done.returncode == 0 and first + ".spool" not in folder(), "and no spools are left")
+        expect((messages(first), messages(second)) == (200, 200), f"{first} and {second} have all messages of their job")
+        expect((command(first), command(second)) == (exchange, exchange + " 0 second"), "in the order of the jobs")
+
+
 def check_mistakes():
     marker = os.path.join(scratch, "started")
     with open(os.path.join(scratch, "placement.csv"), "w", encoding="ascii") as file:
@@ -113,6 +127,7 @@ def check_signals():
 
 try:
     check_jobs()
+    check_script()
     check_mistakes()
     check_environment()
     check_signals()

@@ -1,0 +1,25 @@
+/* The runs that one `mpistair run` recorded: a job script may start several MPI jobs, each a run with a key. */
+#ifndef MPISTAIR_RUN_RUN_KEYS_H
+#define MPISTAIR_RUN_RUN_KEYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+struct run_key {
+    char text[sizeof((struct spool_header){0}.run_key)];
+    uint64_t started_unix_ns;
+};
+
+struct run_keys {
+    struct run_key *keys; /* [n], in the order in which the runs started */
+    size_t n;
+};
+
+/* Adds the keys of the spools in a folder that are not there yet. Files that are no spools are passed over: ingest
+ * tells of them. 0, or -1 without memory. */
+int run_keys_add(struct run_keys *keys, const char *folder);
+void run_keys_release(struct run_keys *keys);
+
+#endif
