@@ -101,7 +101,6 @@ static void fill_header(struct spool_header *header, int thread_level)
     header->pid = (uint32_t)recorder.pid;
     header->n_functions = FN_COUNT;
     header->table_hash = MPISTAIR_TABLE_HASH;
-    header->started_unix_ns = run.facts.started_unix_ns;
     snprintf(header->run_key, sizeof header->run_key, "%s", run.facts.key);
     snprintf(header->host, sizeof header->host, "%s", run.host);
     PMPI(Get_library_version)(library, &length);

@@ -78,9 +78,9 @@ struct spool_header {
     int32_t node_leader;  /* world rank of the lowest rank on this host */
     int32_t thread_level; /* 0 MPI_THREAD_SINGLE .. 3 MPI_THREAD_MULTIPLE */
     uint32_t pid;
-    uint32_t n_functions; /* entries of calls[]; function numbers are those of this build's mpi.tbl */
-    uint64_t table_hash;  /* of mpi.tbl: a reader of another table must refuse */
-    uint64_t started_unix_ns;
+    uint32_t n_functions;       /* entries of calls[]; function numbers are those of this build's mpi.tbl */
+    uint64_t table_hash;        /* of mpi.tbl: a reader of another table must refuse */
+    uint64_t started_unix_ns;   /* CLOCK_REALTIME at start */
     uint64_t eager_limit_bytes; /* 0: not known */
     struct spool_clock_pair start;
     struct spool_clock_pair finish; /* ticks 0: not reached */

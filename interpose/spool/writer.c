@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -83,6 +84,9 @@ int spool_writer_open(struct spool_writer *writer, const char *path, uint64_t li
     header->rank = -1;
     header->link_init.parent_rank = -1;
     header->link_finalize.parent_rank = -1;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    header->started_unix_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     header->start = spool_clock_pair(clock_source);
     __atomic_store_n(&header->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
     writer->header = header;

@@ -20,13 +20,11 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
     static const char *const families[] = {"unknown", "MPICH", "Open MPI"};
     static const char *const levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
                                          "MPI_THREAD_MULTIPLE"};
-    const struct spool_header *header = &first_process(trace)->spool->header;
-    uint64_t started_unix_ns = header->started_unix_ns;
-    for (int32_t rank = 0; rank < trace->world_size; rank++) {
-        const struct spool *spool = trace->processes[rank].spool;
-        if (spool != NULL && spool->header.started_unix_ns < started_unix_ns)
-            started_unix_ns = spool->header.started_unix_ns;
-    }
+    const struct trace_process *first = first_process(trace);
+    const struct spool_header *header = &first->spool->header;
+    /* The wall clock of one process, brought back to the run's start: those of other hosts may differ. */
+    uint64_t began_ns = (uint64_t)first->begin_ns;
+    uint64_t started_unix_ns = header->started_unix_ns > began_ns ? header->started_unix_ns - began_ns : 0;
     char library[sizeof header->library];
     snprintf(library, sizeof library, "%.*s", (int)strcspn(header->library, "\r\n"), header->library);
     bool level_known = header->thread_level >= 0 && header->thread_level <= 3;
