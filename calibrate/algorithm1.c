@@ -13,6 +13,7 @@
 #include "measure.h"
 
 enum { REPEATS = 10, DATA_TAG = 1 };
+enum { ONE_WAY, BOTH_WAYS };
 
 #define BYTES_MAX 4194304u
 
@@ -66,10 +67,12 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
                 uint64_t fit = measure->buffer_bytes / (bytes < 64 ? 64 : bytes);
                 (*items)[(*n_items)++] = (struct item){
                     .level = (enum machine_level)level,
+                    .mode = n > 1 ? BOTH_WAYS : ONE_WAY,
+                    .variant = "",
                     .n = n,
+                    .count = 1,
                     .bytes = bytes,
                     .repeats = fit < REPEATS ? (int)fit : REPEATS,
-                    .both_ways = n > 1,
                     .n_pairs = n_pairs,
                     .pairs = pairs,
                     .ranks = group->name,
@@ -87,7 +90,7 @@ static double exchange(struct measure *measure, const struct task *task)
     size_t place, stride = measure_places(measure, task->bytes, task->repeats, &place);
     char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
     int bytes = (int)task->bytes, n = 0;
-    bool sends = task->is_first || task->both_ways, receives = !task->is_first || task->both_ways;
+    bool sends = task->is_first || task->mode == BOTH_WAYS, receives = !task->is_first || task->mode == BOTH_WAYS;
     double begin_s = clock_now_s();
     for (int i = 0; i < task->repeats; i++, sent += stride, received += stride) {
         if (task->is_first && sends)

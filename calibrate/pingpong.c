@@ -36,7 +36,9 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
                 uint64_t repeats = BYTES_A_VISIT / bytes;
                 (*items)[(*n_items)++] = (struct item){
                     .level = (enum machine_level)level,
+                    .variant = "",
                     .n = 1,
+                    .count = 1,
                     .bytes = bytes,
                     .repeats = repeats > REPEATS_MAX ? REPEATS_MAX
                                : repeats < 1         ? 1

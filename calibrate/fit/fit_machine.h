@@ -40,6 +40,12 @@ struct fit_options {
  * levels. 0, or -1 with what was expected in error. */
 int fit_thresholds_parse(const char *text, struct fit_options *options, struct error *error);
 
+/* The fit of one benchmark other than ping-pong and Algorithm 1, one file each (queue.c, ...): appends its rows to
+ * machine, and says on notes (may be NULL) what the samples do not show. 0 also where there are no samples of it, or
+ * they show nothing; -1 with the reason in error. */
+typedef int fit_benchmark(const struct samples *samples, const struct fit_options *options, struct machine *machine,
+                          FILE *notes, struct error *error);
+
 /* Appends to machine what the sorted samples allow; one line on notes (may be NULL) for whatever was left out. 0; -1
  * with the reason in error where nothing could be fitted. */
 int fit_machine(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,

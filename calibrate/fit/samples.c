@@ -5,7 +5,25 @@
 
 #include "csv.h"
 
-enum { COLUMN_LEVEL, COLUMN_BYTES, COLUMN_SECONDS, COLUMN_N, COLUMN_BENCHMARK, COLUMN_COUNT };
+const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
+                                                     "queue",    "contention", "buffer", "eager"};
+const char *const variant_name[VARIANT_COUNT] = {
+    "",       "posted_inorder", "posted_reversed", "unexpected_inorder", "unexpected_reversed", "alone",
+    "shared", "taken",          "refused"};
+const char *const domain_name[DOMAIN_COUNT] = {"", "l3", "numa", "package"};
+
+enum {
+    COLUMN_LEVEL,
+    COLUMN_BYTES,
+    COLUMN_SECONDS,
+    COLUMN_N,
+    COLUMN_COUNT,
+    COLUMN_BENCHMARK,
+    COLUMN_VARIANT,
+    COLUMN_LAUNCH,
+    COLUMN_DOMAIN,
+    N_COLUMNS,
+};
 
 int samples_append(struct samples *samples, const struct sample *sample)
 {
@@ -18,6 +36,15 @@ int samples_append(struct samples *samples, const struct sample *sample)
         samples->capacity = capacity;
     }
     samples->samples[samples->n_samples++] = *sample;
+    return 0;
+}
+
+/* The index of a name; 0 where there is none, or no such. */
+static int name_find(const char *name, const char *const *names, int n_names)
+{
+    for (int i = 0; name != NULL && i < n_names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
     return 0;
 }
 
@@ -38,7 +65,7 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
     };
     for (int level = 0; level < LEVEL_COUNT; level++)
         if (strcmp(values[COLUMN_LEVEL].text, machine_level_name[level]) == 0)
-            sample.level = (enum machine_level)level;
+            sample.level = (uint8_t)level;
     if (sample.level == LEVEL_COUNT)
         return error_set(error, "level '%.40s' is none of self, intra_socket, inter_socket, inter_node",
                          values[COLUMN_LEVEL].text);
@@ -48,23 +75,32 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
         return error_set(error, "n 0: expected the number of processes that share the bandwidth, 1 or more");
     if (sample.n == MACHINE_NO_N)
         return error_set(error, "n %llu is too large", (unsigned long long)sample.n);
-    const char *benchmark = values[COLUMN_BENCHMARK].text;
-    if (benchmark != NULL && strcmp(benchmark, "algorithm1") == 0)
-        sample.benchmark = BENCHMARK_ALGORITHM1;
+    sample.benchmark = (uint8_t)name_find(values[COLUMN_BENCHMARK].text, benchmark_name, BENCHMARK_COUNT);
+    sample.variant = (uint8_t)name_find(values[COLUMN_VARIANT].text, variant_name, VARIANT_COUNT);
+    sample.domain = (uint8_t)name_find(values[COLUMN_DOMAIN].text, domain_name, DOMAIN_COUNT);
+    if (values[COLUMN_COUNT].u64 > UINT32_MAX || values[COLUMN_LAUNCH].u64 > UINT32_MAX)
+        return error_set(error, "count %llu, launch %llu: too large", (unsigned long long)values[COLUMN_COUNT].u64,
+                         (unsigned long long)values[COLUMN_LAUNCH].u64);
+    sample.count = reading->columns[COLUMN_COUNT].present ? (uint32_t)values[COLUMN_COUNT].u64 : 1;
+    sample.launch = (uint32_t)values[COLUMN_LAUNCH].u64;
     return samples_append(&reading->samples, &sample) == 0 ? 0 : error_set(error, "no memory");
 }
 
 int samples_read_csv(const char *path, struct samples *samples, struct error *error)
 {
-    struct csv_column columns[COLUMN_COUNT] = {
+    struct csv_column columns[N_COLUMNS] = {
         [COLUMN_LEVEL] = {.name = "level", .kind = CSV_TEXT},
         [COLUMN_BYTES] = {.name = "bytes", .kind = CSV_U64},
         [COLUMN_SECONDS] = {.name = "seconds", .kind = CSV_REAL},
         [COLUMN_N] = {.name = "n", .kind = CSV_U64, .optional = true},
+        [COLUMN_COUNT] = {.name = "count", .kind = CSV_U64, .optional = true},
         [COLUMN_BENCHMARK] = {.name = "benchmark", .kind = CSV_TEXT, .optional = true},
+        [COLUMN_VARIANT] = {.name = "variant", .kind = CSV_TEXT, .optional = true},
+        [COLUMN_LAUNCH] = {.name = "launch", .kind = CSV_U64, .optional = true},
+        [COLUMN_DOMAIN] = {.name = "domain", .kind = CSV_TEXT, .optional = true},
     };
     struct reading reading = {.columns = columns};
-    int result = csv_read(path, columns, COLUMN_COUNT, read_row, &reading, error);
+    int result = csv_read(path, columns, N_COLUMNS, read_row, &reading, error);
     if (result == 0 && reading.samples.n_samples == 0)
         result = error_set(error, "%s: holds no samples; expected rows below the header level,bytes,seconds", path);
     if (result != 0) {
@@ -84,13 +120,15 @@ void samples_release(struct samples *samples)
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* Order of the curves: level, n, benchmark. */
+/* Order of the curves: level, n, benchmark, variant. */
 static int compare_curves(const struct sample *a, const struct sample *b)
 {
     int order = COMPARE(a->level, b->level);
     if (order == 0)
         order = COMPARE(a->n, b->n);
-    return order != 0 ? order : COMPARE(a->benchmark, b->benchmark);
+    if (order == 0)
+        order = COMPARE(a->benchmark, b->benchmark);
+    return order != 0 ? order : COMPARE(a->variant, b->variant);
 }
 
 static int compare_samples(const void *left, const void *right)
@@ -99,6 +137,8 @@ static int compare_samples(const void *left, const void *right)
     int order = compare_curves(a, b);
     if (order == 0)
         order = COMPARE(a->bytes, b->bytes);
+    if (order == 0)
+        order = COMPARE(a->count, b->count);
     return order != 0 ? order : COMPARE(a->seconds, b->seconds);
 }
 
@@ -112,8 +152,8 @@ static int curve_make(const struct sample *samples, size_t n_samples, enum sampl
                       struct curve *curve)
 {
     *curve = (struct curve){
-        .level = samples[0].level,
-        .benchmark = samples[0].benchmark,
+        .level = (enum machine_level)samples[0].level,
+        .benchmark = (enum benchmark)samples[0].benchmark,
         .n = samples[0].n,
         .bytes = calloc(n_samples, sizeof *curve->bytes),
         .seconds = calloc(n_samples, sizeof *curve->seconds),
@@ -142,6 +182,8 @@ int curves_make(const struct samples *samples, enum samples_statistic statistic,
     for (size_t first = 0, end; first < samples->n_samples; first = end) {
         for (end = first + 1; end < samples->n_samples && compare_curves(&sample[first], &sample[end]) == 0;)
             end++;
+        if (sample[first].benchmark != BENCHMARK_PINGPONG && sample[first].benchmark != BENCHMARK_ALGORITHM1)
+            continue;
         struct curve *larger = reallocarray(curves->curves, curves->n_curves + 1, sizeof *larger);
         if (larger == NULL)
             goto out;

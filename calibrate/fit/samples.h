@@ -1,8 +1,9 @@
 /* Raw samples of calibration, and what a fit takes from them: one time a size.
  *
- * RAW.csv has a header with level,bytes,seconds and optionally n (1 if absent) and benchmark; other columns are
- * ignored. benchmark matters in one place only: where rows with n = 1 come from both `pingpong` and `algorithm1`, the
- * first give the latencies and the small messages, the second the bandwidth of the large ones (fit_machine.h).
+ * RAW.csv has a header with level,bytes,seconds and optionally the other columns of measure.h; columns that are not
+ * known are ignored. Rows without benchmark, or of one that is not known, count as ping-pong. Curves are made of
+ * ping-pong and Algorithm 1 only; where rows with n = 1 come from both, the first give the latencies and the small
+ * messages, the second the bandwidth of the large ones (fit_machine.h). Every other benchmark has a fit of its own.
  */
 #ifndef MPISTAIR_CALIBRATE_SAMPLES_H
 #define MPISTAIR_CALIBRATE_SAMPLES_H
@@ -13,20 +14,55 @@
 #include "error.h"
 #include "machine.h"
 
-enum benchmark { BENCHMARK_PINGPONG = 0, BENCHMARK_ALGORITHM1 }; /* any other name counts as ping-pong */
+enum benchmark {
+    BENCHMARK_PINGPONG = 0,
+    BENCHMARK_ALGORITHM1,
+    BENCHMARK_SELF,       /* between a rank and itself */
+    BENCHMARK_INJECTION,  /* all of a node to other nodes, one way */
+    BENCHMARK_QUEUE,      /* n messages in order or reversed; seconds of all of them */
+    BENCHMARK_CONTENTION, /* n pairs of processes across one link, alone or together */
+    BENCHMARK_BUFFER,     /* bytes that the transport takes, or not, while the receiver is paused */
+    BENCHMARK_EAGER,      /* bytes that crossed blocking sends return with, or not, without a receive */
+    BENCHMARK_COUNT,
+};
+
+/* What a benchmark tells apart; the column variant. */
+enum variant {
+    VARIANT_NONE = 0,
+    VARIANT_POSTED_INORDER, /* queue */
+    VARIANT_POSTED_REVERSED,
+    VARIANT_UNEXPECTED_INORDER,
+    VARIANT_UNEXPECTED_REVERSED,
+    VARIANT_ALONE, /* contention */
+    VARIANT_SHARED,
+    VARIANT_TAKEN, /* buffer, eager */
+    VARIANT_REFUSED,
+    VARIANT_COUNT,
+};
+extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm1, self, ... */
+extern const char *const variant_name[VARIANT_COUNT];     /* "", posted_inorder, ... */
+
+/* What a pair of one socket shares; the column domain. */
+enum domain { DOMAIN_NONE = 0, DOMAIN_L3, DOMAIN_NUMA, DOMAIN_PACKAGE, DOMAIN_COUNT };
+extern const char *const domain_name[DOMAIN_COUNT]; /* "", l3, numa, package */
 
 struct sample {
-    enum machine_level level;
-    enum benchmark benchmark;
-    uint64_t n; /* processes that share the bandwidth */
+    double seconds; /* of a message, or as the benchmark says */
     uint64_t bytes;
-    double seconds;
+    uint64_t n;     /* processes that share the bandwidth, or as the benchmark says */
+    uint32_t count; /* messages of a process in one repetition */
+    uint32_t launch;
+    uint8_t level;     /* enum machine_level */
+    uint8_t benchmark; /* enum benchmark */
+    uint8_t variant;   /* enum variant */
+    uint8_t domain;    /* enum domain */
 };
 
 struct samples {
-    struct sample *samples; /* [n_samples] by level, n, benchmark, bytes, seconds once sorted */
+    struct sample *samples; /* [n_samples] by level, n, benchmark, variant, bytes, count, seconds once sorted */
     size_t n_samples;
     size_t capacity;
+    double told_bytes[LEVEL_COUNT]; /* smallest rendezvous size as told by the MPI, 0: it tells none */
 };
 
 /* 0, or -1 with file:line, what was expected in error and samples untouched. The result is sorted. */

@@ -8,6 +8,7 @@
 #include "levels.h"
 #include "options.h"
 #include "place.h"
+#include "schedule.h"
 #include "thresholds_mpit.h"
 
 enum { TASK_TAG = 1, RESULT_TAG = 2, CACHE_LINE = 64 };
@@ -19,11 +20,9 @@ enum { TASK_TAG = 1, RESULT_TAG = 2, CACHE_LINE = 64 };
 #define LEAD_MIN_S 1.5e-3
 #define LEAD_MAX_S 0.1
 
-/* A visit of one item should not take longer. */
-#define ITEM_S 0.1
-
+/* What a rank answers: of each sample its seconds, -1 where it was told of it too late, and how late at most. */
 struct result {
-    double seconds;
+    double seconds[MEASURE_SAMPLES_MAX];
     double late_s;
 };
 
@@ -41,7 +40,7 @@ static void receive_gently(const struct measure *measure, void *data, size_t siz
 
 static struct result perform(struct measure *measure, const struct benchmark_program *program, const struct task *task)
 {
-    struct result result;
+    struct result result = {.late_s = 0};
     if (measure->send_buffer == NULL) {
         measure->send_buffer = malloc(measure->buffer_bytes);
         measure->recv_buffer = malloc(measure->buffer_bytes);
@@ -53,8 +52,12 @@ static struct result perform(struct measure *measure, const struct benchmark_pro
         memset(measure->send_buffer, 1, measure->buffer_bytes);
         memset(measure->recv_buffer, 0, measure->buffer_bytes);
     }
-    result.late_s = clock_wait_until(task->start_s - measure->offset_s);
-    result.seconds = program->exchange(measure, task);
+    for (int i = 0; i < task->samples; i++) {
+        double late_s = clock_wait_until(task->start_s + i * task->gap_s - measure->offset_s);
+        double seconds = program->exchange(measure, task);
+        result.seconds[i] = late_s > 0 ? -1 : seconds;
+        result.late_s = late_s > result.late_s ? late_s : result.late_s;
+    }
     return result;
 }
 
@@ -76,9 +79,18 @@ static int rank_of(const struct pair *pair, int side)
     return side == 0 ? pair->first : pair->second;
 }
 
-/* The slowest rank's seconds; -1 where somebody was told too late to start with the others. */
-static double measure_item(struct measure *measure, const struct benchmark_program *program, const struct item *item,
-                           int repeats)
+static void combine(struct result *slowest, const struct result *result, int n_samples)
+{
+    for (int i = 0; i < n_samples; i++)
+        if (result->seconds[i] < 0 || slowest->seconds[i] < 0)
+            slowest->seconds[i] = -1;
+        else if (result->seconds[i] > slowest->seconds[i])
+            slowest->seconds[i] = result->seconds[i];
+    slowest->late_s = result->late_s > slowest->late_s ? result->late_s : slowest->late_s;
+}
+
+void measure_visit(struct measure *measure, const struct benchmark_program *program, const struct item *item,
+                   int repeats, int n_samples, double *seconds)
 {
     struct task own = {.partner = -1};
     double start_s = clock_now_s() + measure->lead_s;
@@ -86,118 +98,62 @@ static double measure_item(struct measure *measure, const struct benchmark_progr
         const struct pair *pair = &item->pairs[i / 2];
         int side = (int)(i % 2), rank = rank_of(pair, side);
         struct task task = {.start_s = start_s,
+                            .gap_s = 0,
                             .bytes = item->bytes,
+                            .mode = item->mode,
+                            .count = item->count,
                             .repeats = repeats,
+                            .samples = n_samples,
                             .partner = rank_of(pair, 1 - side),
-                            .is_first = side == 0,
-                            .both_ways = item->both_ways};
+                            .is_first = side == 0};
+        if (side == 1 && pair->first == pair->second)
+            continue;
         if (rank == 0)
             own = task;
         else
             MPI_Send(&task, sizeof task, MPI_BYTE, rank, TASK_TAG, measure->control);
     }
-    struct result slowest = {0, 0};
+    struct result slowest = {.late_s = 0};
     if (own.partner >= 0)
         slowest = perform(measure, program, &own);
     for (size_t i = 0; i < 2 * item->n_pairs; i++) {
-        int rank = rank_of(&item->pairs[i / 2], (int)(i % 2));
+        const struct pair *pair = &item->pairs[i / 2];
+        int rank = rank_of(pair, (int)(i % 2));
         struct result result;
-        if (rank == 0)
+        if (rank == 0 || (i % 2 == 1 && pair->first == pair->second))
             continue;
         receive_gently(measure, &result, sizeof result, rank, RESULT_TAG, LEADER_S);
-        slowest.seconds = result.seconds > slowest.seconds ? result.seconds : slowest.seconds;
-        slowest.late_s = result.late_s > slowest.late_s ? result.late_s : slowest.late_s;
+        combine(&slowest, &result, n_samples);
     }
     bool late = slowest.late_s > 0;
     measure->lead_s *= late ? 1.5 : 0.99;
     measure->lead_s = measure->lead_s < LEAD_MIN_S   ? LEAD_MIN_S
                       : measure->lead_s > LEAD_MAX_S ? LEAD_MAX_S
                                                      : measure->lead_s;
-    return late ? -1 : slowest.seconds;
+    for (int i = 0; i < n_samples; i++)
+        seconds[i] = slowest.seconds[i];
 }
 
-/* xorshift64*: the order must be the same everywhere for a seed. */
-static uint64_t next_random(uint64_t *state)
+void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
+                   int repeats, double seconds)
 {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * 0x2545f4914f6cdd1dULL;
+    printf("%s,%s,%s,%llu,%llu,%d,%.9g,%u,%s,%s,%d,%.3f\n", program->name, item->variant,
+           machine_level_name[item->level], (unsigned long long)item->bytes, (unsigned long long)item->n, item->count,
+           seconds, measure->launch, item->ranks, item->domain != NULL ? item->domain : "", repeats,
+           clock_now_s() - measure->begin_s);
 }
 
-static void shuffle(size_t *order, size_t n, uint64_t *state)
+static void lead(struct measure *measure, const struct benchmark_program *program)
 {
-    for (size_t i = n; i > 1; i--) {
-        size_t j = (size_t)(next_random(state) % i), kept = order[i - 1];
-        order[i - 1] = order[j];
-        order[j] = kept;
-    }
-}
-
-/* Repetitions of an item whose message took that long: fewer where a slow network would spend all the time on it. */
-static int affordable_repeats(int repeats, double seconds)
-{
-    double affordable = ITEM_S / seconds;
-    return affordable < 1 ? 1 : affordable < repeats ? (int)affordable : repeats;
-}
-
-/* Passes over the items in random order: the first, with one message each and at most a fifth of the time, opens the
- * connections and is not written; then until the time is over. */
-static void lead(struct measure *measure, const struct benchmark_program *program, struct item *items, size_t *order,
-                 size_t n_items)
-{
-    double begin_s = clock_now_s(), warm_s = begin_s + measure->seconds / 5, end_s = begin_s + measure->seconds;
-    uint64_t state = measure->seed * 2 + 1;
-    size_t rows = 0, done = 0;
-    for (size_t pass = 0; clock_now_s() < end_s; pass++) {
-        shuffle(order, n_items, &state);
-        done = 0;
-        for (size_t i = 0; i < n_items && clock_now_s() < (pass == 0 ? warm_s : end_s); i++) {
-            struct item *item = &items[order[i]];
-            double seconds = measure_item(measure, program, item, pass == 0 ? 1 : item->repeats);
-            done++;
-            if (pass == 0) {
-                if (seconds > 0)
-                    item->repeats = affordable_repeats(item->repeats, seconds);
-                continue;
-            }
-            if (!(seconds > 0)) {
-                measure->late++;
-                continue;
-            }
-            rows++;
-            printf("%s,%s,%llu,%llu,%.9g,%u,%s,%d\n", program->name, machine_level_name[item->level],
-                   (unsigned long long)item->bytes, (unsigned long long)item->n, seconds, measure->launch, item->ranks,
-                   item->repeats);
-        }
-        if (pass == 1 && done < n_items)
-            fprintf(stderr, MEASURE_NOTE "incomplete %s: time for %zu of %zu measurements in %g s; give it more\n",
-                    program->name, done, n_items, measure->seconds);
-    }
-    if (measure->late > 0)
-        fprintf(stderr, MEASURE_NOTE "late %s: %zu of %zu measurements dropped, a rank was told too late to start\n",
-                program->name, measure->late, rows + measure->late);
-    struct task end = {.partner = -1};
-    for (int rank = 1; rank < measure->size; rank++)
-        MPI_Send(&end, sizeof end, MPI_BYTE, rank, TASK_TAG, measure->control);
-}
-
-static void lead_all(struct measure *measure, const struct benchmark_program *program)
-{
-    struct item *items = NULL;
-    size_t n_items = 0;
-    int listed = program->list(measure, &items, &n_items);
-    size_t *order = calloc(n_items + 1, sizeof *order);
-    if (listed != 0 || order == NULL) {
+    puts(MEASURE_CSV_HEADER);
+    measure->begin_s = clock_now_s();
+    if ((program->lead != NULL ? program->lead : schedule_lead)(measure, program) != 0) {
         fprintf(stderr, "mpistair: rank 0: no memory for the list of measurements\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    for (size_t i = 0; i < n_items; i++)
-        order[i] = i;
-    puts(MEASURE_CSV_HEADER);
-    lead(measure, program, items, order, n_items);
-    free(order);
-    free(items);
+    struct task end = {.partner = -1};
+    for (int rank = 1; rank < measure->size; rank++)
+        MPI_Send(&end, sizeof end, MPI_BYTE, rank, TASK_TAG, measure->control);
     fflush(stdout);
 }
 
@@ -244,7 +200,7 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
             measure.offset_s = clock_offset_s(measure.control, measure.host);
             if (leads) {
                 note_levels(&measure);
-                lead_all(&measure, program);
+                lead(&measure, program);
             } else {
                 follow(&measure, program);
             }

@@ -1,11 +1,11 @@
 /* What the calibration programs share: rank 0 leads, the other ranks sleep until it asks them to exchange messages.
  *
- * A benchmark lists items (who exchanges with whom, how many bytes) and how two ranks exchange. Rank 0 goes through the
- * items in random order (fixed seed), again and again until the time is over. For each it sends a command to the ranks
- * of that item only, the start on the common clock in it; every one of them waits for that moment, exchanges, and
- * returns its time; rank 0 writes a line of CSV on standard output with the time of the slowest. All others sleep
- * between looks at their mailbox: ranks may be more than cores. Lines on standard error that begin with
- * `mpistair-note:` tell `mpistair calibrate` what it needs to know besides (note_KIND below).
+ * A benchmark says how two ranks exchange, and either lists items (who exchanges with whom, how many bytes), which
+ * schedule.h measures in random order until they are known well enough, or leads itself, one visit after the other. For
+ * a visit rank 0 sends a command to the ranks of that item only, the start on the common clock in it; every one of them
+ * waits for that moment, exchanges, and returns its time; rank 0 writes a line of CSV on standard output with the time
+ * of the slowest. All others sleep between looks at their mailbox: ranks may be more than cores. Lines on standard
+ * error that begin with `mpistair-note:` tell `mpistair calibrate` what it needs to know besides.
  */
 #ifndef MPISTAIR_CALIBRATE_MEASURE_H
 #define MPISTAIR_CALIBRATE_MEASURE_H
@@ -18,7 +18,10 @@
 #include "machine.h"
 #include "pattern.h"
 
-#define MEASURE_CSV_HEADER "benchmark,level,bytes,n,seconds,launch,ranks,repeats"
+/* variant: what the benchmark tells apart; n: processes that share a bandwidth, or as the benchmark says; count:
+ * messages of a process in one repetition; domain: what an on-socket pair shares, `l3`, `numa` or `package`, else
+ * empty; at_s: since the program began. */
+#define MEASURE_CSV_HEADER "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s"
 #define MEASURE_NOTE       "mpistair-note: "
 
 struct pair {
@@ -29,23 +32,29 @@ struct pair {
 /* One point of a benchmark: pairs that exchange messages of one size at the same time. */
 struct item {
     enum machine_level level;
-    uint64_t n; /* processes that share the bandwidth */
-    uint64_t bytes;
-    int repeats;
-    bool both_ways; /* else only pair.first sends; of no meaning to the ping-pong */
+    int mode;            /* of the benchmark: handed to exchange */
+    const char *variant; /* for the CSV, borrowed; "" where there is one only */
+    uint64_t n;          /* for the CSV: processes that share the bandwidth */
+    uint64_t bytes;      /* of a message */
+    int count;           /* messages of a process in one repetition */
+    int repeats;         /* at most */
     size_t n_pairs;
-    const struct pair *pairs; /* [n_pairs], borrowed */
+    const struct pair *pairs; /* [n_pairs], borrowed; a pair of a rank with itself is visited once */
     const char *ranks;        /* for the CSV, borrowed */
+    const char *domain;       /* for the CSV, borrowed; NULL: none */
 };
 
 /* What a rank is told to do. */
 struct task {
-    double start_s; /* on rank 0's clock */
+    double start_s; /* on rank 0's clock, of the first sample */
+    double gap_s;   /* from start to start of the samples */
     uint64_t bytes;
+    int mode;
+    int count;
     int repeats;
+    int samples;
     int partner;   /* -1: end of the benchmark */
     bool is_first; /* of its pair */
-    bool both_ways;
 };
 
 struct measure {
@@ -57,6 +66,7 @@ struct measure {
     uint64_t seed;
     unsigned launch;
     size_t buffer_bytes;
+    double begin_s; /* of the benchmark, on the own clock */
 
     /* private */
     MPI_Comm control;
@@ -69,17 +79,33 @@ struct measure {
     size_t late;
 };
 
+/* Samples of one visit at most. */
+enum { MEASURE_SAMPLES_MAX = 16 };
+
 struct benchmark_program {
     const char *name;    /* as in the CSV */
     const char *summary; /* for --help */
     /* On rank 0: the items; the benchmark owns them until the program ends. 0, or -1 without memory. */
     int (*list)(const struct measure *measure, struct item **items, size_t *n_items);
-    /* On a rank of the item: does the task and returns the seconds of one message. */
+    /* On rank 0, instead of list: measures by measure_visit() and writes by measure_write(). 0, or -1 without memory.
+     */
+    int (*lead)(struct measure *measure, const struct benchmark_program *program);
+    /* On a rank of the item: does the task once and returns the seconds of one repetition; 0 where only the partner's
+     * time counts. */
     double (*exchange)(struct measure *measure, const struct task *task);
 };
 
 /* The main function of a benchmark program: MPI_Init to MPI_Finalize; returns the exit code. */
 int measure_main(int argc, char **argv, const struct benchmark_program *program);
+
+/* On rank 0: one visit of n_samples <= MEASURE_SAMPLES_MAX samples. seconds[n_samples]: of the slowest rank, -1 for a
+ * sample that somebody was told of too late to start with the others. */
+void measure_visit(struct measure *measure, const struct benchmark_program *program, const struct item *item,
+                   int repeats, int n_samples, double *seconds);
+
+/* On rank 0: writes a row of the CSV. */
+void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
+                   int repeats, double seconds);
 
 /* Reserves repeats places of that size in the long buffers, other ones than the last time as far as the buffers reach,
  * so that a message is not in the cache from the one before. Place i is at *place + i * the returned stride. */

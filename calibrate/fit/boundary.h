@@ -1,0 +1,18 @@
+/* A size that separates two outcomes of a benchmark: `taken` below it, `refused` from it on (buffer, eager). */
+#ifndef MPISTAIR_CALIBRATE_BOUNDARY_H
+#define MPISTAIR_CALIBRATE_BOUNDARY_H
+
+#include "samples.h"
+
+struct boundary {
+    double bytes; /* the smallest size that is refused, as far as the samples tell; infinity: none was refused */
+    double low;   /* the true one lies in [low, high] */
+    double high;
+    size_t n_samples;
+};
+
+/* 0; 1 where the level has no samples of the benchmark, without a change to boundary; -1 without memory. */
+int boundary_find(const struct samples *samples, enum benchmark benchmark, enum machine_level level,
+                  struct boundary *boundary);
+
+#endif
