@@ -1,6 +1,6 @@
 #!/bin/sh
 # Holds tests/cluster/cluster to its word: hosts of their own names and links, shaped both ways; the exit code of the
-# command; nothing left behind, after a SIGKILL too; several clusters side by side.
+# command; a shared link that carries what crosses it and nothing else; nothing left behind, after a SIGKILL too; several clusters side by side.
 set -u
 cluster=$1
 export TMPDIR="$(mktemp -d "${TMPDIR:-/tmp}/mpistair-cluster-check.XXXXXX")"
@@ -45,6 +45,47 @@ expect "host name and congestion control" \
     "$("$cluster" run -- cat /proc/sys/kernel/hostname /proc/sys/net/ipv4/tcp_congestion_control | tr '\n' ' ')" "node0 cubic "
 expect "rate of the host's end" "$("$cluster" run -r 123mbit -- tc qdisc show dev eth0 | grep -o 'rate [^ ]*')" "rate 123Mbit"
 expect "wrong usage" "$("$cluster" run -n 2 2>/dev/null; echo $?)" 2
+expect "a shared link needs two nodes" "$("$cluster" run -n 1 -l 10mbit -- true 2>/dev/null; echo $?)" 2
+# Two flows of 1 MB from half to half go through the link's one queue, flows of neighbours do not.
+cat >"$TMPDIR/flow" <<'END'
+import os, socket, subprocess, sys
+MEGABYTE = 1000000
+SEND = "import socket; socket.create_connection(('10.77.0.%d', 5001), 10).sendall(bytes(1000000))"
+RECEIVE = """import socket
+server = socket.create_server(('', 5001))
+print('listens', flush=True)
+other = server.accept()[0]
+n = 0
+while n < 1000000:
+    n += len(other.recv(65536))
+"""
+
+
+def on(node, program, **more):
+    rsh = [os.environ["OMPI_MCA_plm_rsh_agent"], f"node{node}", "exec", "python3", "-c", "'" + program.replace("'", '"') + "'"]
+    return subprocess.Popen(rsh, text=True, **more)
+
+
+def counted():
+    """Megabytes in whole numbers that the link's queue towards the second half has passed on."""
+    said = subprocess.run("nsenter --target 1 --net tc -s qdisc show dev between0".split(), capture_output=True, text=True)
+    return int(said.stdout.split("Sent ")[1].split()[0]) // MEGABYTE
+
+
+for flows in ([(0, 2), (1, 3)], [(0, 1), (2, 3)]):
+    before = counted()
+    receivers = [on(to, RECEIVE, stdout=subprocess.PIPE) for _, to in flows]
+    for receiver in receivers:
+        receiver.stdout.readline()
+    senders = [on(source, SEND % (to + 1)) for source, to in flows]
+    if any(p.wait(30) for p in senders + receivers):
+        sys.exit("a flow failed")
+    print(counted() - before, end=" ")
+END
+expect "megabytes through the shared link" "$("$cluster" run -n 4 -l 200mbit -- python3 "$TMPDIR/flow")" "2 0 "
+expect "rate of the shared link, both ways" "$("$cluster" run -n 3 -r none -l 123mbit -- nsenter --target 1 --net \
+    tc qdisc show | grep -o 'tbf.*between.*rate [^ ]*' | sed 's/tbf .* dev //; s/ root.*rate//' | sort | tr '\n' ' ')" \
+    "between0 123Mbit between1 123Mbit "
 
 "$cluster" up -n 3 -m 2 -d "$TMPDIR/kept" || fail "up"
 expect "another cluster beside it" "$("$cluster" run -n 2 -- cat /proc/sys/kernel/hostname)" node0
