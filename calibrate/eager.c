@@ -1,0 +1,195 @@
+/* The rendezvous threshold by probe: the size from which crossed sends do not return without a receive.
+ *
+ * Both ranks of a pair start a standard-mode send to each other at the same time and complete it with a watchdog: an
+ * MPI_Isend, then MPI_Test until it is complete or the patience is over, and no receive is posted before. (A blocking
+ * MPI_Send is the same start and the same progress, but nobody can take it back: here nothing hangs and nothing must be
+ * killed.) Then both post the receives, and everything is complete. A message of the eager protocol is taken: it lies
+ * in the other rank's memory, or on the way to it. One of the rendezvous protocol is refused: it waits for the receive.
+ *
+ * A rank whose send is complete says so, in a message without bytes, and waits for its partner's word until the
+ * patience is over: a receive posted at once could complete a rendezvous. The patience comes from the time that the
+ * largest taken message needed. The search is to the byte (bisection.h), for up to two pairs a level, those in random
+ * order; n numbers the pairs. The seconds of a sample are those until the slower send was complete, or the patience.
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bisection.h"
+#include "clock.h"
+#include "levels.h"
+#include "measure.h"
+
+enum { PAIRS_A_LEVEL = 2, WARM_UPS = 3, DATA_TAG = 1, DONE_TAG = 2 };
+enum { SENT, DONE, PARTNER_DONE, RECEIVED, N_REQUESTS };
+
+#define BYTES_MAX      16777216u
+#define WARM_UP_BYTES  65536u
+#define PATIENCE_MIN_S 20e-3
+#define PATIENCE_MAX_S 1.0
+#define PATIENCE_TIMES 16 /* the time of a taken message, at least */
+#define AGAIN_TIMES    4
+
+struct probe {
+    struct bisection bisection;
+    struct item item;
+    struct pair pair;
+    char ranks[32];
+    double taken_s; /* of the largest message that was taken */
+};
+
+static double probe_exchange(const struct measure *measure, const struct task *task, const char *sent, char *received)
+{
+    int bytes = (int)task->bytes, complete = 0, partner_complete = 0;
+    MPI_Request requests[N_REQUESTS];
+    MPI_Status statuses[N_REQUESTS];
+    double patience_s = 1e-6 * task->mode, seconds = patience_s;
+    for (int i = 0; i < N_REQUESTS; i++)
+        requests[i] = MPI_REQUEST_NULL;
+    double begin_s = clock_now_s(), elapsed_s = 0;
+    MPI_Irecv(NULL, 0, MPI_BYTE, task->partner, DONE_TAG, measure->comm, &requests[PARTNER_DONE]);
+    MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[SENT]);
+    while (elapsed_s < patience_s && !(complete && partner_complete)) {
+        if (complete)
+            MPI_Test(&requests[PARTNER_DONE], &partner_complete, MPI_STATUS_IGNORE);
+        else
+            MPI_Test(&requests[SENT], &complete, MPI_STATUS_IGNORE);
+        elapsed_s = clock_now_s() - begin_s;
+        if (complete && requests[DONE] == MPI_REQUEST_NULL && elapsed_s < seconds) {
+            seconds = elapsed_s;
+            MPI_Isend(NULL, 0, MPI_BYTE, task->partner, DONE_TAG, measure->comm, &requests[DONE]);
+        }
+        sched_yield();
+    }
+    if (requests[DONE] == MPI_REQUEST_NULL)
+        MPI_Isend(NULL, 0, MPI_BYTE, task->partner, DONE_TAG, measure->comm, &requests[DONE]);
+    MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[RECEIVED]);
+    MPI_Waitall(N_REQUESTS, requests, statuses);
+    return seconds;
+}
+
+/* The mode is the patience in microseconds, 0: an exchange that opens the connection. */
+static double exchange(struct measure *measure, const struct task *task)
+{
+    size_t place;
+    measure_places(measure, task->bytes, 1, &place);
+    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
+    if (task->mode > 0)
+        return probe_exchange(measure, task, sent, received);
+    double begin_s = clock_now_s();
+    int bytes = (int)task->bytes;
+    MPI_Sendrecv(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, received, bytes, MPI_BYTE, task->partner, DATA_TAG,
+                 measure->comm, MPI_STATUS_IGNORE);
+    return clock_now_s() - begin_s;
+}
+
+static size_t list_probes(const struct measure *measure, struct probe *probes)
+{
+    size_t n_probes = 0;
+    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        struct pair pairs[PAIRS_A_LEVEL];
+        size_t n_pairs = levels_pairs(&measure->placement, (enum machine_level)level, PAIRS_A_LEVEL, pairs);
+        for (size_t i = 0; i < n_pairs; i++) {
+            struct probe *probe = &probes[n_probes++];
+            probe->pair = pairs[i];
+            snprintf(probe->ranks, sizeof probe->ranks, "%d-%d", pairs[i].first, pairs[i].second);
+            probe->bisection = (struct bisection){
+                .first_bytes = 1,
+                .last_bytes = measure->buffer_bytes < BYTES_MAX ? measure->buffer_bytes : BYTES_MAX,
+            };
+            probe->item = (struct item){
+                .level = (enum machine_level)level,
+                .variant = "",
+                .n = i + 1,
+                .count = 1,
+                .repeats = 1,
+                .n_pairs = 1,
+                .pairs = &probe->pair,
+                .ranks = probe->ranks,
+            };
+        }
+    }
+    return n_probes;
+}
+
+static void warm_up(struct measure *measure, const struct benchmark_program *program, struct probe *probe)
+{
+    double seconds;
+    probe->item.mode = 0;
+    probe->item.bytes = WARM_UP_BYTES;
+    for (int i = 0; i < WARM_UPS; i++)
+        measure_visit(measure, program, &probe->item, 1, 1, &seconds);
+}
+
+static void ask(struct measure *measure, const struct benchmark_program *program, struct probe *probe, uint64_t bytes,
+                bool again)
+{
+    double patience_s = PATIENCE_TIMES * probe->taken_s, seconds;
+    patience_s = patience_s < PATIENCE_MIN_S   ? PATIENCE_MIN_S
+                 : patience_s > PATIENCE_MAX_S ? PATIENCE_MAX_S
+                                               : patience_s;
+    int patience_us = (int)(1e6 * patience_s) * (again ? AGAIN_TIMES : 1);
+    probe->item.mode = patience_us;
+    probe->item.bytes = bytes;
+    measure_visit(measure, program, &probe->item, 1, 1, &seconds);
+    if (!(seconds > 0)) {
+        measure->late++;
+        return;
+    }
+    bool taken = seconds < 1e-6 * patience_us;
+    if (taken)
+        probe->taken_s = seconds;
+    bisection_tell(&probe->bisection, bytes, taken);
+    probe->item.variant = taken ? "taken" : "refused";
+    measure_write(measure, program, &probe->item, 1, seconds);
+}
+
+/* Asks a random one of the probes that are not at their end; false where all are. */
+static bool ask_one(struct measure *measure, const struct benchmark_program *program, struct probe *probes,
+                    size_t n_probes, unsigned short random[3])
+{
+    size_t open[LEVEL_COUNT * PAIRS_A_LEVEL], n_open = 0;
+    bool again;
+    for (size_t i = 0; i < n_probes; i++)
+        if (bisection_next(&probes[i].bisection, &again) > 0)
+            open[n_open++] = i;
+    if (n_open == 0)
+        return false;
+    struct probe *probe = &probes[open[(size_t)nrand48(random) % n_open]];
+    uint64_t bytes = bisection_next(&probe->bisection, &again);
+    ask(measure, program, probe, bytes, again);
+    return true;
+}
+
+static int lead(struct measure *measure, const struct benchmark_program *program)
+{
+    static struct probe probes[LEVEL_COUNT * PAIRS_A_LEVEL];
+    unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 1};
+    double end_s = clock_now_s() + measure->seconds;
+    size_t n_probes = list_probes(measure, probes);
+    for (size_t i = 0; i < n_probes && clock_now_s() < end_s; i++)
+        warm_up(measure, program, &probes[i]);
+    bool open = n_probes > 0;
+    while (open && clock_now_s() < end_s)
+        open = ask_one(measure, program, probes, n_probes, random);
+    if (open)
+        fprintf(stderr, MEASURE_NOTE "incomplete %s: thresholds not found to the byte in %g s; give it more\n",
+                program->name, measure->seconds);
+    for (size_t i = 0; i < n_probes; i++)
+        if (probes[i].bisection.taken_bytes >= probes[i].bisection.last_bytes)
+            fprintf(stderr, MEASURE_NOTE "eager %s, ranks %s: no rendezvous up to %llu B\n",
+                    machine_level_name[probes[i].item.level], probes[i].ranks,
+                    (unsigned long long)probes[i].bisection.last_bytes);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct benchmark_program program = {
+        .name = "eager",
+        .summary = "The size from which a send waits for its receive: the rendezvous threshold, by probe.",
+        .lead = lead,
+        .exchange = exchange,
+    };
+    return measure_main(argc, argv, &program);
+}
