@@ -1,8 +1,10 @@
 /* mpistair machine: finds the subcommand that was asked for and hands over. */
 #include "cmd_machine.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "database.h"
@@ -14,7 +16,9 @@ static const struct {
     const char *usage;
 } subcommands[] = {
     {"list", machine_command_list, "list [--json] [trace.db]\n      the shipped machines, and those in a database"},
-    {"show", machine_command_show, "show NAME|FILE.tbl [--database trace.db] [--json]\n      a table, readable"},
+    {"show", machine_command_show,
+     "show NAME|FILE.tbl [--database trace.db] [--json] [--plot FILE.svg [--raw RAW.csv]]\n"
+     "      a table, readable; --plot draws it with its samples, which are looked for beside FILE.tbl (FILE.raw.csv)"},
     {"import", machine_command_import, "import FILE.tbl|NAME trace.db\n      puts a table into a database"},
     {"export", machine_command_export,
      "export NAME [trace.db] [-o FILE.tbl]\n      a table out of a database, or a shipped one, as text"},
@@ -63,4 +67,13 @@ int machine_command_find(const char *name, const char *database, struct machine 
     int result = machine_load(opened, database, name, machine, error);
     sqlite3_close(opened);
     return result == 1 ? machine_find(name, machine, error) : result;
+}
+
+const char *machine_command_raw(const char *table, char *path)
+{
+    size_t length = strlen(table);
+    if (length < 5 || strcmp(table + length - 4, ".tbl") != 0 ||
+        snprintf(path, PATH_MAX, "%.*s.raw.csv", (int)(length - 4), table) >= PATH_MAX)
+        return NULL;
+    return access(path, R_OK) == 0 ? path : NULL;
 }

@@ -15,4 +15,7 @@ int machine_command_check(int argc, char **argv);
  * with the reason. */
 int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error);
 
+/* The samples beside a table, FILE.raw.csv of FILE.tbl, in path[PATH_MAX]; NULL where there is no such file. */
+const char *machine_command_raw(const char *table, char *path);
+
 #endif

@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd_machine.h"
 #include "fit_machine.h"
@@ -91,16 +90,6 @@ static void print_sentence(void *context, const char *sentence)
         json_array_append_new(json, json_string(sentence));
 }
 
-/* FILE.raw.csv of FILE.tbl, if it is there. */
-static const char *raw_beside(const char *table, char path[PATH_MAX])
-{
-    size_t length = strlen(table);
-    if (length < 5 || strcmp(table + length - 4, ".tbl") != 0 ||
-        snprintf(path, PATH_MAX, "%.*s.raw.csv", (int)(length - 4), table) >= PATH_MAX)
-        return NULL;
-    return access(path, R_OK) == 0 ? path : NULL;
-}
-
 int machine_command_check(int argc, char **argv)
 {
     static const struct option known[] = {{"raw", required_argument, NULL, 'r'},
@@ -135,7 +124,7 @@ int machine_command_check(int argc, char **argv)
     if (machine_command_find(name, database, &machine, &error) != 0)
         return error_report(&error);
     if (raw == NULL)
-        raw = raw_beside(name, beside);
+        raw = machine_command_raw(name, beside);
     if (raw != NULL && samples_read_csv(raw, &samples, &error) != 0) {
         machine_release(&machine);
         return error_report(&error);

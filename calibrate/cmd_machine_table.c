@@ -1,4 +1,4 @@
-/* mpistair machine list, show, import, export. */
+/* mpistair machine list, show, import, export. show --plot draws a picture besides. */
 #include <dirent.h>
 #include <getopt.h>
 #include <limits.h>
@@ -10,25 +10,29 @@
 #include "installation.h"
 #include "machine_database.h"
 #include "output_file.h"
+#include "plot.h"
 #include "table_print.h"
 
 /* What the four subcommands are given: options, then up to two words. */
 struct request {
     const char *database;
     const char *output;
+    const char *plot;
+    const char *raw;
     bool json;
     const char *words[2];
     int n_words;
 };
 
-/* allowed: letters of the options of this subcommand, j(son), d(atabase), o(utput). 0 or EXIT_WRONG_USAGE. */
+/* allowed: letters of the options of this subcommand, j(son), d(atabase), o(utput), p(lot), r(aw). 0 or
+ * EXIT_WRONG_USAGE. */
 static int parse(int argc, char **argv, const char *allowed, int min_words, int max_words, const char *expected,
                  struct request *request)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"database", required_argument, NULL, 'd'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},         {"database", required_argument, NULL, 'd'},
+        {"output", required_argument, NULL, 'o'}, {"plot", required_argument, NULL, 'p'},
+        {"raw", required_argument, NULL, 'r'},    {NULL, 0, NULL, 0}};
     *request = (struct request){0};
     opterr = 0;
     optind = 1;
@@ -39,6 +43,10 @@ static int parse(int argc, char **argv, const char *allowed, int min_words, int 
             request->json = true;
         else if (option == 'd')
             request->database = optarg;
+        else if (option == 'p')
+            request->plot = optarg;
+        else if (option == 'r')
+            request->raw = optarg;
         else
             request->output = optarg;
     }
@@ -114,20 +122,38 @@ int machine_command_list(int argc, char **argv)
     return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
+/* Draws the machine and the samples that belong to it. */
+static int draw(const struct request *request, const struct machine *machine)
+{
+    struct samples samples = {0};
+    struct error error;
+    char beside[PATH_MAX];
+    const char *raw = request->raw != NULL ? request->raw : machine_command_raw(request->words[0], beside);
+    int result = raw != NULL ? samples_read_csv(raw, &samples, &error) : 0;
+    if (result == 0)
+        result = plot_draw(machine, &samples, request->plot, &error);
+    samples_release(&samples);
+    return result == 0 ? EXIT_DONE : error_report(&error);
+}
+
 int machine_command_show(int argc, char **argv)
 {
     struct request request;
     struct error error;
     struct machine machine;
-    int code = parse(argc, argv, "jd", 1, 1, "one NAME or FILE.tbl", &request);
+    int code = parse(argc, argv, "jdpr", 1, 1, "one NAME or FILE.tbl", &request);
     if (code != 0)
         return code;
+    if (request.raw != NULL && request.plot == NULL)
+        return wrong_usage("machine", "show: --raw is for --plot FILE.svg");
     if (machine_command_find(request.words[0], request.database, &machine, &error) != 0)
         return error_report(&error);
-    code = EXIT_DONE;
-    if (request.json)
+    if (request.plot != NULL)
+        code = draw(&request, &machine);
+    bool printed = request.plot == NULL || strcmp(request.plot, "-") != 0;
+    if (code == EXIT_DONE && printed && request.json)
         code = table_print_json(stdout, &machine);
-    else
+    else if (code == EXIT_DONE && printed)
         table_print_text(stdout, &machine);
     machine_release(&machine);
     return code;

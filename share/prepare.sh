@@ -2,14 +2,16 @@
 #
 # Before sourcing: `source_folder` is the root of the source tree, `logs` the folder for the logs.
 
-# What a build needs, what records a job on each MPI, and what the tests need beyond, as packages of Debian and Ubuntu.
+# What a build needs, what records a job on each MPI, what draws pictures (mpistair machine show --plot), and what the
+# tests need beyond, as packages of Debian and Ubuntu.
 # This is the only list.
 build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev libgsl-dev
     libcsv-dev libjansson-dev libcmocka-dev'
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
+plot_packages='gnuplot-nox'
 test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3
-    dpkg-dev g++ gnuplot-nox"
+    dpkg-dev g++"
 
 # Open MPI refuses root otherwise; containers and test machines often have nobody else.
 if [ "$(id -u)" -eq 0 ]; then

@@ -71,7 +71,7 @@ check_format() {
 }
 
 step "Builds and logs: $folder"
-need_packages $build_packages $openmpi_packages $mpich_packages $test_packages
+need_packages $build_packages $openmpi_packages $mpich_packages $plot_packages $test_packages
 check format logged format check_format || true
 if check gcc build "$folder/gcc" gcc --werror; then
     run_tests gcc

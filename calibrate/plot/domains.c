@@ -1,0 +1,66 @@
+/* Ping-pong by what the two processes of a pair share: an L3 cache, a NUMA node, or the package only. */
+#include <stdlib.h>
+
+#include "panel.h"
+
+/* The median of the samples of a domain within a group, whose samples ascend; 0: it has none. */
+static double domain_median(const struct samples *samples, const struct group *group, enum domain domain)
+{
+    size_t n = 0, seen = 0;
+    double before = 0;
+    for (size_t i = group->first; i < group->end; i++)
+        n += samples->samples[i].domain == domain;
+    for (size_t i = group->first; i < group->end; i++) {
+        if (samples->samples[i].domain != domain)
+            continue;
+        if (seen++ == n / 2)
+            return n % 2 == 1 ? samples->samples[i].seconds : (before + samples->samples[i].seconds) / 2;
+        before = samples->samples[i].seconds;
+    }
+    return 0;
+}
+
+/* Whether the domain has samples; with a block they are written to it. */
+static bool draw_domain(struct picture *picture, enum machine_level level, enum domain domain, bool write)
+{
+    struct group group = {0};
+    bool any = false;
+    while (group_next(picture->samples, BENCHMARK_PINGPONG, &group)) {
+        const struct sample *sample = &picture->samples->samples[group.first];
+        double seconds =
+            sample->level == level && sample->bytes > 0 ? domain_median(picture->samples, &group, domain) : 0;
+        if (seconds > 0 && write)
+            fprintf(picture->data, "%llu %.9g\n", (unsigned long long)sample->bytes, seconds);
+        any = any || seconds > 0;
+    }
+    return any;
+}
+
+void panel_domains(struct picture *picture, enum machine_level level)
+{
+    static const char *const titles[DOMAIN_COUNT] = {"", "same L3", "same NUMA node", "same package"};
+    char title[96];
+    int n_domains = 0;
+    for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++)
+        n_domains += draw_domain(picture, level, (enum domain)domain, false);
+    snprintf(title, sizeof title, "%s: ping-pong, by what a pair shares", machine_level_text(level));
+    if (n_domains < 2 || !panel_begin(picture, title))
+        return;
+    fputs("set lmargin at screen L\nset rmargin at screen R\nset tmargin at screen T\nset bmargin at screen B\n"
+          "set key top left Left reverse samplen 1.5\nset logscale y\nset format y '%.0s %cs'\n"
+          "set ylabel 'time of a message, median'\nset xlabel 'size of a message'\n",
+          picture->panel);
+    panel_size_tics(picture, "x", true);
+    panel_plot(picture);
+    for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++) {
+        if (!draw_domain(picture, level, (enum domain)domain, false))
+            continue;
+        int block = panel_block(picture);
+        draw_domain(picture, level, (enum domain)domain, true);
+        panel_block_end(picture);
+        panel_element(picture, "$b%d with linespoints pt %d ps 0.6 lc rgb '%s' title '%s'", block,
+                      panel_mark[domain - 1], panel_color[domain - 1], titles[domain]);
+    }
+    panel_plot_end(picture);
+    panel_end(picture);
+}

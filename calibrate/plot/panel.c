@@ -1,0 +1,129 @@
+#include "panel.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const panel_color[PANEL_COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                               "#e69f00", "#56b4e9", "#333333"};
+const int panel_mark[PANEL_COLORS] = {7, 5, 9, 11, 13, 6, 2};
+
+bool panel_begin(struct picture *picture, const char *title)
+{
+    picture->panel = picture->n_panels < PANEL_MAX
+                         ? open_memstream(&picture->panels[picture->n_panels], &picture->panel_size)
+                         : NULL;
+    if (picture->panel == NULL) {
+        picture->failed = true;
+        return false;
+    }
+    fprintf(picture->panel, "set title '%s' font ',12'\n", title);
+    return true;
+}
+
+void panel_end(struct picture *picture)
+{
+    if (fclose(picture->panel) != 0)
+        picture->failed = true;
+    picture->panel = NULL;
+    if (!picture->failed)
+        picture->n_panels++;
+}
+
+int panel_block(struct picture *picture)
+{
+    fprintf(picture->data, "$b%d << END\n", ++picture->n_blocks);
+    return picture->n_blocks;
+}
+
+void panel_block_end(struct picture *picture)
+{
+    fputs("END\n", picture->data);
+}
+
+void panel_plot(struct picture *picture)
+{
+    picture->n_elements = 0;
+}
+
+void panel_element(struct picture *picture, const char *format, ...)
+{
+    va_list arguments;
+    fputs(picture->n_elements++ == 0 ? "plot " : ", ", picture->panel);
+    va_start(arguments, format);
+    vfprintf(picture->panel, format, arguments);
+    va_end(arguments);
+}
+
+bool panel_plot_end(struct picture *picture)
+{
+    if (picture->n_elements == 0)
+        return false;
+    fputc('\n', picture->panel);
+    return true;
+}
+
+void panel_size_tics(struct picture *picture, const char *axis, bool shown)
+{
+    static const char *const units[] = {"", "Ki", "Mi", "Gi"};
+    fprintf(picture->panel, "set logscale %s\nset %stics scale 0.5 (", axis, axis);
+    for (int power = 0; power < 40; power += 3) {
+        fputs(power == 0 ? "" : ", ", picture->panel);
+        if (shown)
+            fprintf(picture->panel, "'%llu %sB' %llu", 1ULL << power % 10, units[power / 10], 1ULL << power);
+        else
+            fprintf(picture->panel, "'' %llu", 1ULL << power);
+    }
+    fputs(")\n", picture->panel);
+}
+
+static bool same_group(const struct sample *a, const struct sample *b)
+{
+    return a->level == b->level && a->n == b->n && a->benchmark == b->benchmark && a->variant == b->variant &&
+           a->bytes == b->bytes && a->count == b->count;
+}
+
+bool group_next(const struct samples *samples, enum benchmark benchmark, struct group *group)
+{
+    size_t first = group->end;
+    while (first < samples->n_samples && samples->samples[first].benchmark != benchmark)
+        first++;
+    size_t end = first;
+    while (end < samples->n_samples && same_group(&samples->samples[first], &samples->samples[end]))
+        end++;
+    *group = (struct group){.first = first, .end = end};
+    return end > first;
+}
+
+double group_median(const struct samples *samples, const struct group *group)
+{
+    size_t n = group->end - group->first, middle = group->first + n / 2;
+    const struct sample *sample = samples->samples;
+    return n % 2 == 1 ? sample[middle].seconds : (sample[middle - 1].seconds + sample[middle].seconds) / 2;
+}
+
+static size_t group_drawn(const struct group *group)
+{
+    size_t n = group->end - group->first;
+    return n < GROUP_DRAWN_MAX ? n : GROUP_DRAWN_MAX;
+}
+
+static size_t group_drawn_index(const struct group *group, size_t i)
+{
+    size_t n = group->end - group->first, drawn = group_drawn(group);
+    return group->first + (drawn < 2 ? 0 : i * (n - 1) / (drawn - 1));
+}
+
+void group_draw(struct picture *picture, const struct group *group, double x)
+{
+    for (size_t i = 0; i < group_drawn(group); i++)
+        fprintf(picture->data, "%.9g %.9g\n", x, picture->samples->samples[group_drawn_index(group, i)].seconds);
+}
+
+const struct machine_parameter *panel_row(const struct machine *machine, enum machine_level level, const char *quantity)
+{
+    for (size_t i = 0; i < machine->n_parameters; i++)
+        if (machine->parameters[i].level == level && strcmp(machine->parameters[i].quantity, quantity) == 0)
+            return &machine->parameters[i];
+    return NULL;
+}

@@ -1,0 +1,81 @@
+/* What the panels of a picture share: where their commands and data go, colours, groups of samples.
+ *
+ * A panel writes gnuplot commands between panel_begin() and panel_end(). Its place on the page is not known then: the
+ * page sets L, R, B, T before it, the edges of its drawing area as fractions of the page. Numbers stand in named data
+ * blocks ahead of all panels, so that no text of a user is near them. A function that draws a panel returns without one
+ * where neither table nor samples hold what it shows.
+ */
+#ifndef MPISTAIR_CALIBRATE_PANEL_H
+#define MPISTAIR_CALIBRATE_PANEL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "fit_machine.h"
+#include "machine.h"
+#include "samples.h"
+
+enum { PANEL_MAX = 24, PANEL_COLORS = 7, PANEL_CURVES_MAX = 6 };
+
+/* Colours that stay apart for colour-blind readers (Okabe and Ito); they come with different marks. */
+extern const char *const panel_color[PANEL_COLORS];
+extern const int panel_mark[PANEL_COLORS]; /* gnuplot point types */
+
+struct picture {
+    const struct machine *machine;
+    const struct samples *samples; /* sorted */
+    const struct curves *curves;   /* medians, as the fit takes them */
+    FILE *data;
+    int n_blocks;
+    char *panels[PANEL_MAX]; /* commands of each panel */
+    size_t n_panels;
+    FILE *panel; /* the one that is being written */
+    size_t panel_size;
+    int n_elements; /* of its plot command */
+    bool failed;    /* no memory */
+};
+
+/* false: no memory, and nothing may be written. */
+bool panel_begin(struct picture *picture, const char *title);
+void panel_end(struct picture *picture);
+
+/* Starts a data block and returns its number, for `$bN`; rows go to picture->data; panel_block_end() after them. */
+int panel_block(struct picture *picture);
+void panel_block_end(struct picture *picture);
+
+/* A plot command, element by element: a new one after panel_plot(). The format ends an element of `plot`. */
+void panel_plot(struct picture *picture);
+void panel_element(struct picture *picture, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool panel_plot_end(struct picture *picture); /* false: the command has no elements, and nothing was written */
+
+/* Tick marks at 1 B, 8 B, 64 B, ... 4 KiB, ... on a logarithmic axis (x, y). shown: with labels. */
+void panel_size_tics(struct picture *picture, const char *axis, bool shown);
+
+/* Samples that differ in nothing but their time: [first, end) of the sorted samples. */
+struct group {
+    size_t first;
+    size_t end;
+};
+/* The next group of a benchmark, from group->end on; false: none. Begin with {0, 0}. */
+bool group_next(const struct samples *samples, enum benchmark benchmark, struct group *group);
+double group_median(const struct samples *samples, const struct group *group);
+
+/* Of more samples than that in a group, so many are drawn: evenly spaced from the least to the largest. */
+enum { GROUP_DRAWN_MAX = 16 };
+/* Rows "x seconds" of what is drawn of a group. */
+void group_draw(struct picture *picture, const struct group *group, double x);
+
+/* The row of a quantity at a level (LEVEL_COUNT: `any`), of the first protocol that has it; NULL: none. */
+const struct machine_parameter *panel_row(const struct machine *machine, enum machine_level level,
+                                          const char *quantity);
+
+/* The panels. */
+void panel_times(struct picture *picture, enum machine_level level);
+void panel_bandwidth(struct picture *picture, enum machine_level level);
+void panel_domains(struct picture *picture, enum machine_level level);
+void panel_injection(struct picture *picture);
+void panel_queue(struct picture *picture);
+void panel_contention(struct picture *picture);
+void panel_outcomes(struct picture *picture);
+
+#endif

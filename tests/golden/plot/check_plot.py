@@ -1,0 +1,174 @@
+"""machine show --plot: one panel for each kind of samples, well-formed XML whatever the table says, and reasons where no
+picture can be made.
+
+Usage: check_plot.py MPISTAIR; skipped (77) where gnuplot is not installed.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+
+MPISTAIR = os.path.abspath(sys.argv[1])
+HEADER = "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s"
+TABLE = """name here
+source {source}
+intra_socket eager tau - 1e-6 s
+intra_socket eager bw 1 2e9 B/s #: 1.9e9 2.1e9 9 relative-median
+intra_socket eager bw 4 5e9 B/s #: 4e9 - 9 relative-median-flat
+intra_socket rendezvous threshold - 4096 B #: - - - mpi_t
+intra_socket rendezvous tau - 2e-6 s
+intra_socket rendezvous bw 1 4e9 B/s
+intra_socket rendezvous bw 4 8e9 B/s
+"""
+OTHER_ROWS = """any any queue_step 1024 6e-9 s #: 5e-9 7e-9 9 reversed-inorder
+any any queue_step_unexpected 1024 1e-8 s
+inter_node any delta - 2.1e-8 s/B
+inter_node rendezvous injection - 4.8e7 B/s
+inter_node any buffer - 1000000 B #: 900000 1100000 9 boundary
+self any tau - 3e-7 s
+self any bw 1 5e9 B/s
+"""
+# Title of a panel, and samples that bring it.
+PANELS = {
+    "self: time over size": ["self,,self,{size},1,1,{time},1,0,,1,0.1"],
+    "intra_socket: time over size": ["pingpong,,intra_socket,{size},1,1,{time},1,0-1,,1,0.1",
+                                     "algorithm1,,intra_socket,{size},4,1,{time},1,a,,1,0.1"],
+    "intra_socket: bandwidth of n processes": [],
+    "inter_socket: ping-pong, by what a pair shares": ["pingpong,,inter_socket,{size},1,1,{time},1,0-1,l3,1,0.1",
+                                                       "pingpong,,inter_socket,{size},1,1,{time},1,0-2,numa,1,0.1"],
+    "inter_node: rate at which a node sends": ["injection,,inter_node,{size},2,1,{time},1,a,,1,0.1"],
+    "Search of the receive queues, intra_socket": ["queue,posted_reversed,intra_socket,8,{size},1,{time},1,a,,1,0.1",
+                                                   "queue,unexpected_inorder,intra_socket,8,{size},1,{time},1,a,,1,0.1"],
+    "inter_node: a link shared by pairs of nodes": ["contention,shared,inter_node,{size},2,4,{time},1,a,,1,0.1",
+                                                    "contention,alone,inter_node,{size},1,4,{time},1,a,,1,0.1"],
+    "Sizes taken or refused": ["eager,taken,intra_socket,{size},1,1,{time},1,a,,1,0.1",
+                               "buffer,refused,inter_node,{size},1,1,{time},1,a,,1,0.1"],
+}
+failures = []
+
+
+def expect(what, condition):
+    if not condition:
+        failures.append(what)
+
+
+def show(*words, code=0, says="", path=None):
+    """Runs `mpistair machine show WORDS`; says: part of standard error. Nothing may be left beside the picture."""
+    environment = dict(os.environ, PATH=path) if path is not None else None
+    done = subprocess.run([MPISTAIR, "machine", "show", *words], capture_output=True, text=True, errors="replace",
+                          timeout=120, env=environment)
+    if done.returncode != code or says not in done.stderr:
+        failures.append(f"show {' '.join(words)}: exit {done.returncode}, expected {code}; stderr {done.stderr!r}")
+    left = [name for name in os.listdir(".") if ".svg." in name]
+    expect(f"left behind by show {' '.join(words)}: {left}", not left)
+    return done.stdout
+
+
+def texts(svg):
+    """All texts of a picture; fails where it is no XML."""
+    return ["".join(element.itertext()).strip()
+            for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def samples(templates):
+    return [template.format(size=size, time=repr(1e-6 * factor + size / 3e9))
+            for template in templates for size in (1, 64, 4096, 262144) for factor in (1, 1.1, 2)]
+
+
+def titles(svg):
+    return {title for title in PANELS if any(text.startswith(title) for text in texts(svg))}
+
+
+def write(name, text):
+    pathlib.Path(name).write_text(text)
+
+
+def check_panels():
+    write("lines.tbl", TABLE.format(source="a test"))
+    write("all.tbl", TABLE.format(source="a test") + OTHER_ROWS)
+    printed = show("./lines.tbl", "--plot", "lines.svg")
+    lines = pathlib.Path("lines.svg").read_text()
+    expect("the table is printed too", "rendezvous" in printed)
+    expect("without samples only lines", titles(lines) == {"intra_socket: time over size",
+                                                           "intra_socket: bandwidth of n processes"})
+    expect("no residuals without samples", not any("median / line" in text for text in texts(lines)))
+    expect("thresholds are named", "rendezvous from 4096 B" in texts(lines))
+    always = titles(lines)
+    for title, templates in PANELS.items():
+        if templates:
+            write("one.csv", "\n".join([HEADER, *samples(templates)]) + "\n")
+            show("./lines.tbl", "--raw", "one.csv", "--plot", "one.svg")
+            drawn = titles(pathlib.Path("one.svg").read_text())
+            expect(f"panels of the samples of '{title}': {sorted(drawn)}", drawn == always | {title})
+    rows = [row for templates in PANELS.values() for row in samples(templates)]
+    write("all.raw.csv", "\n".join([HEADER, *rows]) + "\n")
+    show("./all.tbl", "--plot", "all.svg")
+    found = texts(pathlib.Path("all.svg").read_text())
+    expect("samples beside the table are found, all panels drawn",
+           titles(pathlib.Path("all.svg").read_text()) == set(PANELS))
+    for text in ("median / line - 1", "n = 1, ping-pong", "n = 4", "rendezvous, max-rate", "eager, at least",
+                 "a step c(n), ns", "limit in the table", "delta l, delta = 2.1e-08 s/B", "taken", "same L3", "4 KiB"):
+        expect(f"the whole picture says '{text}'", text in found)
+    expect("- is standard output", titles(show("./all.tbl", "--plot", "-")) == set(PANELS))
+    show("thunderx2", "--plot", "shipped.svg")
+    expect("a shipped machine", "inter_socket: bandwidth of n processes, BW(n)" in
+           texts(pathlib.Path("shipped.svg").read_text()))
+
+
+def check_text():
+    """A source may hold anything: it is text, neither command nor markup."""
+    source = "it's <b> & \"q\" `touch cut` $(touch cut) @x \\n {a_b} %s ü \x01 ]]>"
+    write("odd.tbl", TABLE.format(source=source))
+    show("./odd.tbl", "--plot", "odd.svg")
+    found = " ".join(texts(pathlib.Path("odd.svg").read_text()))
+    for part in ("it's <b> & \"q\" `touch cut` $(touch cut) @x \\n {a_b} %s ü",):
+        expect(f"the picture holds '{part}' of the source", part in found)
+    expect("nothing of the source was run", not os.path.exists("cut"))
+    pathlib.Path("latin.tbl").write_bytes(TABLE.format(source="a SOURCE").encode().replace(b"SOURCE", b"M\xfcnchen \xed\xa0\x80"))
+    show("./latin.tbl", "--plot", "latin.svg")
+    expect("bytes that are no UTF-8", any("M?nchen ???" in text for text in
+                                          texts(pathlib.Path("latin.svg").read_bytes())))
+    write("long.tbl", TABLE.format(source="word " * 95 + "w" * 30))
+    show("./long.tbl", "--plot", "long.svg")
+    expect("a long source takes several lines", sum("word word" in text for text in
+                                                    texts(pathlib.Path("long.svg").read_text())) > 2)
+
+
+def check_failures():
+    write("old.svg", "before")
+    write("bad.csv", HEADER + "\npingpong,,intra_socket,8,1,1,-1,1,a,,1,0.1\n")
+    show("./lines.tbl", "--raw", "bad.csv", "--plot", "old.svg", code=1, says="bad.csv:2")
+    show("./lines.tbl", "--raw", "none.csv", "--plot", "old.svg", code=1, says="none.csv")
+    os.mkdir("empty")
+    show("./lines.tbl", "--plot", "old.svg", code=1, says="gnuplot-nox", path=os.path.abspath("empty"))
+    os.mkdir("broken")
+    write("broken/gnuplot", "#!/bin/sh\necho 'line 0: no terminal svg' >&2\nexit 1\n")
+    os.chmod("broken/gnuplot", 0o755)
+    show("./lines.tbl", "--plot", "old.svg", code=1, says="gnuplot: line 0: no terminal svg",
+         path=os.path.abspath("broken"))
+    write("nothing.tbl", "name nothing\nsource a test\nany any gamma - 1e-9 s\n")
+    show("./nothing.tbl", "--plot", "old.svg", code=1, says="nothing to draw")
+    expect("a failure leaves what was there", pathlib.Path("old.svg").read_text() == "before")
+    show("./lines.tbl", "--plot", "no/such/folder.svg", code=1, says="no/such/folder.svg")
+    show("./lines.tbl", "--raw", "all.raw.csv", code=2, says="--plot")
+    show("./lines.tbl", "--plot", code=2, says="--plot")
+    show("./lines.tbl", "--plot", "lines.svg")
+    expect("an old picture is replaced", pathlib.Path("lines.svg").stat().st_mode & 0o777 == 0o666 & ~umask)
+
+
+if shutil.which("gnuplot") is None:
+    print("gnuplot is not installed")
+    sys.exit(77)
+umask = os.umask(0)
+os.umask(umask)
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    check_panels()
+    check_text()
+    check_failures()
+    os.chdir("/")
+print("\n".join(failures) or "plot: ok")
+sys.exit(1 if failures else 0)
