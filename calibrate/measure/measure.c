@@ -196,7 +196,7 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
     if (code == 0 && !hello) {
         if (place_find(measure.control, &measure.placement, &measure.host, &error) != 0) {
             code = leads ? error_report(&error) : EXIT_WORK_FAILED;
-        } else {
+        } else if (program->prepare == NULL || (code = program->prepare(&measure, leads)) == 0) {
             measure.offset_s = clock_offset_s(measure.control, measure.host);
             if (leads) {
                 note_levels(&measure);
@@ -204,9 +204,9 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
             } else {
                 follow(&measure, program);
             }
-            placement_release(&measure.placement);
-            free(measure.host);
         }
+        placement_release(&measure.placement);
+        free(measure.host);
     }
     free(measure.send_buffer);
     free(measure.recv_buffer);

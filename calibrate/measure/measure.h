@@ -66,7 +66,8 @@ struct measure {
     uint64_t seed;
     unsigned launch;
     size_t buffer_bytes;
-    double begin_s; /* of the benchmark, on the own clock */
+    double begin_s;   /* of the benchmark, on the own clock */
+    const char *link; /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
 
     /* private */
     MPI_Comm control;
@@ -85,6 +86,9 @@ enum { MEASURE_SAMPLES_MAX = 16 };
 struct benchmark_program {
     const char *name;    /* as in the CSV */
     const char *summary; /* for --help */
+    /* On every rank, once the places are known, may be NULL: 0; or an exit code, the same on all of them, if this job
+     * or these options are not for this benchmark. Only a rank that is to speak says why. */
+    int (*prepare)(struct measure *measure, bool speak);
     /* On rank 0: the items; the benchmark owns them until the program ends. 0, or -1 without memory. */
     int (*list)(const struct measure *measure, struct item **items, size_t *n_items);
     /* On rank 0, instead of list: measures by measure_visit() and writes by measure_write(). 0, or -1 without memory.

@@ -18,6 +18,7 @@ static void usage(const struct benchmark_program *program)
            "  --buffer MIB size of the long buffers, two a rank (32, less where memory is short)\n"
            "  --seed N     of the random order (1)\n"
            "  --launch N   number of this launch, for the CSV (1)\n"
+           "  --link A-B,.. pairs of nodes that share a link, for contention; numbered from 0 by first rank\n"
            "  --hello      only tell the number of ranks\n"
            "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.\n",
            program->name, program->summary);
@@ -47,13 +48,10 @@ int options_parse(int argc, char **argv, const struct benchmark_program *program
                   bool *hello)
 {
     static const struct option options[] = {
-        {"seconds", required_argument, NULL, 's'},
-        {"buffer", required_argument, NULL, 'b'},
-        {"seed", required_argument, NULL, 'r'},
-        {"launch", required_argument, NULL, 'l'},
-        {"hello", no_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"seconds", required_argument, NULL, 's'}, {"buffer", required_argument, NULL, 'b'},
+        {"seed", required_argument, NULL, 'r'},    {"launch", required_argument, NULL, 'l'},
+        {"link", required_argument, NULL, 'k'},    {"hello", no_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     double seconds = 10, buffer = 0, seed = 1, launch = 1;
     opterr = speak;
@@ -71,6 +69,9 @@ int options_parse(int argc, char **argv, const struct benchmark_program *program
             break;
         case 'l':
             result = number("launch", 0, 1e9, speak, &launch);
+            break;
+        case 'k':
+            measure->link = optarg;
             break;
         case 'o':
             *hello = true;
