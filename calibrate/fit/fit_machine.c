@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "benchmarks.h"
 #include "thresholds.h"
+
+/* Every other benchmark's fit, in the order of its rows. */
+static fit_benchmark *const benchmarks[] = {
+    fit_contention,
+};
 
 /* One protocol of one level while its rows are made. */
 struct part {
@@ -203,6 +209,11 @@ int fit_machine(const struct samples *samples, const struct fit_options *options
         rows = added < 0 ? -1 : rows + added;
     }
     curves_release(&curves);
+    for (size_t i = 0; i < sizeof benchmarks / sizeof benchmarks[0] && rows >= 0; i++) {
+        size_t before = machine->n_parameters;
+        int result = benchmarks[i](samples, options, machine, notes, error);
+        rows = result < 0 ? -1 : rows + (int)(machine->n_parameters - before);
+    }
     if (rows == 0)
         return error_set(error, "no level has a protocol with two sizes; a line needs two, an interval three");
     return rows < 0 ? -1 : 0;

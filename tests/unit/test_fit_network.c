@@ -1,0 +1,180 @@
+/* Fits of contention: known parameters come back from made samples, and nothing where nothing shows. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "benchmarks.h"
+
+#include <cmocka.h> /* last: it defines fail as a macro */
+
+#define TAU_S   20e-6
+#define DELTA   (1 / 47.8e6)
+#define PROCESS 4 /* pairs of processes of a pair of nodes */
+
+/* Reproducible, normal. */
+static double uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return ((double)(*state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(uint64_t *state)
+{
+    double radius = sqrt(-2 * log(uniform(state)));
+    return radius * cos(6.283185307179586 * uniform(state));
+}
+
+static void append(struct samples *samples, struct sample sample, double noise, uint64_t *seed)
+{
+    double exact_s = sample.seconds;
+    for (int i = 0; i < 10; i++) {
+        sample.seconds = exact_s * (1 + noise * normal(seed));
+        if (noise > 0 && uniform(seed) < 0.02)
+            sample.seconds *= 10;
+        assert_int_equal(samples_append(samples, &sample), 0);
+    }
+}
+
+static const struct machine_parameter *row_of(const struct machine *machine, const char *quantity)
+{
+    for (size_t i = 0; i < machine->n_parameters; i++)
+        if (strcmp(machine->parameters[i].quantity, quantity) == 0)
+            return &machine->parameters[i];
+    fail_msg("no row %s", quantity);
+    return NULL;
+}
+
+/* Runs one fit; notes[size] gets what it says. */
+static struct machine fitted(fit_benchmark *fit, struct samples *samples, char *notes, size_t size)
+{
+    struct fit_options options = {0};
+    struct machine machine = {0};
+    struct error error = {""};
+    notes[0] = '\0';
+    FILE *stream = fmemopen(notes, size, "w");
+    assert_non_null(stream);
+    samples_sort(samples);
+    if (fit(samples, &options, &machine, stream, &error) != 0)
+        fail_msg("%s", error.text);
+    fclose(stream);
+    assert_int_equal(machine_check(&machine, &error), 0);
+    for (size_t i = 0; i < machine.n_parameters; i++)
+        assert_int_equal(machine_check_parameter(&machine.parameters[i], &error), 0);
+    samples_release(samples);
+    return machine;
+}
+
+/* Two pairs of nodes; what a link passes at once, free_bytes, does not wait for it. sharing: T(shared) / T(alone). */
+static struct samples contention(double noise, double free_bytes, double sharing, uint64_t seed)
+{
+    struct samples samples = {0};
+    for (uint64_t bytes = 4096; bytes <= 1048576; bytes *= 4)
+        for (uint32_t count = 1; count <= 64; count *= 4) {
+            double across = 2. * PROCESS * (double)count * (double)bytes;
+            struct sample sample = {.level = LEVEL_INTER_NODE,
+                                    .benchmark = BENCHMARK_CONTENTION,
+                                    .variant = VARIANT_SHARED,
+                                    .n = 2 * PROCESS,
+                                    .bytes = bytes,
+                                    .count = count,
+                                    .seconds = TAU_S * count + DELTA * fmax(across - free_bytes, 0)};
+            append(&samples, sample, noise, &seed);
+            sample.variant = VARIANT_ALONE;
+            sample.n = PROCESS;
+            sample.seconds /= sharing;
+            append(&samples, sample, noise, &seed);
+        }
+    return samples;
+}
+
+static void delta_comes_back(void **state)
+{
+    (void)state;
+    char notes[512];
+    struct samples samples = contention(0, 0, 2, 1);
+    struct machine machine = fitted(fit_contention, &samples, notes, sizeof notes);
+    const struct machine_parameter *row = row_of(&machine, "delta");
+    if (fabs(row->value - DELTA) > 1e-9 * DELTA)
+        fail_msg("%.17g, expected %.17g", row->value, DELTA);
+    assert_true(row->level == LEVEL_INTER_NODE && row->protocol == PROTOCOL_ANY && row->n == MACHINE_NO_N);
+    assert_string_equal(row->unit, "s/B");
+    assert_int_equal(row->samples, 200);
+    machine_release(&machine);
+    /* A bucket of 64 KiB takes the smallest shapes whole: they must not count. */
+    samples = contention(0.02, 65536, 2, 2);
+    machine = fitted(fit_contention, &samples, notes, sizeof notes);
+    row = row_of(&machine, "delta");
+    if (fabs(row->value - DELTA) > 0.03 * DELTA)
+        fail_msg("%.17g, expected %.17g", row->value, DELTA);
+    machine_release(&machine);
+}
+
+static void interval_holds_delta(void **state)
+{
+    (void)state;
+    int inside = 0;
+    for (uint64_t draw = 1; draw <= 100; draw++) {
+        char notes[512];
+        struct samples samples = contention(0.05, 0, 2, draw);
+        struct machine machine = fitted(fit_contention, &samples, notes, sizeof notes);
+        const struct machine_parameter *row = row_of(&machine, "delta");
+        inside += row->ci_low <= DELTA && DELTA <= row->ci_high;
+        machine_release(&machine);
+    }
+    if (inside < 90)
+        fail_msg("delta: in %d of 100 intervals", inside);
+}
+
+static void no_shared_link_no_delta(void **state)
+{
+    (void)state;
+    char notes[512];
+    struct samples samples = contention(0.03, 0, 1, 5);
+    struct machine machine = fitted(fit_contention, &samples, notes, sizeof notes);
+    assert_int_equal(machine.n_parameters, 0);
+    assert_non_null(strstr(notes, "no shared link seen"));
+    machine_release(&machine);
+    /* Nothing at all to say about a machine where it was not measured. */
+    samples = (struct samples){0};
+    machine = fitted(fit_contention, &samples, notes, sizeof notes);
+    assert_int_equal(machine.n_parameters, 0);
+    assert_string_equal(notes, "");
+    machine_release(&machine);
+}
+
+/* One size only: latency and bytes cannot be told apart, all is delta. */
+static void one_size_is_enough(void **state)
+{
+    (void)state;
+    char notes[512];
+    uint64_t seed = 1;
+    struct samples samples = {0};
+    for (uint32_t count = 1; count <= 16; count *= 4)
+        for (int shared = 0; shared < 2; shared++) {
+            struct sample sample = {.level = LEVEL_INTER_NODE,
+                                    .benchmark = BENCHMARK_CONTENTION,
+                                    .variant = shared ? VARIANT_SHARED : VARIANT_ALONE,
+                                    .n = shared ? 4 : 2,
+                                    .bytes = 100000,
+                                    .count = count,
+                                    .seconds = DELTA * (shared ? 4 : 2) * 100000. * count};
+            append(&samples, sample, 0, &seed);
+        }
+    struct machine machine = fitted(fit_contention, &samples, notes, sizeof notes);
+    assert_true(fabs(row_of(&machine, "delta")->value - DELTA) < 1e-9 * DELTA);
+    machine_release(&machine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(delta_comes_back),
+        cmocka_unit_test(interval_holds_delta),
+        cmocka_unit_test(no_shared_link_no_delta),
+        cmocka_unit_test(one_size_is_enough),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
