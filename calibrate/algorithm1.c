@@ -1,14 +1,18 @@
 /* T Algorithm 1, the bi-directional multi-pair benchmark: the bandwidth that N processes share.
  *
  * N = the processes of a group that receive at the same time: N = P intra-socket, P/2 a socket or a node otherwise
- * (T section II.B); N = 2, 4, 8, ... and the last that the job has. N = 1 is a single message in one direction between
- * the first two ranks, T's BW_SP. Each rank posts all repetitions, each at another place of a long buffer, and waits
- * for all; the seconds of a sample are the slowest rank's, repeats divided out (MODELS.md, rule 4).
+ * (T section II.B); N = 2, 4, 8, ... and the last that the job has. N = 1 is a single message in one direction, T's
+ * BW_SP. Up to four sockets are measured one after the other, spread over nodes (two groups between sockets, and
+ * between nodes); the column ranks names them. N = 1 and 2 on a socket are one pair: where its pairs differ by what
+ * they share, one of each domain. Which ranks N processes are: groups.h. Each rank posts all repetitions, each at
+ * another place of a long buffer, and waits for all; the seconds of a sample are the slowest rank's, repeats divided
+ * out (MODELS.md, rule 4).
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "clock.h"
+#include "groups.h"
 #include "levels.h"
 #include "measure.h"
 
@@ -17,70 +21,110 @@ enum { ONE_WAY, BOTH_WAYS };
 
 #define BYTES_MAX 4194304u
 
-static struct level_group groups[LEVEL_COUNT];
+/* Sockets of a node may differ, so several are measured; between sockets and nodes fewer, as they cost more time. */
+enum { GROUPS_MAX = 4, GROUPS_BETWEEN = 2 };
 
-/* The pairs of N processes: the halves of one socket, or the sides of the group one against the other. For free. */
-static struct pair *make_pairs(const struct level_group *group, size_t n, size_t *n_pairs)
-{
-    bool one_side = group->n[1] == 0;
-    *n_pairs = one_side && n > 1 ? n / 2 : n;
-    struct pair *pairs = calloc(*n_pairs, sizeof *pairs);
-    for (size_t i = 0; pairs != NULL && i < *n_pairs; i++)
-        pairs[i] = (struct pair){group->ranks[0][i], one_side ? group->ranks[0][i + *n_pairs] : group->ranks[1][i]};
-    return pairs;
-}
+static struct level_group groups[LEVEL_COUNT][GROUPS_MAX];
+static struct pair single[GROUPS_MAX][DOMAIN_COUNT]; /* N = 1, 2 on a socket, of each domain */
 
-/* The next N after n: doubled, and the largest that the group has at the end. */
+/* The items in the making. */
+struct listing {
+    const struct measure *measure;
+    struct item *items;
+    size_t n_items;
+    size_t capacity;
+};
+
+/* The next N after n: doubled, and the largest at the end. */
 static size_t next_n(size_t n, size_t last)
 {
     return n == last ? last + 1 : 2 * n > last ? last : 2 * n;
 }
 
-static size_t last_n(const struct level_group *group)
+/* N processes of a socket are N / 2 pairs; between two they are N of each. */
+static size_t pairs_of(enum machine_level level, size_t n)
 {
-    if (group->n[1] == 0)
-        return group->n[0] / 2 * 2;
-    return group->n[0] < group->n[1] ? group->n[0] : group->n[1];
+    return level == LEVEL_INTRA_SOCKET && n > 1 ? n / 2 : n;
+}
+
+static size_t last_n(enum machine_level level, const struct level_group *group)
+{
+    return level == LEVEL_INTRA_SOCKET ? 2 * group->n_pairs : group->n_pairs;
+}
+
+/* All sizes of one N in one group. */
+static int append(struct listing *listing, enum machine_level level, const struct level_group *group, size_t n,
+                  const struct pair *pairs, enum domain domain)
+{
+    for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
+        if (listing->n_items == listing->capacity) {
+            size_t capacity = listing->capacity == 0 ? 256 : 2 * listing->capacity;
+            struct item *larger = reallocarray(listing->items, capacity, sizeof *larger);
+            if (larger == NULL)
+                return -1;
+            listing->items = larger;
+            listing->capacity = capacity;
+        }
+        uint64_t fit = listing->measure->buffer_bytes / (bytes < 64 ? 64 : bytes);
+        listing->items[listing->n_items++] = (struct item){
+            .level = level,
+            .mode = n > 1 ? BOTH_WAYS : ONE_WAY,
+            .variant = "",
+            .n = n,
+            .count = 1,
+            .bytes = bytes,
+            .repeats = fit < REPEATS ? (int)fit : REPEATS,
+            .n_pairs = pairs_of(level, n),
+            .pairs = pairs,
+            .ranks = group->name,
+            .domain = domain_name[domain],
+        };
+    }
+    return 0;
+}
+
+/* N = 1 and 2 on a socket are one pair: one of each domain that the group has. */
+static int append_single(struct listing *listing, const struct level_group *group, struct pair *pairs, size_t n,
+                         const uint64_t *n_rank_pairs)
+{
+    for (int domain = 0; domain < DOMAIN_COUNT; domain++)
+        if (n_rank_pairs[domain] > 0 &&
+            level_group_pair(&listing->measure->placement, group, (enum domain)domain, &pairs[domain]) &&
+            append(listing, LEVEL_INTRA_SOCKET, group, n, &pairs[domain], (enum domain)domain) != 0)
+            return -1;
+    return 0;
+}
+
+/* N as the largest group has them; a smaller group takes part as far as it goes. */
+static int list_level(struct listing *listing, enum machine_level level, const uint64_t *n_rank_pairs)
+{
+    struct level_group *found = groups[level];
+    int n_groups = level_groups_find(&listing->measure->placement, level,
+                                     level == LEVEL_INTRA_SOCKET ? GROUPS_MAX : GROUPS_BETWEEN, found);
+    size_t last = n_groups > 0 ? last_n(level, &found[0]) : 0;
+    for (size_t n = 1; n <= last; n = next_n(n, last))
+        for (int i = 0; i < n_groups; i++) {
+            int result = 0;
+            if (level == LEVEL_INTRA_SOCKET && n <= 2)
+                result = append_single(listing, &found[i], single[i], n, n_rank_pairs);
+            else if (n <= last_n(level, &found[i]))
+                result = append(listing, level, &found[i], n, found[i].pairs, DOMAIN_NONE);
+            if (result != 0)
+                return -1;
+        }
+    return n_groups < 0 ? -1 : 0;
 }
 
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
 {
-    size_t capacity = 0;
-    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
-        struct level_group *group = &groups[level];
-        if (level_group_find(&measure->placement, (enum machine_level)level, group) != 0)
-            return -1;
-        size_t last = last_n(group);
-        for (size_t n = 1; n <= last; n = next_n(n, last)) {
-            size_t n_pairs;
-            struct pair *pairs = make_pairs(group, n, &n_pairs);
-            if (pairs == NULL)
-                return -1;
-            for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
-                if (*n_items == capacity) {
-                    capacity = capacity == 0 ? 256 : 2 * capacity;
-                    struct item *larger = reallocarray(*items, capacity, sizeof *larger);
-                    if (larger == NULL)
-                        return -1;
-                    *items = larger;
-                }
-                uint64_t fit = measure->buffer_bytes / (bytes < 64 ? 64 : bytes);
-                (*items)[(*n_items)++] = (struct item){
-                    .level = (enum machine_level)level,
-                    .mode = n > 1 ? BOTH_WAYS : ONE_WAY,
-                    .variant = "",
-                    .n = n,
-                    .count = 1,
-                    .bytes = bytes,
-                    .repeats = fit < REPEATS ? (int)fit : REPEATS,
-                    .n_pairs = n_pairs,
-                    .pairs = pairs,
-                    .ranks = group->name,
-                };
-            }
-        }
-    }
-    return 0;
+    struct listing listing = {.measure = measure};
+    uint64_t n_rank_pairs[DOMAIN_COUNT];
+    int result = levels_domains(&measure->placement, n_rank_pairs);
+    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT && result == 0; level++)
+        result = list_level(&listing, (enum machine_level)level, n_rank_pairs);
+    *items = listing.items;
+    *n_items = listing.n_items;
+    return result;
 }
 
 static double exchange(struct measure *measure, const struct task *task)

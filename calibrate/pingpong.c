@@ -1,8 +1,9 @@
 /* Ping-pong: the latency and bandwidth of a single message, for every level that the job spans and all sizes from 1 B
  * to 4 MiB, so that each protocol of the MPI has its own (B section 2; the benchmark is the one of B's tables).
  *
- * One pair at a time, up to four pairs a level; the seconds of a sample are half of a round trip, repeats divided out.
- * Every repetition uses another place of a long buffer.
+ * One pair at a time, up to four pairs a level, and on a socket up to four of each domain (pairs that share an L3, a
+ * NUMA node, the package only): one fast pair must not speak for a socket. The seconds of a sample are half of a round
+ * trip, repeats divided out. Every repetition uses another place of a long buffer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,39 +17,58 @@ enum { PAIRS_A_LEVEL = 4, REPEATS_MAX = 16, DATA_TAG = 1 };
 #define BYTES_MAX     4194304u
 #define BYTES_A_VISIT 524288u /* a repetition more where it costs little time */
 
-static struct pair pairs[LEVEL_COUNT][PAIRS_A_LEVEL];
-static char names[LEVEL_COUNT][PAIRS_A_LEVEL][32];
+/* Pairs of one level, and for on-socket ones of one domain. */
+static struct stratum {
+    struct pair pairs[PAIRS_A_LEVEL];
+    char names[PAIRS_A_LEVEL][32];
+} strata[LEVEL_COUNT][DOMAIN_COUNT];
+
+static void append(struct stratum *stratum, size_t n_pairs, enum machine_level level, enum domain domain,
+                   struct item *items, size_t *n_items)
+{
+    for (size_t i = 0; i < n_pairs; i++) {
+        const struct pair *pair = &stratum->pairs[i];
+        snprintf(stratum->names[i], sizeof stratum->names[i], "%d-%d", pair->first, pair->second);
+        for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
+            uint64_t repeats = BYTES_A_VISIT / bytes;
+            items[(*n_items)++] = (struct item){
+                .level = level,
+                .variant = "",
+                .n = 1,
+                .count = 1,
+                .bytes = bytes,
+                .repeats = repeats > REPEATS_MAX ? REPEATS_MAX
+                           : repeats < 1         ? 1
+                                                 : (int)repeats,
+                .n_pairs = 1,
+                .pairs = pair,
+                .ranks = stratum->names[i],
+                .domain = domain_name[domain],
+            };
+        }
+    }
+}
 
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_sizes = 0;
     for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2)
         n_sizes++;
-    *items = calloc(LEVEL_COUNT * PAIRS_A_LEVEL * n_sizes, sizeof **items);
-    if (*items == NULL)
+    *items = calloc((LEVEL_COUNT + DOMAIN_COUNT) * PAIRS_A_LEVEL * n_sizes, sizeof **items);
+    uint64_t n_rank_pairs[DOMAIN_COUNT];
+    if (*items == NULL || levels_domains(&measure->placement, n_rank_pairs) != 0)
         return -1;
-    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
-        size_t n_pairs = levels_pairs(&measure->placement, (enum machine_level)level, PAIRS_A_LEVEL, pairs[level]);
-        for (size_t i = 0; i < n_pairs; i++) {
-            const struct pair *pair = &pairs[level][i];
-            snprintf(names[level][i], sizeof names[level][i], "%d-%d", pair->first, pair->second);
-            for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
-                uint64_t repeats = BYTES_A_VISIT / bytes;
-                (*items)[(*n_items)++] = (struct item){
-                    .level = (enum machine_level)level,
-                    .variant = "",
-                    .n = 1,
-                    .count = 1,
-                    .bytes = bytes,
-                    .repeats = repeats > REPEATS_MAX ? REPEATS_MAX
-                               : repeats < 1         ? 1
-                                                     : (int)repeats,
-                    .n_pairs = 1,
-                    .pairs = pair,
-                    .ranks = names[level][i],
-                };
-            }
-        }
+    for (int domain = 0; domain < DOMAIN_COUNT; domain++) {
+        struct stratum *stratum = &strata[LEVEL_INTRA_SOCKET][domain];
+        if (n_rank_pairs[domain] > 0)
+            append(stratum,
+                   levels_domain_pairs(&measure->placement, (enum domain)domain, PAIRS_A_LEVEL, stratum->pairs),
+                   LEVEL_INTRA_SOCKET, (enum domain)domain, *items, n_items);
+    }
+    for (int level = LEVEL_INTER_SOCKET; level < LEVEL_COUNT; level++) {
+        struct stratum *stratum = &strata[level][DOMAIN_NONE];
+        append(stratum, levels_pairs(&measure->placement, (enum machine_level)level, PAIRS_A_LEVEL, stratum->pairs),
+               (enum machine_level)level, DOMAIN_NONE, *items, n_items);
     }
     return 0;
 }

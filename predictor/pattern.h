@@ -1,7 +1,8 @@
 /* A communication pattern (P.csv) and a placement (L.csv): the input of every model.
  *
- * P.csv: header `src,dst,bytes`, optional columns `send_s,recv_s`. L.csv: header `rank,node,socket`, each rank once,
- * ranks 0 .. n-1 in any order. Structure of arrays: a message costs 16 bytes without times.
+ * P.csv: header `src,dst,bytes`, optional columns `send_s,recv_s`. L.csv: header `rank,node,socket`, optional columns
+ * `numa,l3` (only the calibration asks for them; empty or `-`: not known), each rank once, ranks 0 .. n-1 in any order.
+ * Structure of arrays: a message costs 16 bytes without times.
  */
 #ifndef MPISTAIR_PREDICTOR_PATTERN_H
 #define MPISTAIR_PREDICTOR_PATTERN_H
@@ -12,10 +13,15 @@
 #include "error.h"
 #include "machine.h"
 
+/* numa, l3: the rank has no such object, or nobody knows which. */
+#define PLACEMENT_UNKNOWN UINT32_MAX
+
 struct placement {
     size_t n_ranks;
     uint32_t *node;   /* [n_ranks] */
     uint32_t *socket; /* [n_ranks] within its node */
+    uint32_t *numa;   /* [n_ranks] NUMA node within its node, or PLACEMENT_UNKNOWN */
+    uint32_t *l3;     /* [n_ranks] L3 cache within its node, or PLACEMENT_UNKNOWN */
 };
 
 struct pattern {
@@ -28,7 +34,7 @@ struct pattern {
     double *recv_s;
 };
 
-/* n_ranks ranks on socket 0 of node 0. 0, or -1 without memory. */
+/* n_ranks ranks on socket 0 of node 0, numa and l3 unknown. 0, or -1 without memory. */
 int placement_init(struct placement *placement, size_t n_ranks);
 /* Readers: 0, or -1 with file, line, what was expected in error and the output untouched. */
 int placement_read_csv(const char *path, struct placement *placement, struct error *error);

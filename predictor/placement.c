@@ -1,7 +1,10 @@
 /* L.csv: rows in any order, so they are gathered first and then put at their rank. */
 #include "pattern.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "csv.h"
 
@@ -9,6 +12,8 @@ struct placement_row {
     uint64_t rank;
     uint32_t node;
     uint32_t socket;
+    uint32_t numa;
+    uint32_t l3;
     size_t line;
 };
 
@@ -17,6 +22,21 @@ struct placement_rows {
     size_t n;
     size_t capacity;
 };
+
+/* A number below PLACEMENT_UNKNOWN; that where the column is absent, the field empty or `-`. */
+static int parse_optional(const char *name, const char *text, uint32_t *value, struct error *error)
+{
+    *value = PLACEMENT_UNKNOWN;
+    if (text == NULL || text[0] == '\0' || strcmp(text, "-") == 0)
+        return 0;
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0;
+    if (end == NULL || *end != '\0' || errno != 0 || number >= PLACEMENT_UNKNOWN)
+        return error_set(error, "%s '%.40s': expected a number below %u, or -", name, text, PLACEMENT_UNKNOWN);
+    *value = (uint32_t)number;
+    return 0;
+}
 
 static int add_row(void *context, size_t line, const union csv_value *values, struct error *error)
 {
@@ -31,8 +51,12 @@ static int add_row(void *context, size_t line, const union csv_value *values, st
         rows->rows = grown;
         rows->capacity = capacity;
     }
-    rows->rows[rows->n++] = (struct placement_row){
+    struct placement_row row = {
         .rank = values[0].u64, .node = (uint32_t)values[1].u64, .socket = (uint32_t)values[2].u64, .line = line};
+    if (parse_optional("numa", values[3].text, &row.numa, error) != 0 ||
+        parse_optional("l3", values[4].text, &row.l3, error) != 0)
+        return -1;
+    rows->rows[rows->n++] = row;
     return 0;
 }
 
@@ -40,11 +64,16 @@ int placement_init(struct placement *placement, size_t n_ranks)
 {
     *placement = (struct placement){.n_ranks = n_ranks,
                                     .node = calloc(n_ranks + 1, sizeof *placement->node),
-                                    .socket = calloc(n_ranks + 1, sizeof *placement->socket)};
-    if (placement->node != NULL && placement->socket != NULL)
-        return 0;
-    placement_release(placement);
-    return -1;
+                                    .socket = calloc(n_ranks + 1, sizeof *placement->socket),
+                                    .numa = calloc(n_ranks + 1, sizeof *placement->numa),
+                                    .l3 = calloc(n_ranks + 1, sizeof *placement->l3)};
+    if (placement->node == NULL || placement->socket == NULL || placement->numa == NULL || placement->l3 == NULL) {
+        placement_release(placement);
+        return -1;
+    }
+    for (size_t i = 0; i < n_ranks; i++)
+        placement->numa[i] = placement->l3[i] = PLACEMENT_UNKNOWN;
+    return 0;
 }
 
 /* seen[rank]: a row was there. */
@@ -61,14 +90,19 @@ static int place(const char *path, const struct placement_rows *rows, struct pla
         seen[row->rank] = true;
         placement->node[row->rank] = row->node;
         placement->socket[row->rank] = row->socket;
+        placement->numa[row->rank] = row->numa;
+        placement->l3[row->rank] = row->l3;
     }
     return 0;
 }
 
 int placement_read_csv(const char *path, struct placement *placement, struct error *error)
 {
-    struct csv_column columns[] = {
-        {.name = "rank", .kind = CSV_U64}, {.name = "node", .kind = CSV_U64}, {.name = "socket", .kind = CSV_U64}};
+    struct csv_column columns[] = {{.name = "rank", .kind = CSV_U64},
+                                   {.name = "node", .kind = CSV_U64},
+                                   {.name = "socket", .kind = CSV_U64},
+                                   {.name = "numa", .kind = CSV_TEXT, .optional = true},
+                                   {.name = "l3", .kind = CSV_TEXT, .optional = true}};
     struct placement_rows rows = {0};
     struct placement read = {0};
     bool *seen = NULL;
@@ -97,6 +131,8 @@ void placement_release(struct placement *placement)
 {
     free(placement->node);
     free(placement->socket);
+    free(placement->numa);
+    free(placement->l3);
     *placement = (struct placement){0};
 }
 

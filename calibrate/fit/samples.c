@@ -10,7 +10,6 @@ const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "
 const char *const variant_name[VARIANT_COUNT] = {
     "",       "posted_inorder", "posted_reversed", "unexpected_inorder", "unexpected_reversed", "alone",
     "shared", "taken",          "refused"};
-const char *const domain_name[DOMAIN_COUNT] = {"", "l3", "numa", "package"};
 
 enum {
     COLUMN_LEVEL,

@@ -42,10 +42,6 @@ enum variant {
 extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm1, self, ... */
 extern const char *const variant_name[VARIANT_COUNT];     /* "", posted_inorder, ... */
 
-/* What a pair of one socket shares; the column domain. */
-enum domain { DOMAIN_NONE = 0, DOMAIN_L3, DOMAIN_NUMA, DOMAIN_PACKAGE, DOMAIN_COUNT };
-extern const char *const domain_name[DOMAIN_COUNT]; /* "", l3, numa, package */
-
 struct sample {
     double seconds; /* of a message, or as the benchmark says */
     uint64_t bytes;
@@ -55,7 +51,7 @@ struct sample {
     uint8_t level;     /* enum machine_level */
     uint8_t benchmark; /* enum benchmark */
     uint8_t variant;   /* enum variant */
-    uint8_t domain;    /* enum domain */
+    uint8_t domain;    /* enum domain (machine.h) */
 };
 
 struct samples {

@@ -24,6 +24,11 @@ enum machine_level {
 };
 extern const char *const machine_level_name[LEVEL_COUNT];
 
+/* Below intra_socket: the closest of L3 cache, NUMA node and package that a pair of ranks shares. DOMAIN_NONE: all
+ * pairs of the job's sockets are alike, or nobody knows. */
+enum domain { DOMAIN_NONE = 0, DOMAIN_L3, DOMAIN_NUMA, DOMAIN_PACKAGE, DOMAIN_COUNT };
+extern const char *const domain_name[DOMAIN_COUNT]; /* "", l3, numa, package */
+
 /* A table has either PROTOCOL_ANY at a level, or the others there. */
 enum machine_protocol { PROTOCOL_ANY = 0, PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS, PROTOCOL_COUNT };
 extern const char *const machine_protocol_name[PROTOCOL_COUNT];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 const char *const machine_level_name[LEVEL_COUNT] = {"self", "intra_socket", "inter_socket", "inter_node"};
+const char *const domain_name[DOMAIN_COUNT] = {"", "l3", "numa", "package"};
 const char *const machine_protocol_name[PROTOCOL_COUNT] = {"any", "short", "eager", "rendezvous"};
 
 int machine_parse_level(const char *name, enum machine_level *level)

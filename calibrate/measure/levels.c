@@ -1,147 +1,207 @@
 #include "levels.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-static bool listed(const struct pair *pairs, size_t n, int a, int b)
+enum domain levels_domain(const struct placement *placement, int first, int second)
 {
-    for (size_t i = 0; i < n; i++)
-        if ((pairs[i].first == a && pairs[i].second == b) || (pairs[i].first == b && pairs[i].second == a))
-            return true;
-    return false;
+    if (placement->l3[first] != PLACEMENT_UNKNOWN && placement->l3[first] == placement->l3[second])
+        return DOMAIN_L3;
+    if (placement->numa[first] != PLACEMENT_UNKNOWN && placement->numa[first] == placement->numa[second])
+        return DOMAIN_NUMA;
+    return DOMAIN_PACKAGE;
 }
 
-size_t levels_pairs(const struct placement *placement, enum machine_level level, size_t max_pairs, struct pair *pairs)
-{
-    size_t n = placement->n_ranks, found = 0;
-    for (size_t i = 0; i < n && found < max_pairs; i++) {
-        /* The firsts in the order 0, n/max, 2n/max, ..., 1, n/max + 1, ...: spread, and all of them in the end. */
-        size_t columns = (n + max_pairs - 1) / max_pairs;
-        size_t first = i % max_pairs * columns + i / max_pairs;
-        for (size_t j = 1; j < n && first < n; j++) {
-            size_t second = (first + j) % n;
-            if (placement_level(placement, (uint32_t)first, (uint32_t)second) != level ||
-                listed(pairs, found, (int)first, (int)second))
-                continue;
-            pairs[found++] = (struct pair){(int)first, (int)second};
-            break;
-        }
-    }
-    return found;
-}
-
-/* A socket, or a node, and its ranks: a stretch of the ranks sorted by place. */
-struct cell {
+struct key {
     uint32_t node;
     uint32_t socket;
-    size_t begin;
-    size_t n;
+    uint32_t numa;
+    uint32_t l3;
 };
 
-struct seat {
-    uint32_t node;
-    uint32_t socket;
-    int rank;
-};
-
-static int compare_seats(const void *left, const void *right)
+static int compare_keys(const void *left, const void *right)
 {
-    const struct seat *a = left, *b = right;
+    const struct key *a = left, *b = right;
     if (a->node != b->node)
         return a->node < b->node ? -1 : 1;
     if (a->socket != b->socket)
         return a->socket < b->socket ? -1 : 1;
-    return a->rank - b->rank;
+    if (a->numa != b->numa)
+        return a->numa < b->numa ? -1 : 1;
+    return (a->l3 > b->l3) - (a->l3 < b->l3);
 }
 
-static int compare_ranks(const void *left, const void *right)
+/* Pairs of ranks that share the socket and, where asked for, the known NUMA node and L3. keys: room for n. */
+static uint64_t count_sharing(const struct placement *placement, const int *ranks, size_t n, bool numa, bool l3,
+                              struct key *keys)
 {
-    return *(const int *)left - *(const int *)right;
+    size_t n_keys = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t rank = ranks != NULL ? (size_t)ranks[i] : i;
+        if ((numa && placement->numa[rank] == PLACEMENT_UNKNOWN) || (l3 && placement->l3[rank] == PLACEMENT_UNKNOWN))
+            continue;
+        keys[n_keys++] = (struct key){placement->node[rank], placement->socket[rank], numa ? placement->numa[rank] : 0,
+                                      l3 ? placement->l3[rank] : 0};
+    }
+    qsort(keys, n_keys, sizeof *keys, compare_keys);
+    uint64_t n_pairs = 0, before = 0; /* ranks of the same key before this one: each makes a pair with it */
+    for (size_t i = 1; i < n_keys; i++) {
+        before = compare_keys(&keys[i - 1], &keys[i]) == 0 ? before + 1 : 0;
+        n_pairs += before;
+    }
+    return n_pairs;
 }
 
-static int side_fill(struct level_group *group, int side, const struct seat *seats, const struct cell *cell)
+int levels_count_domains(const struct placement *placement, const int *ranks, size_t n, uint64_t n_pairs[DOMAIN_COUNT])
 {
-    group->ranks[side] = malloc(cell->n * sizeof *group->ranks[side]);
-    if (group->ranks[side] == NULL)
+    struct key *keys = calloc(n + 1, sizeof *keys);
+    if (keys == NULL)
         return -1;
-    for (size_t i = 0; i < cell->n; i++)
-        group->ranks[side][i] = seats[cell->begin + i].rank;
-    qsort(group->ranks[side], cell->n, sizeof *group->ranks[side], compare_ranks);
-    group->n[side] = cell->n;
+    uint64_t socket = count_sharing(placement, ranks, n, false, false, keys);
+    uint64_t l3 = count_sharing(placement, ranks, n, false, true, keys);
+    uint64_t numa = count_sharing(placement, ranks, n, true, false, keys);
+    uint64_t both = count_sharing(placement, ranks, n, true, true, keys);
+    n_pairs[DOMAIN_NONE] = 0;
+    n_pairs[DOMAIN_L3] = l3;
+    n_pairs[DOMAIN_NUMA] = numa - both;
+    n_pairs[DOMAIN_PACKAGE] = socket - l3 - n_pairs[DOMAIN_NUMA];
+    free(keys);
     return 0;
 }
 
-/* One cell (intra_socket) with at least two ranks, or two cells whose smaller one is as large as possible. */
-static int choose(const struct cell *cells, size_t n_cells, enum machine_level level, const struct cell *chosen[2])
+int levels_domains(const struct placement *placement, uint64_t n_pairs[DOMAIN_COUNT])
 {
-    size_t best = level == LEVEL_INTRA_SOCKET ? 1 : 0;
-    const struct cell *largest = NULL; /* of the cells so far that may pair with the next: of its node, or of all */
-    chosen[0] = chosen[1] = NULL;
-    for (size_t i = 0; i < n_cells; i++) {
-        const struct cell *cell = &cells[i];
-        if (level == LEVEL_INTRA_SOCKET) {
-            if (cell->n > best) {
-                best = cell->n;
-                chosen[0] = cell;
-            }
+    if (levels_count_domains(placement, NULL, placement->n_ranks, n_pairs) != 0)
+        return -1;
+    for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++)
+        if (n_pairs[domain] == n_pairs[DOMAIN_L3] + n_pairs[DOMAIN_NUMA] + n_pairs[DOMAIN_PACKAGE]) {
+            n_pairs[DOMAIN_NONE] = n_pairs[domain];
+            n_pairs[domain] = 0;
+            break;
+        }
+    return 0;
+}
+
+void levels_note_domains(FILE *stream, const struct placement *placement)
+{
+    uint64_t n_pairs[DOMAIN_COUNT];
+    if (levels_domains(placement, n_pairs) != 0)
+        return;
+    for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++)
+        if (n_pairs[domain] > 0)
+            fprintf(stream, MEASURE_NOTE "domain %s %s %llu\n", machine_level_name[LEVEL_INTRA_SOCKET],
+                    domain_name[domain], (unsigned long long)n_pairs[domain]);
+}
+
+/* What is asked for, and the pairs found so far. */
+struct search {
+    const struct placement *placement;
+    enum machine_level level;
+    enum domain domain; /* DOMAIN_NONE: any */
+    size_t max_pairs;
+    struct pair *pairs;
+    size_t found;
+    bool *alone; /* [n_ranks] no partner at all; NULL without memory: only slower */
+};
+
+static bool matches(const struct search *search, int first, int second)
+{
+    return placement_level(search->placement, (uint32_t)first, (uint32_t)second) == search->level &&
+           (search->domain == DOMAIN_NONE || levels_domain(search->placement, first, second) == search->domain);
+}
+
+/* Whether two ranks are in the same socket, or node where the level is between nodes: what a pair uses up. */
+static bool same_cell(const struct search *search, int a, int b)
+{
+    const struct placement *placement = search->placement;
+    return placement->node[a] == placement->node[b] &&
+           (search->level == LEVEL_INTER_NODE || placement->socket[a] == placement->socket[b]);
+}
+
+/* Whether a rank is in at most max_rank pairs, and its cell in at most max_cell. */
+static bool is_fresh(const struct search *search, int rank, size_t max_cell, size_t max_rank)
+{
+    size_t cell_uses = 0, rank_uses = 0;
+    for (size_t i = 0; i < search->found; i++) {
+        const struct pair *pair = &search->pairs[i];
+        cell_uses += same_cell(search, pair->first, rank) || same_cell(search, pair->second, rank);
+        rank_uses += pair->first == rank || pair->second == rank;
+    }
+    return cell_uses <= max_cell && rank_uses <= max_rank;
+}
+
+static bool is_found(const struct search *search, int a, int b)
+{
+    for (size_t i = 0; i < search->found; i++)
+        if ((search->pairs[i].first == a && search->pairs[i].second == b) ||
+            (search->pairs[i].first == b && search->pairs[i].second == a))
+            return true;
+    return false;
+}
+
+/* A fresh partner. With i pairs found, the search begins i / max_pairs of the way through all partners, which follow
+ * first in ascending order. -1: there is none. */
+static int find_partner(const struct search *search, int first, size_t max_cell, size_t max_rank)
+{
+    size_t n = search->placement->n_ranks, partners = 0;
+    for (size_t j = 1; j < n; j++)
+        partners += matches(search, first, (int)(((size_t)first + j) % n));
+    if (search->alone != NULL)
+        search->alone[first] = partners == 0;
+    size_t begin = search->found * partners / search->max_pairs, passed = 0;
+    for (size_t j = 1; j < 2 * n && passed < begin + partners; j++) {
+        int second = (int)(((size_t)first + j) % n);
+        if (!matches(search, first, second))
             continue;
-        }
-        if (largest != NULL && level == LEVEL_INTER_SOCKET && largest->node != cell->node)
-            largest = NULL;
-        size_t smaller = largest == NULL ? 0 : largest->n < cell->n ? largest->n : cell->n;
-        if (smaller > best) {
-            best = smaller;
-            chosen[0] = largest;
-            chosen[1] = cell;
-        }
-        if (largest == NULL || cell->n > largest->n)
-            largest = cell;
+        if (passed++ >= begin && is_fresh(search, second, max_cell, max_rank) && !is_found(search, first, second))
+            return second;
     }
-    return chosen[0] != NULL;
+    return -1;
 }
 
-int level_group_find(const struct placement *placement, enum machine_level level, struct level_group *group)
+/* Once through all ranks as first of a pair, in the order 0, n/max, 2n/max, ..., 1, n/max + 1, ... */
+static void search_pass(struct search *search, size_t max_cell, size_t max_rank)
 {
-    *group = (struct level_group){0};
-    size_t n = placement->n_ranks, n_cells = 0;
-    struct seat *seats = calloc(n + 1, sizeof *seats);
-    struct cell *cells = calloc(n + 1, sizeof *cells);
-    int result = seats == NULL || cells == NULL ? -1 : 0;
-    if (result != 0)
-        goto out;
-    bool by_node = level == LEVEL_INTER_NODE;
-    for (size_t i = 0; i < n; i++)
-        seats[i] = (struct seat){placement->node[i], by_node ? 0 : placement->socket[i], (int)i};
-    qsort(seats, n, sizeof *seats, compare_seats);
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || seats[i].node != seats[i - 1].node || seats[i].socket != seats[i - 1].socket)
-            cells[n_cells++] = (struct cell){.node = seats[i].node, .socket = seats[i].socket, .begin = i};
-        cells[n_cells - 1].n++;
+    size_t n = search->placement->n_ranks, columns = (n + search->max_pairs - 1) / search->max_pairs;
+    for (size_t i = 0; i < columns * search->max_pairs && search->found < search->max_pairs; i++) {
+        size_t first = i % search->max_pairs * columns + i / search->max_pairs;
+        if (first >= n || (search->alone != NULL && search->alone[first]) ||
+            !is_fresh(search, (int)first, max_cell, max_rank))
+            continue;
+        int second = find_partner(search, (int)first, max_cell, max_rank);
+        if (second >= 0)
+            search->pairs[search->found++] =
+                (struct pair){(int)first < second ? (int)first : second, (int)first < second ? second : (int)first};
     }
-    const struct cell *chosen[2];
-    if (!choose(cells, n_cells, level, chosen))
-        goto out;
-    result = side_fill(group, 0, seats, chosen[0]);
-    if (result == 0 && chosen[1] != NULL)
-        result = side_fill(group, 1, seats, chosen[1]);
-    if (level == LEVEL_INTRA_SOCKET)
-        snprintf(group->name, sizeof group->name, "node%u.socket%u", chosen[0]->node, chosen[0]->socket);
-    else if (level == LEVEL_INTER_SOCKET)
-        snprintf(group->name, sizeof group->name, "node%u.socket%u-%u", chosen[0]->node, chosen[0]->socket,
-                 chosen[1]->socket);
-    else
-        snprintf(group->name, sizeof group->name, "node%u-%u", chosen[0]->node, chosen[1]->node);
-out:
-    if (result != 0)
-        level_group_release(group);
-    free(seats);
-    free(cells);
-    return result;
 }
 
-void level_group_release(struct level_group *group)
+static size_t find_pairs(const struct placement *placement, enum machine_level level, enum domain domain,
+                         size_t max_pairs, struct pair *pairs)
 {
-    free(group->ranks[0]);
-    free(group->ranks[1]);
-    *group = (struct level_group){0};
+    struct search search = {.placement = placement,
+                            .level = level,
+                            .domain = domain,
+                            .max_pairs = max_pairs,
+                            .pairs = pairs,
+                            .alone = calloc(placement->n_ranks + 1, sizeof(bool))};
+    for (size_t max_cell = 0; max_cell < max_pairs; max_cell++)
+        for (size_t max_rank = 0; max_rank <= max_cell && search.found < max_pairs; max_rank++)
+            search_pass(&search, max_cell, max_rank);
+    free(search.alone);
+    return search.found;
+}
+
+size_t levels_domain_pairs(const struct placement *placement, enum domain domain, size_t max_pairs, struct pair *pairs)
+{
+    return find_pairs(placement, LEVEL_INTRA_SOCKET, domain, max_pairs, pairs);
+}
+
+size_t levels_pairs(const struct placement *placement, enum machine_level level, size_t max_pairs, struct pair *pairs)
+{
+    uint64_t n_pairs[DOMAIN_COUNT];
+    enum domain most = DOMAIN_NONE;
+    if (level == LEVEL_INTRA_SOCKET && levels_domains(placement, n_pairs) == 0)
+        for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++)
+            if (n_pairs[domain] > 0 && (most == DOMAIN_NONE || n_pairs[domain] >= n_pairs[most]))
+                most = (enum domain)domain;
+    return find_pairs(placement, level, most, max_pairs, pairs);
 }

@@ -1,24 +1,32 @@
-/* Which ranks stand for a level: pairs for the ping-pong, groups for Algorithm 1. */
+/* Which pairs of ranks stand for a level, and for what the pairs of a socket share. Pure functions of the placement. */
 #ifndef MPISTAIR_CALIBRATE_LEVELS_H
 #define MPISTAIR_CALIBRATE_LEVELS_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "measure.h"
 
-/* Up to max_pairs different pairs of the level, their first ranks spread over the job. Returns their number. */
+/* The domain of two ranks of one socket: an L3 cache that both have, else a NUMA node, else the package. */
+enum domain levels_domain(const struct placement *placement, int first, int second);
+
+/* Counts the pairs of ranks that are on one socket, by domain: of all ranks, or of ranks[n] where ranks is not NULL. 0,
+ * or -1 without memory. */
+int levels_count_domains(const struct placement *placement, const int *ranks, size_t n, uint64_t n_pairs[DOMAIN_COUNT]);
+
+/* The same of all ranks, as benchmarks tell domains apart: where all pairs are of one, they count as DOMAIN_NONE. */
+int levels_domains(const struct placement *placement, uint64_t n_pairs[DOMAIN_COUNT]);
+
+/* Writes a note for mpistair calibrate where pairs of a socket differ: `domain intra_socket l3 12` for each domain. */
+void levels_note_domains(FILE *stream, const struct placement *placement);
+
+/* Up to max_pairs different pairs of the level, spread over the job: a socket (between nodes: a node) has a second pair
+ * only when all have one, and a rank likewise; the partners lie at different distances, as neighbours may share more
+ * than is known here. Of intra_socket they are of the domain that most rank pairs are of. Returns their number. */
 size_t levels_pairs(const struct placement *placement, enum machine_level level, size_t max_pairs, struct pair *pairs);
 
-/* The ranks that share a bandwidth, as large as the job has them (MODELS.md, Words): side 0 on one socket for
- * intra_socket; two sockets of one node for inter_socket; two nodes for inter_node. Ascending ranks. */
-struct level_group {
-    size_t n[2]; /* n[1] = 0 for intra_socket */
-    int *ranks[2];
-    char name[64]; /* as node0.socket1 */
-};
-
-/* 0, or -1 without memory; n[0] = 0 where the job does not span the level. For level_group_release. */
-int level_group_find(const struct placement *placement, enum machine_level level, struct level_group *group);
-void level_group_release(struct level_group *group);
+/* The same on one socket, of one domain; DOMAIN_NONE: of any. */
+size_t levels_domain_pairs(const struct placement *placement, enum domain domain, size_t max_pairs, struct pair *pairs);
 
 #endif

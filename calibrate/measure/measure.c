@@ -194,7 +194,7 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
     }
     int code = options_parse(argc, argv, program, leads, &measure, &hello);
     if (code == 0 && !hello) {
-        if (place_find(measure.control, &measure.placement, &measure.host, &error) != 0) {
+        if (place_find(measure.control, stderr, &measure.placement, &measure.host, &error) != 0) {
             code = leads ? error_report(&error) : EXIT_WORK_FAILED;
         } else if (program->prepare == NULL || (code = program->prepare(&measure, leads)) == 0) {
             measure.offset_s = clock_offset_s(measure.control, measure.host);

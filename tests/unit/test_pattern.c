@@ -27,6 +27,33 @@ static void placement_in_any_order(void **state)
     placement_release(&placement);
 }
 
+static void caches_of_a_placement(void **state)
+{
+    (void)state;
+    struct placement placement;
+    struct error error = {.text = ""};
+    if (placement_read_csv(scratch_text("rank,node,socket,l3,numa\n0,0,0,3,1\n1,0,0,-,0\n2,0,0,,-\n"), &placement,
+                           &error) != 0)
+        fail_msg("%s", error.text);
+    assert_true(placement.l3[0] == 3 && placement.numa[0] == 1);
+    assert_true(placement.l3[1] == PLACEMENT_UNKNOWN && placement.numa[1] == 0);
+    assert_true(placement.l3[2] == PLACEMENT_UNKNOWN && placement.numa[2] == PLACEMENT_UNKNOWN);
+    placement_release(&placement);
+    if (placement_read_csv(scratch_text("rank,node,socket\n0,0,0\n"), &placement, &error) != 0)
+        fail_msg("%s", error.text);
+    assert_true(placement.l3[0] == PLACEMENT_UNKNOWN && placement.numa[0] == PLACEMENT_UNKNOWN);
+    placement_release(&placement);
+    static const char *const wrong[] = {"-1", "x", "1.5", "4294967295", "99999999999999999999", "0x1", "+1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "rank,node,socket,l3\n0,0,0,%s\n", wrong[i]);
+        struct placement untouched = {.n_ranks = 77};
+        if (placement_read_csv(scratch_text(text), &untouched, &error) == 0 || untouched.n_ranks != 77 ||
+            strstr(error.text, ":2: l3 '") == NULL)
+            fail_msg("l3 %s gave '%s'", wrong[i], error.text);
+    }
+}
+
 static void pattern_with_and_without_times(void **state)
 {
     (void)state;
@@ -91,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(placement_in_any_order, scratch_remove),
+        cmocka_unit_test_teardown(caches_of_a_placement, scratch_remove),
         cmocka_unit_test_teardown(pattern_with_and_without_times, scratch_remove),
         cmocka_unit_test_teardown(refusals, scratch_remove),
     };

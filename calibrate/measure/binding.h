@@ -1,0 +1,29 @@
+/* How the ranks of a calibration are bound: a table holds for jobs that are bound alike. */
+#ifndef MPISTAIR_CALIBRATE_BINDING_H
+#define MPISTAIR_CALIBRATE_BINDING_H
+
+#include <mpi.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "pattern.h"
+
+/* Where one rank is, as it sees it itself. */
+struct seat {
+    char host[MPI_MAX_PROCESSOR_NAME];
+    cpu_set_t cpus;      /* that it may run on; none: not known */
+    cpu_set_t cores;     /* the first processor of each core that has one of them */
+    uint32_t processors; /* of its node */
+    uint32_t socket;
+    uint32_t numa;
+    uint32_t l3;
+};
+
+/* Writes notes for mpistair calibrate; host[i] numbers the hosts of seats[i] from 0:
+ *   place RANK NODE SOCKET NUMA L3 HOSTNAME CPUS    a line a rank; - for what is not known; CPUS as 0-3,8
+ *   binding 8 ranks bound to a core each on 2 nodes
+ *   oversubscribed 8 2                              ranks and cores of the fullest host, if it has fewer cores */
+void binding_note(FILE *stream, const struct placement *placement, const struct seat *seats, const int *host);
+
+#endif
