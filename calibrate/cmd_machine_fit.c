@@ -16,13 +16,14 @@ static int choice(const char *word, const char *first, const char *second)
     return strcmp(word, first) == 0 ? 0 : strcmp(word, second) == 0 ? 1 : -1;
 }
 
-static int fit_and_write(const char *raw, const char *output, const struct fit_options *options,
-                         struct machine *machine, struct error *error)
+static int fit_and_write(const char *raw, const char *output, struct fit_options *options, struct machine *machine,
+                         struct error *error)
 {
     struct samples samples;
     struct output_file file;
     if (samples_read_csv(raw, &samples, error) != 0)
         return -1;
+    memcpy(options->rendezvous_bytes, samples.told_bytes, sizeof options->rendezvous_bytes);
     int result = fit_machine(&samples, options, machine, stderr, error);
     samples_release(&samples);
     if (result != 0)

@@ -1,5 +1,6 @@
 #include "samples.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,19 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
     return samples_append(&reading->samples, &sample) == 0 ? 0 : error_set(error, "no memory");
 }
 
+/* What the calibration was told besides samples; other comments are for other readers. */
+static void read_comment(void *context, const char *text)
+{
+    struct reading *reading = context;
+    char level[32];
+    double bytes;
+    if (sscanf(text, "rendezvous %31s %lf", level, &bytes) != 2 || !(bytes >= 1 && bytes <= 1e15))
+        return;
+    for (int i = 0; i < LEVEL_COUNT; i++)
+        if (strcmp(level, machine_level_name[i]) == 0 && !(reading->samples.told_bytes[i] > 0))
+            reading->samples.told_bytes[i] = bytes;
+}
+
 int samples_read_csv(const char *path, struct samples *samples, struct error *error)
 {
     struct csv_column columns[N_COLUMNS] = {
@@ -99,7 +113,7 @@ int samples_read_csv(const char *path, struct samples *samples, struct error *er
         [COLUMN_DOMAIN] = {.name = "domain", .kind = CSV_TEXT, .optional = true},
     };
     struct reading reading = {.columns = columns};
-    int result = csv_read(path, columns, N_COLUMNS, read_row, &reading, error);
+    int result = csv_read_comments(path, columns, N_COLUMNS, read_row, read_comment, &reading, error);
     if (result == 0 && reading.samples.n_samples == 0)
         result = error_set(error, "%s: holds no samples; expected rows below the header level,bytes,seconds", path);
     if (result != 0) {

@@ -18,6 +18,7 @@ struct csv_reader {
     struct csv_column *columns;
     size_t n_columns;
     int (*row)(void *context, size_t line, const union csv_value *values, struct error *error);
+    void (*comment)(void *context, const char *text);
     void *context;
     struct error *error;
     union csv_value *values;      /* [n_columns] */
@@ -29,6 +30,9 @@ struct csv_reader {
     size_t line_bytes;            /* of the current line so far */
     size_t blank_line;            /* the last one, 0: none */
     bool line_is_blank;           /* so far */
+    bool line_is_comment;
+    size_t comment_length;
+    char comment_text[CSV_COMMENT_MAX];
     bool failed;
 };
 
@@ -144,6 +148,23 @@ static void on_row(int terminator, void *data)
     }
 }
 
+/* Collects a comment's text; hands it on where the line ends. */
+static void take_comment(struct csv_reader *reader, const char *piece, size_t length, bool ends)
+{
+    for (size_t i = 0; i < length && reader->comment_length < CSV_COMMENT_MAX - 1; i++) {
+        bool leads = reader->comment_length == 0 && strchr("# \t", piece[i]) != NULL;
+        if (!leads && piece[i] != '\r' && piece[i] != '\n')
+            reader->comment_text[reader->comment_length++] = piece[i];
+    }
+    if (!ends)
+        return;
+    reader->comment_text[reader->comment_length] = '\0';
+    reader->comment_length = 0;
+    reader->line_is_comment = false;
+    if (reader->comment != NULL)
+        reader->comment(reader->context, reader->comment_text);
+}
+
 /* One piece of at most a line; its last byte is the line's end if ends is set. */
 static int feed(struct csv_parser *parser, struct csv_reader *reader, const char *piece, size_t length, bool ends)
 {
@@ -153,9 +174,13 @@ static int feed(struct csv_parser *parser, struct csv_reader *reader, const char
                          reader->line, MAX_LINE_BYTES);
     if (memchr(piece, '\0', length) != NULL)
         return error_set(reader->error, "%s:%zu: zero byte, not a text file", reader->path, reader->line);
+    if (reader->line_bytes == length && length > 0 && piece[0] == '#' && reader->field == 0 && !parser->quoted)
+        reader->line_is_comment = true;
     for (size_t i = 0; i < length && reader->line_is_blank; i++)
         reader->line_is_blank = strchr(" \t\r\n", piece[i]) != NULL;
-    if (reader->line_is_blank && ends && reader->field == 0 && !parser->quoted)
+    if (reader->line_is_comment)
+        take_comment(reader, piece, length, ends);
+    else if (reader->line_is_blank && ends && reader->field == 0 && !parser->quoted)
         reader->blank_line = reader->line;
     else if (csv_parse(parser, piece, length, on_field, on_row, reader) != length && !reader->failed)
         return error_set(reader->error, "%s:%zu: %s", reader->path, reader->line, csv_strerror(csv_error(parser)));
@@ -184,6 +209,8 @@ static int read_stream(FILE *stream, struct csv_parser *parser, struct csv_reade
             at += piece;
         }
     }
+    if (reader->line_is_comment)
+        take_comment(reader, NULL, 0, true);
     if (ferror(stream))
         return error_set(reader->error, "%s: cannot be read: %s", reader->path, strerror(errno));
     if (csv_fini(parser, on_field, on_row, reader) != 0 && !reader->failed)
@@ -196,6 +223,13 @@ static int read_stream(FILE *stream, struct csv_parser *parser, struct csv_reade
 int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
              int (*row)(void *context, size_t line, const union csv_value *values, struct error *error), void *context,
              struct error *error)
+{
+    return csv_read_comments(path, columns, n_columns, row, NULL, context, error);
+}
+
+int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
+                      int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
+                      void (*comment)(void *context, const char *text), void *context, struct error *error)
 {
     int result = -1;
     struct csv_parser parser;
@@ -216,6 +250,7 @@ int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
                                   .columns = columns,
                                   .n_columns = n_columns,
                                   .row = row,
+                                  .comment = comment,
                                   .context = context,
                                   .error = error,
                                   .values = values,

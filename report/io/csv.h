@@ -1,8 +1,8 @@
 /* CSV with a header line, read by libcsv: columns found by name, numbers checked, errors with file:line and column.
  *
- * Accepts LF and CRLF, a last line without end, quoted fields, blank lines at the end. Refuses a missing or repeated
- * required column, rows of another width, and whatever is not a number of the asked kind (NaN, infinities, overflow,
- * blanks, trailing letters).
+ * Accepts LF and CRLF, a last line without end, quoted fields, blank lines at the end, and comments anywhere: lines
+ * that begin with '#'. Refuses a missing or repeated required column, rows of another width, and whatever is not a
+ * number of the asked kind (NaN, infinities, overflow, blanks, trailing letters).
  */
 #ifndef MPISTAIR_REPORT_CSV_H
 #define MPISTAIR_REPORT_CSV_H
@@ -34,5 +34,12 @@ union csv_value {
 int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
              int (*row)(void *context, size_t line, const union csv_value *values, struct error *error), void *context,
              struct error *error);
+
+/* The same, and calls comment (with the same context) for every line that begins with '#' outside of quotes: text is
+ * what stands behind the '#' and blanks after it, cut to CSV_COMMENT_MAX - 1 bytes, without the line's end. */
+enum { CSV_COMMENT_MAX = 4096 };
+int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
+                      int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
+                      void (*comment)(void *context, const char *text), void *context, struct error *error);
 
 #endif

@@ -52,6 +52,9 @@ static void reads_what_is_well_formed(void **state)
         {"n , x\n 1 , 2 \n", "2:1/2/-;"},
         {"n,x\n18446744073709551615,1\n", "2:18446744073709551615/1/-;"},
         {"n,x\n", ""},
+        {"# who\nn,x\n#\n1,2\n#,\"\r\n3,4\n# end", "4:1/2/-;6:3/4/-;"},
+        {"n,x,t\n1,2,\"a\n#b\"\n1,2,#\n", "3:1/2/a\n#b;4:1/2/#;"},
+        {"n,x\n1,2\n\n# the end\n", "2:1/2/-;"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct seen seen;
@@ -89,6 +92,9 @@ static void refuses_what_is_not(void **state)
         {"n,x\n1,\"2\n", "quoted field"},
         {"n,x\n1,2\"3\n", ":2: "},
         {"n,x\n1,2\n13,2\n", ":3: thirteen"},
+        {"# only a comment\n", "empty file"},
+        {"n,x\n# one\n1,2\n\n# two\n3,4\n", ":4: blank line between rows"},
+        {"n,x\n #1,2\n", ":2: "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct seen seen;
@@ -123,6 +129,39 @@ static void refuses_binary_and_endless_lines(void **state)
     assert_non_null(strstr(error.text, "cannot be opened"));
 }
 
+static void note_comment(void *context, const char *text)
+{
+    struct seen *seen = context;
+    size_t length = strlen(seen->text);
+    snprintf(seen->text + length, sizeof seen->text - length, "[%.20s]", text);
+}
+
+static void hands_comments_on(void **state)
+{
+    (void)state;
+    struct csv_column columns[] = {{.name = "n", .kind = CSV_U64},
+                                   {.name = "x", .kind = CSV_REAL},
+                                   {.name = "t", .kind = CSV_TEXT, .optional = true}};
+    struct seen seen = {.text = ""};
+    struct error error = {.text = ""};
+    const char *path = scratch_text("# first\r\nn,x\n##second , \"\n1,2\n#\n#last");
+    if (csv_read_comments(path, columns, 3, note_row, note_comment, &seen, &error) != 0)
+        fail_msg("%s", error.text);
+    assert_string_equal(seen.text, "[first][second , \"]4:1/2/-;[][last]");
+    /* One that is longer than what is handed on, and than the pieces in which the file is read. */
+    size_t length = 200000;
+    char *text = malloc(length);
+    assert_non_null(text);
+    memset(text, 'c', length);
+    memcpy(text, "n,x\n#", 5);
+    memcpy(text + length - 5, "\n1,2\n", 5);
+    seen.text[0] = '\0';
+    if (csv_read_comments(scratch_write(text, length), columns, 3, note_row, note_comment, &seen, &error) != 0)
+        fail_msg("%s", error.text);
+    assert_string_equal(seen.text, "[cccccccccccccccccccc]3:1/2/-;");
+    free(text);
+}
+
 static void reads_across_pieces(void **state)
 {
     (void)state;
@@ -149,6 +188,7 @@ int main(void)
         cmocka_unit_test_teardown(reads_what_is_well_formed, scratch_remove),
         cmocka_unit_test_teardown(refuses_what_is_not, scratch_remove),
         cmocka_unit_test_teardown(refuses_binary_and_endless_lines, scratch_remove),
+        cmocka_unit_test_teardown(hands_comments_on, scratch_remove),
         cmocka_unit_test_teardown(reads_across_pieces, scratch_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
