@@ -1,5 +1,9 @@
 /* mpistair calibrate: runs the calibration programs under the user's launcher, keeps their samples, fits them to a
  * machine table, and says what was measured and what was left out.
+ *
+ * The samples go to machine.raw.csv.part as they come (raw_file.h). Only when all is measured does that replace
+ * machine.raw.csv, and the fit of it the table: a calibration that was killed leaves both as they were, and the same
+ * call continues it.
  */
 #include <getopt.h>
 #include <limits.h>
@@ -8,48 +12,40 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "asked.h"
+#include "calibration.h"
 #include "command.h"
 #include "fit_machine.h"
 #include "launcher.h"
 #include "output_file.h"
+#include "raw_file.h"
 #include "table_print.h"
 
-/* Seconds of all programs together; --quick stays below half a minute, the other below a minute, starts included. */
-#define SECONDS_NORMAL 52.0
-#define SECONDS_QUICK  18.0
-/* Over its time a program needs that long at most to start and end. */
-#define START_S 60.0
-
-static const struct {
-    const char *name;
-    double share; /* of the time */
-} programs[] = {{"pingpong", 0.35}, {"algorithm1", 0.65}};
-
-enum { N_PROGRAMS = sizeof programs / sizeof programs[0] };
+/* Seconds of a launch, starts included: with the fit they stay below a minute, --quick below 25 s. */
+#define SECONDS_NORMAL 57.0
+#define SECONDS_QUICK  23.0
+#define LAUNCHES_MAX   1000.0
 
 struct request {
     const char *output;
     char name[64];
-    double seconds;
+    bool restart;
     struct launcher launcher;
-};
-
-/* What the programs told besides samples. */
-struct told {
-    int ranks;
-    char library[128];
-    struct fit_options options; /* with rendezvous_bytes */
-    FILE *remarks;              /* lines for the user */
+    struct calibration calibration;
 };
 
 static void usage(void)
 {
-    puts("usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] -- mpiexec -n 8\n\n"
+    puts("usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart]\n"
+         "                          -- mpiexec -n 8\n\n"
          "Measures this machine with the given launcher and writes a machine table.\n\n"
-         "  -o FILE      the table (machine.tbl); the samples go beside it (machine.raw.csv)\n"
-         "  --name N     of the machine in the table (the host's name)\n"
-         "  --quick      18 s of measurements instead of 52\n"
-         "  --seconds S  that many\n\n"
+         "  -o FILE       the table (machine.tbl); the samples go beside it (machine.raw.csv)\n"
+         "  --name N      of the machine in the table (the host's name)\n"
+         "  --seconds S   time of a launch, starts included (57)\n"
+         "  --quick       23 s\n"
+         "  --launches K  measure K times, each in new jobs (1)\n"
+         "  --restart     begin anew where an interrupted calibration would be continued\n\n"
+         "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"
          "Only levels that the job spans can be measured: two ranks on a socket, on two sockets, on two nodes.\n"
          "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.");
 }
@@ -64,18 +60,26 @@ static void default_name(char name[64])
         strcpy(name, "machine");
 }
 
+static int number_of(const char *text, double min, double max, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && *value >= min && *value <= max ? 0 : -1;
+}
+
 static int parse(int argc, char **argv, struct request *request)
 {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'}, {"name", required_argument, NULL, 'n'},
-        {"quick", no_argument, NULL, 'q'},        {"seconds", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    *request = (struct request){.output = "machine.tbl", .seconds = SECONDS_NORMAL};
+        {"output", required_argument, NULL, 'o'},   {"name", required_argument, NULL, 'n'},
+        {"quick", no_argument, NULL, 'q'},          {"seconds", required_argument, NULL, 's'},
+        {"launches", required_argument, NULL, 'l'}, {"restart", no_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
+    double launches = 1;
+    *request = (struct request){.output = "machine.tbl", .calibration.seconds = SECONDS_NORMAL};
     default_name(request->name);
     opterr = 0;
     optind = 1;
     for (int option; (option = getopt_long(argc, argv, "+o:h", known, NULL)) != -1;) {
-        char *end;
         switch (option) {
         case 'o':
             request->output = optarg;
@@ -86,12 +90,19 @@ static int parse(int argc, char **argv, struct request *request)
             snprintf(request->name, sizeof request->name, "%s", optarg);
             break;
         case 'q':
-            request->seconds = SECONDS_QUICK;
+            request->calibration.seconds = SECONDS_QUICK;
             break;
         case 's':
-            request->seconds = strtod(optarg, &end);
-            if (end == optarg || *end != '\0' || !(request->seconds >= 1 && request->seconds <= 36000))
+            if (number_of(optarg, 1, 36000, &request->calibration.seconds) != 0)
                 return wrong_usage(argv[0], "--seconds %s: expected a number from 1 to 36000", optarg);
+            break;
+        case 'l':
+            if (number_of(optarg, 1, LAUNCHES_MAX, &launches) != 0 || launches != (unsigned)launches)
+                return wrong_usage(argv[0], "--launches %s: expected a whole number from 1 to %g", optarg,
+                                   LAUNCHES_MAX);
+            break;
+        case 'r':
+            request->restart = true;
             break;
         case 'h':
             usage();
@@ -104,77 +115,8 @@ static int parse(int argc, char **argv, struct request *request)
         return wrong_usage(argv[0], "no launcher: expected -- mpiexec -n RANKS");
     request->launcher.words = argv + optind;
     request->launcher.n_words = argc - optind;
-    return 0;
-}
-
-/* Takes one note of a program; what both programs say is taken from the first. */
-static void take_note(struct told *told, const char *note, bool first)
-{
-    char level[32], variable[96];
-    double bytes;
-    if (sscanf(note, "rendezvous %31s %lf %95s", level, &bytes, variable) == 3) {
-        for (int i = 0; i < LEVEL_COUNT; i++)
-            if (strcmp(level, machine_level_name[i]) == 0 && first) {
-                told->options.rendezvous_bytes[i] = bytes;
-                fprintf(told->remarks, "%s: rendezvous from %.0f B, told by the MPI (%s)\n", level, bytes, variable);
-            }
-    } else if (sscanf(note, "ranks %d", &told->ranks) == 1) {
-        return;
-    } else if (strncmp(note, "library ", 8) == 0) {
-        snprintf(told->library, sizeof told->library, "%.*s", (int)strcspn(note + 8, "\r\n,"), note + 8);
-    } else if (first || strncmp(note, "left_out ", 9) != 0) {
-        bool left_out = strncmp(note, "left_out ", 9) == 0;
-        fprintf(told->remarks, "%s%s", left_out ? "left out: " : "", note + (left_out ? 9 : 0));
-    }
-}
-
-static void take_notes(struct launch *launch, struct told *told, bool first)
-{
-    char *line = NULL;
-    size_t size = 0;
-    rewind(launch->err);
-    while (getline(&line, &size, launch->err) > 0)
-        if (strncmp(line, LAUNCH_NOTE, sizeof LAUNCH_NOTE - 1) == 0)
-            take_note(told, line + sizeof LAUNCH_NOTE - 1, first);
-    free(line);
-}
-
-/* Appends a program's CSV to the raw samples, the header only from the first; what else came on standard output, from
- * the launcher or a shell's start-up files, goes to the user. */
-static void append_samples(struct launch *launch, const char *program, FILE *raw, bool first)
-{
-    static const char header[] = "benchmark,";
-    char *line = NULL;
-    size_t size = 0, length = strlen(program);
-    while (getline(&line, &size, launch->out) > 0) {
-        bool is_header = strncmp(line, header, sizeof header - 1) == 0;
-        bool is_sample = strncmp(line, program, length) == 0 && line[length] == ',';
-        if (is_sample || (is_header && first))
-            fputs(line, raw);
-        else if (!is_header)
-            fputs(line, stderr);
-    }
-    free(line);
-}
-
-static int measure(const struct request *request, FILE *raw, struct told *told, struct error *error)
-{
-    for (int i = 0; i < N_PROGRAMS; i++) {
-        char seconds[32];
-        snprintf(seconds, sizeof seconds, "%.1f", request->seconds * programs[i].share);
-        char *arguments[] = {"--seconds", seconds, NULL};
-        struct launch launch;
-        if (launcher_run(&request->launcher, programs[i].name, arguments,
-                         START_S + 2 * request->seconds * programs[i].share, programs[i].name, &launch, error) != 0)
-            return -1;
-        launch_echo(&launch);
-        take_notes(&launch, told, i == 0);
-        append_samples(&launch, programs[i].name, raw, i == 0);
-        launch_release(&launch);
-        if (told->ranks < 2)
-            return error_set(error, "%s started %d rank: expected two or more", request->launcher.words[0],
-                             told->ranks);
-    }
+    request->calibration.launches = (unsigned)launches;
+    request->calibration.launcher = &request->launcher;
     return 0;
 }
 
@@ -190,20 +132,35 @@ static void raw_path(const struct request *request, char path[PATH_MAX])
         snprintf(path, PATH_MAX, "%s.raw.csv", request->output);
 }
 
-static int fit(const struct request *request, const char *raw, struct told *told, struct machine *machine,
-               struct error *error)
+/* `mpistair calibrate, 2026-01-31, Open MPI v4.1.4, 8 ranks on 1 node, unbound, 57 s; METHOD`. */
+static void describe(const struct request *request, const struct raw_file *raw, struct machine *machine)
 {
-    struct samples samples;
-    char date[32];
+    char date[32], job[128], launches[32] = "";
+    const char *library = notes_find(&raw->notes, "library");
     time_t now = time(NULL);
     struct tm utc;
+    double spent_s = 0;
+    for (size_t i = 0; i < raw->n_stages; i++)
+        spent_s += raw->stages[i].spent_s;
     strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &utc));
+    notes_describe_job(&raw->notes, job, sizeof job);
+    if (request->calibration.launches > 1)
+        snprintf(launches, sizeof launches, " of %u launches", request->calibration.launches);
+    library = library != NULL ? library : "unknown MPI";
     snprintf(machine->name, sizeof machine->name, "%s", request->name);
-    snprintf(machine->source, sizeof machine->source, "mpistair calibrate, %s, %s, %d ranks, %.0f s; %s", date,
-             told->library, told->ranks, request->seconds, "relative least squares of the median per size");
-    if (samples_read_csv(raw, &samples, error) != 0)
+    snprintf(machine->source, sizeof machine->source, "mpistair calibrate, %s, %.*s, %s, %.0f s%s; %s", date,
+             (int)strcspn(library, ","), library, job, spent_s, launches,
+             "relative least squares of the median per size");
+}
+
+static int fit(const struct raw_file *raw, struct machine *machine, FILE *remarks, struct error *error)
+{
+    struct samples samples;
+    struct fit_options options = {0};
+    if (samples_read_csv(raw->path, &samples, error) != 0)
         return -1;
-    int result = fit_machine(&samples, &told->options, machine, told->remarks, error);
+    memcpy(options.rendezvous_bytes, samples.told_bytes, sizeof options.rendezvous_bytes);
+    int result = fit_machine(&samples, &options, machine, remarks, error);
     samples_release(&samples);
     return result;
 }
@@ -217,6 +174,29 @@ static int write_table(const char *path, const struct machine *machine, struct e
     return output_file_commit(&file, error);
 }
 
+/* Measures, or finds out that the raw file holds all already; then it has its final name. */
+static int measure(const struct request *request, struct raw_file *raw, struct error *error)
+{
+    char path[PATH_MAX];
+    struct text_list asked = {0};
+    raw_path(request, path);
+    int result = asked_list(&request->calibration, &asked) == 0 ? 0 : error_set(error, "no memory");
+    /* Opened before anything is measured: a minute is too long to learn that the folder is not writable. */
+    if (result == 0)
+        result = raw_file_open(raw, path, &asked, request->restart, error);
+    text_list_release(&asked);
+    if (result != 0)
+        return -1;
+    if (raw->continued)
+        fprintf(stderr, "mpistair: continuing with the %zu samples of %s\n", raw->n_samples, raw->part);
+    if (calibration_run(&request->calibration, raw, error) == 0)
+        return raw_file_commit(raw, error);
+    if (raw_file_leave(raw))
+        fprintf(stderr, "mpistair: %zu samples are in %s; the same call continues with them\n", raw->n_samples,
+                raw->part);
+    return -1;
+}
+
 int cmd_calibrate(int argc, char **argv)
 {
     struct request request;
@@ -224,38 +204,33 @@ int cmd_calibrate(int argc, char **argv)
     int code = parse(argc, argv, &request);
     if (code != 0)
         return code < 0 ? EXIT_DONE : code;
-    char *remarks = NULL, raw[PATH_MAX];
+    char *remarks = NULL;
     size_t remarks_size = 0;
-    struct told told = {.library = "unknown MPI", .remarks = open_memstream(&remarks, &remarks_size)};
-    struct output_file raw_file;
+    struct raw_file raw = {0};
     struct machine machine = {0};
-    if (told.remarks == NULL)
+    FILE *stream = open_memstream(&remarks, &remarks_size);
+    if (stream == NULL)
         return fail("no memory");
-    raw_path(&request, raw);
-    /* Opened before anything is measured: a minute is too long to learn that the folder is not writable. */
     int result = launcher_identify(&request.launcher, &error);
     if (result == 0)
-        result = output_file_open(&raw_file, raw, &error);
+        result = measure(&request, &raw, &error);
+    notes_print(&raw.notes, stream);
     if (result == 0) {
-        result = measure(&request, raw_file.stream, &told, &error);
-        if (result == 0)
-            result = output_file_commit(&raw_file, &error);
-        else
-            output_file_discard(&raw_file);
+        describe(&request, &raw, &machine);
+        result = fit(&raw, &machine, stream, &error);
     }
     if (result == 0)
-        result = fit(&request, raw, &told, &machine, &error);
-    if (result == 0)
         result = write_table(request.output, &machine, &error);
-    fclose(told.remarks);
+    fclose(stream);
     if (result == 0) {
-        FILE *stream = strcmp(request.output, "-") == 0 ? stderr : stdout;
+        stream = strcmp(request.output, "-") == 0 ? stderr : stdout;
         table_print_text(stream, &machine);
-        fprintf(stream, "\n%swritten: %s, samples in %s\n", remarks, request.output, raw);
+        fprintf(stream, "\n%swritten: %s, samples in %s\n", remarks, request.output, raw.path);
     } else {
         fputs(remarks, stderr);
     }
     free(remarks);
+    raw_file_release(&raw);
     machine_release(&machine);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }

@@ -37,6 +37,12 @@ def table(name):
     return json.loads(run("machine", "show", f"./{name}.tbl", "--json"))["parameters"]
 
 
+def samples_of(name):
+    """Rows of the raw samples, and the comments among them without their '#'."""
+    lines = open(f"{name}.raw.csv").read().splitlines()
+    return list(csv.DictReader(l for l in lines if not l.startswith("#"))), [l[2:] for l in lines if l.startswith("#")]
+
+
 def rows_of(parameters, level, quantity):
     return [p for p in parameters if p["level"] == level and p["quantity"] == quantity]
 
@@ -46,7 +52,11 @@ def observed_place():
     said = run("calibrate", "--seconds", "4", "--name", "here", "-o", "here.tbl", *launcher(2))
     expect("says which levels are left out", "left out: inter_node" in said)
     parameters = table("here")
-    samples = list(csv.DictReader(open("here.raw.csv")))
+    samples, comments = samples_of("here")
+    expect("the launcher is kept", any(c.startswith(f"asked launcher {MPIEXEC} ") for c in comments))
+    expect("notes are kept once", comments.count("ranks 2") == 1 and len([c for c in comments if "library" in c]) == 1)
+    expect("both programs are done", {c.split()[1] for c in comments if c.startswith("done ")} ==
+           {"pingpong", "algorithm1"})
     expect("raw samples of both programs", {s["benchmark"] for s in samples} == {"pingpong", "algorithm1"})
     expect("raw samples are positive", all(float(s["seconds"]) > 0 for s in samples))
     level = samples[0]["level"]
@@ -60,8 +70,10 @@ def observed_place():
     if MPI == "openmpi":
         expect("the MPI tells its eager limit", any(p["method"] == "mpi_t" for p in parameters))
     run("machine", "check", "./here.tbl")
-    # The fit of the kept samples is the same but for what only the MPI can tell.
+    # The raw file holds all that the fit needs: also what the MPI told.
     run("machine", "fit", "here.raw.csv", "--name", "again", "-o", "again.tbl")
+    expect("the fit of the kept samples is the same", open("here.tbl").read().split("\n")[2:] ==
+           open("again.tbl").read().split("\n")[2:])
 
 
 def placed_by_hand():
@@ -70,7 +82,7 @@ def placed_by_hand():
         file.write("rank,node,socket\n0,0,0\n1,0,0\n2,0,1\n3,1,0\n")
     run("calibrate", "--seconds", "6", "--name", "three", "-o", "three.tbl", *launcher(4), MPISTAIR_PLACEMENT="L.csv")
     pairs = {"intra_socket": {"0-1"}, "inter_socket": {"0-2", "1-2"}, "inter_node": {"0-3", "1-3", "2-3"}}
-    for sample in csv.DictReader(open("three.raw.csv")):
+    for sample in samples_of("three")[0]:
         expected = pairs[sample["level"]]
         if sample["benchmark"] == "pingpong" and "-".join(sorted(sample["ranks"].split("-"))) not in expected:
             failures.append(f"{sample['level']} pair {sample['ranks']}, expected one of {expected}")
@@ -108,6 +120,8 @@ def fails_cleanly():
     run("calibrate", code=2, says="no launcher")
     run("calibrate", "--name", "a b", *launcher(2), code=2, says="--name")
     run("calibrate", "--seconds", "-1", *launcher(2), code=2, says="--seconds")
+    run("calibrate", "--launches", "1.5", *launcher(2), code=2, says="--launches")
+    run("calibrate", "--launches", "0", *launcher(2), code=2, says="--launches")
     expect("a failure leaves the table", (open("here.tbl").read(), open("here.raw.csv").read()) == before)
     expect("and nothing beside it", sorted(f for f in os.listdir(".") if f.startswith("here")) ==
            ["here.raw.csv", "here.tbl"])

@@ -1,0 +1,224 @@
+/* Time: a launch has a deadline. What is left until then is shared by the programs that have not run yet, each by its
+ * weight and less the starts to come, so that what one did not use goes to those after it. */
+#include "calibration.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Over its time a program needs that long at most to start and end. */
+#define START_LIMIT_S 60.0
+/* Assumed for the first start; then one and a half times the last. */
+#define START_S 0.7
+/* However late it is. */
+#define SECONDS_MIN 0.2
+
+enum condition { ALWAYS, SPANS_NODES };
+
+/* In the order in which they run. */
+static const struct program {
+    const char *name;
+    double weight; /* share of the time */
+    enum condition condition;
+    bool is_needed; /* there is no table without */
+} programs[] = {
+    {"eager", 0.035, ALWAYS, false},
+    {"pingpong", 0.30, ALWAYS, true},
+    {"queue", 0.15, ALWAYS, false},
+    {"algorithm1", 0.45, ALWAYS, true},
+};
+
+enum { N_PROGRAMS = sizeof programs / sizeof programs[0] };
+
+/* A calibration that runs. */
+struct run {
+    const struct calibration *calibration;
+    struct raw_file *raw;
+    double deadline_s; /* of the launch */
+    double end_s;      /* of all launches */
+    double start_s;    /* that the start of a program takes */
+    double begin_s;    /* of the program */
+    bool heard;        /* something of the program */
+    bool stopped;      /* a listener gave up: no other program may run */
+    bool terminal;
+    char doing[96];
+};
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool applies(const struct raw_file *raw, enum condition condition)
+{
+    if (condition == ALWAYS)
+        return true;
+    for (size_t i = 0; i < raw->notes.kept.n; i++)
+        if (strncmp(raw->notes.kept.texts[i], "left_out inter_node", 19) == 0)
+            return false;
+    return true;
+}
+
+static bool is_done(const struct raw_file *raw, const struct program *program, unsigned launch)
+{
+    const struct stage *stage = raw_file_stage(raw, program->name, launch);
+    return stage != NULL && stage->done;
+}
+
+static void progress_wipe(const struct run *run)
+{
+    if (run->terminal)
+        fputs("\r\033[K", stderr);
+}
+
+static void progress_show(const struct run *run)
+{
+    double left_s = run->end_s - now_s();
+    if (run->terminal)
+        fprintf(stderr, "\rcalibrating: %s, at most %.0f s left\033[K", run->doing, left_s > 0 ? left_s : 0);
+}
+
+/* progress NAME DONE OF REMAINING_S */
+static void take_progress(struct run *run, const char *text)
+{
+    char name[24];
+    unsigned long done, of;
+    if (sscanf(text, "progress %23s %lu %lu", name, &done, &of) == 3)
+        snprintf(run->doing, sizeof run->doing, "%s, %lu of %lu known well", name, done, of);
+}
+
+/* Samples and notes go to the raw file; what else is said, by the launcher or a shell's start-up files, to the user. */
+static int listen(void *context, enum child_stream stream, const char *line, bool whole, struct error *error)
+{
+    struct run *run = context;
+    int taken = 0;
+    const char *note = strncmp(line, LAUNCH_NOTE, sizeof LAUNCH_NOTE - 1) == 0 ? line + sizeof LAUNCH_NOTE - 1 : NULL;
+    if (!run->heard && note != NULL) {
+        run->heard = true;
+        run->start_s = 1.5 * (now_s() - run->begin_s);
+    }
+    if (note != NULL) {
+        take_progress(run, note);
+        taken = whole && raw_file_note(run->raw, note, error) != 0 ? -1 : 1;
+    } else if (stream == CHILD_OUT && whole) {
+        taken = raw_file_line(run->raw, line, error);
+    }
+    if (taken == 0) {
+        progress_wipe(run);
+        fprintf(stderr, "%s\n", line);
+    }
+    run->stopped = run->stopped || taken < 0;
+    return taken < 0 ? -1 : 0;
+}
+
+static int tick(void *context, struct error *error)
+{
+    struct run *run = context;
+    progress_show(run);
+    run->stopped = raw_file_flush(run->raw, error) != 0;
+    return run->stopped ? -1 : 0;
+}
+
+/* The seconds that programs[index] gets now. */
+static double share_of(const struct run *run, int index, unsigned launch)
+{
+    double left_s = run->deadline_s - now_s(), weights = 0;
+    for (int i = index; i < N_PROGRAMS; i++)
+        if (applies(run->raw, programs[i].condition) && !is_done(run->raw, &programs[i], launch)) {
+            weights += programs[i].weight;
+            left_s -= run->start_s;
+        }
+    double seconds = left_s * programs[index].weight / weights;
+    return seconds > SECONDS_MIN ? seconds : SECONDS_MIN;
+}
+
+/* Runs one program, or what is left of it. */
+static int run_program(struct run *run, int index, unsigned launch, struct error *error)
+{
+    char seconds[32], number[16];
+    const struct program *program = &programs[index];
+    const struct stage *stage = raw_file_stage(run->raw, program->name, launch);
+    bool resumes = stage != NULL && stage->n_samples > 0;
+    double given_s = stage != NULL ? stage->seconds : share_of(run, index, launch);
+    double spent_s = stage != NULL ? stage->spent_s : 0;
+    snprintf(seconds, sizeof seconds, "%.2f", given_s);
+    snprintf(number, sizeof number, "%u", launch);
+    char *arguments[] = {"--seconds", seconds, "--launch", number, "--seed", number, NULL, run->raw->part, NULL};
+    char *absolute = resumes ? realpath(run->raw->part, NULL) : NULL;
+    if (resumes) {
+        arguments[6] = "--resume";
+        arguments[7] = absolute != NULL ? absolute : run->raw->part;
+    }
+    const struct child_listener listener = {.line = listen, .tick = tick, .context = run};
+    int result = raw_file_begin(run->raw, program->name, launch, given_s, error);
+    snprintf(run->doing, sizeof run->doing, "%s", program->name);
+    run->begin_s = now_s();
+    run->heard = false;
+    run->stopped = result != 0;
+    if (result == 0)
+        result = launcher_run(run->calibration->launcher, program->name, arguments, START_LIMIT_S + 2 * given_s,
+                              &listener, error);
+    progress_wipe(run);
+    free(absolute);
+    if (result == 0)
+        result = raw_file_done(run->raw, spent_s + now_s() - run->begin_s, error);
+    return result;
+}
+
+/* A program that failed but is not needed: its failure is told now and kept for later. */
+static int forgive(struct run *run, const struct program *program, const struct error *reason, struct error *error)
+{
+    char text[sizeof reason->text + 64];
+    fprintf(stderr, "mpistair: %s; going on without\n", reason->text);
+    snprintf(text, sizeof text, "failed %s: %s", program->name, reason->text);
+    text[strcspn(text, "\r\n")] = '\0';
+    return raw_file_note(run->raw, text, error);
+}
+
+static int run_launch(struct run *run, unsigned launch, struct error *error)
+{
+    int result = 0;
+    for (int i = 0; i < N_PROGRAMS && result == 0; i++) {
+        struct error reason;
+        if (!applies(run->raw, programs[i].condition) || is_done(run->raw, &programs[i], launch))
+            continue;
+        if (run_program(run, i, launch, &reason) == 0)
+            continue;
+        if (programs[i].is_needed || run->stopped || child_interrupted()) {
+            *error = reason;
+            result = -1;
+        } else {
+            result = forgive(run, &programs[i], &reason, error);
+        }
+    }
+    return result;
+}
+
+/* What a launch has spent in the calibration that is continued. */
+static double spent_before(const struct raw_file *raw, unsigned launch)
+{
+    double spent_s = 0;
+    for (size_t i = 0; i < raw->n_stages; i++)
+        if (raw->stages[i].launch == launch)
+            spent_s += raw->stages[i].spent_s;
+    return spent_s;
+}
+
+int calibration_run(const struct calibration *calibration, struct raw_file *raw, struct error *error)
+{
+    struct run run = {
+        .calibration = calibration, .raw = raw, .start_s = START_S, .terminal = isatty(STDERR_FILENO) == 1};
+    double before_s = 0;
+    for (unsigned launch = 1; launch <= calibration->launches; launch++)
+        before_s += spent_before(raw, launch);
+    run.end_s = now_s() + calibration->launches * calibration->seconds - before_s;
+    int result = 0;
+    for (unsigned launch = 1; launch <= calibration->launches && result == 0; launch++) {
+        run.deadline_s = now_s() + calibration->seconds - spent_before(raw, launch);
+        result = run_launch(&run, launch, error);
+    }
+    return result;
+}

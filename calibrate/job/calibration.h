@@ -1,0 +1,22 @@
+/* Which programs a calibration consists of, and running them one after the other, launch by launch. */
+#ifndef MPISTAIR_CALIBRATE_CALIBRATION_H
+#define MPISTAIR_CALIBRATE_CALIBRATION_H
+
+#include <stdio.h>
+
+#include "error.h"
+#include "launcher.h"
+#include "raw_file.h"
+
+struct calibration {
+    const struct launcher *launcher; /* identified */
+    double seconds;                  /* of a launch, from the first start to the last end */
+    unsigned launches;
+};
+
+/* Runs what raw does not hold yet and puts into it what the programs say. Ping-pong and Algorithm 1 are needed, of the
+ * other programs one may fail: this is said on stderr and kept as a note `failed NAME: WHY`. 0; -1 with the reason:
+ * raw holds what was measured until then. */
+int calibration_run(const struct calibration *calibration, struct raw_file *raw, struct error *error);
+
+#endif

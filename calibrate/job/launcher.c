@@ -1,0 +1,136 @@
+#include "launcher.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "installation.h"
+
+#define IDENTIFY_S 20.0
+
+/* What launchers print for --version. MPICH's family shares hydra. */
+static const struct {
+    const char *word;
+    const char *mpi;
+} words[] = {
+    {"Open MPI", "openmpi"}, {"OpenRTE", "openmpi"}, {"PRRTE", "openmpi"},      {"PRTE", "openmpi"},
+    {"HYDRA", "mpich"},      {"MPICH", "mpich"},     {"Intel(R) MPI", "mpich"}, {"MVAPICH", "mpich"},
+};
+static const char *const mpis[] = {"openmpi", "mpich"};
+
+int launcher_run(const struct launcher *launcher, const char *program, char *const *arguments, double limit_s,
+                 const struct child_listener *listener, struct error *error)
+{
+    char name[64], path[PATH_MAX];
+    snprintf(name, sizeof name, "%s-%s", program, launcher->mpi);
+    if (installation_find(INSTALLATION_PROGRAM, name, path, sizeof path, error) != 0)
+        return -1;
+    size_t n_arguments = 0;
+    while (arguments[n_arguments] != NULL)
+        n_arguments++;
+    size_t n_words = (size_t)launcher->n_words;
+    char **argv = calloc(n_words + n_arguments + 2, sizeof *argv);
+    if (argv == NULL)
+        return error_set(error, "no memory");
+    memcpy(argv, launcher->words, n_words * sizeof *argv);
+    argv[n_words] = path;
+    memcpy(argv + n_words + 1, arguments, n_arguments * sizeof *argv);
+    int status = 0, result = child_run(argv, limit_s, listener, &status, error);
+    free(argv);
+    if (result == 0 && WIFSIGNALED(status))
+        return error_set(error, "%s under %s: ended by signal %d (%s)", name, launcher->words[0], WTERMSIG(status),
+                         strsignal(WTERMSIG(status)));
+    if (result == 0 && status != 0)
+        return error_set(error, "%s under %s: failed with exit status %d; what it said is above", name,
+                         launcher->words[0], WEXITSTATUS(status));
+    return result;
+}
+
+/* What is learnt of a launcher from what it or a trial says. */
+struct hearing {
+    const char *mpi; /* of the first word that is known */
+    int n_told;      /* processes that told a number of ranks, and the last number */
+    int ranks;
+    FILE *said; /* by trials, other than notes */
+};
+
+static int hear(void *context, enum child_stream stream, const char *line, bool whole, struct error *error)
+{
+    (void)stream, (void)whole, (void)error;
+    struct hearing *hearing = context;
+    for (size_t i = 0; i < sizeof words / sizeof words[0] && hearing->mpi == NULL; i++)
+        if (strstr(line, words[i].word) != NULL)
+            hearing->mpi = words[i].mpi;
+    if (strncmp(line, LAUNCH_NOTE, sizeof LAUNCH_NOTE - 1) == 0)
+        hearing->n_told += sscanf(line + sizeof LAUNCH_NOTE - 1, "ranks %d", &hearing->ranks) == 1;
+    else if (hearing->said != NULL)
+        fprintf(hearing->said, "%s\n", line);
+    return 0;
+}
+
+static bool is_built(const char *mpi)
+{
+    char name[64], path[PATH_MAX];
+    snprintf(name, sizeof name, "pingpong-%s", mpi);
+    return installation_find(INSTALLATION_PROGRAM, name, path, sizeof path, NULL) == 0;
+}
+
+/* Under a launcher of another MPI every process believes that it is alone: each tells of one rank. */
+static bool runs_together(struct launcher *launcher, FILE *said)
+{
+    char *hello[] = {"--hello", NULL};
+    struct hearing hearing = {.said = said};
+    const struct child_listener listener = {.line = hear, .context = &hearing};
+    struct error reason;
+    if (launcher_run(launcher, "pingpong", hello, IDENTIFY_S, &listener, &reason) != 0) {
+        fprintf(said, "%s\n", reason.text);
+        return false;
+    }
+    return hearing.n_told == 1 && hearing.ranks > 1;
+}
+
+/* Tries the programs that are built; what was said by those that do not fit is shown only where none does. */
+static int identify_by_trial(struct launcher *launcher, struct error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    bool found = false;
+    FILE *said = open_memstream(&text, &size);
+    if (said == NULL)
+        return error_set(error, "no memory");
+    for (size_t i = 0; i < sizeof mpis / sizeof mpis[0] && !found; i++) {
+        launcher->mpi = mpis[i];
+        found = is_built(mpis[i]) && runs_together(launcher, said);
+    }
+    fclose(said);
+    if (!found && text != NULL)
+        fputs(text, stderr);
+    free(text);
+    if (found)
+        return 0;
+    return error_set(error,
+                     "%s: neither its --version nor a trial tells which MPI it starts; expected two ranks or more "
+                     "of an MPI that mpistair was built with",
+                     launcher->words[0]);
+}
+
+int launcher_identify(struct launcher *launcher, struct error *error)
+{
+    char *version[] = {launcher->words[0], "--version", NULL};
+    struct hearing hearing = {.mpi = NULL};
+    const struct child_listener listener = {.line = hear, .context = &hearing};
+    int status;
+    if (child_run(version, IDENTIFY_S, &listener, &status, error) != 0)
+        return -1;
+    launcher->mpi = hearing.mpi;
+    if (launcher->mpi == NULL)
+        return identify_by_trial(launcher, error);
+    if (is_built(launcher->mpi))
+        return 0;
+    return error_set(error,
+                     "%s belongs to %s, for which this mpistair has no calibration programs: build it where that MPI "
+                     "is installed",
+                     launcher->words[0], launcher->mpi);
+}
