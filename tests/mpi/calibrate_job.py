@@ -55,9 +55,9 @@ def observed_place():
     samples, comments = samples_of("here")
     expect("the launcher is kept", any(c.startswith(f"asked launcher {MPIEXEC} ") for c in comments))
     expect("notes are kept once", comments.count("ranks 2") == 1 and len([c for c in comments if "library" in c]) == 1)
-    expect("both programs are done", {c.split()[1] for c in comments if c.startswith("done ")} ==
-           {"pingpong", "algorithm1"})
-    expect("raw samples of both programs", {s["benchmark"] for s in samples} == {"pingpong", "algorithm1"})
+    expect("all programs are done", {c.split()[1] for c in comments if c.startswith("begin ")} ==
+           {c.split()[1] for c in comments if c.startswith("done ")})
+    expect("raw samples of all programs", {"eager", "pingpong", "queue", "algorithm1"} <= {s["benchmark"] for s in samples})
     expect("raw samples are positive", all(float(s["seconds"]) > 0 for s in samples))
     level = samples[0]["level"]
     expect("one level only", {p["level"] for p in parameters} == {level} == {s["level"] for s in samples})
