@@ -5,9 +5,16 @@
  *   - bw, n = N: N / slope of that line;
  *   - tau: the intercept of N = 2 for rendezvous (and where there is one protocol only), of N = 1 for short and eager,
  *     whose latency is a ping-pong's (B section 2); where that N was not measured, of the next one that was;
- *   - bw, n = 1 of rendezvous comes from Algorithm 1's single message where there is one, else from the ping-pong.
+ *   - bw, n = 1 of rendezvous comes from Algorithm 1's single message where there is one, else from the ping-pong;
+ *   - what the points of a line do not show well comes from its neighbours (estimate.h).
  * A line with a negative latency is refitted through the origin, one that does not grow with the size gives the least
- * bandwidth that the samples allow; the column `method` says so (`..-origin`, `..-flat`).
+ * bandwidth that the samples allow; the column `method` says so (`..-origin`, `..-flat`, `..-shared`, `..-floor`).
+ *
+ * Intervals are the larger of two: that of the line's residuals (Student's t), which sees times that do not lie on a
+ * line, and that of a bootstrap (resample.h), which sees samples that scatter, the same in all sizes of a launch too.
+ * The bootstrap is the 2.5 % and 97.5 % quantile of the replicates; k launches are few, so that their distance from the
+ * value grows by Student's t with k - 1 degrees of freedom and by sqrt(k/(k - 1)) (Efron and Tibshirani 1993, ch. 5: a
+ * bootstrap of k values has the variance of the plug-in estimate). Two launches tell little; three and more are better.
  */
 #ifndef MPISTAIR_CALIBRATE_FIT_MACHINE_H
 #define MPISTAIR_CALIBRATE_FIT_MACHINE_H
@@ -34,6 +41,7 @@ struct fit_options {
     /* Where thresholds[level].n is 0: the smallest rendezvous size as told by the MPI, 0 if it tells none. The samples
      * then only decide whether there are two protocols below it. */
     double rendezvous_bytes[LEVEL_COUNT];
+    unsigned replicates; /* of the bootstrap; 0: 200 */
 };
 
 /* Reads `auto` or `0,256,16384` (short, eager, rendezvous in order; a single 0: one protocol for every size) for all

@@ -6,8 +6,7 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_fit.h>
 
-/* Half the width of the 95 % interval over the standard error. */
-static double quantile(size_t degrees_of_freedom)
+double line_quantile(size_t degrees_of_freedom)
 {
     return degrees_of_freedom == 0 ? NAN : gsl_cdf_tdist_Pinv(0.975, (double)degrees_of_freedom);
 }
@@ -17,54 +16,148 @@ static struct line_value value_within(double value, double half_width)
     return (struct line_value){.value = value, .low = value - half_width, .high = value + half_width};
 }
 
-/* Weighted sum of squares over the degrees of freedom: the variance of a point of weight 1. */
-static double variance(double sum_of_squares, size_t degrees_of_freedom)
+/* Points and weights, as long as a line is made. */
+struct fitting {
+    const double *x, *y, *weight;
+    size_t n_points;
+    const struct line_hint *hint;
+};
+
+/* Half the interval of a parameter with that covariance for points of variance 1. Few points do not tell their own
+ * variance: that of the hint is better. */
+static double half_width(const struct fitting *fitting, double covariance, double sum_of_squares, size_t degrees)
 {
-    return degrees_of_freedom == 0 ? NAN : sum_of_squares / (double)degrees_of_freedom;
+    const struct line_hint *hint = fitting->hint;
+    if (degrees < LINE_DEGREES_MIN && degrees < hint->degrees)
+        return line_quantile(hint->degrees) * sqrt(covariance * hint->variance);
+    return degrees == 0 ? NAN : line_quantile(degrees) * sqrt(covariance * sum_of_squares / (double)degrees);
 }
 
-static int fit_through_origin(const double *x, const double *weight, const double *y, size_t n_points,
-                              struct line *line)
+/* The intercept that suits a given slope best. */
+static double intercept_of(const struct fitting *fitting, double slope)
 {
-    double slope, covariance, sum_of_squares;
-    if (gsl_fit_wmul(x, 1, weight, 1, y, 1, n_points, &slope, &covariance, &sum_of_squares) != 0)
+    double sum = 0, sum_weights = 0;
+    for (size_t i = 0; i < fitting->n_points; i++) {
+        sum += fitting->weight[i] * (fitting->y[i] - slope * fitting->x[i]);
+        sum_weights += fitting->weight[i];
+    }
+    return sum / sum_weights;
+}
+
+/* An interval that holds its value; an end that is not known stays so. */
+static void widen(struct line_value *value)
+{
+    if (value->low > value->value)
+        value->low = value->value;
+    if (value->high < value->value)
+        value->high = value->value;
+}
+
+bool line_value_raise(struct line_value *value, const struct line_value *floor)
+{
+    if (!(value->value < floor->value))
+        return false;
+    value->value = floor->value;
+    if (value->low < floor->low)
+        value->low = floor->low;
+    if (value->high < floor->high)
+        value->high = floor->high;
+    widen(value);
+    return true;
+}
+
+static void set_intercept(struct line *line, double intercept)
+{
+    line->intercept.value = intercept;
+    widen(&line->intercept);
+}
+
+/* The line from (0, floor); -1 where it does not rise. */
+static int fit_from(const struct fitting *fitting, const struct line_value *floor, struct line *line)
+{
+    double intercept = floor->value;
+    double sum_xx = 0, sum_xy = 0, sum_of_squares = 0;
+    for (size_t i = 0; i < fitting->n_points; i++) {
+        sum_xx += fitting->weight[i] * fitting->x[i] * fitting->x[i];
+        sum_xy += fitting->weight[i] * fitting->x[i] * (fitting->y[i] - intercept);
+    }
+    double slope = sum_xy / sum_xx;
+    if (!(slope > 0))
         return -1;
-    double half = quantile(n_points - 1) * sqrt(covariance * variance(sum_of_squares, n_points - 1));
-    line->slope = value_within(slope, half);
-    line->intercept.value = 0;
-    line->intercept.low = 0;
-    line->intercept.high = fmax(line->intercept.high, 0);
-    line->kind = LINE_THROUGH_ORIGIN;
+    for (size_t i = 0; i < fitting->n_points; i++) {
+        double residual = fitting->y[i] - intercept - slope * fitting->x[i];
+        sum_of_squares += fitting->weight[i] * residual * residual;
+    }
+    line->slope = value_within(slope, half_width(fitting, 1 / sum_xx, sum_of_squares, fitting->n_points - 1));
+    (void)line_value_raise(&line->intercept, floor);
+    line->kind = intercept > 0 ? LINE_FLOOR : LINE_THROUGH_ORIGIN;
     return 0;
 }
 
 /* The time does not grow with the size: no slope <= 0 is a bandwidth. The upper end of the slope's interval is the
  * least bandwidth that the points allow; the intercept follows from it. Without an interval, or where even its upper
  * end is negative, the slope from the origin to the last point is the least bandwidth that was seen. */
-static int fit_flat(const double *x, const double *weight, const double *y, size_t n_points, double slope_high,
-                    struct line *line)
+static void fit_flat(const struct fitting *fitting, struct line *line)
 {
     size_t last = 0;
-    for (size_t i = 1; i < n_points; i++)
-        if (x[i] > x[last])
+    for (size_t i = 1; i < fitting->n_points; i++)
+        if (fitting->x[i] > fitting->x[last])
             last = i;
-    double seen = y[last] / x[last];
-    double slope = slope_high > 0 && slope_high < seen ? slope_high : seen;
-    double sum = 0, sum_weights = 0;
-    for (size_t i = 0; i < n_points; i++) {
-        sum += weight[i] * (y[i] - slope * x[i]);
-        sum_weights += weight[i];
-    }
-    line->intercept.value = fmax(sum / sum_weights, 0);
-    line->intercept.low = fmin(fmax(line->intercept.low, 0), line->intercept.value);
-    line->intercept.high = fmax(line->intercept.high, line->intercept.value);
+    double seen = fitting->y[last] / fitting->x[last], high = line->slope.high;
+    double slope = high > 0 && high < seen ? high : seen;
+    set_intercept(line, fmax(intercept_of(fitting, slope), 0));
     line->slope = (struct line_value){.value = slope, .low = 0, .high = slope};
     line->kind = LINE_FLAT;
+}
+
+/* The mean of the points' slope and the hint's, each weighed by its variance. */
+static void share_slope(const struct fitting *fitting, double slope_variance, struct line *line)
+{
+    const struct line_hint *hint = fitting->hint;
+    double expected_variance = hint->slope_sigma * hint->slope * (hint->slope_sigma * hint->slope);
+    double share = isfinite(slope_variance) ? slope_variance / (slope_variance + expected_variance) : 1;
+    double slope = line->slope.value + share * (hint->slope - line->slope.value);
+    if (share > 0.5)
+        line->kind = LINE_SHARED;
+    line->slope.value = slope;
+    widen(&line->slope);
+    set_intercept(line, intercept_of(fitting, slope));
+}
+
+static int fit_weighted(const struct fitting *fitting, struct line *line)
+{
+    static const struct line_value origin = {0, 0, 0};
+    double intercept, slope, cov00, cov01, cov11, sum_of_squares;
+    if (gsl_fit_wlinear(fitting->x, 1, fitting->weight, 1, fitting->y, 1, fitting->n_points, &intercept, &slope, &cov00,
+                        &cov01, &cov11, &sum_of_squares) != 0 ||
+        !isfinite(intercept) || !isfinite(slope))
+        return -1;
+    size_t degrees = fitting->n_points - 2;
+    double half = half_width(fitting, cov11, sum_of_squares, degrees);
+    struct line fit = {
+        .intercept = value_within(intercept, half_width(fitting, cov00, sum_of_squares, degrees)),
+        .slope = value_within(slope, half),
+        .kind = LINE_PLAIN,
+        .sum_of_squares = sum_of_squares,
+        .degrees = degrees,
+    };
+    if (fitting->hint->slope > 0)
+        share_slope(fitting, half * half / 4, &fit);
+    if (!(fit.slope.value > 0))
+        fit_flat(fitting, &fit);
+    if (fit.intercept.value < fitting->hint->floor.value && fit_from(fitting, &fitting->hint->floor, &fit) != 0)
+        (void)fit_from(fitting, &origin, &fit);
+    if (fit.intercept.value < 0 && fit_from(fitting, &origin, &fit) != 0)
+        return -1;
+    fit.intercept.low = fmax(fit.intercept.low, 0) + 0 * fit.intercept.low; /* NaN stays NaN */
+    *line = fit;
     return 0;
 }
 
-int line_fit(const double *x, const double *y, size_t n_points, enum line_method method, struct line *line)
+int line_fit(const double *x, const double *y, size_t n_points, enum line_method method, const struct line_hint *hint,
+             struct line *line)
 {
+    static const struct line_hint nothing;
     bool differ = false;
     for (size_t i = 0; i < n_points; i++) {
         if (!(x[i] >= 0) || !(y[i] > 0) || isinf(x[i]) || isinf(y[i]))
@@ -78,26 +171,9 @@ int line_fit(const double *x, const double *y, size_t n_points, enum line_method
         return -1;
     for (size_t i = 0; i < n_points; i++)
         weight[i] = method == LINE_RELATIVE ? 1 / (y[i] * y[i]) : 1;
-    double intercept, slope, cov00, cov01, cov11, sum_of_squares;
-    int result =
-        gsl_fit_wlinear(x, 1, weight, 1, y, 1, n_points, &intercept, &slope, &cov00, &cov01, &cov11, &sum_of_squares);
-    if (result == 0 && isfinite(intercept) && isfinite(slope)) {
-        double point = variance(sum_of_squares, n_points - 2);
-        struct line fit = {
-            .intercept = value_within(intercept, quantile(n_points - 2) * sqrt(cov00 * point)),
-            .slope = value_within(slope, quantile(n_points - 2) * sqrt(cov11 * point)),
-            .kind = LINE_PLAIN,
-        };
-        if (slope <= 0)
-            result = fit_flat(x, weight, y, n_points, fit.slope.high, &fit);
-        else if (intercept < 0)
-            result = fit_through_origin(x, weight, y, n_points, &fit);
-        fit.intercept.low = fmax(fit.intercept.low, 0) + 0 * fit.intercept.low; /* NaN stays NaN */
-        if (result == 0)
-            *line = fit;
-    } else {
-        result = -1;
-    }
+    struct fitting fitting = {
+        .x = x, .y = y, .weight = weight, .n_points = n_points, .hint = hint != NULL ? hint : &nothing};
+    int result = fit_weighted(&fitting, line);
     free(weight);
     return result;
 }

@@ -23,16 +23,41 @@ enum line_kind {
     LINE_PLAIN = 0,
     LINE_THROUGH_ORIGIN, /* a free intercept would have been negative: it is 0 */
     LINE_FLAT,           /* a free slope would have been negative or 0: it is the upper end of its interval */
+    LINE_SHARED,         /* the slope is known from elsewhere rather than from the points */
+    LINE_FLOOR,          /* a free intercept would have been below what is known of it: it is that */
 };
 
 struct line {
     struct line_value intercept;
     struct line_value slope;
     enum line_kind kind;
+    double sum_of_squares; /* of the free line's weighted residuals */
+    size_t degrees;        /* of freedom that the free line leaves */
 };
 
+/* What is known besides the points. */
+struct line_hint {
+    struct line_value floor; /* the intercept is at least that; 0: not negative */
+    double slope;            /* to be expected, 0: nothing is */
+    double slope_sigma;      /* how far off slope may be: a standard deviation as a fraction of it */
+    /* Of a point of weight 1, from more points of the same kind; taken where the own degrees are fewer than these and
+     * fewer than LINE_DEGREES_MIN. degrees 0: nothing is known. */
+    double variance;
+    size_t degrees;
+};
+enum { LINE_DEGREES_MIN = 4 };
+
 /* Fits y = intercept + slope * x to n_points >= 2 points with at least two different x >= 0, all y > 0. intercept >= 0
- * and slope > 0 always hold in the result. Returns 0, or -1 where the points allow no such line. */
-int line_fit(const double *x, const double *y, size_t n_points, enum line_method method, struct line *line);
+ * and slope > 0 always hold in the result. hint may be NULL. Its slope counts as one more measurement of the slope: it
+ * decides where the points do not, and is lost where they do; the interval is that of the points alone, widened to the
+ * value. Returns 0, or -1 where the points allow no such line. */
+int line_fit(const double *x, const double *y, size_t n_points, enum line_method method, const struct line_hint *hint,
+             struct line *line);
+
+/* Raises value to floor where it is below, and its ends to those of floor. Returns whether it was below. */
+bool line_value_raise(struct line_value *value, const struct line_value *floor);
+
+/* Half the width of a 95 % interval over the standard error: Student's t. NaN for 0 degrees. */
+double line_quantile(size_t degrees_of_freedom);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_statistics_double.h>
+
 #include "csv.h"
 
 const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
@@ -161,9 +163,16 @@ void samples_sort(struct samples *samples)
         qsort(samples->samples, samples->n_samples, sizeof *samples->samples, compare_samples);
 }
 
-static int curve_make(const struct sample *samples, size_t n_samples, enum samples_statistic statistic,
-                      struct curve *curve)
+double samples_reduce(double *values, size_t n_values, enum samples_statistic statistic)
 {
+    return statistic == STATISTIC_MIN ? gsl_stats_min(values, 1, n_values) : gsl_stats_median(values, 1, n_values);
+}
+
+/* Of the samples [begin, begin + n_samples). values[n_samples]: room for their times. */
+static int curve_make(const struct samples *all, size_t begin, size_t n_samples, enum samples_statistic statistic,
+                      double *values, struct curve *curve)
+{
+    const struct sample *samples = &all->samples[begin];
     *curve = (struct curve){
         .level = (enum machine_level)samples[0].level,
         .benchmark = (enum benchmark)samples[0].benchmark,
@@ -171,18 +180,19 @@ static int curve_make(const struct sample *samples, size_t n_samples, enum sampl
         .bytes = calloc(n_samples, sizeof *curve->bytes),
         .seconds = calloc(n_samples, sizeof *curve->seconds),
         .n_samples = calloc(n_samples, sizeof *curve->n_samples),
+        .first = calloc(n_samples, sizeof *curve->first),
     };
-    if (curve->bytes == NULL || curve->seconds == NULL || curve->n_samples == NULL)
+    if (curve->bytes == NULL || curve->seconds == NULL || curve->n_samples == NULL || curve->first == NULL)
         return -1;
     for (size_t first = 0, end; first < n_samples; first = end) {
         for (end = first + 1; end < n_samples && samples[end].bytes == samples[first].bytes;)
             end++;
-        size_t middle = first + (end - first) / 2;
-        double median = (end - first) % 2 == 1 ? samples[middle].seconds
-                                               : (samples[middle - 1].seconds + samples[middle].seconds) / 2;
+        for (size_t i = first; i < end; i++)
+            values[i - first] = samples[i].seconds;
         size_t point = curve->n_points++;
         curve->bytes[point] = (double)samples[first].bytes;
-        curve->seconds[point] = statistic == STATISTIC_MIN ? samples[first].seconds : median;
+        curve->seconds[point] = samples_reduce(values, end - first, statistic);
+        curve->first[point] = begin + first;
         curve->n_samples[point] = end - first;
     }
     return 0;
@@ -192,6 +202,9 @@ int curves_make(const struct samples *samples, enum samples_statistic statistic,
 {
     *curves = (struct curves){0};
     const struct sample *sample = samples->samples;
+    double *values = calloc(samples->n_samples + 1, sizeof *values);
+    if (values == NULL)
+        return -1;
     for (size_t first = 0, end; first < samples->n_samples; first = end) {
         for (end = first + 1; end < samples->n_samples && compare_curves(&sample[first], &sample[end]) == 0;)
             end++;
@@ -202,11 +215,13 @@ int curves_make(const struct samples *samples, enum samples_statistic statistic,
             goto out;
         curves->curves = larger;
         curves->n_curves++;
-        if (curve_make(&sample[first], end - first, statistic, &larger[curves->n_curves - 1]) != 0)
+        if (curve_make(samples, first, end - first, statistic, values, &larger[curves->n_curves - 1]) != 0)
             goto out;
     }
+    free(values);
     return 0;
 out:
+    free(values);
     curves_release(curves);
     return -1;
 }
@@ -217,6 +232,7 @@ void curves_release(struct curves *curves)
         free(curves->curves[i].bytes);
         free(curves->curves[i].seconds);
         free(curves->curves[i].n_samples);
+        free(curves->curves[i].first);
     }
     free(curves->curves);
     *curves = (struct curves){0};

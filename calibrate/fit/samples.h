@@ -78,6 +78,7 @@ struct curve {
     double *bytes;     /* [n_points] */
     double *seconds;   /* [n_points] */
     size_t *n_samples; /* [n_points] */
+    size_t *first;     /* [n_points] the point's first sample in samples; they follow each other */
 };
 
 struct curves {
@@ -88,6 +89,8 @@ struct curves {
 /* samples must be sorted. 0, or -1 without memory. */
 int curves_make(const struct samples *samples, enum samples_statistic statistic, struct curves *curves);
 void curves_release(struct curves *curves);
+/* The one time of a size. values[n_values], n_values >= 1; their order is lost. */
+double samples_reduce(double *values, size_t n_values, enum samples_statistic statistic);
 
 /* The points of a curve from the first size >= begin_bytes to the last < end_bytes: [*first, *end). */
 void curve_range(const struct curve *curve, double begin_bytes, double end_bytes, size_t *first, size_t *end);

@@ -1,8 +1,11 @@
 #include "segment.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "line.h"
 
 /* A time is not known better than to 0.1 %: exact lines would else be cut by their rounding. */
 #define RELATIVE_FLOOR 1e-3L
@@ -23,7 +26,13 @@ struct search {
     size_t **index; /* [n_curves][n_cuts] first point of the curve at or above the cut */
 };
 
-static long double piece_rss(const struct sums *sums, size_t first, size_t end)
+/* The line of a piece, with the errors of a point of variance 1. */
+struct piece {
+    long double w, mean_x, mean_y, sxx, slope;
+    long double rss;
+};
+
+static struct piece piece_fit(const struct sums *sums, size_t first, size_t end)
 {
     const struct sums *a = &sums[first], *b = &sums[end];
     long double w = b->w - a->w, wx = b->wx - a->wx, wy = b->wy - a->wy;
@@ -32,7 +41,29 @@ static long double piece_rss(const struct sums *sums, size_t first, size_t end)
     long double sxy = b->wxy - a->wxy - mean_x * wy;
     long double syy = (long double)(end - first) - mean_y * wy; /* w y^2 = 1 a point */
     long double rss = sxx > 0 ? syy - sxy * sxy / sxx : syy;
-    return fmaxl(rss, 0) + (long double)(end - first) * RELATIVE_FLOOR * RELATIVE_FLOOR;
+    return (struct piece){
+        .w = w,
+        .mean_x = mean_x,
+        .mean_y = mean_y,
+        .sxx = sxx,
+        .slope = sxx > 0 ? sxy / sxx : 0,
+        .rss = fmaxl(rss, 0) + (long double)(end - first) * RELATIVE_FLOOR * RELATIVE_FLOOR,
+    };
+}
+
+/* Whether the lines below and above the cut differ, for points of that variance and so many sigma. */
+static bool pieces_differ(const struct piece *below, const struct piece *above, double cut, long double variance,
+                          double sigmas)
+{
+    long double x = cut, y_below = below->mean_y + below->slope * (x - below->mean_x),
+                y_above = above->mean_y + above->slope * (x - above->mean_x), jump = fabsl(y_above - y_below);
+    long double jump_variance = variance * (1 / below->w + (x - below->mean_x) * (x - below->mean_x) / below->sxx +
+                                            1 / above->w + (x - above->mean_x) * (x - above->mean_x) / above->sxx);
+    if (jump >= SEGMENT_JUMP * y_below && jump > sigmas * sqrtl(jump_variance))
+        return true;
+    long double half_below = sigmas * sqrtl(variance / below->sxx), half_above = sigmas * sqrtl(variance / above->sxx);
+    return below->slope > half_below && above->slope > half_above &&
+           fabsl(above->slope - below->slope) > half_below + half_above;
 }
 
 /* Sum over the curves of n ln(RSS/n) for pieces that begin at the given cuts; INFINITY where a piece is too short. */
@@ -46,7 +77,7 @@ static double misfit(const struct search *search, int n_segments, const size_t *
             size_t end = segment + 1 < n_segments ? search->index[i][cut[segment]] : n_points;
             if (n_segments > 1 && end < first + SEGMENT_MIN_POINTS)
                 return INFINITY;
-            rss += piece_rss(search->sums[i], first, end);
+            rss += piece_fit(search->sums[i], first, end).rss;
             first = end;
         }
         sum += (double)n_points * log((double)rss / (double)n_points);
@@ -54,12 +85,42 @@ static double misfit(const struct search *search, int n_segments, const size_t *
     return sum;
 }
 
+/* Adds to differ[] which of the n_segments - 1 cuts make a difference in this curve. */
+static void count_differences(const struct search *search, size_t curve, int n_segments, const size_t *cut,
+                              size_t *differ)
+{
+    struct piece piece[SEGMENT_MAX];
+    size_t n_points = search->curves[curve].n_points, first = 0;
+    size_t degrees = n_points - 2 * (size_t)n_segments; /* a piece has three points or more */
+    long double rss = 0;
+    for (int i = 0; i < n_segments; i++) {
+        size_t end = i + 1 < n_segments ? search->index[curve][cut[i]] : n_points;
+        piece[i] = piece_fit(search->sums[curve], first, end);
+        rss += piece[i].rss;
+        first = end;
+    }
+    for (int i = 0; i + 1 < n_segments; i++)
+        differ[i] += pieces_differ(&piece[i], &piece[i + 1], search->cuts[cut[i]], rss / (long double)degrees,
+                                   line_quantile(degrees));
+}
+
+static bool identifiable(const struct search *search, int n_segments, const size_t *cut)
+{
+    size_t differ[SEGMENT_MAX] = {0};
+    for (size_t curve = 0; n_segments > 1 && curve < search->n_curves; curve++)
+        count_differences(search, curve, n_segments, cut, differ);
+    for (int i = 0; i + 1 < n_segments; i++)
+        if (3 * differ[i] < search->n_curves)
+            return false;
+    return true;
+}
+
 static void consider(const struct search *search, int n_segments, const size_t *cut, double log_points,
                      struct segmentation *best)
 {
     int parameters = 2 * n_segments * (int)search->n_curves + n_segments - 1;
     double criterion = misfit(search, n_segments, cut) + parameters * log_points;
-    if (!(criterion < best->criterion))
+    if (!(criterion < best->criterion) || !identifiable(search, n_segments, cut))
         return;
     *best = (struct segmentation){.n = n_segments, .criterion = criterion};
     for (int i = 1; i < n_segments; i++)

@@ -1,143 +1,213 @@
 #include "thresholds.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
-
-/* A size above this is no threshold of any MPI, and 2^53 is where doubles stop counting bytes. */
-#define THRESHOLD_MAX_BYTES (UINT64_C(1) << 53)
+#include "boundary.h"
 
 /* Names by the number of protocols; two that were found are those that every MPI has. */
-static const enum machine_protocol given_names[SEGMENT_MAX][SEGMENT_MAX] = {
-    {PROTOCOL_ANY}, {PROTOCOL_SHORT, PROTOCOL_EAGER}, {PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}};
 static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {
     {PROTOCOL_ANY}, {PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}, {PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}};
 
-/* One size of the list at *at, which moves behind its comma, to NULL at the end. NULL, or what is wrong. */
-static const char *parse_size(const char **at, double *bytes)
-{
-    char digits[24];
-    size_t length = strcspn(*at, ",");
-    uint64_t size;
-    if (length >= sizeof digits)
-        return "is too large";
-    memcpy(digits, *at, length);
-    digits[length] = '\0';
-    const char *wrong = number_u64(digits, &size);
-    if (wrong == NULL && size > THRESHOLD_MAX_BYTES)
-        wrong = "is too large";
-    if (wrong == NULL)
-        *bytes = (double)size;
-    *at = (*at)[length] == ',' ? *at + length + 1 : NULL;
-    return wrong;
-}
+/* Sources further apart than this contradict each other. */
+#define APART 2
 
-int fit_thresholds_parse(const char *text, struct fit_options *options, struct error *error)
-{
-    struct fit_thresholds thresholds = {.origin = {"given", "given", "given"}};
-    const char *at = strcmp(text, "auto") == 0 ? NULL : text;
-    while (at != NULL) {
-        double bytes, last = thresholds.n == 0 ? -1 : thresholds.bytes[thresholds.n - 1];
-        const char *wrong = parse_size(&at, &bytes);
-        if (wrong != NULL)
-            return error_set(error, "--thresholds %s: a size %s; expected auto, or sizes in bytes such as 0,256,16384",
-                             text, wrong);
-        if (thresholds.n == SEGMENT_MAX)
-            return error_set(error, "--thresholds %s: more than three protocols", text);
-        if (thresholds.n == 0 ? bytes > 0 : bytes <= last)
-            return error_set(error, "--thresholds %s: expected 0 first, then larger and larger sizes", text);
-        thresholds.bytes[thresholds.n++] = bytes;
-    }
-    if (thresholds.n > 0)
-        memcpy(thresholds.protocol, given_names[thresholds.n - 1], sizeof thresholds.protocol);
-    for (int level = 0; level < LEVEL_COUNT; level++)
-        options->thresholds[level] = thresholds;
-    return 0;
-}
+/* What each source says of one level. */
+struct sources {
+    enum machine_level level;
+    struct segment_curve *curve; /* [n_curves] */
+    size_t n_curves;
+    double probed_bytes; /* from where rendezvous is; 0: not probed; infinity: none was refused */
+    double told_bytes;   /* 0: not told */
+    struct segmentation own;
+};
 
-static const struct curve *widest_curve(const struct curves *curves, enum machine_level level)
+/* The curves of a level that span most of its sizes: as a curve of few sizes would forbid cuts of the others. Copies
+ * the borrowed points to curve[]; their number. */
+static size_t spanning_curves(const struct curves *curves, enum machine_level level, struct segment_curve *curve)
 {
-    const struct curve *best = NULL;
+    size_t widest = 0, n = 0;
+    for (size_t i = 0; i < curves->n_curves; i++)
+        if (curves->curves[i].level == level && curves->curves[i].n_points > widest)
+            widest = curves->curves[i].n_points;
     for (size_t i = 0; i < curves->n_curves; i++) {
-        const struct curve *curve = &curves->curves[i];
-        if (curve->level != level)
-            continue;
-        bool single = curve->n == 1, best_single = best != NULL && best->n == 1;
-        if (best == NULL || (single && !best_single) || (single == best_single && curve->n_points > best->n_points))
-            best = curve;
+        const struct curve *from = &curves->curves[i];
+        if (from->level == level && 3 * from->n_points >= 2 * widest)
+            curve[n++] = (struct segment_curve){from->bytes, from->seconds, from->n_points};
     }
-    return best;
+    return n;
 }
 
-static struct fit_thresholds from_segmentation(const struct segmentation *found, double told_bytes)
+static double log_points(const struct segment_curve *curve, size_t n_curves)
+{
+    size_t points = 0;
+    for (size_t i = 0; i < n_curves; i++)
+        points += curve[i].n_points;
+    return log((double)(points > 0 ? points : 1));
+}
+
+static struct fit_thresholds from_segmentation(const struct segmentation *found)
 {
     struct fit_thresholds thresholds = {.n = found->n, .origin = {"segmentation", "segmentation", "segmentation"}};
     memcpy(thresholds.bytes, found->begin, sizeof thresholds.bytes);
-    if (told_bytes > 0) {
-        thresholds.origin[thresholds.n] = "mpi_t";
-        thresholds.bytes[thresholds.n++] = told_bytes;
-    }
-    memcpy(thresholds.protocol, found_names[thresholds.n - 1], sizeof thresholds.protocol);
+    memcpy(thresholds.protocol, found_names[found->n - 1], sizeof thresholds.protocol);
     return thresholds;
 }
 
-/* The levels whose thresholds nobody told. */
-struct unknown {
-    enum machine_level level[LEVEL_COUNT];
-    struct segment_curve curve[LEVEL_COUNT];
-    size_t n;
-};
-
-static int find_unknown(const struct unknown *unknown, struct fit_thresholds *thresholds)
+/* Rendezvous from bytes on; below it one protocol or two, as the curves show. */
+static int known_rendezvous(const struct segment_curve *curve, size_t n_curves, double bytes, const char *origin,
+                            struct fit_thresholds *thresholds)
 {
-    struct segmentation common, own[LEVEL_COUNT];
-    size_t points = 0;
-    double apart = 0;
-    for (size_t i = 0; i < unknown->n; i++)
-        points += unknown->curve[i].n_points;
-    if (unknown->n == 0)
-        return 0;
-    double log_points = log((double)points);
-    if (segment_find(unknown->curve, unknown->n, SEGMENT_MAX, log_points, &common) != 0)
+    struct segment_curve *below = calloc(n_curves + 1, sizeof *below);
+    struct segmentation found = {.n = 1};
+    size_t n = 0;
+    if (below == NULL)
         return -1;
-    for (size_t i = 0; i < unknown->n; i++) {
-        if (segment_find(&unknown->curve[i], 1, SEGMENT_MAX, log_points, &own[i]) != 0)
-            return -1;
-        apart += own[i].criterion;
+    for (size_t i = 0; i < n_curves; i++) {
+        below[n] = curve[i];
+        for (below[n].n_points = 0; below[n].n_points < curve[i].n_points && curve[i].x[below[n].n_points] < bytes;)
+            below[n].n_points++;
+        n += below[n].n_points > 0;
     }
-    for (size_t i = 0; i < unknown->n; i++)
-        thresholds[unknown->level[i]] = from_segmentation(common.criterion <= apart ? &common : &own[i], 0);
+    int result = n > 0 ? segment_find(below, n, SEGMENT_MAX - 1, log_points(below, n), &found) : 0;
+    free(below);
+    if (result != 0)
+        return -1;
+    *thresholds = from_segmentation(&found);
+    thresholds->origin[thresholds->n] = origin;
+    thresholds->bytes[thresholds->n++] = bytes;
+    memcpy(thresholds->protocol, found_names[thresholds->n - 1], sizeof thresholds->protocol);
     return 0;
 }
 
-int fit_thresholds_find(const struct curves *curves, const struct fit_options *options,
-                        struct fit_thresholds thresholds[LEVEL_COUNT], struct error *error)
+/* The break of the curves next to a size, 0 where they have none. */
+static double nearest_break(const struct segmentation *own, double bytes)
 {
-    struct unknown unknown = {.n = 0};
+    double nearest = 0;
+    for (int i = 1; i < own->n; i++)
+        if (!(nearest > 0) || fabs(log(own->begin[i] / bytes)) < fabs(log(nearest / bytes)))
+            nearest = own->begin[i];
+    return nearest;
+}
+
+static bool apart(double a, double b)
+{
+    return a > 0 && b > 0 && isfinite(a) && isfinite(b) && (a > APART * b || b > APART * a);
+}
+
+static void say(const struct sources *sources, const struct fit_thresholds *thresholds, FILE *notes)
+{
+    double used = thresholds->n > 1 ? thresholds->bytes[thresholds->n - 1] : 0;
+    double probed = sources->probed_bytes, told = sources->told_bytes;
+    double broken = nearest_break(&sources->own, used > 0 ? used : 1);
+    if (notes == NULL)
+        return;
+    fprintf(notes, "%s: ", machine_level_name[sources->level]);
+    if (used > 0)
+        fprintf(notes, "rendezvous from %.0f B by %s", used, thresholds->origin[thresholds->n - 1]);
+    else
+        fprintf(notes, "one protocol for all sizes");
+    if (isinf(probed))
+        fprintf(notes, "; the probe found no size that waits for its receive");
+    if (told > 0)
+        fprintf(notes, "; the MPI tells %.0f B", told);
+    if (broken > 0)
+        fprintf(notes, "; the curves break at %.0f B", broken);
+    else
+        fprintf(notes, "; the curves show no break");
+    if (apart(used, told) || apart(used, broken) || apart(told, broken))
+        fprintf(notes, "; these differ by more than a factor of %d", APART);
+    fputc('\n', notes);
+}
+
+static int sources_find(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
+                        enum machine_level level, struct sources *sources)
+{
+    struct boundary boundary;
+    *sources = (struct sources){.level = level, .curve = calloc(curves->n_curves + 1, sizeof *sources->curve)};
+    if (sources->curve == NULL)
+        return -1;
+    sources->n_curves = spanning_curves(curves, level, sources->curve);
+    sources->told_bytes =
+        options->rendezvous_bytes[level] > 0 ? options->rendezvous_bytes[level] : samples->told_bytes[level];
+    int probed = boundary_find(samples, BENCHMARK_EAGER, level, &boundary);
+    if (probed == 0)
+        sources->probed_bytes = boundary.bytes;
+    return probed < 0 ? -1 : 0;
+}
+
+/* Cuts the levels of which only their curves tell: all alike, or each by itself where that explains them better. */
+static int cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thresholds *thresholds)
+{
+    size_t n_curves = 0;
+    double separately = 0;
+    for (size_t i = 0; i < n_unknown; i++)
+        n_curves += unknown[i].n_curves;
+    struct segment_curve *all = calloc(n_curves + 1, sizeof *all);
+    if (all == NULL)
+        return -1;
+    for (size_t i = 0, n = 0; i < n_unknown; n += unknown[i++].n_curves)
+        memcpy(&all[n], unknown[i].curve, unknown[i].n_curves * sizeof *all);
+    struct segmentation common;
+    double log_all = log_points(all, n_curves);
+    int result = n_curves > 0 ? segment_find(all, n_curves, SEGMENT_MAX, log_all, &common) : 0;
+    for (size_t i = 0; i < n_unknown && result == 0; i++) {
+        struct sources *level = &unknown[i];
+        result = segment_find(level->curve, level->n_curves, SEGMENT_MAX, log_all, &level->own);
+        separately += level->own.criterion;
+    }
+    for (size_t i = 0; i < n_unknown && result == 0; i++) {
+        if (common.criterion <= separately)
+            unknown[i].own = common;
+        thresholds[unknown[i].level] = from_segmentation(&unknown[i].own);
+    }
+    free(all);
+    return result;
+}
+
+static int cut_known(struct sources *sources, struct fit_thresholds *thresholds)
+{
+    bool probed = sources->probed_bytes > 0 && isfinite(sources->probed_bytes);
+    if (segment_find(sources->curve, sources->n_curves, SEGMENT_MAX, log_points(sources->curve, sources->n_curves),
+                     &sources->own) != 0)
+        return -1;
+    return known_rendezvous(sources->curve, sources->n_curves, probed ? sources->probed_bytes : sources->told_bytes,
+                            probed ? "probe" : "mpi_t", thresholds);
+}
+
+int fit_thresholds_find(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
+                        struct fit_thresholds thresholds[LEVEL_COUNT], FILE *notes, struct error *error)
+{
+    /* Those of which only the curves tell first, then the others. */
+    struct sources sources[LEVEL_COUNT];
+    size_t n = 0, n_unknown = 0;
     int result = 0;
     for (int i = 0; i < LEVEL_COUNT && result == 0; i++) {
-        enum machine_level level = (enum machine_level)i;
-        const struct curve *widest = widest_curve(curves, level);
-        double told_bytes = options->rendezvous_bytes[level];
-        thresholds[level] = options->thresholds[level];
-        if (thresholds[level].n > 0 || widest == NULL)
+        thresholds[i] = options->thresholds[i];
+        if (thresholds[i].n > 0)
             continue;
-        struct segment_curve curve = {widest->bytes, widest->seconds, widest->n_points};
-        if (!(told_bytes > 0)) {
-            unknown.level[unknown.n] = level;
-            unknown.curve[unknown.n++] = curve;
+        struct sources found;
+        result = sources_find(samples, curves, options, (enum machine_level)i, &found);
+        if (result != 0 || found.n_curves == 0) {
+            free(found.curve);
             continue;
         }
-        struct segmentation found = {.n = 1};
-        size_t first;
-        curve_range(widest, 0, told_bytes, &first, &curve.n_points);
-        if (curve.n_points > 0)
-            result = segment_find(&curve, 1, SEGMENT_MAX - 1, log((double)curve.n_points), &found);
-        thresholds[level] = from_segmentation(&found, told_bytes);
+        sources[n++] = found;
+        if (found.told_bytes > 0 || (found.probed_bytes > 0 && isfinite(found.probed_bytes)))
+            continue;
+        sources[n - 1] = sources[n_unknown];
+        sources[n_unknown++] = found;
     }
     if (result == 0)
-        result = find_unknown(&unknown, thresholds);
+        result = cut_unknown(sources, n_unknown, thresholds);
+    for (size_t i = n_unknown; i < n && result == 0; i++)
+        result = cut_known(&sources[i], &thresholds[sources[i].level]);
+    for (size_t i = 0; i < n; i++) {
+        if (result == 0)
+            say(&sources[i], &thresholds[sources[i].level], notes);
+        free(sources[i].curve);
+    }
     if (result != 0)
         return error_set(error,
                          "no memory, or more than %d different sizes, to find thresholds in; give them by "

@@ -24,7 +24,7 @@ static void finds_a_line(void **state)
     const double x[] = {0, 1, 2, 1000}, y[] = {2, 2.5, 3, 502};
     for (int method = LINE_RELATIVE; method <= LINE_OLS; method++) {
         struct line line;
-        assert_int_equal(line_fit(x, y, 4, (enum line_method)method, &line), 0);
+        assert_int_equal(line_fit(x, y, 4, (enum line_method)method, NULL, &line), 0);
         assert_int_equal(line.kind, LINE_PLAIN);
         assert_close(line.intercept.value, 2, 1e-9);
         assert_close(line.slope.value, 0.5, 1e-9);
@@ -34,7 +34,7 @@ static void finds_a_line(void **state)
      * is 720/477, its intercept -0.57, so the line goes through the origin: slope 90/81. */
     const double u[] = {1, 2, 3}, v[] = {1, 2, 6};
     struct line line;
-    assert_int_equal(line_fit(u, v, 3, LINE_RELATIVE, &line), 0);
+    assert_int_equal(line_fit(u, v, 3, LINE_RELATIVE, NULL, &line), 0);
     assert_int_equal(line.kind, LINE_THROUGH_ORIGIN);
     assert_close(line.slope.value, 90. / 81, 1e-12);
     assert_true(line.intercept.value == 0);
@@ -45,10 +45,10 @@ static void never_gives_a_negative_slope(void **state)
     (void)state;
     const double x[] = {1, 2, 4, 8}, falling[] = {4, 3.9, 3.8, 3.7}, same[] = {5, 5, 5, 5};
     struct line line;
-    assert_int_equal(line_fit(x, falling, 4, LINE_RELATIVE, &line), 0);
+    assert_int_equal(line_fit(x, falling, 4, LINE_RELATIVE, NULL, &line), 0);
     assert_int_equal(line.kind, LINE_FLAT);
     assert_true(line.slope.value > 0 && line.intercept.value >= 0);
-    assert_int_equal(line_fit(x, same, 4, LINE_OLS, &line), 0);
+    assert_int_equal(line_fit(x, same, 4, LINE_OLS, NULL, &line), 0);
     assert_true(line.slope.value > 0 && line.intercept.value >= 0);
 }
 
@@ -57,12 +57,12 @@ static void refuses_what_is_no_line(void **state)
     (void)state;
     struct line line;
     const double one_x[] = {3, 3, 3}, y[] = {1, 2, 3}, x[] = {1, 2, 3}, zero[] = {1, 0, 3}, nan[] = {1, NAN, 3};
-    assert_int_equal(line_fit(one_x, y, 3, LINE_OLS, &line), -1);
-    assert_int_equal(line_fit(x, y, 1, LINE_OLS, &line), -1);
-    assert_int_equal(line_fit(x, y, 0, LINE_OLS, &line), -1);
-    assert_int_equal(line_fit(x, zero, 3, LINE_RELATIVE, &line), -1);
-    assert_int_equal(line_fit(x, nan, 3, LINE_RELATIVE, &line), -1);
-    assert_int_equal(line_fit(x, y, 2, LINE_OLS, &line), 0);
+    assert_int_equal(line_fit(one_x, y, 3, LINE_OLS, NULL, &line), -1);
+    assert_int_equal(line_fit(x, y, 1, LINE_OLS, NULL, &line), -1);
+    assert_int_equal(line_fit(x, y, 0, LINE_OLS, NULL, &line), -1);
+    assert_int_equal(line_fit(x, zero, 3, LINE_RELATIVE, NULL, &line), -1);
+    assert_int_equal(line_fit(x, nan, 3, LINE_RELATIVE, NULL, &line), -1);
+    assert_int_equal(line_fit(x, y, 2, LINE_OLS, NULL, &line), 0);
     assert_true(isnan(line.slope.low) && isnan(line.intercept.high)); /* two points: no interval */
 }
 

@@ -1,0 +1,39 @@
+/* The parameters of one level from its curves: a line a curve and protocol, and the rows that follow from the lines.
+ *
+ * fit_machine.h says which line gives which row. Three things that a line's own points do not show well come from its
+ * neighbours, with relative weights only (ordinary least squares reproduce published tables):
+ *   - a protocol of small messages whose times hardly grow has no slope of its own: its slope is that of the next
+ *     protocol below rendezvous, as far as its own points do not say otherwise (`-shared`);
+ *   - a line of few points takes the variance of all points of its curve for its intervals;
+ *   - the latency of a protocol is not below that of the protocol of smaller messages: whatever the sender does before,
+ *     the last byte crosses the same wires, and a rendezvous needs a round trip more (H Table III has them rising at
+ *     every level). A shaped network lets a burst of bytes pass unshaped, so the lines behind it would begin below 0:
+ *     the intercept is then that of the protocol before (`-floor`).
+ */
+#ifndef MPISTAIR_CALIBRATE_ESTIMATE_H
+#define MPISTAIR_CALIBRATE_ESTIMATE_H
+
+#include <stdio.h>
+
+#include "fit_machine.h"
+
+struct estimate {
+    enum machine_protocol protocol;
+    uint64_t n;              /* processes that share the bandwidth; MACHINE_NO_N: the latency */
+    struct line_value value; /* s; of a bandwidth the slope, s/B of one process */
+    enum line_kind kind;
+    size_t samples;
+};
+
+struct estimates {
+    struct estimate *estimates; /* [n_estimates] by protocol, the latency first, then by n */
+    size_t n_estimates;
+};
+
+/* Which rows there are depends on the sizes that were measured alone, never on the times: the result for resampled
+ * times has the same rows. What cannot be fitted is said on notes (may be NULL). 0, or -1 without memory. */
+int estimate_level(const struct curves *curves, enum machine_level level, const struct fit_thresholds *thresholds,
+                   const struct fit_options *options, FILE *notes, struct estimates *estimates);
+void estimates_release(struct estimates *estimates);
+
+#endif

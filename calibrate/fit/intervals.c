@@ -1,0 +1,83 @@
+#include "intervals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+enum { REPLICATES = 200 };
+
+#define SEED 20230725ul /* any; the same samples give the same table */
+
+/* What the distance of a quantile grows by where few launches were drawn from. */
+static double few_launches(size_t n_launches)
+{
+    double k = (double)n_launches;
+    return n_launches < 2 ? 1 : line_quantile(n_launches - 1) / 1.959964 * sqrt(k / (k - 1));
+}
+
+static size_t count_all(const struct level_estimates *levels)
+{
+    size_t n = 0;
+    for (int level = 0; level < LEVEL_COUNT; level++)
+        n += levels[level].estimates.n_estimates;
+    return n;
+}
+
+/* The values of one replicate: values[i * stride] for the i-th estimate of all levels. */
+static int estimate_replicate(const struct level_estimates *levels, const struct resampling *resampling,
+                              const struct fit_options *options, double *values, size_t stride)
+{
+    for (int level = 0; level < LEVEL_COUNT; level++) {
+        if (levels[level].estimates.n_estimates == 0)
+            continue;
+        struct estimates again;
+        if (estimate_level(&resampling->curves, (enum machine_level)level, &levels[level].thresholds, options, NULL,
+                           &again) != 0)
+            return -1;
+        for (size_t i = 0; i < again.n_estimates; i++, values += stride)
+            *values = again.estimates[i].value.value;
+        estimates_release(&again);
+    }
+    return 0;
+}
+
+static void widen(struct line_value *value, double *replicates, size_t n_replicates, double factor)
+{
+    gsl_sort(replicates, 1, n_replicates);
+    double low = value->value -
+                 factor * (value->value - gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.025));
+    double high = value->value +
+                  factor * (gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.975) - value->value);
+    low = fmin(fmax(low, 0), value->value);
+    high = fmax(high, value->value);
+    /* An end that the residuals do not tell, for want of points, is the bootstrap's. */
+    value->low = isnan(value->low) ? low : fmin(value->low, low);
+    value->high = isnan(value->high) ? high : fmax(value->high, high);
+}
+
+int intervals_widen(struct level_estimates levels[LEVEL_COUNT], const struct samples *samples,
+                    const struct curves *curves, const struct fit_options *options)
+{
+    struct resampling resampling;
+    size_t n_replicates = options->replicates > 0 ? options->replicates : REPLICATES;
+    double *values = calloc(count_all(levels) * n_replicates + 1, sizeof *values), *row = values;
+    if (values == NULL || resampling_init(&resampling, samples, curves, options->statistic, SEED) != 0) {
+        free(values);
+        return -1;
+    }
+    int result = 0;
+    for (size_t i = 0; i < n_replicates && result == 0; i++) {
+        resampling_next(&resampling);
+        result = estimate_replicate(levels, &resampling, options, &values[i], n_replicates);
+    }
+    double factor = few_launches(resampling.n_launches);
+    for (int level = 0; level < LEVEL_COUNT && result == 0; level++)
+        for (size_t i = 0; i < levels[level].estimates.n_estimates; i++, row += n_replicates)
+            widen(&levels[level].estimates.estimates[i].value, row, n_replicates, factor);
+    resampling_release(&resampling);
+    free(values);
+    return result;
+}
