@@ -14,25 +14,6 @@ static fit_benchmark *const benchmarks[] = {
     fit_contention,
 };
 
-static int append(struct machine *machine, enum machine_level level, enum machine_protocol protocol,
-                  const char *quantity, uint64_t n, struct line_value value, const char *unit, size_t samples,
-                  const char *method)
-{
-    struct machine_parameter row = {
-        .level = level,
-        .protocol = protocol,
-        .n = n,
-        .value = value.value,
-        .ci_low = value.low,
-        .ci_high = value.high,
-        .samples = samples,
-    };
-    snprintf(row.quantity, sizeof row.quantity, "%s", quantity);
-    snprintf(row.unit, sizeof row.unit, "%s", unit);
-    snprintf(row.method, sizeof row.method, "%s", method);
-    return machine_append(machine, &row);
-}
-
 static const char *method_name(const struct fit_options *options, enum line_kind kind, char name[24])
 {
     static const char *const suffix[] = {[LINE_PLAIN] = "",
@@ -61,13 +42,15 @@ static int append_estimate(struct machine *machine, enum machine_level level, co
     char method[24];
     method_name(options, estimate->kind, method);
     if (estimate->n == MACHINE_NO_N)
-        return append(machine, level, estimate->protocol, "tau", MACHINE_NO_N, estimate->value, "s", estimate->samples,
-                      method);
-    if (estimate->kind == LINE_FLAT && notes != NULL)
-        fprintf(notes, "%s %s: n = %llu: the time does not grow with the size; bw is a lower bound\n",
-                machine_level_name[level], machine_protocol_name[estimate->protocol], (unsigned long long)estimate->n);
-    return append(machine, level, estimate->protocol, "bw", estimate->n, bandwidth(estimate->n, &estimate->value),
-                  "B/s", estimate->samples, method);
+        return benchmark_append(machine, level, estimate->protocol, "tau", MACHINE_NO_N, &estimate->value, "s",
+                                estimate->samples, method);
+    if (estimate->kind == LINE_FLAT)
+        benchmark_note(notes, "%s %s: n = %llu: the time does not grow with the size; bw is a lower bound",
+                       machine_level_name[level], machine_protocol_name[estimate->protocol],
+                       (unsigned long long)estimate->n);
+    struct line_value bw = bandwidth(estimate->n, &estimate->value);
+    return benchmark_append(machine, level, estimate->protocol, "bw", estimate->n, &bw, "B/s", estimate->samples,
+                            method);
 }
 
 /* The rows of one level; their number, or -1 without memory. */
@@ -87,14 +70,14 @@ static int append_level(struct machine *machine, enum machine_level level, const
                 return -1;
             added++;
         }
-        if (added == 0 && notes != NULL)
-            fprintf(notes, "%s %s: left out: no N has two sizes from %.0f B\n", machine_level_name[level],
-                    machine_protocol_name[protocol], thresholds->bytes[part]);
+        if (added == 0)
+            benchmark_note(notes, "%s %s: left out: no N has two sizes from %.0f B", machine_level_name[level],
+                           machine_protocol_name[protocol], thresholds->bytes[part]);
         /* The first protocol that could be fitted serves all sizes below it too: its threshold is 0. */
         struct line_value threshold = {rows == 0 ? 0 : thresholds->bytes[part], NAN, NAN};
         if (added > 0 && protocol != PROTOCOL_ANY && protocol != PROTOCOL_SHORT &&
-            append(machine, level, protocol, "threshold", MACHINE_NO_N, threshold, "B", 0, thresholds->origin[part]) !=
-                0)
+            benchmark_append(machine, level, protocol, "threshold", MACHINE_NO_N, &threshold, "B", 0,
+                             thresholds->origin[part]) != 0)
             return -1;
         rows += added;
     }
