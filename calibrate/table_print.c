@@ -3,54 +3,63 @@
 #include <math.h>
 #include <string.h>
 
-/* Units in which the values of a measurement are numbers that one can read. */
-static const struct {
+/* Units in which the values of a measurement are numbers that one can read; the first that fits counts. */
+static const struct readable {
+    const char *quantity; /* NULL: any */
     const char *unit;
     const char *shown;
     double factor;
-} readable[] = {{"s", "us", 1e6}, {"B/s", "GB/s", 1e-9}};
+} readable[] = {
+    {"queue_step", "s", "ns", 1e9}, {"queue_step_unexpected", "s", "ns", 1e9},
+    {"gamma", "s", "ns", 1e9},      {"buffer", "B", "kB", 1e-3},
+    {NULL, "s/B", "ns/B", 1e9},     {NULL, "s", "us", 1e6},
+    {NULL, "B/s", "GB/s", 1e-9},
+};
 
-static void shown_value(const struct machine_parameter *row, double value, char *text, size_t size)
+static struct readable readable_find(const struct machine_parameter *row)
 {
-    if (isnan(value)) {
-        snprintf(text, size, "-");
-        return;
-    }
     for (size_t i = 0; i < sizeof readable / sizeof readable[0]; i++)
-        if (strcmp(row->unit, readable[i].unit) == 0)
-            value *= readable[i].factor;
-    snprintf(text, size, "%.6g", value);
+        if (strcmp(row->unit, readable[i].unit) == 0 &&
+            (readable[i].quantity == NULL || strcmp(row->quantity, readable[i].quantity) == 0))
+            return readable[i];
+    return (struct readable){.unit = row->unit, .shown = row->unit, .factor = 1};
 }
 
-static const char *shown_unit(const struct machine_parameter *row)
+static void shown_value(double value, double factor, char *text, size_t size)
 {
-    for (size_t i = 0; i < sizeof readable / sizeof readable[0]; i++)
-        if (strcmp(row->unit, readable[i].unit) == 0)
-            return readable[i].shown;
-    return row->unit;
+    if (isnan(value))
+        snprintf(text, size, "-");
+    else
+        snprintf(text, size, "%.6g", value * factor);
 }
 
 void table_print_text(FILE *stream, const struct machine *machine)
 {
+    int width = 10; /* of the longest quantity */
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        int length = (int)strlen(machine->parameters[i].quantity);
+        width = length > width ? length : width;
+    }
     fprintf(stream, "machine  %s\nsource   %s\n\n", machine->name, machine->source);
-    fprintf(stream, "%-13s %-11s %-10s %6s %12s %-5s %-24s %8s  %s\n", "level", "protocol", "quantity", "n", "value",
-            "unit", "95 % interval", "samples", "method");
+    fprintf(stream, "%-13s %-11s %-*s %6s %12s %-5s %-24s %8s  %s\n", "level", "protocol", width, "quantity", "n",
+            "value", "unit", "95 % interval", "samples", "method");
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
+        struct readable unit = readable_find(row);
         char n[24] = "-", value[32], interval[72] = "-", samples[24] = "-";
         if (row->n != MACHINE_NO_N)
             snprintf(n, sizeof n, "%llu", (unsigned long long)row->n);
         if (!isnan(row->ci_low) || !isnan(row->ci_high)) {
             char low[32], high[32];
-            shown_value(row, row->ci_low, low, sizeof low);
-            shown_value(row, row->ci_high, high, sizeof high);
+            shown_value(row->ci_low, unit.factor, low, sizeof low);
+            shown_value(row->ci_high, unit.factor, high, sizeof high);
             snprintf(interval, sizeof interval, "%s .. %s", low, high);
         }
         if (row->samples > 0)
             snprintf(samples, sizeof samples, "%llu", (unsigned long long)row->samples);
-        shown_value(row, row->value, value, sizeof value);
-        fprintf(stream, "%-13s %-11s %-10s %6s %12s %-5s %-24s %8s  %s\n", machine_level_text(row->level),
-                machine_protocol_name[row->protocol], row->quantity, n, value, shown_unit(row), interval, samples,
+        shown_value(row->value, unit.factor, value, sizeof value);
+        fprintf(stream, "%-13s %-11s %-*s %6s %12s %-5s %-24s %8s  %s\n", machine_level_text(row->level),
+                machine_protocol_name[row->protocol], width, row->quantity, n, value, unit.shown, interval, samples,
                 row->method[0] != '\0' ? row->method : "-");
     }
 }

@@ -40,6 +40,14 @@ def main():
     shown = json.loads(run("show", "thunderx2", "--json"))
     expect("show --json has BW(2)", any(p["n"] == 2 and p["value"] == 14.6e9 for p in shown["parameters"]))
     expect("show prints GB/s", "14.6 GB/s" in run("show", "thunderx2"))
+    with open("units.tbl", "w") as file:
+        file.write("name units\nsource a test\nany any queue_step_unexpected 64 6.5e-9 s #: 6e-9 7e-9 9 x\n"
+                   "any any gamma - 3e-9 s\ninter_node any delta - 2.09e-8 s/B\ninter_node any buffer - 1250000 B\n"
+                   "inter_node any other - 7 B\n")
+    units = [line.split()[2:9] for line in run("show", "./units.tbl").splitlines()[4:]]
+    expect(f"show prints units that fit the quantity: {units}", [row[:4] for row in units] == [
+        ["queue_step_unexpected", "64", "6.5", "ns"], ["gamma", "-", "3", "ns"], ["delta", "-", "20.9", "ns/B"],
+        ["buffer", "-", "1250", "kB"], ["other", "-", "7", "B"]] and units[0][4:] == ["6", "..", "7"])
 
     with open("raw.csv", "w") as file:
         file.write("level,bytes,seconds\n")
