@@ -5,9 +5,30 @@
 #include "fit_machine.h"
 
 fit_benchmark fit_contention;
+fit_benchmark fit_injection;
+fit_benchmark fit_self;
 
 /* Median or minimum of the seconds of n_samples >= 1 neighbours, sorted by seconds. */
 double benchmark_statistic(const struct sample *samples, size_t n_samples, enum samples_statistic statistic);
+
+/* One time a size of one (benchmark, level, n), from the size from_bytes on, ascending. */
+struct benchmark_points {
+    size_t n_points;
+    double *bytes;    /* [n_points] */
+    double *seconds;  /* [n_points] */
+    size_t n_samples; /* of all */
+};
+
+/* samples must be sorted, and hold one variant and one count a size. 0, or -1 without memory. */
+int benchmark_points_make(const struct samples *samples, enum benchmark benchmark, enum machine_level level, uint64_t n,
+                          enum samples_statistic statistic, double from_bytes, struct benchmark_points *points);
+void benchmark_points_release(struct benchmark_points *points);
+
+/* n / slope, with the interval's ends exchanged; no upper end where the slope's interval reaches 0. */
+struct line_value benchmark_rate(uint64_t n, const struct line_value *slope);
+
+/* How a line was fitted, for the column method: relative-median, ols-min-origin, ... */
+void benchmark_method(const struct fit_options *options, enum line_kind kind, char method[24]);
 
 /* Appends one row. 0, or -1 without memory. */
 int benchmark_append(struct machine *machine, enum machine_level level, enum machine_protocol protocol,

@@ -156,9 +156,9 @@ int fit_contention(const struct samples *samples, const struct fit_options *opti
         benchmark_note(notes, "contention: the time does not grow with the bytes on the link; no delta");
     else if (compared > 0) {
         benchmark_note(notes,
-                       "contention: the pairs slow each other in %zu of %zu counts and sizes; delta %.3g s/B is a link "
-                       "of %.4g MB/s",
-                       slowed, compared, delta.value, 1e-6 / delta.value);
+                       "contention: the pairs slow each other in %zu of %zu counts and sizes: %.3g s a message and "
+                       "%.4g s/B, a link of %.4g MB/s",
+                       slowed, compared, tau.value, delta.value, 1e-6 / delta.value);
         result = append_delta(&delta, n_samples, machine) == 0 ? 0 : error_set(error, "no memory");
     }
     free(shapes);

@@ -12,35 +12,15 @@
 /* Every other benchmark's fit, in the order of its rows. */
 static fit_benchmark *const benchmarks[] = {
     fit_contention,
+    fit_injection,
+    fit_self,
 };
-
-static const char *method_name(const struct fit_options *options, enum line_kind kind, char name[24])
-{
-    static const char *const suffix[] = {[LINE_PLAIN] = "",
-                                         [LINE_THROUGH_ORIGIN] = "-origin",
-                                         [LINE_FLAT] = "-flat",
-                                         [LINE_SHARED] = "-shared",
-                                         [LINE_FLOOR] = "-floor"};
-    snprintf(name, 24, "%s-%s%s", options->method == LINE_RELATIVE ? "relative" : "ols",
-             options->statistic == STATISTIC_MEDIAN ? "median" : "min", suffix[kind]);
-    return name;
-}
-
-/* N / slope, with the interval's ends exchanged; no upper end where the slope's interval reaches 0. */
-static struct line_value bandwidth(uint64_t n, const struct line_value *slope)
-{
-    return (struct line_value){
-        .value = (double)n / slope->value,
-        .low = (double)n / slope->high,
-        .high = slope->low > 0 ? (double)n / slope->low : NAN,
-    };
-}
 
 static int append_estimate(struct machine *machine, enum machine_level level, const struct estimate *estimate,
                            const struct fit_options *options, FILE *notes)
 {
     char method[24];
-    method_name(options, estimate->kind, method);
+    benchmark_method(options, estimate->kind, method);
     if (estimate->n == MACHINE_NO_N)
         return benchmark_append(machine, level, estimate->protocol, "tau", MACHINE_NO_N, &estimate->value, "s",
                                 estimate->samples, method);
@@ -48,7 +28,7 @@ static int append_estimate(struct machine *machine, enum machine_level level, co
         benchmark_note(notes, "%s %s: n = %llu: the time does not grow with the size; bw is a lower bound",
                        machine_level_name[level], machine_protocol_name[estimate->protocol],
                        (unsigned long long)estimate->n);
-    struct line_value bw = bandwidth(estimate->n, &estimate->value);
+    struct line_value bw = benchmark_rate(estimate->n, &estimate->value);
     return benchmark_append(machine, level, estimate->protocol, "bw", estimate->n, &bw, "B/s", estimate->samples,
                             method);
 }

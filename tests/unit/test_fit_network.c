@@ -1,4 +1,5 @@
-/* Fits of contention: known parameters come back from made samples, and nothing where nothing shows. */
+/* Fits of contention, injection and self messages: known parameters come back from made samples, and nothing where
+ * nothing shows. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,11 +48,11 @@ static const struct machine_parameter *row_of(const struct machine *machine, con
     return NULL;
 }
 
-/* Runs one fit; notes[size] gets what it says. */
-static struct machine fitted(fit_benchmark *fit, struct samples *samples, char *notes, size_t size)
+/* Runs one fit behind the rows of machine, and releases the samples; notes[size] gets what it says. */
+static struct machine fitted_onto(struct machine machine, fit_benchmark *fit, struct samples *samples, char *notes,
+                                  size_t size)
 {
     struct fit_options options = {0};
-    struct machine machine = {0};
     struct error error = {""};
     notes[0] = '\0';
     FILE *stream = fmemopen(notes, size, "w");
@@ -65,6 +66,11 @@ static struct machine fitted(fit_benchmark *fit, struct samples *samples, char *
         assert_int_equal(machine_check_parameter(&machine.parameters[i], &error), 0);
     samples_release(samples);
     return machine;
+}
+
+static struct machine fitted(fit_benchmark *fit, struct samples *samples, char *notes, size_t size)
+{
+    return fitted_onto((struct machine){0}, fit, samples, notes, size);
 }
 
 /* Two pairs of nodes; what a link passes at once, free_bytes, does not wait for it. sharing: T(shared) / T(alone). */
@@ -168,6 +174,119 @@ static void one_size_is_enough(void **state)
     machine_release(&machine);
 }
 
+/* n processes of R_b each, limited to limit together; rows of the table that are there before the fit, or NULL. */
+static struct machine injected(double rate, double limit, uint64_t last_n, double noise, const char *protocol,
+                               double threshold, char *notes, size_t size)
+{
+    struct samples samples = {0};
+    uint64_t seed = 7;
+    for (uint64_t n = 1; n <= last_n; n *= 2)
+        for (uint64_t bytes = 4096; bytes <= 4194304; bytes *= 2) {
+            double together = fmin((double)n * rate, limit), slow = (double)bytes < threshold ? 3 : 1;
+            struct sample sample = {.level = LEVEL_INTER_NODE,
+                                    .benchmark = BENCHMARK_INJECTION,
+                                    .n = n,
+                                    .count = 1,
+                                    .bytes = bytes,
+                                    .seconds = TAU_S + slow * (double)n * (double)bytes / together};
+            append(&samples, sample, noise, &seed);
+        }
+    struct machine table = {0};
+    if (protocol != NULL) {
+        enum machine_protocol parsed;
+        assert_int_equal(machine_parse_protocol(protocol, &parsed), 0);
+        const struct line_value value = {rate, NAN, NAN}, bytes = {threshold, NAN, NAN};
+        benchmark_append(&table, LEVEL_INTER_NODE, parsed, "bw", 1, &value, "B/s", 0, "");
+        if (parsed == PROTOCOL_RENDEZVOUS)
+            benchmark_append(&table, LEVEL_INTER_NODE, parsed, "threshold", MACHINE_NO_N, &bytes, "B", 0, "");
+    }
+    return fitted_onto(table, fit_injection, &samples, notes, size);
+}
+
+static void injection_limit_comes_back(void **state)
+{
+    (void)state;
+    char notes[512];
+    struct machine machine = injected(3e9, 8e9, 16, 0, "rendezvous", 65536, notes, sizeof notes);
+    const struct machine_parameter *row = row_of(&machine, "injection");
+    assert_true(fabs(row->value - 8e9) < 1e-6 * 8e9);
+    assert_true(row->protocol == PROTOCOL_RENDEZVOUS && row->n == MACHINE_NO_N);
+    assert_string_equal(row->method, "largest-rate");
+    assert_int_equal(row->samples, 7 * 10); /* sizes below the threshold do not count */
+    assert_string_equal(notes, "");
+    machine_release(&machine);
+    machine = injected(3e9, 8e9, 16, 0.03, "any", 0, notes, sizeof notes);
+    row = row_of(&machine, "injection");
+    assert_true(row->protocol == PROTOCOL_ANY && fabs(row->value - 8e9) < 0.05 * 8e9);
+    assert_true(row->ci_low < row->value && row->value < row->ci_high);
+    machine_release(&machine);
+}
+
+static void unreached_limit_is_a_bound(void **state)
+{
+    (void)state;
+    char notes[512];
+    struct machine machine = injected(3e9, 1e12, 8, 0.02, NULL, 0, notes, sizeof notes);
+    const struct machine_parameter *row = row_of(&machine, "injection");
+    assert_string_equal(row->method, "lower-bound");
+    assert_true(fabs(row->value - 24e9) < 0.05 * 24e9);
+    assert_non_null(strstr(notes, "not reached with 8 processes"));
+    machine_release(&machine);
+    machine = injected(3e9, 1e12, 1, 0, NULL, 0, notes, sizeof notes); /* one n tells no limit */
+    assert_string_equal(row_of(&machine, "injection")->method, "lower-bound");
+    machine_release(&machine);
+}
+
+static void self_comes_back(void **state)
+{
+    (void)state;
+    int inside[2] = {0, 0};
+    for (uint64_t draw = 1; draw <= 100; draw++) {
+        struct samples samples = {0};
+        char notes[512];
+        uint64_t seed = draw;
+        for (uint64_t bytes = 1; bytes <= 4194304; bytes *= 2) {
+            struct sample sample = {.level = LEVEL_SELF,
+                                    .benchmark = BENCHMARK_SELF,
+                                    .n = 1,
+                                    .count = 1,
+                                    .bytes = bytes,
+                                    .seconds = 0.4e-6 + (double)bytes / 5e9};
+            append(&samples, sample, 0.05, &seed);
+        }
+        struct machine machine = fitted(fit_self, &samples, notes, sizeof notes);
+        assert_int_equal(machine.n_parameters, 2);
+        const struct machine_parameter *tau = row_of(&machine, "tau"), *bw = row_of(&machine, "bw");
+        assert_true(tau->level == LEVEL_SELF && tau->protocol == PROTOCOL_ANY && bw->n == 1);
+        inside[0] += tau->ci_low <= 0.4e-6 && 0.4e-6 <= tau->ci_high;
+        inside[1] += bw->ci_low <= 5e9 && 5e9 <= bw->ci_high;
+        machine_release(&machine);
+    }
+    if (inside[0] < 90 || inside[1] < 90)
+        fail_msg("self: tau in %d, bw in %d of 100 intervals", inside[0], inside[1]);
+}
+
+/* A table of nothing else, and one size, which is no line. */
+static void the_whole_fit_takes_them(void **state)
+{
+    (void)state;
+    struct samples samples = {0};
+    struct fit_options options = {0};
+    struct machine machine = {0};
+    struct error error = {""};
+    struct sample sample = {.level = LEVEL_SELF, .benchmark = BENCHMARK_SELF, .n = 1, .bytes = 8, .seconds = 1e-6};
+    assert_int_equal(samples_append(&samples, &sample), 0);
+    assert_int_equal(fit_machine(&samples, &options, &machine, NULL, &error), -1);
+    sample.bytes = 1000008;
+    sample.seconds = 1.001e-3;
+    assert_int_equal(samples_append(&samples, &sample), 0);
+    assert_int_equal(fit_machine(&samples, &options, &machine, NULL, &error), 0);
+    assert_int_equal(machine.n_parameters, 2);
+    assert_true(fabs(row_of(&machine, "bw")->value - 1e9) < 1);
+    machine_release(&machine);
+    samples_release(&samples);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +294,10 @@ int main(void)
         cmocka_unit_test(interval_holds_delta),
         cmocka_unit_test(no_shared_link_no_delta),
         cmocka_unit_test(one_size_is_enough),
+        cmocka_unit_test(injection_limit_comes_back),
+        cmocka_unit_test(unreached_limit_is_a_bound),
+        cmocka_unit_test(self_comes_back),
+        cmocka_unit_test(the_whole_fit_takes_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
