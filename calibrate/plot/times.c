@@ -161,11 +161,11 @@ static void draw_line(struct picture *picture, const struct level_table *table, 
                   titled ? "title '" : "notitle", titled ? curve_title(shown, title) : "", titled ? "'" : "");
 }
 
-/* Percent by which the median of a size is off the line of its protocol. */
+/* Median of a size by the line of its protocol. */
 static double residual(const struct level_table *table, const struct curve *curve, size_t point)
 {
     double bytes = curve->bytes[point];
-    return 100 * (curve->seconds[point] / line_s(table, protocol_index(table, bytes), curve->n, bytes) - 1);
+    return curve->seconds[point] / line_s(table, protocol_index(table, bytes), curve->n, bytes);
 }
 
 static void draw_residuals(struct picture *picture, const struct level_table *table, const struct curve *curve,
@@ -178,23 +178,37 @@ static void draw_residuals(struct picture *picture, const struct level_table *ta
         fprintf(picture->data, "%.9g %.9g\n", curve->bytes[i], residual(table, curve, i));
     }
     panel_block_end(picture);
-    panel_element(picture, "$b%d with linespoints pt %d ps 0.45 lw 0.7 lc rgb '%s' notitle", block, panel_mark[color],
-                  panel_color[color]);
+    panel_element(picture, "$b%d using 1:(OFF($2)) with linespoints pt %d ps 0.45 lw 0.7 lc rgb '%s' notitle", block,
+                  panel_mark[color], panel_color[color]);
 }
 
-/* A distance of tick marks that gives about four in the span of the residuals. */
-static double residual_tics(const struct level_table *table, const struct curve_shown *shown, size_t n_shown)
+/* The axis of the residuals: percent, about four tick marks; the factor itself on a logarithmic axis where medians are
+ * off by factors. */
+static void residual_axis(struct picture *picture, const struct level_table *table, const struct curve_shown *shown,
+                          size_t n_shown)
 {
-    double least = 0, most = 0;
+    double least = 1, most = 1;
     for (size_t i = 0; i < n_shown; i++)
         for (size_t point = 0; point < shown[i].curve->n_points; point++) {
-            double off = residual(table, shown[i].curve, point);
-            least = fmin(least, off);
-            most = fmax(most, off);
+            double factor = residual(table, shown[i].curve, point);
+            least = fmin(least, factor);
+            most = fmax(most, factor);
         }
-    double decade = pow(10, floor(log10(fmax((most - least) / 4, 1e-3))));
-    double digits = (most - least) / 4 / decade;
-    return decade * (digits > 5 ? 10 : digits > 2 ? 5 : digits > 1 ? 2 : 1);
+    if (most > 4 || least < 0.1) {
+        fputs("set logscale y\nset format y '%g'\nset ylabel 'median / line'\nset ytics autofreq\n"
+              "OFF(factor) = factor\n",
+              picture->panel);
+        return;
+    }
+    double distance = fmax(100 * (most - least) / 4, 1e-3), decade = pow(10, floor(log10(distance)));
+    double digits = distance / decade;
+    fprintf(picture->panel,
+            "set format y '%%+g %%%%'\nset ylabel 'median / line - 1'\nset ytics %.9g\n"
+            "OFF(factor) = 100*(factor - 1)\n",
+            decade * (digits > 5   ? 10
+                      : digits > 2 ? 5
+                      : digits > 1 ? 2
+                                   : 1));
 }
 
 static void draw_thresholds(struct picture *picture, const struct level_table *table, bool named)
@@ -240,14 +254,14 @@ static void draw(struct picture *picture, const struct level_table *table, const
     if (!residuals)
         return;
     fputs("unset title\nunset label\nunset arrow\nunset logscale y\nset tmargin at screen B + 0.28*(T-B)\n"
-          "set bmargin at screen B\nset format y '%+g %%'\nset ylabel 'median / line - 1'\n"
+          "set bmargin at screen B\n"
           "set xlabel 'size of a message'\n",
           panel);
-    fprintf(panel, "set ytics %.9g\n", residual_tics(table, shown, n_shown));
+    residual_axis(picture, table, shown, n_shown);
     panel_size_tics(picture, "x", true);
     draw_thresholds(picture, table, false);
     panel_plot(picture);
-    panel_element(picture, "0 with lines lc rgb '#888888' notitle");
+    panel_element(picture, "OFF(1) with lines lc rgb '#888888' notitle");
     for (size_t i = 0; i < n_shown; i++)
         draw_residuals(picture, table, shown[i].curve, (int)i);
     panel_plot_end(picture);
