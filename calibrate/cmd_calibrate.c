@@ -7,6 +7,8 @@
  */
 #include <getopt.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,18 +38,21 @@ struct request {
 
 static void usage(void)
 {
-    puts("usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart]\n"
-         "                          -- mpiexec -n 8\n\n"
-         "Measures this machine with the given launcher and writes a machine table.\n\n"
-         "  -o FILE       the table (machine.tbl); the samples go beside it (machine.raw.csv)\n"
-         "  --name N      of the machine in the table (the host's name)\n"
-         "  --seconds S   time of a launch, starts included (57)\n"
-         "  --quick       23 s\n"
-         "  --launches K  measure K times, each in new jobs (1)\n"
-         "  --restart     begin anew where an interrupted calibration would be continued\n\n"
-         "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"
-         "Only levels that the job spans can be measured: two ranks on a socket, on two sockets, on two nodes.\n"
-         "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.");
+    puts(
+        "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart]\n"
+        "                          [--shared-link A-B,C-D] -- mpiexec -n 8\n\n"
+        "Measures this machine with the given launcher and writes a machine table.\n\n"
+        "  -o FILE       the table (machine.tbl); the samples go beside it (machine.raw.csv)\n"
+        "  --name N      of the machine in the table (the host's name)\n"
+        "  --seconds S   time of a launch, starts included (57)\n"
+        "  --quick       23 s\n"
+        "  --launches K  measure K times, each in new jobs (1)\n"
+        "  --shared-link A-B,C-D  measure also the contention of these pairs of nodes, whose ways share a link; nodes\n"
+        "                count from 0 in the order of the ranks\n"
+        "  --restart     begin anew where an interrupted calibration would be continued\n\n"
+        "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"
+        "Only levels that the job spans can be measured: two ranks on a socket, on two sockets, on two nodes.\n"
+        "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.");
 }
 
 static void default_name(char name[64])
@@ -67,13 +72,33 @@ static int number_of(const char *text, double min, double max, double *value)
     return end != text && *end == '\0' && *value >= min && *value <= max ? 0 : -1;
 }
 
+/* Two or more pairs of numbers: 0-2,1-3. */
+static bool is_link(const char *text)
+{
+    int n_pairs = 0, length = 0;
+    unsigned first, second;
+    while (sscanf(text, "%u-%u%n", &first, &second, &length) == 2 && first != second) {
+        n_pairs++;
+        text += length;
+        if (*text == '\0')
+            return n_pairs > 1;
+        if (*text++ != ',')
+            return false;
+    }
+    return false;
+}
+
 static int parse(int argc, char **argv, struct request *request)
 {
-    static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},   {"name", required_argument, NULL, 'n'},
-        {"quick", no_argument, NULL, 'q'},          {"seconds", required_argument, NULL, 's'},
-        {"launches", required_argument, NULL, 'l'}, {"restart", no_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"output", required_argument, NULL, 'o'},
+                                          {"name", required_argument, NULL, 'n'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {"launches", required_argument, NULL, 'l'},
+                                          {"restart", no_argument, NULL, 'r'},
+                                          {"shared-link", required_argument, NULL, 'k'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     double launches = 1;
     *request = (struct request){.output = "machine.tbl", .calibration.seconds = SECONDS_NORMAL};
     default_name(request->name);
@@ -100,6 +125,12 @@ static int parse(int argc, char **argv, struct request *request)
             if (number_of(optarg, 1, LAUNCHES_MAX, &launches) != 0 || launches != (unsigned)launches)
                 return wrong_usage(argv[0], "--launches %s: expected a whole number from 1 to %g", optarg,
                                    LAUNCHES_MAX);
+            break;
+        case 'k':
+            if (!is_link(optarg))
+                return wrong_usage(argv[0], "--shared-link %s: expected two or more pairs of nodes, like 0-2,1-3",
+                                   optarg);
+            request->calibration.shared_link = optarg;
             break;
         case 'r':
             request->restart = true;
@@ -132,7 +163,7 @@ static void raw_path(const struct request *request, char path[PATH_MAX])
         snprintf(path, PATH_MAX, "%s.raw.csv", request->output);
 }
 
-/* `mpistair calibrate, 2026-01-31, Open MPI v4.1.4, 8 ranks on 1 node, unbound, 57 s; METHOD`. */
+/* `mpistair calibrate, 2026-01-31, Open MPI v4.1.4, 8 ranks unbound on 1 node, 57 s; METHOD`. */
 static void describe(const struct request *request, const struct raw_file *raw, struct machine *machine)
 {
     char date[32], job[128], launches[32] = "";

@@ -66,6 +66,7 @@ static int append_settings(struct text_list *asked)
 int asked_list(const struct calibration *calibration, struct text_list *asked)
 {
     char *placement = getenv("MPISTAIR_PLACEMENT");
+    char *shared_link = (char *)calibration->shared_link;
     char *mpi[] = {(char *)calibration->launcher->mpi};
     int result = append_words(asked, "launcher", calibration->launcher->words, (size_t)calibration->launcher->n_words);
     if (result == 0)
@@ -74,6 +75,8 @@ int asked_list(const struct calibration *calibration, struct text_list *asked)
         result = append_number(asked, "seconds", calibration->seconds);
     if (result == 0)
         result = append_number(asked, "launches", calibration->launches);
+    if (result == 0 && shared_link != NULL)
+        result = append_words(asked, "shared-link", &shared_link, 1);
     if (result == 0 && placement != NULL && placement[0] != '\0')
         result = append_words(asked, "placement", &placement, 1);
     return result == 0 ? append_settings(asked) : -1;

@@ -14,7 +14,7 @@
 /* However late it is. */
 #define SECONDS_MIN 0.2
 
-enum condition { ALWAYS, SPANS_NODES };
+enum condition { ALWAYS, SPANS_NODES, SHARED_LINK };
 
 /* In the order in which they run. */
 static const struct program {
@@ -23,13 +23,11 @@ static const struct program {
     enum condition condition;
     bool is_needed; /* there is no table without */
 } programs[] = {
-    {"eager", 0.035, ALWAYS, false},
-    {"pingpong", 0.30, ALWAYS, true},
-    {"queue", 0.15, ALWAYS, false},
-    {"algorithm1", 0.45, ALWAYS, true},
+    {"eager", 0.035, ALWAYS, false},          {"pingpong", 0.30, ALWAYS, true},   {"queue", 0.15, ALWAYS, false},
+    {"contention", 0.15, SHARED_LINK, false}, {"algorithm1", 0.45, ALWAYS, true},
 };
 
-enum { N_PROGRAMS = sizeof programs / sizeof programs[0] };
+enum { N_PROGRAMS = sizeof programs / sizeof programs[0], MAX_ARGUMENTS = 16 };
 
 /* A calibration that runs. */
 struct run {
@@ -52,12 +50,15 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static bool applies(const struct raw_file *raw, enum condition condition)
+/* Whether a program belongs to this calibration; one that needs several nodes does until it is known that there is one
+ * only. */
+static bool applies(const struct run *run, const struct program *program)
 {
-    if (condition == ALWAYS)
-        return true;
-    for (size_t i = 0; i < raw->notes.kept.n; i++)
-        if (strncmp(raw->notes.kept.texts[i], "left_out inter_node", 19) == 0)
+    const struct notes *notes = &run->raw->notes;
+    if (program->condition == SHARED_LINK)
+        return run->calibration->shared_link != NULL;
+    for (size_t i = 0; i < notes->kept.n && program->condition == SPANS_NODES; i++)
+        if (strncmp(notes->kept.texts[i], "left_out inter_node", 19) == 0)
             return false;
     return true;
 }
@@ -127,7 +128,7 @@ static double share_of(const struct run *run, int index, unsigned launch)
 {
     double left_s = run->deadline_s - now_s(), weights = 0;
     for (int i = index; i < N_PROGRAMS; i++)
-        if (applies(run->raw, programs[i].condition) && !is_done(run->raw, &programs[i], launch)) {
+        if (applies(run, &programs[i]) && !is_done(run->raw, &programs[i], launch)) {
             weights += programs[i].weight;
             left_s -= run->start_s;
         }
@@ -141,16 +142,20 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
     char seconds[32], number[16];
     const struct program *program = &programs[index];
     const struct stage *stage = raw_file_stage(run->raw, program->name, launch);
-    bool resumes = stage != NULL && stage->n_samples > 0;
     double given_s = stage != NULL ? stage->seconds : share_of(run, index, launch);
     double spent_s = stage != NULL ? stage->spent_s : 0;
+    char *absolute = realpath(run->raw->part, NULL);
+    char *arguments[MAX_ARGUMENTS] = {"--seconds", seconds, "--launch", number, "--seed", number};
+    int n = 6;
     snprintf(seconds, sizeof seconds, "%.2f", given_s);
     snprintf(number, sizeof number, "%u", launch);
-    char *arguments[] = {"--seconds", seconds, "--launch", number, "--seed", number, NULL, run->raw->part, NULL};
-    char *absolute = resumes ? realpath(run->raw->part, NULL) : NULL;
-    if (resumes) {
-        arguments[6] = "--resume";
-        arguments[7] = absolute != NULL ? absolute : run->raw->part;
+    if (stage != NULL && stage->n_samples > 0) {
+        arguments[n++] = "--resume";
+        arguments[n++] = absolute != NULL ? absolute : run->raw->part;
+    }
+    if (program->condition == SHARED_LINK) {
+        arguments[n++] = "--link";
+        arguments[n++] = (char *)run->calibration->shared_link;
     }
     const struct child_listener listener = {.line = listen, .tick = tick, .context = run};
     int result = raw_file_begin(run->raw, program->name, launch, given_s, error);
@@ -183,7 +188,7 @@ static int run_launch(struct run *run, unsigned launch, struct error *error)
     int result = 0;
     for (int i = 0; i < N_PROGRAMS && result == 0; i++) {
         struct error reason;
-        if (!applies(run->raw, programs[i].condition) || is_done(run->raw, &programs[i], launch))
+        if (!applies(run, &programs[i]) || is_done(run->raw, &programs[i], launch))
             continue;
         if (run_program(run, i, launch, &reason) == 0)
             continue;

@@ -12,6 +12,7 @@ struct calibration {
     const struct launcher *launcher; /* identified */
     double seconds;                  /* of a launch, from the first start to the last end */
     unsigned launches;
+    const char *shared_link; /* borrowed: A-B,C-D, pairs of nodes whose ways share a link; NULL: none */
 };
 
 /* Runs what raw does not hold yet and puts into it what the programs say. Ping-pong and Algorithm 1 are needed, of the

@@ -26,6 +26,36 @@ int notes_ranks(const struct notes *notes)
     return ranks != NULL ? atoi(ranks) : 0;
 }
 
+/* Ranks that are not bound move: of these the first program's are kept, one of each subject, which is so many words. */
+static const struct {
+    const char *key;
+    int n_words; /* behind the key */
+} first_only[] = {{"binding", 0}, {"oversubscribed", 0}, {"domain", 2}, {"rendezvous", 1}};
+
+static size_t subject_length(const char *text, int n_words)
+{
+    size_t length = 0;
+    for (int i = 0; i <= n_words; i++) {
+        length += strspn(text + length, " ");
+        length += strcspn(text + length, " ");
+    }
+    return length;
+}
+
+static bool is_known(const struct notes *notes, const char *text)
+{
+    size_t subject = 0;
+    for (size_t i = 0; i < sizeof first_only / sizeof first_only[0]; i++)
+        if (behind(text, first_only[i].key) != NULL)
+            subject = subject_length(text, first_only[i].n_words);
+    for (size_t i = 0; subject > 0 && i < notes->kept.n; i++) {
+        const char *kept = notes->kept.texts[i];
+        if (strncmp(kept, text, subject) == 0 && (kept[subject] == ' ' || kept[subject] == '\0'))
+            return true;
+    }
+    return text_list_holds(&notes->kept, text);
+}
+
 /* The job must stay what it was, in all programs and when a calibration is continued. */
 static int check_same(const struct notes *notes, const char *text, const char *key, const char *what,
                       struct error *error)
@@ -42,8 +72,9 @@ static int check_same(const struct notes *notes, const char *text, const char *k
 int notes_take(struct notes *notes, const char *text, struct error *error)
 {
     const char *place = behind(text, "place"), *ranks = behind(text, "ranks");
-    bool is_known = place != NULL ? strtoul(place, NULL, 10) != notes->n_places : text_list_holds(&notes->kept, text);
-    if (behind(text, "progress") != NULL || is_known)
+    /* Of 10,000 places there is no search: they come in the order of the ranks. */
+    bool known = place != NULL ? strtoul(place, NULL, 10) != notes->n_places : is_known(notes, text);
+    if (behind(text, "progress") != NULL || known)
         return 0;
     if (ranks != NULL && atoi(ranks) < 2)
         return error_set(error, "the launcher started %d rank: expected two or more", atoi(ranks));
@@ -61,81 +92,23 @@ void notes_release(struct notes *notes)
     text_list_release(&notes->kept);
 }
 
-struct place {
-    unsigned long node;
-    char cpus[256];
-};
-
-static bool read_place(const char *text, struct place *place)
-{
-    const char *rest = behind(text, "place");
-    return rest != NULL && sscanf(rest, "%*u %lu %*s %*s %*s %*s %255s", &place->node, place->cpus) == 2;
-}
-
-/* Number of processors of a list like 0-3,8; 0: not one. */
-static unsigned long count_cpus(const char *list)
-{
-    unsigned long n = 0;
-    for (const char *at = list; *at != '\0';) {
-        char *end;
-        unsigned long first = strtoul(at, &end, 10), last = first;
-        if (end == at)
-            return 0;
-        if (*end == '-')
-            last = strtoul(end + 1, &end, 10);
-        if (last < first || (*end != ',' && *end != '\0'))
-            return 0;
-        n += last - first + 1;
-        at = *end == ',' ? end + 1 : end;
-    }
-    return n;
-}
-
-/* Ranks that may all run on the same processors of their node are not bound; two processors or more that a rank has for
- * itself, or one, are what it is bound to. */
 void notes_describe_job(const struct notes *notes, char *text, size_t size)
 {
-    unsigned long last_node = 0, fewest = 0, most = 0;
-    bool shared = true, single = true;
-    struct place before = {0};
-    size_t n = 0;
-    for (size_t i = 0; i < notes->kept.n; i++) {
-        struct place place;
-        if (!read_place(notes->kept.texts[i], &place))
-            continue;
-        unsigned long n_cpus = count_cpus(place.cpus);
-        fewest = n == 0 || n_cpus < fewest ? n_cpus : fewest;
-        most = n_cpus > most ? n_cpus : most;
-        last_node = place.node > last_node ? place.node : last_node;
-        if (n > 0 && place.node == before.node) {
-            single = false;
-            shared = shared && strcmp(place.cpus, before.cpus) == 0;
-        }
-        before = place;
-        n++;
-    }
-    int length = snprintf(text, size, "%d ranks", notes_ranks(notes));
-    if (n == 0 || length < 0 || (size_t)length >= size)
-        return;
-    char bound[64];
-    if (fewest == most)
-        snprintf(bound, sizeof bound, "bound to %lu processor%s each", most, most == 1 ? "" : "s");
+    const char *binding = notes_find(notes, "binding");
+    if (binding != NULL)
+        snprintf(text, size, "%s", binding);
     else
-        snprintf(bound, sizeof bound, "bound to %lu to %lu processors", fewest, most);
-    snprintf(text + length, size - (size_t)length, " on %lu node%s, %s", last_node + 1, last_node > 0 ? "s" : "",
-             most > 1 && (single || shared) ? "unbound"
-             : most > 0                     ? bound
-                                            : "bound unknown");
+        snprintf(text, size, "%d ranks", notes_ranks(notes));
 }
 
 void notes_print(const struct notes *notes, FILE *stream)
 {
-    static const char *const unsaid[] = {"ranks", "library", "place", "domain"};
+    static const char *const unsaid[] = {"ranks", "library", "place", "domain", "binding"};
     for (size_t i = 0; i < notes->kept.n; i++) {
         const char *text = notes->kept.texts[i], *left_out = behind(text, "left_out");
         char level[32], variable[96];
         double bytes;
-        int ranks, processors;
+        int ranks, cores;
         bool said = true;
         for (size_t k = 0; k < sizeof unsaid / sizeof unsaid[0]; k++)
             said = said && behind(text, unsaid[k]) == NULL;
@@ -143,8 +116,8 @@ void notes_print(const struct notes *notes, FILE *stream)
             continue;
         if (sscanf(text, "rendezvous %31s %lf %95s", level, &bytes, variable) == 3)
             fprintf(stream, "%s: rendezvous from %.0f B, told by the MPI (%s)\n", level, bytes, variable);
-        else if (sscanf(text, "oversubscribed %d %d", &ranks, &processors) == 2)
-            fprintf(stream, "oversubscribed: %d ranks on %d processors of a node\n", ranks, processors);
+        else if (sscanf(text, "oversubscribed %d %d", &ranks, &cores) == 2)
+            fprintf(stream, "oversubscribed: %d ranks on %d cores of a node\n", ranks, cores);
         else if (left_out != NULL)
             fprintf(stream, "left out: %s\n", left_out);
         else

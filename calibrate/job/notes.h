@@ -2,7 +2,9 @@
  *
  *   ranks 8 | library Open MPI v4.1.4, ...       of the job; must be the same from program to program
  *   place RANK NODE SOCKET NUMA L3 HOST CPUS     where each rank ran and may run, of the first program that says so
- *   oversubscribed RANKS PROCESSORS              of a node
+ *   binding 8 ranks unbound on 1 node            the same in a few words
+ *   oversubscribed RANKS CORES                   of a node
+ *   domain LEVEL DOMAIN PAIRS                    pairs of ranks that share that much of a socket
  *   rendezvous LEVEL BYTES VARIABLE              smallest rendezvous size as told by the MPI
  *   left_out WHAT: WHY                           what cannot be measured with these ranks
  *   late ..., incomplete ..., others             for the user
@@ -30,7 +32,7 @@ void notes_release(struct notes *notes);
 const char *notes_find(const struct notes *notes, const char *key);
 int notes_ranks(const struct notes *notes); /* 0: not told */
 
-/* The job in a few words, without the end of a sentence: `8 ranks on 1 node, unbound`. */
+/* The job in a few words, without the end of a sentence: `8 ranks unbound on 1 node`. */
 void notes_describe_job(const struct notes *notes, char *text, size_t size);
 /* A line for each note that a user should read. */
 void notes_print(const struct notes *notes, FILE *stream);
