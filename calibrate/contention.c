@@ -19,7 +19,7 @@
 #include "measure.h"
 #include "schedule.h"
 
-enum { NODE_PAIRS_MAX = 16, COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4 };
+enum { NODE_PAIRS_MAX = 16, COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4, PROBE_VISITS = 3 };
 
 #define BYTES_MIN 4096u
 #define BYTES_MAX 1048576u
@@ -211,21 +211,31 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     return 0;
 }
 
+/* The fastest of a few visits, the first of which opens connections; 0 where none started in time. */
+static double probe_once(struct measure *measure, const struct benchmark_program *program, uint64_t bytes)
+{
+    struct item item = make_item(&shared, bytes, COUNT_STEP);
+    double fastest_s = 0;
+    for (int i = 0; i < PROBE_VISITS; i++) {
+        double seconds;
+        measure_visit(measure, program, &item, 1, 1, &seconds);
+        if (seconds > 0 && (!(fastest_s > 0) || seconds < fastest_s))
+            fastest_s = seconds;
+    }
+    return fastest_s;
+}
+
 /* Four times as many bytes each time, until it lasts long enough to tell the link's rate. */
 static void probe(struct measure *measure, const struct benchmark_program *program)
 {
     double seconds = 0, across = 0;
     for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX && seconds < PROBE_S; bytes *= SIZE_STEP) {
-        struct item item = make_item(&shared, bytes, COUNT_STEP);
         if (bytes * COUNT_STEP > measure->buffer_bytes)
             break;
-        double found;
-        for (int i = 0; i < 2; i++) { /* the first opens connections */
-            measure_visit(measure, program, &item, 1, 1, &found);
-            if (found > 0) { /* started in time */
-                seconds = found;
-                across = (double)(bytes * COUNT_STEP * shared.n_pairs);
-            }
+        double found = probe_once(measure, program, bytes);
+        if (found > 0) {
+            seconds = found;
+            across = (double)(bytes * COUNT_STEP * shared.n_pairs);
         }
     }
     bytes_across = seconds > 0 ? across * SAMPLE_S / seconds : (double)(BYTES_MAX * shared.n_pairs);

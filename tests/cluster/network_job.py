@@ -1,0 +1,74 @@
+"""Contention and injection between hosts that are really apart: every byte that a sample of contention claims has crossed the
+shared link, in the direction that it claims, and a fit of the samples gives a table. No assertion on how fast anything is.
+
+Usage: network_job.py CLUSTER MPISTAIR PROGRAMS MPIEXEC; Open MPI.
+"""
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+
+CLUSTER, TOOL, PROGRAMS, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:])
+os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+COUNTER = "nsenter --target 1 --net tc -s qdisc show dev %s | sed -n 's/.*Sent \\([0-9]*\\) bytes.*/counted %s \\1/p'"
+failures = []
+
+
+def expect(what, condition):
+    if not condition:
+        failures.append(what)
+
+
+def run(*words):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=90)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}: exit {done.returncode}; stderr: {done.stderr}")
+    return done.stdout
+
+
+def fitted(rows, quantity):
+    """Fits the samples; the lines of the table with that quantity."""
+    with open("raw.csv", "w") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    run(TOOL, "machine", "fit", "raw.csv", "--name", "x", "-o", "x.tbl")
+    return [line.split() for line in open("x.tbl") if f" {quantity} " in line]
+
+
+def contention():
+    job = f"{MPIEXEC} -n 4 {PROGRAMS}/contention-openmpi --seconds 4 --link 0-2,1-3"
+    counters = [COUNTER % (device, device) for device in ("between0", "between1")]
+    lines = run(CLUSTER, "run", "-n", 4, "-m", 1, "-r", "none", "-l", "200mbit", "--", "sh", "-c",
+                "; ".join([job, *counters])).splitlines()
+    sent = {line.split()[1]: int(line.split()[2]) for line in lines if line.startswith("counted")}
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("counted")))
+    expect("contention: rows", {(r["variant"], r["n"]) for r in rows} == {("alone", "1"), ("shared", "2")})
+    across = sum(int(r["n"]) * int(r["count"]) * int(r["bytes"]) for r in rows)
+    expect(f"contention: {across} B claimed, {sent} counted on the link", 0 < across < sent["between0"])
+    expect(f"contention: and acknowledgements alone come back: {sent}", sent["between1"] < sent["between0"] / 4)
+    table = fitted(rows, "delta")
+    expect(f"contention: {table}", len(table) == 1 and table[0][:4] == ["inter_node", "any", "delta", "-"])
+
+
+def injection():
+    lines = run(CLUSTER, "run", "-n", 3, "-m", 2, "-r", "200mbit", "--", MPIEXEC, "-n", 6,
+                f"{PROGRAMS}/injection-openmpi", "--seconds", 5).splitlines()
+    rows = list(csv.DictReader(lines))
+    expect("injection: rows", {(r["level"], r["n"]) for r in rows} == {("inter_node", "1"), ("inter_node", "2")})
+    table = fitted(rows, "injection")
+    expect(f"injection: {table}", len(table) == 1 and table[0][:4] == ["inter_node", "rendezvous", "injection", "-"])
+
+
+if os.getuid() != 0 or subprocess.run([CLUSTER, "run", "-n", "1", "--", "true"], capture_output=True).returncode != 0:
+    print("skipped: no network namespaces here, or not root")
+    sys.exit(77)
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    contention()
+    injection()
+    os.chdir("/")
+for failure in failures:
+    print(failure)
+sys.exit(1 if failures else 0)

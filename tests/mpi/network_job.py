@@ -1,0 +1,112 @@
+"""The calibration programs self, injection and contention on a real MPI: what they measure, and what they refuse. Nodes are
+placed by hand, so one machine is enough. No assertion on how fast anything is.
+
+Usage: network_job.py MPISTAIR PROGRAMS MPIEXEC MPI; PROGRAMS: the folder of self-MPI, ...; MPI: mpich, openmpi.
+"""
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TOOL, PROGRAMS, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), *sys.argv[3:]
+OPTIONS = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"] if MPI == "openmpi" else []
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+failures = []
+
+
+def expect(what, condition):
+    if not condition:
+        failures.append(what)
+
+
+def run(program, ranks, *words, code=0, says=None, placement=None):
+    """Runs a program; its samples."""
+    command = [MPIEXEC, *OPTIONS, "-n", str(ranks), f"{PROGRAMS}/{program}-{MPI}", *words]
+    environment = dict(ENVIRONMENT)
+    if placement is not None:
+        with open("L.csv", "w") as file:
+            file.write("rank,node,socket\n" + "".join(f"{r},{node},0\n" for r, node in enumerate(placement)))
+        environment["MPISTAIR_PLACEMENT"] = os.path.abspath("L.csv")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90, env=environment)
+    if done.returncode != code or (says or "") not in done.stderr:
+        failures.append(f"{' '.join(command)}: exit {done.returncode}, expected {code} and '{says}'; stderr: {done.stderr}")
+    return list(csv.DictReader(done.stdout.splitlines()))
+
+
+def expect_rows(program, rows, level):
+    expect(f"{program}: rows", rows)
+    for row in rows:
+        if row["benchmark"] != program or row["level"] != level or not float(row["seconds"]) > 0:
+            failures.append(f"{program}: {row}")
+            return
+
+
+def fit(rows):
+    """The table of these samples, by (level, quantity)."""
+    with open("raw.csv", "w") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    subprocess.run([TOOL, "machine", "fit", "raw.csv", "--name", "x", "-o", "x.tbl"], check=True, capture_output=True)
+    shown = subprocess.run([TOOL, "machine", "show", "./x.tbl", "--json"], check=True, capture_output=True, text=True)
+    return {(p["level"], p["quantity"]): p for p in json.loads(shown.stdout)["parameters"]}
+
+
+def self_messages():
+    rows = run("self", 2, "--seconds", "1.5")
+    expect_rows("self", rows, "self")
+    expect("self: both ranks", {r["ranks"] for r in rows} == {"0", "1"})
+    sizes = {int(r["bytes"]) for r in rows}
+    expect(f"self: sizes {sizes}", sizes == {2**i for i in range(23)})
+    table = fit(rows)
+    expect(f"self: {table}", set(table) == {("self", "tau"), ("self", "bw")} and table["self", "bw"]["value"] > 0)
+
+
+def injection():
+    rows = run("injection", 2, "--seconds", "1", says="left_out injection: all 2 ranks are on one node")
+    expect("injection: nothing is measured on one node", rows == [])
+    if MPI == "openmpi":
+        rows = run("injection", 5, "--seconds", "2", placement=[4, 2, 2, 2, 7])
+        expect("injection: n", {r["n"] for r in rows} == {"1", "2"})
+    else:
+        rows = run("injection", 2, "--seconds", "1", placement=[2, 4])
+        expect("injection: n", {r["n"] for r in rows} == {"1"})
+    expect_rows("injection", rows, "inter_node")
+    expect("injection: sizes", {int(r["bytes"]) for r in rows} == {65536 * 2**i for i in range(7)})
+    row = fit(rows)["inter_node", "injection"]
+    expect(f"injection: {row}", row["value"] > 0 and row["protocol"] == "rendezvous")
+
+
+def contention():
+    ranks = 2 if MPI == "mpich" else 8
+    run("contention", ranks, code=2, says="Expected --link")
+    for link, why in (("0-1", "two pairs of nodes or more"), ("0-1,1-2", "node 1 is there twice"),
+                      ("0-0,1-2", "node 0 is there twice"), ("0-1,2-9", "node 2 is not in this job" if ranks == 2 else "node 9"),
+                      ("", "two pairs"), ("0-1,", "expected pairs"), ("0-x", "expected pairs"), ("-1-2", "expected pairs"),
+                      ("0-1;2-3", "expected pairs"), ("0-99999999999999999999,1-2", "not in this job")):
+        run("contention", ranks, "--link", link, code=2, says=why,
+            placement=[0, 1] if ranks == 2 else [6, 4, 2, 9, 6, 4, 2, 9])
+    if ranks == 2:
+        return
+    # Nodes 6, 4, 2, 9 are numbers 0, 1, 2, 3; one of them has a rank more than its partner.
+    rows = run("contention", 9, "--seconds", "4", "--link", "0-2,3-1", placement=[6, 4, 2, 9, 6, 4, 2, 9, 6])
+    expect_rows("contention", rows, "inter_node")
+    kinds = {(r["variant"], r["n"], r["ranks"]) for r in rows}
+    expect(f"contention: {kinds}", kinds == {("alone", "2", "node0-2"), ("alone", "2", "node3-1"),
+                                             ("shared", "4", "node0-2+node3-1")})
+    shapes = {kind: {(r["count"], r["bytes"]) for r in rows if r["ranks"] == kind} for kind in {r["ranks"] for r in rows}}
+    expect(f"contention: the same shapes alone and shared: {shapes}", len(set(map(frozenset, shapes.values()))) == 1)
+    expect("contention: counts", {"1", "4", "16"} <= {r["count"] for r in rows})
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    self_messages()
+    injection()
+    contention()
+    os.chdir("/")
+for failure in failures:
+    print(failure)
+sys.exit(1 if failures else 0)
