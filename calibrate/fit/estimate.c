@@ -3,8 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How far the copying rate of a protocol may be off that of the next one. */
-#define SHARED_SIGMA 0.5
+#include "pool.h"
 
 /* A curve of the level within one protocol. */
 struct n_line {
@@ -12,6 +11,7 @@ struct n_line {
     size_t first, end; /* points */
     bool fits;
     struct line line;
+    struct line_hint hint;
     size_t samples;
 };
 
@@ -71,43 +71,122 @@ static void say_left_out(const struct level *level, enum machine_level name, FIL
 
 static bool below_rendezvous(const struct level *level, int part)
 {
-    return part < level->thresholds->n && level->thresholds->protocol[part] != PROTOCOL_RENDEZVOUS;
+    enum machine_protocol protocol =
+        part < level->thresholds->n ? level->thresholds->protocol[part] : PROTOCOL_RENDEZVOUS;
+    return protocol == PROTOCOL_SHORT || protocol == PROTOCOL_EAGER;
 }
 
-/* Fits the lines of one curve again, from the largest messages to the smallest, with what the others know: first the
- * slopes, then, upwards, the floors. */
-static void refine_curve(const struct level *level, size_t curve)
+/* Lets every line of a curve know how the points of the whole curve scatter. */
+static void share_scatter(const struct level *level, size_t curve)
 {
-    struct line_hint hint[SEGMENT_MAX] = {{.degrees = 0}};
     double sum_of_squares = 0;
     size_t degrees = 0;
-    int n_parts = level->thresholds->n;
-    for (int part = 0; part < n_parts; part++) {
+    for (int part = 0; part < level->thresholds->n; part++) {
         const struct n_line *line = &lines_of(level, part)[curve];
         sum_of_squares += line->fits ? line->line.sum_of_squares : 0;
         degrees += line->fits ? line->line.degrees : 0;
     }
-    for (int part = n_parts - 1; part >= 0; part--) {
+    for (int part = 0; part < level->thresholds->n; part++) {
         struct n_line *line = &lines_of(level, part)[curve];
-        hint[part].degrees = degrees;
-        hint[part].variance = degrees > 0 ? sum_of_squares / (double)degrees : 0;
-        if (below_rendezvous(level, part + 1)) {
-            const struct n_line *next = &lines_of(level, part + 1)[curve];
-            hint[part].slope = next->fits && next->line.kind != LINE_FLAT ? next->line.slope.value : 0;
-            hint[part].slope_sigma = SHARED_SIGMA;
-        }
+        line->hint.degrees = degrees;
+        line->hint.variance = degrees > 0 ? sum_of_squares / (double)degrees : 0;
         if (line->fits)
-            (void)fit_line(line, LINE_RELATIVE, &hint[part]);
+            (void)fit_line(line, LINE_RELATIVE, &line->hint);
     }
+}
+
+/* A line that takes part in sharing slopes: of the same sizes as the first one. */
+static bool comparable(const struct n_line *line, const struct n_line *first)
+{
+    return line->fits && line->line.slope_error > 0 &&
+           (first == NULL || (line->end - line->first == first->end - first->first &&
+                              line->curve->bytes[line->first] <= first->curve->bytes[first->first] &&
+                              line->curve->bytes[line->first] >= first->curve->bytes[first->first]));
+}
+
+/* The slope to be expected, and how much of it is to be taken, next to what is in the hint already. */
+static void add_hint(struct line_hint *hint, double slope, double share)
+{
+    double before = hint->slope_share * (1 - share), both = before + share;
+    if (both > 0)
+        hint->slope = (before * hint->slope + share * slope) / both;
+    hint->slope_share = both;
+}
+
+/* Slopes over times: alike for all N of a protocol where N processes are slower by a factor, at every size. */
+static void share_among_curves(const struct level *level, int part, struct pool_value *values, double *expected)
+{
+    struct n_line *lines = lines_of(level, part), *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < level->n_curves; i++)
+        if (comparable(&lines[i], first)) {
+            first = first == NULL ? &lines[i] : first;
+            values[n++] = (struct pool_value){lines[i].line.free_slope / lines[i].line.mean_y,
+                                              lines[i].line.slope_error / lines[i].line.mean_y};
+        }
+    double mean = n > 0 ? pool_mean(values, n) : 0;
+    for (size_t i = 0; i < n; i++)
+        expected[i] = mean;
+    double share = mean > 0 ? pool_share(values, expected, n, n - 1) : 0;
+    for (size_t i = 0; i < level->n_curves; i++)
+        if (comparable(&lines[i], first))
+            add_hint(&lines[i].hint, mean * lines[i].line.mean_y, share);
+}
+
+/* Slopes: those of the next protocol, if the points do not say otherwise. */
+static void share_with_next(const struct level *level, int part, struct pool_value *values, double *expected)
+{
+    struct n_line *lines = lines_of(level, part);
+    const struct n_line *next = lines_of(level, part + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < level->n_curves; i++)
+        if (comparable(&lines[i], NULL) && next[i].fits && next[i].line.kind != LINE_FLAT) {
+            expected[n] = next[i].line.slope.value;
+            values[n++] = (struct pool_value){lines[i].line.free_slope, lines[i].line.slope_error};
+        }
+    double share = pool_share(values, expected, n, n);
+    for (size_t i = 0; i < level->n_curves; i++)
+        if (comparable(&lines[i], NULL) && next[i].fits && next[i].line.kind != LINE_FLAT)
+            add_hint(&lines[i].hint, next[i].line.slope.value, share);
+}
+
+static void set_floors(const struct level *level, size_t curve)
+{
     struct line_value floor = {0, 0, 0};
-    for (int part = 0; part < n_parts; part++) {
+    for (int part = 0; part < level->thresholds->n; part++) {
         struct n_line *line = &lines_of(level, part)[curve];
-        hint[part].floor = floor;
+        line->hint.floor = floor;
         if (line->fits && line->line.intercept.value < floor.value)
-            (void)fit_line(line, LINE_RELATIVE, &hint[part]);
+            (void)fit_line(line, LINE_RELATIVE, &line->hint);
         if (line->fits && line->line.intercept.value >= floor.value)
             floor = line->line.intercept;
     }
+}
+
+/* Fits all lines again with what they know of each other: the scatter, then the slopes from the larger messages to the
+ * smaller ones, then, upwards, the floors. 0, or -1 without memory. */
+static int refine(const struct level *level)
+{
+    struct pool_value *values = calloc(level->n_curves + 1, sizeof *values);
+    double *expected = calloc(level->n_curves + 1, sizeof *expected);
+    int result = values == NULL || expected == NULL ? -1 : 0;
+    for (size_t i = 0; i < level->n_curves && result == 0; i++)
+        share_scatter(level, i);
+    for (int part = level->thresholds->n - 1; part >= 0 && result == 0; part--) {
+        if (!below_rendezvous(level, part))
+            continue;
+        share_among_curves(level, part, values, expected);
+        if (below_rendezvous(level, part + 1))
+            share_with_next(level, part, values, expected);
+        for (size_t i = 0; i < level->n_curves; i++)
+            if (lines_of(level, part)[i].fits)
+                (void)fit_line(&lines_of(level, part)[i], LINE_RELATIVE, &lines_of(level, part)[i].hint);
+    }
+    for (size_t i = 0; i < level->n_curves && result == 0; i++)
+        set_floors(level, i);
+    free(values);
+    free(expected);
+    return result;
 }
 
 static bool large_messages(enum machine_protocol protocol)
@@ -191,11 +270,13 @@ int estimate_level(const struct curves *curves, enum machine_level name, const s
         return -1;
     }
     say_left_out(&level, name, notes);
-    for (size_t i = 0; i < level.n_curves && options->method == LINE_RELATIVE; i++)
-        refine_curve(&level, i);
-    collect(&level, estimates);
+    int result = options->method == LINE_RELATIVE ? refine(&level) : 0;
+    if (result == 0)
+        collect(&level, estimates);
+    else
+        estimates_release(estimates);
     free(level.lines);
-    return 0;
+    return result;
 }
 
 void estimates_release(struct estimates *estimates)

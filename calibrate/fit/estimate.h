@@ -2,8 +2,10 @@
  *
  * fit_machine.h says which line gives which row. Three things that a line's own points do not show well come from its
  * neighbours, with relative weights only (ordinary least squares reproduce published tables):
- *   - a protocol of small messages whose times hardly grow has no slope of its own: its slope is that of the next
- *     protocol below rendezvous, as far as its own points do not say otherwise (`-shared`);
+ *   - below rendezvous times hardly grow, and a slope of few sizes is known to 20 % where its machine is known to 2:
+ *     N processes are taken to be slower by one factor at all sizes, so that slope over time is the same for all N
+ *     (Hockney's half-performance length), and the slope of short messages to be that of eager ones, as far as the
+ *     points do not say otherwise (pool.h; `-shared` where most of the slope comes from there);
  *   - a line of few points takes the variance of all points of its curve for its intervals;
  *   - the latency of a protocol is not below that of the protocol of smaller messages: whatever the sender does before,
  *     the last byte crosses the same wires, and a rendezvous needs a round trip more (H Table III has them rising at

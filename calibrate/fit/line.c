@@ -23,14 +23,24 @@ struct fitting {
     const struct line_hint *hint;
 };
 
-/* Half the interval of a parameter with that covariance for points of variance 1. Few points do not tell their own
- * variance: that of the hint is better. */
-static double half_width(const struct fitting *fitting, double covariance, double sum_of_squares, size_t degrees)
+/* What the points are known to scatter by: few do not tell it themselves, then that of the hint is better. */
+struct scatter {
+    double variance; /* of a point of weight 1; NaN: not known */
+    size_t degrees;
+};
+
+static struct scatter scatter_of(const struct fitting *fitting, double sum_of_squares, size_t degrees)
 {
     const struct line_hint *hint = fitting->hint;
     if (degrees < LINE_DEGREES_MIN && degrees < hint->degrees)
-        return line_quantile(hint->degrees) * sqrt(covariance * hint->variance);
-    return degrees == 0 ? NAN : line_quantile(degrees) * sqrt(covariance * sum_of_squares / (double)degrees);
+        return (struct scatter){hint->variance, hint->degrees};
+    return (struct scatter){degrees == 0 ? NAN : sum_of_squares / (double)degrees, degrees};
+}
+
+/* Half the interval of a parameter with that covariance for points of variance 1. */
+static double half_width(const struct scatter *scatter, double covariance)
+{
+    return line_quantile(scatter->degrees) * sqrt(covariance * scatter->variance);
 }
 
 /* The intercept that suits a given slope best. */
@@ -88,7 +98,8 @@ static int fit_from(const struct fitting *fitting, const struct line_value *floo
         double residual = fitting->y[i] - intercept - slope * fitting->x[i];
         sum_of_squares += fitting->weight[i] * residual * residual;
     }
-    line->slope = value_within(slope, half_width(fitting, 1 / sum_xx, sum_of_squares, fitting->n_points - 1));
+    struct scatter scatter = scatter_of(fitting, sum_of_squares, fitting->n_points - 1);
+    line->slope = value_within(slope, half_width(&scatter, 1 / sum_xx));
     (void)line_value_raise(&line->intercept, floor);
     line->kind = intercept > 0 ? LINE_FLOOR : LINE_THROUGH_ORIGIN;
     return 0;
@@ -110,18 +121,14 @@ static void fit_flat(const struct fitting *fitting, struct line *line)
     line->kind = LINE_FLAT;
 }
 
-/* The mean of the points' slope and the hint's, each weighed by its variance. */
-static void share_slope(const struct fitting *fitting, double slope_variance, struct line *line)
+static void share_slope(const struct fitting *fitting, struct line *line)
 {
     const struct line_hint *hint = fitting->hint;
-    double expected_variance = hint->slope_sigma * hint->slope * (hint->slope_sigma * hint->slope);
-    double share = isfinite(slope_variance) ? slope_variance / (slope_variance + expected_variance) : 1;
-    double slope = line->slope.value + share * (hint->slope - line->slope.value);
-    if (share > 0.5)
+    line->slope.value += hint->slope_share * (hint->slope - line->slope.value);
+    if (hint->slope_share > 0.5)
         line->kind = LINE_SHARED;
-    line->slope.value = slope;
     widen(&line->slope);
-    set_intercept(line, intercept_of(fitting, slope));
+    set_intercept(line, intercept_of(fitting, line->slope.value));
 }
 
 static int fit_weighted(const struct fitting *fitting, struct line *line)
@@ -133,16 +140,19 @@ static int fit_weighted(const struct fitting *fitting, struct line *line)
         !isfinite(intercept) || !isfinite(slope))
         return -1;
     size_t degrees = fitting->n_points - 2;
-    double half = half_width(fitting, cov11, sum_of_squares, degrees);
+    struct scatter scatter = scatter_of(fitting, sum_of_squares, degrees);
     struct line fit = {
-        .intercept = value_within(intercept, half_width(fitting, cov00, sum_of_squares, degrees)),
-        .slope = value_within(slope, half),
+        .intercept = value_within(intercept, half_width(&scatter, cov00)),
+        .slope = value_within(slope, half_width(&scatter, cov11)),
         .kind = LINE_PLAIN,
         .sum_of_squares = sum_of_squares,
         .degrees = degrees,
+        .free_slope = slope,
+        .slope_error = sqrt(cov11 * scatter.variance),
+        .mean_y = intercept_of(fitting, 0),
     };
-    if (fitting->hint->slope > 0)
-        share_slope(fitting, half * half / 4, &fit);
+    if (fitting->hint->slope_share > 0)
+        share_slope(fitting, &fit);
     if (!(fit.slope.value > 0))
         fit_flat(fitting, &fit);
     if (fit.intercept.value < fitting->hint->floor.value && fit_from(fitting, &fitting->hint->floor, &fit) != 0)

@@ -33,13 +33,16 @@ struct line {
     enum line_kind kind;
     double sum_of_squares; /* of the free line's weighted residuals */
     size_t degrees;        /* of freedom that the free line leaves */
+    double free_slope;     /* of the points alone, any sign */
+    double slope_error;    /* its standard error; NaN: not known */
+    double mean_y;         /* weighted mean of the points */
 };
 
 /* What is known besides the points. */
 struct line_hint {
     struct line_value floor; /* the intercept is at least that; 0: not negative */
-    double slope;            /* to be expected, 0: nothing is */
-    double slope_sigma;      /* how far off slope may be: a standard deviation as a fraction of it */
+    double slope;            /* as its neighbours have it */
+    double slope_share;      /* of that in the result, 0 to 1; the rest is the points' */
     /* Of a point of weight 1, from more points of the same kind; taken where the own degrees are fewer than these and
      * fewer than LINE_DEGREES_MIN. degrees 0: nothing is known. */
     double variance;
@@ -48,9 +51,8 @@ struct line_hint {
 enum { LINE_DEGREES_MIN = 4 };
 
 /* Fits y = intercept + slope * x to n_points >= 2 points with at least two different x >= 0, all y > 0. intercept >= 0
- * and slope > 0 always hold in the result. hint may be NULL. Its slope counts as one more measurement of the slope: it
- * decides where the points do not, and is lost where they do; the interval is that of the points alone, widened to the
- * value. Returns 0, or -1 where the points allow no such line. */
+ * and slope > 0 always hold in the result. hint may be NULL. The interval of a shared slope is that of the points
+ * alone, widened to the value. Returns 0, or -1 where the points allow no such line. */
 int line_fit(const double *x, const double *y, size_t n_points, enum line_method method, const struct line_hint *hint,
              struct line *line);
 

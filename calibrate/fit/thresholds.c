@@ -112,10 +112,10 @@ static void say(const struct sources *sources, const struct fit_thresholds *thre
         fprintf(notes, "; the probe found no size that waits for its receive");
     if (told > 0)
         fprintf(notes, "; the MPI tells %.0f B", told);
-    if (broken > 0)
-        fprintf(notes, "; the curves break at %.0f B", broken);
-    else
+    if (!(broken > 0))
         fprintf(notes, "; the curves show no break");
+    else if (used > broken || used < broken)
+        fprintf(notes, "; the curves break at %.0f B", broken);
     if (apart(used, told) || apart(used, broken) || apart(told, broken))
         fprintf(notes, "; these differ by more than a factor of %d", APART);
     fputc('\n', notes);

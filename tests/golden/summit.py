@@ -1,5 +1,8 @@
 """machine fit on the published Summit ping-pong samples gives Tables I and III of Bienz 2021 (heterogeneous), as printed, to 1 %.
 
+Also: the breaks are found; relative weights bring the worst error of the on-node rendezvous line from 21 % to 7 %; a
+line a level is closer to the samples than one line for all levels (the statement of Bienz 2018, Figs. 2 and 3).
+
 Usage: summit.py MPISTAIR SAMPLES; exit status 77 (skipped) where the samples are absent.
 """
 import csv
@@ -52,6 +55,47 @@ def compare(found, expected):
     return bad
 
 
+def seconds(table, level, bytes):
+    """The time of one message as the table has it."""
+    protocols = [p for p in ("short", "eager", "rendezvous") if (level, p, "tau") in table]
+    used = [p for p in protocols if table.get((level, p, "threshold"), 0) <= bytes][-1]
+    return table[level, used, "tau"] + bytes / table[level, used, "bw"]
+
+
+def worst_rendezvous(tool, cpu, folder):
+    """The largest relative error of the on-node rendezvous lines against the minimum of each size, by method."""
+    least, worst = {}, {}
+    for row in cpu:
+        point = row["level"], int(row["bytes"])
+        if point[0] != "inter_node" and point[1] >= 16384:
+            least[point] = min(least.get(point, float("inf")), float(row["seconds"]))
+    for method in ("ols", "relative"):
+        found = fit(tool, cpu, folder, "--method", method, "--statistic", "min", "--thresholds", "0,256,16384")
+        worst[method] = max(abs(seconds(found, *point) / t - 1) for point, t in least.items())
+        print(f"on-node rendezvous, {method}: worst error {100 * worst[method]:.1f} %")
+    return 0 if 0.20 < worst["ols"] < 0.22 and worst["relative"] < 0.075 else 1
+
+
+def node_aware(tool, cpu, folder):
+    """The mean relative error over the samples of a line a level, and of one line for all, per protocol."""
+    thresholds = ("--thresholds", "0,256,16384")
+    aware = fit(tool, cpu, folder, *thresholds)
+    one = fit(tool, [dict(row, level="inter_node") for row in cpu], folder, *thresholds)
+    print("mean relative error: level, samples, a line a level, one line for all levels")
+    bad = 0
+    for level in ("intra_socket", "inter_socket", "inter_node", None):
+        chosen = [row for row in cpu if level in (None, row["level"])]
+        errors = [0.0, 0.0]
+        for row in chosen:
+            bytes, actual = int(row["bytes"]), float(row["seconds"])
+            errors[0] += abs(seconds(aware, row["level"], bytes) / actual - 1) / len(chosen)
+            errors[1] += abs(seconds(one, "inter_node", bytes) / actual - 1) / len(chosen)
+        print(f"  {level or 'all':12}  {len(chosen):5}  {100 * errors[0]:5.1f} %  {100 * errors[1]:5.1f} %")
+        # Most samples are between nodes: one line for all is the line of that level, and as good there.
+        bad += errors[0] > errors[1] + 0.01 if level == "inter_node" else errors[0] >= errors[1]
+    return bad
+
+
 def main():
     tool, samples = sys.argv[1:]
     if not os.path.exists(samples):
@@ -63,6 +107,7 @@ def main():
         ols = ("--method", "ols", "--statistic", "min")
         bad = compare(fit(tool, cpu, folder, *ols, "--thresholds", "0,256,16384"), TABLE_3)
         bad += compare(fit(tool, gpu, folder, *ols, "--thresholds", "0"), TABLE_1)
+        bad += worst_rendezvous(tool, cpu, folder) + node_aware(tool, cpu, folder)
         found = fit(tool, cpu, folder, "--statistic", "min", "--thresholds", "auto")
         for level in ("intra_socket", "inter_socket", "inter_node"):
             for protocol, expected in (("eager", 256), ("rendezvous", 16384)):
