@@ -4,9 +4,11 @@
  * (T section II.B); N = 2, 4, 8, ... and the last that the job has. N = 1 is a single message in one direction, T's
  * BW_SP. Up to four sockets are measured one after the other, spread over nodes (two groups between sockets, and
  * between nodes); the column ranks names them. N = 1 and 2 on a socket are one pair: where its pairs differ by what
- * they share, one of each domain. Which ranks N processes are: groups.h. Each rank posts all repetitions, each at
- * another place of a long buffer, and waits for all; the seconds of a sample are the slowest rank's, repeats divided
- * out (MODELS.md, rule 4).
+ * they share, one of each domain. Which ranks N processes are: groups.h.
+ *
+ * Each rank posts all repetitions, each at another place of a long buffer, and waits for all. A sample is several such
+ * executions back to back, as many as last about 1 ms, so that what a start costs does not count; its seconds are the
+ * slowest rank's, repetitions divided out (MODELS.md, rule 4).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,9 @@
 #include "levels.h"
 #include "measure.h"
 
-enum { REPEATS = 10, DATA_TAG = 1 };
+/* Repetitions of an execution, T's num_repeats: BATCH_MIN of large messages, if they fit in the buffer; of small ones
+ * up to BATCH_MAX, as many as BATCH_BYTES hold, or else their start and end would count for more than they do. */
+enum { BATCH_MIN = 10, BATCH_MAX = 256, BATCH_BYTES = 524288, REPEATS_MAX = 8192, DATA_TAG = 1, START_TAG = 2 };
 enum { ONE_WAY, BOTH_WAYS };
 
 #define BYTES_MAX 4194304u
@@ -39,6 +43,13 @@ struct listing {
 static size_t next_n(size_t n, size_t last)
 {
     return n == last ? last + 1 : 2 * n > last ? last : 2 * n;
+}
+
+static int batch_of(const struct measure *measure, uint64_t bytes)
+{
+    uint64_t batch = BATCH_BYTES / bytes, fit = measure->buffer_bytes / (bytes < 64 ? 64 : bytes);
+    batch = batch < BATCH_MIN ? BATCH_MIN : batch > BATCH_MAX ? BATCH_MAX : batch;
+    return (int)(batch < fit ? batch : fit);
 }
 
 /* N processes of a socket are N / 2 pairs; between two they are N of each. */
@@ -65,7 +76,6 @@ static int append(struct listing *listing, enum machine_level level, const struc
             listing->items = larger;
             listing->capacity = capacity;
         }
-        uint64_t fit = listing->measure->buffer_bytes / (bytes < 64 ? 64 : bytes);
         listing->items[listing->n_items++] = (struct item){
             .level = level,
             .mode = n > 1 ? BOTH_WAYS : ONE_WAY,
@@ -73,7 +83,8 @@ static int append(struct listing *listing, enum machine_level level, const struc
             .n = n,
             .count = 1,
             .bytes = bytes,
-            .repeats = fit < REPEATS ? (int)fit : REPEATS,
+            .repeats = REPEATS_MAX,
+            .batch = batch_of(listing->measure, bytes),
             .n_pairs = pairs_of(level, n),
             .pairs = pairs,
             .ranks = group->name,
@@ -127,24 +138,34 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     return result;
 }
 
+/* One execution of the algorithm with n repetitions. */
+static void execute(struct measure *measure, const struct task *task, int n)
+{
+    MPI_Request requests[2 * BATCH_MAX];
+    MPI_Status statuses[2 * BATCH_MAX];
+    size_t place, stride = measure_places(measure, task->bytes, n, &place);
+    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
+    int bytes = (int)task->bytes, n_requests = 0;
+    bool sends = task->is_first || task->mode == BOTH_WAYS, receives = !task->is_first || task->mode == BOTH_WAYS;
+    for (int i = 0; i < n; i++, sent += stride, received += stride) {
+        if (task->is_first && sends)
+            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n_requests++]);
+        if (receives)
+            MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n_requests++]);
+        if (!task->is_first && sends)
+            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n_requests++]);
+    }
+    MPI_Waitall(n_requests, requests, statuses);
+}
+
+/* The ranks of a pair begin together, whoever of them was woken late; pairs begin with the common clock. */
 static double exchange(struct measure *measure, const struct task *task)
 {
-    MPI_Request requests[2 * REPEATS];
-    MPI_Status statuses[2 * REPEATS];
-    size_t place, stride = measure_places(measure, task->bytes, task->repeats, &place);
-    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
-    int bytes = (int)task->bytes, n = 0;
-    bool sends = task->is_first || task->mode == BOTH_WAYS, receives = !task->is_first || task->mode == BOTH_WAYS;
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,
+                 measure->comm, MPI_STATUS_IGNORE);
     double begin_s = clock_now_s();
-    for (int i = 0; i < task->repeats; i++, sent += stride, received += stride) {
-        if (task->is_first && sends)
-            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n++]);
-        if (receives)
-            MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n++]);
-        if (!task->is_first && sends)
-            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n++]);
-    }
-    MPI_Waitall(n, requests, statuses);
+    for (int left = task->repeats; left > 0; left -= task->batch)
+        execute(measure, task, left < task->batch ? left : task->batch);
     return (clock_now_s() - begin_s) / task->repeats;
 }
 

@@ -2,8 +2,9 @@
  * to 4 MiB, so that each protocol of the MPI has its own (B section 2; the benchmark is the one of B's tables).
  *
  * One pair at a time, up to four pairs a level, and on a socket up to four of each domain (pairs that share an L3, a
- * NUMA node, the package only): one fast pair must not speak for a socket. The seconds of a sample are half of a round
- * trip, repeats divided out. Every repetition uses another place of a long buffer.
+ * NUMA node, the package only): one fast pair must not speak for a socket. A sample is a loop of round trips,
+ * its seconds half of one. Some round trips before it, which do not count, bring both ranks together and the loop into
+ * swing. Every repetition uses another place of a long buffer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +13,9 @@
 #include "levels.h"
 #include "measure.h"
 
-enum { PAIRS_A_LEVEL = 4, REPEATS_MAX = 16, DATA_TAG = 1 };
+enum { PAIRS_A_LEVEL = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
 
-#define BYTES_MAX     4194304u
-#define BYTES_A_VISIT 524288u /* a repetition more where it costs little time */
+#define BYTES_MAX 4194304u
 
 /* Pairs of one level, and for on-socket ones of one domain. */
 static struct stratum {
@@ -30,16 +30,13 @@ static void append(struct stratum *stratum, size_t n_pairs, enum machine_level l
         const struct pair *pair = &stratum->pairs[i];
         snprintf(stratum->names[i], sizeof stratum->names[i], "%d-%d", pair->first, pair->second);
         for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
-            uint64_t repeats = BYTES_A_VISIT / bytes;
             items[(*n_items)++] = (struct item){
                 .level = level,
                 .variant = "",
                 .n = 1,
                 .count = 1,
                 .bytes = bytes,
-                .repeats = repeats > REPEATS_MAX ? REPEATS_MAX
-                           : repeats < 1         ? 1
-                                                 : (int)repeats,
+                .repeats = REPEATS_MAX,
                 .n_pairs = 1,
                 .pairs = pair,
                 .ranks = stratum->names[i],
@@ -73,19 +70,26 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     return 0;
 }
 
+static void round_trips(struct measure *measure, const struct task *task, int bytes, int n)
+{
+    for (int i = 0; i < n; i++) {
+        size_t place;
+        measure_places(measure, (uint64_t)bytes, 1, &place);
+        if (task->is_first)
+            MPI_Send(measure->send_buffer + place, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm);
+        MPI_Recv(measure->recv_buffer + place, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
+                 MPI_STATUS_IGNORE);
+        if (!task->is_first)
+            MPI_Send(measure->send_buffer + place, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm);
+    }
+}
+
 static double exchange(struct measure *measure, const struct task *task)
 {
-    size_t place, stride = measure_places(measure, task->bytes, task->repeats, &place);
-    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
-    int bytes = (int)task->bytes;
+    round_trips(measure, task, 0, 1);
+    round_trips(measure, task, (int)task->bytes, task->repeats / WARM_SHARE);
     double begin_s = clock_now_s();
-    for (int i = 0; i < task->repeats; i++, sent += stride, received += stride) {
-        if (task->is_first)
-            MPI_Send(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm);
-        MPI_Recv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_STATUS_IGNORE);
-        if (!task->is_first)
-            MPI_Send(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm);
-    }
+    round_trips(measure, task, (int)task->bytes, task->repeats);
     /* The second rank's time begins before the first message is on its way: it does not count. */
     return task->is_first ? (clock_now_s() - begin_s) / (2.0 * task->repeats) : 0;
 }

@@ -17,6 +17,7 @@
 
 #include "machine.h"
 #include "pattern.h"
+#include "resume.h"
 
 /* variant: what the benchmark tells apart; n: processes that share a bandwidth, or as the benchmark says; count:
  * messages of a process in one repetition; domain: what an on-socket pair shares, `l3`, `numa` or `package`, else
@@ -37,7 +38,8 @@ struct item {
     uint64_t n;          /* for the CSV: processes that share the bandwidth */
     uint64_t bytes;      /* of a message */
     int count;           /* messages of a process in one repetition */
-    int repeats;         /* at most */
+    int repeats;         /* of a sample, at most; the schedule takes as many as make a sample of 1 ms */
+    int batch;           /* repetitions that belong together, as posted at once; 0: one */
     size_t n_pairs;
     const struct pair *pairs; /* [n_pairs], borrowed; a pair of a rank with itself is visited once */
     const char *ranks;        /* for the CSV, borrowed */
@@ -47,11 +49,12 @@ struct item {
 /* What a rank is told to do. */
 struct task {
     double start_s; /* on rank 0's clock, of the first sample */
-    double gap_s;   /* from start to start of the samples */
+    double gap_s;   /* from start to start of the samples; 0: one directly after the other */
     uint64_t bytes;
     int mode;
     int count;
     int repeats;
+    int batch; /* <= repeats */
     int samples;
     int partner;   /* -1: end of the benchmark */
     bool is_first; /* of its pair */
@@ -66,7 +69,12 @@ struct measure {
     uint64_t seed;
     unsigned launch;
     size_t buffer_bytes;
-    double begin_s;   /* of the benchmark, on the own clock */
+    bool cached;      /* every message at the same place */
+    double begin_s;   /* of the benchmark, on the own clock; resumed: the time that was spent before lies behind it */
+    double gap_s;     /* from start to start of the samples of a visit, for the next ones */
+    double longest_s; /* samples of the last visit, from start to end of exchange() */
+    double shortest_s;
+    size_t late;      /* samples that were dropped */
     const char *link; /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
 
     /* private */
@@ -74,14 +82,19 @@ struct measure {
     int *host;
     double offset_s;
     double lead_s;
+    double expected_s; /* from the start of a sample to its end, for the next visits */
     char *send_buffer;
     char *recv_buffer;
     size_t cursor;
-    size_t late;
+    const char *resume_path;
+    struct resume resume;
 };
 
 /* Samples of one visit at most. */
 enum { MEASURE_SAMPLES_MAX = 16 };
+
+/* Ranks that have nothing to do look for a task at the multiples of that time on rank 0's clock. */
+#define MEASURE_IDLE_S 5e-3
 
 struct benchmark_program {
     const char *name;    /* as in the CSV */
@@ -102,8 +115,9 @@ struct benchmark_program {
 /* The main function of a benchmark program: MPI_Init to MPI_Finalize; returns the exit code. */
 int measure_main(int argc, char **argv, const struct benchmark_program *program);
 
-/* On rank 0: one visit of n_samples <= MEASURE_SAMPLES_MAX samples. seconds[n_samples]: of the slowest rank, -1 for a
- * sample that somebody was told of too late to start with the others. */
+/* On rank 0: one visit of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples]: of the
+ * slowest rank, -1 for a sample that somebody was told of too late to start with the others, or that had to wait for
+ * the end of the one before. */
 void measure_visit(struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, int n_samples, double *seconds);
 
@@ -111,8 +125,14 @@ void measure_visit(struct measure *measure, const struct benchmark_program *prog
 void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, double seconds);
 
-/* Reserves repeats places of that size in the long buffers, other ones than the last time as far as the buffers reach,
- * so that a message is not in the cache from the one before. Place i is at *place + i * the returned stride. */
-size_t measure_places(struct measure *measure, uint64_t bytes, int repeats, size_t *place);
+/* On rank 0: the seconds of the samples of that item that --resume found, the first max of them in seconds[], which may
+ * be NULL where max is 0. Returns how many there are. Their time is spent already: see begin_s. */
+size_t measure_resumed(const struct measure *measure, const struct item *item, double *seconds, size_t max);
+
+/* Reserves n places of that size in the long buffers, other ones than the last time, wrapping at their end, so that a
+ * message is not in the cache from the one before; the first ones always where --cached was asked for. Place i is at
+ * *place + i * the returned stride. Where n of them do not fit at all, places overlap: take fewer at a time where
+ * several are in use at once. bytes <= buffer_bytes. */
+size_t measure_places(struct measure *measure, uint64_t bytes, int n, size_t *place);
 
 #endif

@@ -1,12 +1,36 @@
 #include "schedule.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
+#include "plan.h"
+#include "point.h"
 
-/* A visit of one item should not take longer. */
-#define ITEM_S 0.1
+/* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
+ * takes to reach the ranks. One, where three take long: another item may come in between. */
+enum { SAMPLES_A_VISIT = 3 };
+#define VISIT_S 0.05
+
+#define WARM_SHARE 0.2
+enum { WARM_VISITS_MAX = 4, WARM_VISITS_SHORT = 1 };
+
+#define PROGRESS_S 0.5
+
+struct schedule {
+    struct measure *measure;
+    const struct benchmark_program *program;
+    struct item *items;   /* [n_points] */
+    struct point *points; /* [n_points], of the items */
+    size_t *order;        /* of points, shuffled */
+    size_t n_points;
+    double end_s;
+    double told_s; /* when progress was told last */
+    uint64_t random;
+    size_t rows;
+};
 
 /* xorshift64*: the order must be the same everywhere for a seed. */
 static uint64_t next_random(uint64_t *state)
@@ -17,72 +41,260 @@ static uint64_t next_random(uint64_t *state)
     return *state * 0x2545f4914f6cdd1dULL;
 }
 
-static void shuffle(size_t *order, size_t n, uint64_t *state)
+static void shuffle(struct schedule *schedule)
 {
-    for (size_t i = n; i > 1; i--) {
-        size_t j = (size_t)(next_random(state) % i), kept = order[i - 1];
-        order[i - 1] = order[j];
-        order[j] = kept;
+    for (size_t i = schedule->n_points; i > 1; i--) {
+        size_t j = (size_t)(next_random(&schedule->random) % i), kept = schedule->order[i - 1];
+        schedule->order[i - 1] = schedule->order[j];
+        schedule->order[j] = kept;
     }
 }
 
-/* Repetitions of an item whose message took that long: fewer where a slow network would spend all the time on it. */
-static int affordable_repeats(int repeats, double seconds)
+static const struct item *item_of(const struct schedule *schedule, const struct point *point)
 {
-    double affordable = ITEM_S / seconds;
-    return affordable < 1 ? 1 : affordable < repeats ? (int)affordable : repeats;
+    return &schedule->items[point - schedule->points];
 }
 
-/* Passes over the items in random order: the first, with one message each and at most a fifth of the time, opens the
- * connections and is not written; then until the time is over. */
-static void lead(struct measure *measure, const struct benchmark_program *program, struct item *items, size_t *order,
-                 size_t n_items)
+static void tell_progress(struct schedule *schedule, bool ends)
 {
-    double begin_s = clock_now_s(), warm_s = begin_s + measure->seconds / 5, end_s = begin_s + measure->seconds;
-    uint64_t state = measure->seed * 2 + 1;
-    size_t rows = 0, done = 0;
-    for (size_t pass = 0; clock_now_s() < end_s; pass++) {
-        shuffle(order, n_items, &state);
-        done = 0;
-        for (size_t i = 0; i < n_items && clock_now_s() < (pass == 0 ? warm_s : end_s); i++) {
-            struct item *item = &items[order[i]];
-            double seconds;
-            measure_visit(measure, program, item, pass == 0 ? 1 : item->repeats, 1, &seconds);
-            done++;
-            if (pass == 0) {
-                if (seconds > 0)
-                    item->repeats = affordable_repeats(item->repeats, seconds);
-                continue;
-            }
-            if (!(seconds > 0)) {
-                measure->late++;
-                continue;
-            }
-            rows++;
-            measure_write(measure, program, item, item->repeats, seconds);
+    double now_s = clock_now_s(), needed = 0;
+    size_t done = 0;
+    if (!ends && now_s - schedule->told_s < PROGRESS_S)
+        return;
+    for (size_t i = 0; i < schedule->n_points; i++) {
+        done += point_is_done(&schedule->points[i]);
+        needed += point_needed_s(&schedule->points[i]);
+    }
+    double left_s = ends ? 0 : fmax(fmin(needed, schedule->end_s - now_s), 0);
+    fprintf(stderr, MEASURE_NOTE "progress %s %zu %zu %.1f\n", schedule->program->name, done, schedule->n_points,
+            left_s);
+    schedule->told_s = now_s;
+}
+
+/* Untimed visits, until a sample is long enough to tell how long a repetition takes. */
+static void warm_up(struct schedule *schedule, struct point *point, int max_visits)
+{
+    struct measure *measure = schedule->measure;
+    const struct item *item = item_of(schedule, point);
+    double begin_s = clock_now_s(), seconds;
+    int repeats = 1;
+    for (int i = 0; i < max_visits; i++) {
+        measure->expected_s = 0;
+        measure_visit(measure, schedule->program, item, repeats, 1, &seconds);
+        double repetition_s = fmax(measure->longest_s, 1e-9) / repeats;
+        point->repeats = plan_repeats(repetition_s, item->batch, item->repeats);
+        point->sample_s = point->repeats * repetition_s;
+        if (measure->longest_s > PLAN_SAMPLE_S / 2 || point->repeats <= repeats)
+            break;
+        repeats = point->repeats;
+    }
+    point->cost_s = point->sample_s + MEASURE_IDLE_S;
+    point->spent_s += clock_now_s() - begin_s;
+    tell_progress(schedule, false);
+}
+
+/* More repetitions, where a sample was short: something held up the visit that told how many. */
+static void lengthen(const struct schedule *schedule, struct point *point, double shortest_s)
+{
+    const struct item *item = item_of(schedule, point);
+    double repetition_s = fmax(shortest_s, 1e-9) / point->repeats;
+    int planned = plan_repeats(repetition_s, item->batch, item->repeats);
+    if (planned <= point->repeats)
+        return;
+    point->repeats = planned;
+    point->sample_s = planned * repetition_s;
+}
+
+/* Takes the longest sample of a visit for what to expect of the next: one that starts before the end of another is
+ * lost. Where less than half was needed, what was expected came from a disturbed one. */
+static void expect(struct point *point, double longest_s)
+{
+    double weight = longest_s > point->sample_s ? 0.5 : longest_s < point->sample_s / 2 ? 0.9 : 0.2;
+    point->sample_s += weight * (longest_s - point->sample_s);
+}
+
+static int visit(struct schedule *schedule, struct point *point)
+{
+    struct measure *measure = schedule->measure;
+    const struct item *item = item_of(schedule, point);
+    double seconds[SAMPLES_A_VISIT], begin_s = clock_now_s();
+    int n = SAMPLES_A_VISIT * point->sample_s > VISIT_S ? 1 : SAMPLES_A_VISIT, taken = 0;
+    measure->gap_s = plan_gap_s(point->sample_s, MEASURE_IDLE_S);
+    measure->expected_s = point->sample_s;
+    measure_visit(measure, schedule->program, item, point->repeats, n, seconds);
+    for (int i = 0; i < n; i++) {
+        if (!(seconds[i] > 0))
+            continue;
+        if (point_add(point, seconds[i]) != 0)
+            return -1;
+        measure_write(measure, schedule->program, item, point->repeats, seconds[i]);
+        taken++;
+    }
+    fflush(stdout);
+    double cost_s = (clock_now_s() - begin_s) / n;
+    expect(point, measure->longest_s);
+    if (measure->shortest_s < PLAN_SAMPLE_S / 2)
+        lengthen(schedule, point, measure->shortest_s);
+    point->cost_s = point->n > (size_t)taken ? 0.7 * point->cost_s + 0.3 * cost_s : cost_s;
+    point->spent_s += clock_now_s() - begin_s;
+    schedule->rows += (size_t)taken;
+    measure->late += (size_t)(n - taken);
+    tell_progress(schedule, false);
+    return 0;
+}
+
+/* Whether there is time for another visit; a first one is begun in any case. */
+static bool affordable(const struct schedule *schedule, const struct point *point)
+{
+    double left_s = schedule->end_s - clock_now_s();
+    return left_s > 0 && (point->n == 0 || point->cost_s <= left_s);
+}
+
+static int set_minimum(struct schedule *schedule)
+{
+    size_t n = schedule->n_points, *minimum = calloc(n + 1, sizeof *minimum);
+    double *cost_s = calloc(n + 1, sizeof *cost_s), known_s = 0;
+    size_t known = 0;
+    if (minimum == NULL || cost_s == NULL) {
+        free(minimum);
+        free(cost_s);
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (schedule->points[i].cost_s > 0) {
+            known_s += schedule->points[i].cost_s;
+            known++;
         }
-        if (pass == 1 && done < n_items)
-            fprintf(stderr, MEASURE_NOTE "incomplete %s: time for %zu of %zu measurements in %g s; give it more\n",
-                    program->name, done, n_items, measure->seconds);
+    for (size_t i = 0; i < n; i++)
+        cost_s[i] = schedule->points[i].cost_s > 0 ? schedule->points[i].cost_s
+                    : known > 0                    ? known_s / (double)known
+                                                   : MEASURE_IDLE_S;
+    plan_minimum(cost_s, n, schedule->end_s - clock_now_s(), minimum);
+    for (size_t i = 0; i < n; i++)
+        schedule->points[i].minimum = minimum[i];
+    free(minimum);
+    free(cost_s);
+    return 0;
+}
+
+/* Mean time spent on the points that are not done. */
+static double mean_spent_s(const struct schedule *schedule)
+{
+    double spent_s = 0;
+    size_t open = 0;
+    for (size_t i = 0; i < schedule->n_points; i++)
+        if (!point_is_done(&schedule->points[i])) {
+            spent_s += schedule->points[i].spent_s;
+            open++;
+        }
+    return open > 0 ? spent_s / (double)open : 0;
+}
+
+/* One pass in random order over the points that lack their minimum; or else, shares of time being equal, over those
+ * that are not known well enough and had no more time than the mean. The number of visits; -1 without memory. */
+static int pass(struct schedule *schedule, bool of_minimum)
+{
+    double mean_s = of_minimum ? 0 : mean_spent_s(schedule) * (1 + 1e-9);
+    int visits = 0;
+    shuffle(schedule);
+    for (size_t i = 0; i < schedule->n_points; i++) {
+        struct point *point = &schedule->points[schedule->order[i]];
+        bool wanted = of_minimum ? point->n < point->minimum : !point_is_done(point) && point->spent_s <= mean_s;
+        if (!wanted || !affordable(schedule, point))
+            continue;
+        if (point->repeats == 0)
+            warm_up(schedule, point, WARM_VISITS_SHORT);
+        if (visit(schedule, point) != 0)
+            return -1;
+        visits++;
     }
-    if (measure->late > 0)
-        fprintf(stderr, MEASURE_NOTE "late %s: %zu of %zu measurements dropped, a rank was told too late to start\n",
-                program->name, measure->late, rows + measure->late);
+    return visits;
+}
+
+static int run(struct schedule *schedule)
+{
+    double warm_s = clock_now_s() + WARM_SHARE * fmax(schedule->end_s - clock_now_s(), 0);
+    shuffle(schedule);
+    for (size_t i = 0; i < schedule->n_points && clock_now_s() < warm_s; i++)
+        if (!point_is_done(&schedule->points[schedule->order[i]]))
+            warm_up(schedule, &schedule->points[schedule->order[i]], WARM_VISITS_MAX);
+    if (set_minimum(schedule) != 0)
+        return -1;
+    int visits;
+    do
+        visits = pass(schedule, true);
+    while (visits > 0);
+    do
+        visits = visits < 0 ? visits : pass(schedule, false);
+    while (visits > 0);
+    return visits;
+}
+
+static void tell_result(struct schedule *schedule)
+{
+    const char *name = schedule->program->name;
+    size_t few = 0, done = 0;
+    for (size_t i = 0; i < schedule->n_points; i++) {
+        few += schedule->points[i].n < PLAN_SAMPLES_SHORT;
+        done += point_is_done(&schedule->points[i]);
+    }
+    tell_progress(schedule, true);
+    fprintf(stderr, MEASURE_NOTE "precision %s: %zu of %zu medians within %g %%\n", name, done, schedule->n_points,
+            100 * PLAN_PRECISION);
+    if (few > 0)
+        fprintf(stderr,
+                MEASURE_NOTE "incomplete %s: %zu of %zu measurements have fewer than %d samples after %g s; "
+                             "give it more\n",
+                name, few, schedule->n_points, PLAN_SAMPLES_SHORT, schedule->measure->seconds);
+    if (schedule->measure->late > 0)
+        fprintf(stderr, MEASURE_NOTE "late %s: %zu of %zu samples dropped, a rank could not start in time\n", name,
+                schedule->measure->late, schedule->rows + schedule->measure->late);
+}
+
+/* Takes the samples of an earlier run. */
+static int resume(struct schedule *schedule)
+{
+    const struct measure *measure = schedule->measure;
+    size_t n_rows = measure->resume.n_rows, taken = 0;
+    double *seconds = calloc(n_rows + 1, sizeof *seconds);
+    int result = seconds == NULL ? -1 : 0;
+    for (size_t i = 0; i < schedule->n_points && result == 0; i++) {
+        size_t n = measure_resumed(measure, &schedule->items[i], seconds, n_rows);
+        for (size_t j = 0; j < n && result == 0; j++)
+            result = point_add(&schedule->points[i], seconds[j]);
+        taken += n;
+    }
+    free(seconds);
+    if (result == 0 && taken < n_rows)
+        fprintf(stderr, MEASURE_NOTE "resume %s: %zu of %zu earlier samples fit no measurement of this job\n",
+                schedule->program->name, n_rows - taken, n_rows);
+    return result;
 }
 
 int schedule_lead(struct measure *measure, const struct benchmark_program *program)
 {
-    struct item *items = NULL;
-    size_t n_items = 0;
-    int result = program->list(measure, &items, &n_items);
-    size_t *order = calloc(n_items + 1, sizeof *order);
-    if (order == NULL)
+    struct schedule schedule = {.measure = measure,
+                                .program = program,
+                                .end_s = measure->begin_s + measure->seconds,
+                                .told_s = clock_now_s(),
+                                .random = measure->seed * 2 + 1};
+    int result = program->list(measure, &schedule.items, &schedule.n_points);
+    schedule.points = calloc(schedule.n_points + 1, sizeof *schedule.points);
+    schedule.order = calloc(schedule.n_points + 1, sizeof *schedule.order);
+    if (schedule.points == NULL || schedule.order == NULL)
         result = -1;
-    for (size_t i = 0; i < n_items && result == 0; i++)
-        order[i] = i;
+    for (size_t i = 0; i < schedule.n_points && result == 0; i++)
+        schedule.order[i] = i;
     if (result == 0)
-        lead(measure, program, items, order, n_items);
-    free(order);
-    free(items);
+        result = resume(&schedule);
+    if (result == 0)
+        result = run(&schedule);
+    if (result == 0)
+        tell_result(&schedule);
+    for (size_t i = 0; i < schedule.n_points && schedule.points != NULL; i++)
+        point_release(&schedule.points[i]);
+    free(schedule.points);
+    free(schedule.order);
+    free(schedule.items);
     return result;
 }

@@ -1,0 +1,44 @@
+#include "point.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "plan.h"
+
+int point_add(struct point *point, double seconds)
+{
+    if (point->n == point->capacity) {
+        size_t capacity = point->capacity == 0 ? 16 : 2 * point->capacity;
+        double *larger = reallocarray(point->seconds, capacity, sizeof *larger);
+        if (larger == NULL)
+            return -1;
+        point->seconds = larger;
+        point->capacity = capacity;
+    }
+    size_t place = point->n++;
+    for (; place > 0 && point->seconds[place - 1] > seconds; place--)
+        point->seconds[place] = point->seconds[place - 1];
+    point->seconds[place] = seconds;
+    return 0;
+}
+
+void point_release(struct point *point)
+{
+    free(point->seconds);
+    *point = (struct point){.seconds = NULL};
+}
+
+bool point_is_done(const struct point *point)
+{
+    return point->n >= PLAN_SAMPLES && plan_half_width(point->seconds, point->n) <= PLAN_PRECISION;
+}
+
+double point_needed_s(const struct point *point)
+{
+    if (point_is_done(point))
+        return 0;
+    double wanted = PLAN_SAMPLES, width = plan_half_width(point->seconds, point->n) / PLAN_PRECISION;
+    if (isfinite(width))
+        wanted = fmax(wanted, (double)point->n * width * width);
+    return fmax(wanted - (double)point->n, 1) * point->cost_s;
+}

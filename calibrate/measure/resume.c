@@ -1,0 +1,176 @@
+#include "resume.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+
+enum column { BENCHMARK, VARIANT, LEVEL, BYTES, N, COUNT, SECONDS, LAUNCH, RANKS, DOMAIN, AT_S, N_COLUMNS };
+enum { FIELDS_MAX = 64 };
+
+static const char *const column_name[N_COLUMNS] = {"benchmark", "variant", "level", "bytes",  "n",   "count",
+                                                   "seconds",   "launch",  "ranks", "domain", "at_s"};
+
+struct reading {
+    const char *path;
+    size_t line;
+    size_t n_fields;          /* of the header; 0: none read */
+    size_t column[N_COLUMNS]; /* where each stands */
+    size_t capacity;
+};
+
+/* Splits a line at its commas in place; the number of fields, FIELDS_MAX at most. */
+static size_t split(char *line, char *fields[FIELDS_MAX])
+{
+    size_t n = 0;
+    for (char *rest = line; rest != NULL && n < FIELDS_MAX;)
+        fields[n++] = strsep(&rest, ",");
+    return n;
+}
+
+static int read_header(struct reading *reading, char *line, struct error *error)
+{
+    char *fields[FIELDS_MAX];
+    size_t n = split(line, fields);
+    for (int column = 0; column < N_COLUMNS; column++) {
+        size_t found = 0;
+        while (found < n && strcmp(fields[found], column_name[column]) != 0)
+            found++;
+        if (found == n)
+            return error_set(error, "%s:%zu: no column '%s'; expected a header line as the calibration programs write",
+                             reading->path, reading->line, column_name[column]);
+        reading->column[column] = found;
+    }
+    reading->n_fields = n;
+    return 0;
+}
+
+static int wrong(const struct reading *reading, enum column column, const char *text, struct error *error)
+{
+    return error_set(error, "%s:%zu: column '%s': '%.40s' is not what a calibration program writes", reading->path,
+                     reading->line, column_name[column], text);
+}
+
+static int whole(const struct reading *reading, char *const *fields, enum column column, uint64_t *value,
+                 struct error *error)
+{
+    const char *text = fields[reading->column[column]];
+    return number_u64(text, value) == NULL ? 0 : wrong(reading, column, text, error);
+}
+
+static int real(const struct reading *reading, char *const *fields, enum column column, double *value,
+                struct error *error)
+{
+    const char *text = fields[reading->column[column]];
+    return number_real(text, value) == NULL && *value >= 0 ? 0 : wrong(reading, column, text, error);
+}
+
+static int text_of(const struct reading *reading, char *const *fields, enum column column, char *text, size_t size,
+                   struct error *error)
+{
+    const char *field = fields[reading->column[column]];
+    if (strlen(field) >= size)
+        return wrong(reading, column, field, error);
+    strcpy(text, field);
+    return 0;
+}
+
+static int level_of(const struct reading *reading, char *const *fields, enum machine_level *level, struct error *error)
+{
+    const char *text = fields[reading->column[LEVEL]];
+    for (int i = 0; i < LEVEL_COUNT; i++)
+        if (strcmp(text, machine_level_name[i]) == 0) {
+            *level = (enum machine_level)i;
+            return 0;
+        }
+    return wrong(reading, LEVEL, text, error);
+}
+
+static int keep(struct reading *reading, struct resume *resume, const struct resume_row *row, struct error *error)
+{
+    if (resume->n_rows == reading->capacity) {
+        size_t capacity = reading->capacity == 0 ? 256 : 2 * reading->capacity;
+        struct resume_row *larger = reallocarray(resume->rows, capacity, sizeof *larger);
+        if (larger == NULL)
+            return error_set(error, "%s: no memory for its rows", reading->path);
+        resume->rows = larger;
+        reading->capacity = capacity;
+    }
+    resume->rows[resume->n_rows++] = *row;
+    return 0;
+}
+
+static int read_row(struct reading *reading, char *line, const char *benchmark, unsigned launch, struct resume *resume,
+                    struct error *error)
+{
+    if (reading->n_fields == 0)
+        return read_header(reading, line, error);
+    char *fields[FIELDS_MAX];
+    size_t n = split(line, fields);
+    if (strcmp(fields[0], column_name[BENCHMARK]) == 0)
+        return 0; /* the header once more */
+    if (n != reading->n_fields)
+        return error_set(error, "%s:%zu: %zu fields, the header has %zu", reading->path, reading->line, n,
+                         reading->n_fields);
+    if (strcmp(fields[reading->column[BENCHMARK]], benchmark) != 0)
+        return 0;
+    struct resume_row row;
+    uint64_t of_launch;
+    double at_s;
+    if (whole(reading, fields, LAUNCH, &of_launch, error) != 0)
+        return -1;
+    if (of_launch != launch)
+        return 0;
+    if (text_of(reading, fields, VARIANT, row.variant, sizeof row.variant, error) != 0 ||
+        text_of(reading, fields, RANKS, row.ranks, sizeof row.ranks, error) != 0 ||
+        text_of(reading, fields, DOMAIN, row.domain, sizeof row.domain, error) != 0 ||
+        level_of(reading, fields, &row.level, error) != 0 || whole(reading, fields, BYTES, &row.bytes, error) != 0 ||
+        whole(reading, fields, N, &row.n, error) != 0 || whole(reading, fields, COUNT, &row.count, error) != 0 ||
+        real(reading, fields, SECONDS, &row.seconds, error) != 0 || real(reading, fields, AT_S, &at_s, error) != 0)
+        return -1;
+    if (at_s > resume->spent_s)
+        resume->spent_s = at_s;
+    return keep(reading, resume, &row, error);
+}
+
+int resume_read(const char *path, const char *benchmark, unsigned launch, struct resume *resume, struct error *error)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return error_set(error, "--resume %s: cannot be opened: %s", path, strerror(errno));
+    struct reading reading = {.path = path};
+    struct resume found = {.rows = NULL};
+    char *line = NULL;
+    size_t size = 0;
+    int result = 0;
+    for (ssize_t length; result == 0 && (length = getline(&line, &size, file)) > 0;) {
+        reading.line++;
+        if (line[length - 1] != '\n')
+            break; /* cut off */
+        line[--length] = '\0';
+        if (length > 0 && line[length - 1] == '\r')
+            line[--length] = '\0';
+        if (strlen(line) != (size_t)length)
+            result = error_set(error, "%s:%zu: zero byte; expected text", path, reading.line);
+        else if (length > 0 && line[0] != '#')
+            result = read_row(&reading, line, benchmark, launch, &found, error);
+    }
+    if (result == 0 && ferror(file))
+        result = error_set(error, "--resume %s: cannot be read: %s", path, strerror(errno));
+    free(line);
+    fclose(file);
+    if (result != 0)
+        resume_release(&found);
+    else
+        *resume = found;
+    return result;
+}
+
+void resume_release(struct resume *resume)
+{
+    free(resume->rows);
+    *resume = (struct resume){.rows = NULL};
+}

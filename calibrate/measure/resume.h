@@ -1,0 +1,39 @@
+/* Samples that a calibration that was ended has left: read back, so that it goes on instead of starting anew.
+ *
+ * The file is what the programs wrote (MEASURE_CSV_HEADER), of this and other benchmarks, perhaps cut off in its last
+ * line, with the remarks of `mpistair calibrate` between (`#`). Its columns are found by their names; fields are not
+ * quoted.
+ */
+#ifndef MPISTAIR_CALIBRATE_RESUME_H
+#define MPISTAIR_CALIBRATE_RESUME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "machine.h"
+
+struct resume_row {
+    char variant[32];
+    char ranks[64];
+    char domain[16];
+    enum machine_level level;
+    uint64_t bytes;
+    uint64_t n;
+    uint64_t count;
+    double seconds;
+};
+
+struct resume {
+    struct resume_row *rows; /* [n_rows], in the order of the file */
+    size_t n_rows;
+    double spent_s; /* largest at_s */
+};
+
+/* Takes the rows of that benchmark and launch. A file without rows leaves an empty resume. 0 and *resume for
+ * resume_release; -1 with file:line: not readable, no header before the rows, a column missing, a row of this benchmark
+ * that is none. */
+int resume_read(const char *path, const char *benchmark, unsigned launch, struct resume *resume, struct error *error);
+void resume_release(struct resume *resume);
+
+#endif

@@ -1,0 +1,187 @@
+/* One visit: rank 0 tells the ranks of an item what to do and when to start, and collects what they measured.
+ *
+ * All ranks that wait for a task look at their mailbox at the same moments, the multiples of MEASURE_IDLE_S on rank 0's
+ * clock: a task is sent before such a moment, its samples start shortly after it, and samples that are short enough lie
+ * between two looks (plan_gap_s), so that ranks which have nothing to do take no time from those that are measured.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "visit.h"
+
+enum { TASK_TAG = 1, RESULT_TAG = 2 };
+
+/* Rank 0 looks for results that often, once they should be there. A start lies SETTLE_S behind a look. */
+#define LEADER_S   0.2e-3
+#define SETTLE_S   0.5e-3
+#define LEAD_MIN_S 0.2e-3
+#define LEAD_MAX_S 0.05
+
+/* What a rank answers: of each sample its seconds, -1 where it started late; how late it was told; how long the longest
+ * and the shortest took in all. */
+struct result {
+    double seconds[MEASURE_SAMPLES_MAX];
+    double late_s;
+    double longest_s;
+    double shortest_s;
+};
+
+/* The first look at the mailbox after that time, on rank 0's clock. */
+static double next_look_s(double after_s)
+{
+    return (floor(after_s / MEASURE_IDLE_S) + 1) * MEASURE_IDLE_S;
+}
+
+/* Open MPI's probe looks first and makes progress afterwards: what has come meanwhile is seen by a second one. */
+static bool has_arrived(const struct measure *measure, int source, int tag)
+{
+    int arrived = 0;
+    for (int look = 0; look < 2 && !arrived; look++)
+        MPI_Iprobe(source, tag, measure->control, &arrived, MPI_STATUS_IGNORE);
+    return arrived;
+}
+
+/* Waits without spinning: the processor belongs to whoever is measured. */
+static void receive_task(const struct measure *measure, struct task *task)
+{
+    while (!has_arrived(measure, 0, TASK_TAG)) {
+        double now_s = clock_now_s() + measure->offset_s;
+        clock_sleep_s(next_look_s(now_s) - now_s);
+    }
+    MPI_Recv(task, sizeof *task, MPI_BYTE, 0, TASK_TAG, measure->control, MPI_STATUS_IGNORE);
+}
+
+/* Before the result is expected rank 0 looks as the idle ranks do, then more often: it disturbs nobody any more. */
+static void receive_result(const struct measure *measure, struct result *result, int rank, double expected_s)
+{
+    while (!has_arrived(measure, rank, RESULT_TAG)) {
+        double now_s = clock_now_s();
+        clock_sleep_s(now_s < expected_s ? fmin(expected_s, next_look_s(now_s)) - now_s : LEADER_S);
+    }
+    MPI_Recv(result, sizeof *result, MPI_BYTE, rank, RESULT_TAG, measure->control, MPI_STATUS_IGNORE);
+}
+
+/* The long buffers, touched once so that no sample pays for a page; ranks that are never asked need none. */
+static void make_buffers(struct measure *measure)
+{
+    if (measure->send_buffer != NULL)
+        return;
+    measure->send_buffer = malloc(measure->buffer_bytes);
+    measure->recv_buffer = malloc(measure->buffer_bytes);
+    if (measure->send_buffer == NULL || measure->recv_buffer == NULL) {
+        fprintf(stderr, "mpistair: rank %d: no memory for two buffers of %zu bytes; use --buffer\n", measure->rank,
+                measure->buffer_bytes);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    memset(measure->send_buffer, 1, measure->buffer_bytes);
+    memset(measure->recv_buffer, 0, measure->buffer_bytes);
+}
+
+static struct result perform(struct measure *measure, const struct benchmark_program *program, const struct task *task)
+{
+    struct result result = {.late_s = fmax(clock_now_s() + measure->offset_s - task->start_s, 0)};
+    make_buffers(measure);
+    for (int i = 0; i < task->samples; i++) {
+        double late_s = 0;
+        if (i == 0 || task->gap_s > 0)
+            late_s = clock_wait_until(task->start_s + i * task->gap_s - measure->offset_s);
+        double begin_s = clock_now_s(), seconds = program->exchange(measure, task);
+        double duration_s = clock_now_s() - begin_s;
+        result.longest_s = fmax(result.longest_s, duration_s);
+        result.shortest_s = i == 0 ? duration_s : fmin(result.shortest_s, duration_s);
+        result.seconds[i] = late_s > 0 ? -1 : seconds;
+    }
+    return result;
+}
+
+void visit_follow(struct measure *measure, const struct benchmark_program *program)
+{
+    for (;;) {
+        struct task task;
+        receive_task(measure, &task);
+        if (task.partner < 0)
+            return;
+        struct result result = perform(measure, program, &task);
+        MPI_Send(&result, sizeof result, MPI_BYTE, 0, RESULT_TAG, measure->control);
+    }
+}
+
+void visit_end(struct measure *measure)
+{
+    struct task end = {.partner = -1};
+    for (int rank = 1; rank < measure->size; rank++)
+        MPI_Send(&end, sizeof end, MPI_BYTE, rank, TASK_TAG, measure->control);
+}
+
+/* Side i % 2 of pair i / 2; -1 for the second side of a pair of a rank with itself. */
+static int rank_of(const struct item *item, size_t i)
+{
+    const struct pair *pair = &item->pairs[i / 2];
+    if (i % 2 == 0)
+        return pair->first;
+    return pair->first == pair->second ? -1 : pair->second;
+}
+
+static void combine(struct result *slowest, const struct result *result, int n_samples)
+{
+    for (int i = 0; i < n_samples; i++)
+        if (result->seconds[i] < 0 || slowest->seconds[i] < 0)
+            slowest->seconds[i] = -1;
+        else
+            slowest->seconds[i] = fmax(slowest->seconds[i], result->seconds[i]);
+    slowest->late_s = fmax(slowest->late_s, result->late_s);
+    slowest->longest_s = fmax(slowest->longest_s, result->longest_s);
+    slowest->shortest_s = fmax(slowest->shortest_s, result->shortest_s);
+}
+
+/* Further ahead where somebody was told too late, slowly nearer where nobody was: one visit in ten may be late. A rank
+ * that was told in time and still started late was held up by something else, which more time does not prevent. */
+static void adapt_lead(struct measure *measure, bool late)
+{
+    measure->lead_s *= late ? 1.3 : 0.97;
+    measure->lead_s = fmin(fmax(measure->lead_s, LEAD_MIN_S), LEAD_MAX_S);
+}
+
+void measure_visit(struct measure *measure, const struct benchmark_program *program, const struct item *item,
+                   int repeats, int n_samples, double *seconds)
+{
+    struct task task = {.start_s = next_look_s(clock_now_s() + measure->lead_s) + SETTLE_S,
+                        .gap_s = measure->gap_s,
+                        .bytes = item->bytes,
+                        .mode = item->mode,
+                        .count = item->count,
+                        .repeats = repeats,
+                        .batch = item->batch < 1         ? 1
+                                 : item->batch < repeats ? item->batch
+                                                         : repeats,
+                        .samples = n_samples};
+    struct task own = {.partner = -1};
+    for (size_t i = 0; i < 2 * item->n_pairs; i++) {
+        int rank = rank_of(item, i);
+        task.partner = i % 2 == 0 ? item->pairs[i / 2].second : item->pairs[i / 2].first;
+        task.is_first = i % 2 == 0;
+        if (rank == 0)
+            own = task;
+        else if (rank > 0)
+            MPI_Send(&task, sizeof task, MPI_BYTE, rank, TASK_TAG, measure->control);
+    }
+    struct result slowest = {.late_s = 0};
+    if (own.partner >= 0)
+        slowest = perform(measure, program, &own);
+    double expected_s = task.start_s + (n_samples - 1) * task.gap_s + measure->expected_s;
+    for (size_t i = 0; i < 2 * item->n_pairs; i++) {
+        struct result result;
+        if (rank_of(item, i) <= 0)
+            continue;
+        receive_result(measure, &result, rank_of(item, i), expected_s);
+        combine(&slowest, &result, n_samples);
+    }
+    adapt_lead(measure, slowest.late_s > 0);
+    measure->longest_s = slowest.longest_s;
+    measure->shortest_s = slowest.shortest_s;
+    for (int i = 0; i < n_samples; i++)
+        seconds[i] = slowest.seconds[i];
+}
