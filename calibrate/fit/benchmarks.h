@@ -5,6 +5,7 @@
 #include "fit_machine.h"
 
 fit_benchmark fit_contention;
+fit_benchmark fit_domain;
 fit_benchmark fit_injection;
 fit_benchmark fit_self;
 

@@ -12,6 +12,7 @@
 /* Every other benchmark's fit, in the order of its rows. */
 static fit_benchmark *const benchmarks[] = {
     fit_contention,
+    fit_domain,
     fit_injection,
     fit_self,
 };

@@ -14,32 +14,41 @@ static size_t launch_index(struct resampling *resampling, uint32_t launch)
     return resampling->n_launches++;
 }
 
-static void find_launches(struct resampling *resampling, const struct samples *samples, const struct curves *curves)
+static void find_groups(struct resampling *resampling, const struct samples *samples, const struct curves *curves)
 {
     for (size_t i = 0; i < curves->n_curves; i++) {
         const struct curve *curve = &curves->curves[i];
         for (size_t point = 0; point < curve->n_points; point++)
-            for (size_t k = 0; k < curve->n_samples[point] && resampling->n_launches <= RESAMPLE_MAX_LAUNCHES; k++)
-                (void)launch_index(resampling, samples->samples[curve->first[point] + k].launch);
+            for (size_t k = 0; k < curve->n_samples[point] && resampling->n_launches <= RESAMPLE_MAX_LAUNCHES; k++) {
+                const struct sample *sample = &samples->samples[curve->first[point] + k];
+                (void)launch_index(resampling, sample->launch);
+                if (sample->domain != DOMAIN_NONE)
+                    resampling->n_domains = DOMAIN_COUNT;
+            }
     }
     if (resampling->n_launches > RESAMPLE_MAX_LAUNCHES)
         resampling->n_launches = 1;
 }
 
-/* Copies the times of a point, one launch after the other; the largest launch's size. */
+/* Copies the times of a point, one launch after the other, and one domain after the other within; the largest launch's
+ * size. */
 static size_t group_point(struct resampling *resampling, const struct sample *samples, size_t n_samples, size_t begin,
                           size_t *groups)
 {
-    size_t at = begin, largest = 0;
+    size_t at = begin, largest = 0, n_domains = resampling->n_domains;
     for (size_t launch = 0; launch < resampling->n_launches; launch++) {
-        groups[launch] = at;
-        for (size_t i = 0; i < n_samples; i++)
-            if (resampling->n_launches == 1 || samples[i].launch == resampling->launch[launch])
-                resampling->seconds[at++] = samples[i].seconds;
-        if (at - groups[launch] > largest)
-            largest = at - groups[launch];
+        size_t before = at;
+        for (size_t domain = 0; domain < n_domains; domain++) {
+            groups[launch * n_domains + domain] = at;
+            for (size_t i = 0; i < n_samples; i++)
+                if ((resampling->n_launches == 1 || samples[i].launch == resampling->launch[launch]) &&
+                    (n_domains == 1 || samples[i].domain == domain))
+                    resampling->seconds[at++] = samples[i].seconds;
+        }
+        if (at - before > largest)
+            largest = at - before;
     }
-    groups[resampling->n_launches] = at;
+    groups[resampling->n_launches * n_domains] = at;
     return largest;
 }
 
@@ -61,9 +70,10 @@ static int copy_curves(struct resampling *resampling, const struct curves *curve
 int resampling_init(struct resampling *resampling, const struct samples *samples, const struct curves *curves,
                     enum samples_statistic statistic, unsigned long seed)
 {
-    *resampling = (struct resampling){.statistic = statistic};
-    find_launches(resampling, samples, curves);
-    size_t n_points = 0, largest = 0, width = resampling->n_launches + 1;
+    *resampling = (struct resampling){.statistic = statistic, .n_domains = 1};
+    memcpy(resampling->domain_pairs, samples->domain_pairs, sizeof resampling->domain_pairs);
+    find_groups(resampling, samples, curves);
+    size_t n_points = 0, largest = 0, width = resampling->n_launches * resampling->n_domains + 1;
     for (size_t i = 0; i < curves->n_curves; i++)
         n_points += curves->curves[i].n_points;
     resampling->seconds = calloc(samples->n_samples + 1, sizeof *resampling->seconds);
@@ -98,6 +108,21 @@ static size_t draw(struct resampling *resampling, size_t begin, size_t end, doub
     return end - begin;
 }
 
+/* The time of a point's domain as drawn, 0 where it was not measured. groups: of the point. */
+static double draw_domain(struct resampling *resampling, const size_t *groups, const size_t *launches, size_t domain)
+{
+    size_t n_drawn = 0, n_launches = resampling->n_launches, n_domains = resampling->n_domains;
+    for (size_t k = 0; k < n_launches; k++) {
+        const size_t *group = &groups[launches[k] * n_domains + domain];
+        n_drawn += draw(resampling, group[0], group[1], &resampling->drawn[n_drawn]);
+    }
+    for (size_t k = 0; n_drawn == 0 && k < n_launches; k++) { /* in none of the launches that were drawn */
+        const size_t *group = &groups[k * n_domains + domain];
+        n_drawn += draw(resampling, group[0], group[1], &resampling->drawn[n_drawn]);
+    }
+    return n_drawn > 0 ? samples_reduce(resampling->drawn, n_drawn, resampling->statistic) : 0;
+}
+
 void resampling_next(struct resampling *resampling)
 {
     size_t launches[RESAMPLE_MAX_LAUNCHES], n_launches = resampling->n_launches;
@@ -106,14 +131,11 @@ void resampling_next(struct resampling *resampling)
     const size_t *groups = resampling->groups;
     for (size_t i = 0; i < resampling->curves.n_curves; i++) {
         struct curve *curve = &resampling->curves.curves[i];
-        for (size_t point = 0; point < curve->n_points; point++, groups += n_launches + 1) {
-            size_t n_drawn = 0;
-            for (size_t k = 0; k < n_launches; k++)
-                n_drawn += draw(resampling, groups[launches[k]], groups[launches[k] + 1], &resampling->drawn[n_drawn]);
-            if (n_drawn == 0) /* measured in none of the launches that were drawn */
-                for (size_t k = 0; k < n_launches; k++)
-                    n_drawn += draw(resampling, groups[k], groups[k + 1], &resampling->drawn[n_drawn]);
-            curve->seconds[point] = samples_reduce(resampling->drawn, n_drawn, resampling->statistic);
+        for (size_t point = 0; point < curve->n_points; point++, groups += n_launches * resampling->n_domains + 1) {
+            double seconds[DOMAIN_COUNT] = {0};
+            for (size_t domain = 0; domain < resampling->n_domains; domain++)
+                seconds[domain] = draw_domain(resampling, groups, launches, domain);
+            curve->seconds[point] = samples_combine(seconds, resampling->domain_pairs);
         }
     }
 }

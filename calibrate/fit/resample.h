@@ -2,7 +2,8 @@
  *
  * Where the job was launched several times, launches are drawn first and then samples within each: what changes between
  * launches (which pages, which cores) changes all times of one and is not seen in the residuals of a line. With one
- * launch the samples of each size are drawn.
+ * launch the samples of each size are drawn. What pairs of a socket share
+ * (domain) is no chance: samples of each domain are drawn apart.
  */
 #ifndef MPISTAIR_CALIBRATE_RESAMPLE_H
 #define MPISTAIR_CALIBRATE_RESAMPLE_H
@@ -16,14 +17,16 @@ enum { RESAMPLE_MAX_LAUNCHES = 256 };
 
 struct resampling {
     size_t n_launches;
+    size_t n_domains;     /* that are told apart: 1 or DOMAIN_COUNT */
     struct curves curves; /* the replicate: bytes, n_samples and first belong to the curves that it was made from */
 
     /* private */
     enum samples_statistic statistic;
     uint32_t launch[RESAMPLE_MAX_LAUNCHES];
     double *seconds; /* the samples of every point, by launch */
-    size_t *groups;  /* [points][n_launches + 1]: where a point's launches begin in seconds */
-    double *drawn;   /* of one point */
+    size_t *groups;  /* [points][n_launches * n_domains + 1]: where a point's launches and domains begin in seconds */
+    double domain_pairs[DOMAIN_COUNT];
+    double *drawn; /* of one point */
     gsl_rng *random;
 };
 

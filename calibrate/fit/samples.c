@@ -91,14 +91,19 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
 /* What the calibration was told besides samples; other comments are for other readers. */
 static void read_comment(void *context, const char *text)
 {
-    struct reading *reading = context;
-    char level[32];
-    double bytes;
-    if (sscanf(text, "rendezvous %31s %lf", level, &bytes) != 2 || !(bytes >= 1 && bytes <= 1e15))
-        return;
-    for (int i = 0; i < LEVEL_COUNT; i++)
-        if (strcmp(level, machine_level_name[i]) == 0 && !(reading->samples.told_bytes[i] > 0))
-            reading->samples.told_bytes[i] = bytes;
+    struct samples *samples = &((struct reading *)context)->samples;
+    char level[32], domain[32];
+    double number;
+    if (sscanf(text, "rendezvous %31s %lf", level, &number) == 2 && number >= 1 && number <= 1e15) {
+        for (int i = 0; i < LEVEL_COUNT; i++)
+            if (strcmp(level, machine_level_name[i]) == 0 && !(samples->told_bytes[i] > 0))
+                samples->told_bytes[i] = number;
+    } else if (sscanf(text, "domain %31s %31s %lf", level, domain, &number) == 3 && number >= 1 && number <= 1e15 &&
+               strcmp(level, machine_level_name[LEVEL_INTRA_SOCKET]) == 0) {
+        int found = name_find(domain, domain_name, DOMAIN_COUNT);
+        if (found != DOMAIN_NONE && !(samples->domain_pairs[found] > 0))
+            samples->domain_pairs[found] = number;
+    }
 }
 
 int samples_read_csv(const char *path, struct samples *samples, struct error *error)
@@ -154,6 +159,8 @@ static int compare_samples(const void *left, const void *right)
         order = COMPARE(a->bytes, b->bytes);
     if (order == 0)
         order = COMPARE(a->count, b->count);
+    if (order == 0)
+        order = COMPARE(a->domain, b->domain);
     return order != 0 ? order : COMPARE(a->seconds, b->seconds);
 }
 
@@ -166,6 +173,33 @@ void samples_sort(struct samples *samples)
 double samples_reduce(double *values, size_t n_values, enum samples_statistic statistic)
 {
     return statistic == STATISTIC_MIN ? gsl_stats_min(values, 1, n_values) : gsl_stats_median(values, 1, n_values);
+}
+
+double samples_combine(const double seconds[DOMAIN_COUNT], const double n_pairs[DOMAIN_COUNT])
+{
+    double value[DOMAIN_COUNT], weight[DOMAIN_COUNT], all = 0, sum = 0;
+    size_t n = 0;
+    for (int domain = 0; domain < DOMAIN_COUNT; domain++) {
+        if (!(seconds[domain] > 0))
+            continue;
+        size_t i = n++;
+        double own = n_pairs[domain] > 0 ? n_pairs[domain] : 1;
+        for (; i > 0 && value[i - 1] > seconds[domain]; i--) {
+            value[i] = value[i - 1];
+            weight[i] = weight[i - 1];
+        }
+        value[i] = seconds[domain];
+        weight[i] = own;
+        all += own;
+    }
+    for (size_t i = 0; i < n; i++) {
+        sum += weight[i];
+        if (2 * sum > all)
+            return value[i];
+        if (2 * sum >= all) /* exactly half of the pairs are faster */
+            return (value[i] + value[i + 1]) / 2;
+    }
+    return 0;
 }
 
 /* Of the samples [begin, begin + n_samples). values[n_samples]: room for their times. */
@@ -187,11 +221,15 @@ static int curve_make(const struct samples *all, size_t begin, size_t n_samples,
     for (size_t first = 0, end; first < n_samples; first = end) {
         for (end = first + 1; end < n_samples && samples[end].bytes == samples[first].bytes;)
             end++;
-        for (size_t i = first; i < end; i++)
-            values[i - first] = samples[i].seconds;
+        double seconds[DOMAIN_COUNT] = {0};
+        for (size_t i = first, n; i < end; i += n) {
+            for (n = 0; i + n < end && samples[i + n].domain == samples[i].domain; n++)
+                values[n] = samples[i + n].seconds;
+            seconds[samples[i].domain] = samples_reduce(values, n, statistic);
+        }
         size_t point = curve->n_points++;
         curve->bytes[point] = (double)samples[first].bytes;
-        curve->seconds[point] = samples_reduce(values, end - first, statistic);
+        curve->seconds[point] = samples_combine(seconds, all->domain_pairs);
         curve->first[point] = begin + first;
         curve->n_samples[point] = end - first;
     }

@@ -55,10 +55,11 @@ struct sample {
 };
 
 struct samples {
-    struct sample *samples; /* [n_samples] by level, n, benchmark, variant, bytes, count, seconds once sorted */
+    struct sample *samples; /* [n_samples] by level, n, benchmark, variant, bytes, count, domain, seconds once sorted */
     size_t n_samples;
     size_t capacity;
-    double told_bytes[LEVEL_COUNT]; /* smallest rendezvous size as told by the MPI, 0: it tells none */
+    double told_bytes[LEVEL_COUNT];    /* smallest rendezvous size as told by the MPI, 0: it tells none */
+    double domain_pairs[DOMAIN_COUNT]; /* pairs of ranks on one socket, by what they share; 0: not told */
 };
 
 /* 0, or -1 with file:line, what was expected in error and samples untouched. The result is sorted. */
@@ -91,6 +92,11 @@ int curves_make(const struct samples *samples, enum samples_statistic statistic,
 void curves_release(struct curves *curves);
 /* The one time of a size. values[n_values], n_values >= 1; their order is lost. */
 double samples_reduce(double *values, size_t n_values, enum samples_statistic statistic);
+
+/* The time of a message on a socket whose pairs differ by what they share, so that every pair of ranks of the job
+ * counts alike, however often those of each domain were measured: the median of seconds[DOMAIN_COUNT], 0 where a domain
+ * was not measured, weighted by n_pairs (1 where it is 0). 0 where none was. */
+double samples_combine(const double seconds[DOMAIN_COUNT], const double n_pairs[DOMAIN_COUNT]);
 
 /* The points of a curve from the first size >= begin_bytes to the last < end_bytes: [*first, *end). */
 void curve_range(const struct curve *curve, double begin_bytes, double end_bytes, size_t *first, size_t *end);

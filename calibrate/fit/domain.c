@@ -1,0 +1,150 @@
+/* What pairs of a socket share: tau_l3, bw_l3, tau_numa, bw_numa, tau_package, bw_package (n = 1) of intra_socket.
+ *
+ * Where the benchmarks measured pairs of two domains or more (machine.h: enum domain), the samples of each domain alone
+ * are fitted as the whole level was, with the level's thresholds; of the result the latency and the bandwidth of a
+ * single message are kept, per protocol. The level's own rows come from all domains together (samples_combine).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "benchmarks.h"
+
+#define SIZE_COMPARED 1048576u
+
+static const char *const shared_thing[DOMAIN_COUNT] = {"nothing", "an L3", "a NUMA node only", "the package only"};
+
+/* The samples of one domain, as if there were no others. 0, or -1 without memory. */
+static int select_domain(const struct samples *samples, enum domain domain, struct samples *selected)
+{
+    *selected = (struct samples){.told_bytes = {0}};
+    for (size_t i = 0; i < samples->n_samples; i++) {
+        struct sample sample = samples->samples[i];
+        if (sample.level != LEVEL_INTRA_SOCKET || sample.domain != domain)
+            continue;
+        sample.domain = DOMAIN_NONE;
+        if (samples_append(selected, &sample) != 0) {
+            samples_release(selected);
+            return -1;
+        }
+    }
+    samples_sort(selected);
+    return 0;
+}
+
+/* The protocols that the level was fitted with. */
+static int level_thresholds(const struct machine *machine, struct fit_thresholds *thresholds)
+{
+    struct machine_protocols protocols;
+    struct error ignored;
+    if (machine_protocols(machine, LEVEL_INTRA_SOCKET, &protocols, &ignored) != 0 || protocols.n > SEGMENT_MAX)
+        return -1;
+    *thresholds = (struct fit_thresholds){.n = (int)protocols.n};
+    for (size_t i = 0; i < protocols.n; i++) {
+        thresholds->bytes[i] = (double)protocols.from_bytes[i];
+        thresholds->protocol[i] = protocols.protocol[i];
+        thresholds->origin[i] = "given";
+    }
+    return 0;
+}
+
+/* tau -> tau_l3, bw of a single message -> bw_l3; the other rows are of the level, not of the domain. */
+static int append_rows(const struct machine *fitted, enum domain domain, struct machine *machine)
+{
+    for (size_t i = 0; i < fitted->n_parameters; i++) {
+        struct machine_parameter row = fitted->parameters[i];
+        bool kept = strcmp(row.quantity, "tau") == 0 || (strcmp(row.quantity, "bw") == 0 && row.n == 1);
+        if (!kept)
+            continue;
+        size_t length = strlen(row.quantity);
+        snprintf(row.quantity + length, sizeof row.quantity - length, "_%s", domain_name[domain]);
+        if (machine_append(machine, &row) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Seconds of a message by the fitted rows; 0 where they do not tell. */
+static double message_s(const struct machine *fitted, uint64_t bytes)
+{
+    struct machine_protocols protocols;
+    struct machine_bandwidth bandwidth;
+    struct error ignored;
+    double tau_s, seconds = 0;
+    bool extrapolated;
+    if (machine_protocols(fitted, LEVEL_INTRA_SOCKET, &protocols, &ignored) != 0)
+        return 0;
+    enum machine_protocol protocol = machine_protocol_of(&protocols, bytes);
+    if (machine_tau_s(fitted, LEVEL_INTRA_SOCKET, protocol, &tau_s, &ignored) == 0 &&
+        machine_bandwidth(fitted, LEVEL_INTRA_SOCKET, protocol, &bandwidth, &ignored) == 0) {
+        seconds = tau_s + (double)bytes / machine_bandwidth_at(&bandwidth, 1, &extrapolated);
+        machine_bandwidth_release(&bandwidth);
+    }
+    return seconds;
+}
+
+/* Says how much the fastest and the slowest domain differ. */
+static void note_difference(const double seconds[DOMAIN_COUNT], uint64_t bytes, FILE *notes)
+{
+    int fastest = DOMAIN_NONE, slowest = DOMAIN_NONE;
+    for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++) {
+        if (!(seconds[domain] > 0))
+            continue;
+        if (fastest == DOMAIN_NONE || seconds[domain] < seconds[fastest])
+            fastest = domain;
+        if (slowest == DOMAIN_NONE || seconds[domain] > seconds[slowest])
+            slowest = domain;
+    }
+    if (fastest != slowest)
+        benchmark_note(notes, "%s: at %llu B pairs that share %s are %.2f times as fast as those that share %s",
+                       machine_level_name[LEVEL_INTRA_SOCKET], (unsigned long long)bytes, shared_thing[fastest],
+                       seconds[slowest] / seconds[fastest], shared_thing[slowest]);
+}
+
+/* Fits one domain and appends its rows; *seconds: of a message of that size. */
+static int fit_one(const struct samples *samples, enum domain domain, const struct fit_options *options, uint64_t bytes,
+                   double *seconds, struct machine *machine, FILE *notes, struct error *error)
+{
+    struct samples selected;
+    struct machine fitted = {.parameters = NULL};
+    struct error reason;
+    if (select_domain(samples, domain, &selected) != 0)
+        return error_set(error, "no memory");
+    int result = 0;
+    if (fit_machine(&selected, options, &fitted, NULL, &reason) != 0)
+        benchmark_note(notes, "%s %s: left out: %s", machine_level_name[LEVEL_INTRA_SOCKET], domain_name[domain],
+                       reason.text);
+    else if (append_rows(&fitted, domain, machine) != 0)
+        result = error_set(error, "no memory");
+    else
+        *seconds = message_s(&fitted, bytes);
+    machine_release(&fitted);
+    samples_release(&selected);
+    return result;
+}
+
+int fit_domain(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
+               struct error *error)
+{
+    bool measured[DOMAIN_COUNT] = {false};
+    double seconds[DOMAIN_COUNT] = {0};
+    uint64_t largest = 0;
+    int n_domains = 0, result = 0;
+    for (size_t i = 0; i < samples->n_samples; i++) {
+        const struct sample *sample = &samples->samples[i];
+        if (sample->level != LEVEL_INTRA_SOCKET || sample->domain == DOMAIN_NONE)
+            continue;
+        n_domains += !measured[sample->domain];
+        measured[sample->domain] = true;
+        largest = sample->bytes > largest ? sample->bytes : largest;
+    }
+    struct fit_options own = *options;
+    if (n_domains < 2 || level_thresholds(machine, &own.thresholds[LEVEL_INTRA_SOCKET]) != 0)
+        return 0;
+    for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT && result == 0; domain++)
+        if (measured[domain])
+            result = fit_one(samples, (enum domain)domain, &own, largest < SIZE_COMPARED ? largest : SIZE_COMPARED,
+                             &seconds[domain], machine, notes, error);
+    if (result == 0)
+        note_difference(seconds, largest < SIZE_COMPARED ? largest : SIZE_COMPARED, notes);
+    return result;
+}
