@@ -8,7 +8,8 @@
  * this counts as refused. The acknowledgement of a rendezvous must leave within MPI_Irecv, as Open MPI's ob1 and UCX do
  * it; an MPI whose does not is measured up to its eager limit.
  *
- * Where 1 MiB is refused, the size from which messages are is searched the same way (bisection.h, to 2 %).
+ * Where 1 MiB is refused, also with a longer pause, the size from which messages are is searched the same way
+ * (bisection.h, to 2 %).
  *
  * Where it is taken, the transport buffers, and its windows grow with use: TCP widens the receiver's window whenever
  * much is read at once, that is after every pause, up to net.ipv4.tcp_rmem. A search would find what it caused itself.
@@ -28,7 +29,7 @@
 #include "measure.h"
 #include "paused.h"
 
-enum { PAIRS_A_LEVEL = 8, SEARCHES = 9, WARM_UPS = 4, PLAIN_TAG = 3 };
+enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4, PLAIN_TAG = 3 };
 
 #define FIRST_BYTES    1024u
 #define LARGE_BYTES    1048576u
@@ -163,8 +164,11 @@ static void end(struct level *level)
 static bool ask(struct measure *measure, const struct benchmark_program *program, struct level *level, uint64_t bytes,
                 bool again, bool *taken)
 {
-    double rate = *rate_of(level), pause_s = rate > 0 ? PAUSE_TIMES * (double)bytes / rate : 0;
-    pause_s = (pause_s < PAUSE_MIN_S ? PAUSE_MIN_S : pause_s) * (again ? AGAIN_TIMES : 1);
+    double pause_s = *rate_of(level) > 0 ? PAUSE_TIMES * (double)bytes / *rate_of(level) : 0;
+    pause_s = pause_s < PAUSE_MIN_S ? PAUSE_MIN_S : pause_s;
+    /* Only a network loses what it must send again. */
+    if (again)
+        pause_s = AGAIN_TIMES * (pause_s + (level->item.level == LEVEL_INTER_NODE ? PAUSED_STOPPED_S : 0));
     double seconds = visit(measure, program, level, bytes, pause_s);
     if (!(seconds > 0))
         return false;
@@ -189,10 +193,11 @@ static void begin_streams(struct level *level)
 /* One message more of a search, or the beginning of the next one. */
 static void step_search(struct measure *measure, const struct benchmark_program *program, struct level *level)
 {
-    bool taken, again;
-    if (!level->searches && !ask(measure, program, level, LARGE_BYTES, false, &taken))
-        return;
-    if (!level->searches && taken) {
+    bool taken = false, again = false;
+    for (int i = 0; i < 2 && !level->searches && !taken; i++)
+        if (!ask(measure, program, level, LARGE_BYTES, i > 0, &taken))
+            return;
+    if (taken) {
         begin_streams(level);
         return;
     }
@@ -212,7 +217,7 @@ static void step_stream(struct measure *measure, const struct benchmark_program 
 {
     double rate = *rate_of(level), pause_s = level->pause_s;
     if (!(pause_s > 0))
-        pause_s = (2 * PAUSED_STOPPED_S + (rate > 0 ? STREAM_BYTES / rate : 0)) / PAUSED_MARGIN;
+        pause_s = (PAUSED_STOPPED_S + (rate > 0 ? STREAM_BYTES / rate : 0)) / PAUSED_MARGIN;
     pause_s = pause_s > STREAM_PAUSE_S ? STREAM_PAUSE_S : pause_s;
     level->item.count = INT32_MAX;
     double messages = visit(measure, program, level, SMALL_BYTES, -pause_s);
@@ -234,7 +239,8 @@ static void step_stream(struct measure *measure, const struct benchmark_program 
 /* One step of a level; false where it is at its end, or there is no time for one more search or pair. */
 static bool step(struct measure *measure, const struct benchmark_program *program, struct level *level, double end_s)
 {
-    size_t limit = level->method == STREAM && level->n_pairs < SEARCHES ? level->n_pairs : SEARCHES;
+    size_t streams = level->n_pairs < STREAMS ? level->n_pairs : STREAMS;
+    size_t limit = level->method == STREAM ? streams : SEARCHES;
     if (!(level->begin_s > 0)) {
         if (level->done == limit || clock_now_s() + level->longest_s > end_s)
             return false;
