@@ -56,6 +56,7 @@ struct level {
     double pause_s; /* of the next stream, 0: by the rate */
     size_t done;    /* searches, or pairs */
     bool searches;
+    bool found;       /* a boundary, at least one */
     double longest_s; /* of those */
     double begin_s;
 };
@@ -208,8 +209,10 @@ static void step_search(struct measure *measure, const struct benchmark_program 
     uint64_t bytes = bisection_next(&level->bisection, &again);
     if (ask(measure, program, level, bytes, again, &taken))
         bisection_tell(&level->bisection, bytes, taken);
-    if (bisection_next(&level->bisection, &again) == 0)
-        end(level);
+    if (bisection_next(&level->bisection, &again) > 0)
+        return;
+    level->found = true;
+    end(level);
 }
 
 /* One stream; where nothing stopped it, the next one has a longer pause. */
@@ -224,14 +227,13 @@ static void step_stream(struct measure *measure, const struct benchmark_program 
     if (messages < 0)
         return;
     if (messages > 0) {
+        level->found = true;
         level->item.count = (int)messages;
         write_row(measure, program, level, (uint64_t)messages * SMALL_BYTES, true, pause_s);
         level->item.count = (int)messages + 1;
         write_row(measure, program, level, ((uint64_t)messages + 1) * SMALL_BYTES, false, pause_s);
     } else {
-        level->pause_s = 2 * pause_s;
-        fprintf(stderr, MEASURE_NOTE "buffer %s, ranks %s: nothing stopped the sender within %.1f s\n",
-                machine_level_name[level->item.level], level->ranks, pause_s);
+        level->pause_s = 1.5 * pause_s;
     }
     end(level);
 }
@@ -264,8 +266,8 @@ static int lead(struct measure *measure, const struct benchmark_program *program
             open[i] = open[--n_open];
     }
     for (size_t i = 0; i < n_levels; i++)
-        if (levels[i].done == 0)
-            fprintf(stderr, MEASURE_NOTE "incomplete %s %s: nothing found in %g s; give it more\n", program->name,
+        if (!levels[i].found)
+            fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no boundary found in %g s; give it more\n", program->name,
                     machine_level_name[levels[i].item.level], measure->seconds);
     return 0;
 }

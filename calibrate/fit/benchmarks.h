@@ -4,6 +4,7 @@
 
 #include "fit_machine.h"
 
+fit_benchmark fit_buffer;
 fit_benchmark fit_contention;
 fit_benchmark fit_domain;
 fit_benchmark fit_injection;

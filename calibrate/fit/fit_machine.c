@@ -11,6 +11,7 @@
 
 /* Every other benchmark's fit, in the order of its rows. */
 static fit_benchmark *const benchmarks[] = {
+    fit_buffer,
     fit_contention,
     fit_domain,
     fit_injection,

@@ -28,6 +28,7 @@ static const struct program {
     {"self", 0.04, ALWAYS, false},           /* messages of a rank to itself */
     {"injection", 0.12, SPANS_NODES, false}, /* what a node sends at most */
     {"queue", 0.15, ALWAYS, false},          /* search of long queues */
+    {"buffer", 0.12, ALWAYS, false},         /* what the transport takes without a receiver */
     {"contention", 0.15, SHARED_LINK, false},
     {"algorithm1", 0.45, ALWAYS, true}, /* bandwidth that processes share */
 };

@@ -57,7 +57,7 @@ def observed_place():
     expect("notes are kept once", comments.count("ranks 2") == 1 and len([c for c in comments if "library" in c]) == 1)
     expect("all programs are done", {c.split()[1] for c in comments if c.startswith("begin ")} ==
            {c.split()[1] for c in comments if c.startswith("done ")})
-    expect("raw samples of all programs", {"eager", "pingpong", "queue", "algorithm1"} <= {s["benchmark"] for s in samples})
+    expect("raw samples of all programs", {"eager", "pingpong", "queue", "buffer", "algorithm1"} <= {s["benchmark"] for s in samples})
     expect("raw samples are positive", all(float(s["seconds"]) > 0 for s in samples))
     level = samples[0]["level"]
     expect("one level only", {p["level"] for p in parameters} == {level} == {s["level"] for s in samples})
