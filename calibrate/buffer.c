@@ -256,7 +256,7 @@ static int lead(struct measure *measure, const struct benchmark_program *program
 {
     struct level levels[LEVEL_COUNT] = {{.done = 0}};
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 2};
-    double end_s = clock_now_s() + measure->seconds;
+    double end_s = measure->begin_s + measure->seconds;
     size_t open[LEVEL_COUNT], n_levels = list_levels(measure, levels, random), n_open = n_levels;
     for (size_t i = 0; i < n_open; i++)
         open[i] = i;

@@ -144,6 +144,19 @@ static void ask(struct measure *measure, const struct benchmark_program *program
     measure_write(measure, program, &probe->item, 1, seconds);
 }
 
+/* Whether an earlier run that was ended has the answer already; a refusal that was a delay was taken later. */
+static bool answered(const struct measure *measure, struct probe *probe, uint64_t bytes, bool again)
+{
+    probe->item.bytes = bytes;
+    probe->item.variant = "taken";
+    bool taken = measure_resumed(measure, &probe->item, NULL, 0) > 0;
+    probe->item.variant = "refused";
+    if (!taken && measure_resumed(measure, &probe->item, NULL, 0) < (again ? 2 : 1))
+        return false;
+    bisection_tell(&probe->bisection, bytes, taken);
+    return true;
+}
+
 /* Asks a random one of the probes that are not at their end; false where all are. */
 static bool ask_one(struct measure *measure, const struct benchmark_program *program, struct probe *probes,
                     size_t n_probes, unsigned short random[3])
@@ -157,7 +170,8 @@ static bool ask_one(struct measure *measure, const struct benchmark_program *pro
         return false;
     struct probe *probe = &probes[open[(size_t)nrand48(random) % n_open]];
     uint64_t bytes = bisection_next(&probe->bisection, &again);
-    ask(measure, program, probe, bytes, again);
+    if (!answered(measure, probe, bytes, again))
+        ask(measure, program, probe, bytes, again);
     return true;
 }
 
@@ -165,7 +179,7 @@ static int lead(struct measure *measure, const struct benchmark_program *program
 {
     static struct probe probes[LEVEL_COUNT * PAIRS_A_LEVEL];
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 1};
-    double end_s = clock_now_s() + measure->seconds;
+    double end_s = measure->begin_s + measure->seconds;
     size_t n_probes = list_probes(measure, probes);
     for (size_t i = 0; i < n_probes && clock_now_s() < end_s; i++)
         warm_up(measure, program, &probes[i]);
