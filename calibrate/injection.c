@@ -12,7 +12,8 @@
 #include "measure.h"
 #include "schedule.h"
 
-enum { REPEATS = 10, DATA_TAG = 1 };
+/* Repetitions that are posted at once, and of a sample at most. */
+enum { BATCH = 10, REPEATS_MAX = 4096, DATA_TAG = 1, START_TAG = 2 };
 
 #define BYTES_MIN 65536u
 #define BYTES_MAX 4194304u
@@ -111,7 +112,8 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
                 .n = n,
                 .count = 1,
                 .bytes = bytes,
-                .repeats = fit < REPEATS ? (int)fit : REPEATS,
+                .repeats = REPEATS_MAX,
+                .batch = fit < BATCH ? (int)fit : BATCH,
                 .n_pairs = n,
                 .pairs = pairs,
                 .ranks = name,
@@ -130,20 +132,29 @@ static int lead(struct measure *measure, const struct benchmark_program *program
     return 0;
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static void send_batch(struct measure *measure, const struct task *task, int n)
 {
-    MPI_Request requests[REPEATS];
-    MPI_Status statuses[REPEATS];
-    size_t place, stride = measure_places(measure, task->bytes, task->repeats, &place);
+    MPI_Request requests[BATCH];
+    MPI_Status statuses[BATCH];
+    size_t place, stride = measure_places(measure, task->bytes, n, &place);
     char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
     int bytes = (int)task->bytes;
-    double begin_s = clock_now_s();
-    for (int i = 0; i < task->repeats; i++, sent += stride, received += stride)
+    for (int i = 0; i < n; i++, sent += stride, received += stride)
         if (task->is_first)
             MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[i]);
         else
             MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[i]);
-    MPI_Waitall(task->repeats, requests, statuses);
+    MPI_Waitall(n, requests, statuses);
+}
+
+/* The ranks of a pair begin together, pairs with the common clock. */
+static double exchange(struct measure *measure, const struct task *task)
+{
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,
+                 measure->comm, MPI_STATUS_IGNORE);
+    double begin_s = clock_now_s();
+    for (int left = task->repeats; left > 0; left -= task->batch)
+        send_batch(measure, task, left < task->batch ? left : task->batch);
     return (clock_now_s() - begin_s) / task->repeats;
 }
 

@@ -10,10 +10,9 @@
 #include "clock.h"
 #include "measure.h"
 
-enum { RANKS_MAX = 4, REPEATS_MAX = 16, DATA_TAG = 1 };
+enum { RANKS_MAX = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
 
-#define BYTES_MAX     4194304u
-#define BYTES_A_VISIT 524288u /* a repetition more where it costs little time */
+#define BYTES_MAX 4194304u
 
 static struct pair pairs[RANKS_MAX];
 static char names[RANKS_MAX][16];
@@ -32,16 +31,13 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
         pairs[i] = (struct pair){rank, rank};
         snprintf(names[i], sizeof names[i], "%d", rank);
         for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
-            uint64_t repeats = BYTES_A_VISIT / bytes;
             (*items)[(*n_items)++] = (struct item){
                 .level = LEVEL_SELF,
                 .variant = "",
                 .n = 1,
                 .count = 1,
                 .bytes = bytes,
-                .repeats = repeats > REPEATS_MAX ? REPEATS_MAX
-                           : repeats < 1         ? 1
-                                                 : (int)repeats,
+                .repeats = REPEATS_MAX,
                 .n_pairs = 1,
                 .pairs = &pairs[i],
                 .ranks = names[i],
@@ -51,19 +47,26 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     return 0;
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static void send_to_self(struct measure *measure, const struct task *task, int n)
 {
-    size_t place, stride = measure_places(measure, task->bytes, task->repeats, &place);
-    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
-    int bytes = (int)task->bytes;
-    double begin_s = clock_now_s();
-    for (int i = 0; i < task->repeats; i++, sent += stride, received += stride) {
+    for (int i = 0; i < n; i++) {
         MPI_Request requests[2];
         MPI_Status statuses[2];
-        MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[0]);
-        MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[1]);
+        size_t place;
+        measure_places(measure, task->bytes, 1, &place);
+        MPI_Isend(measure->send_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
+                  &requests[0]);
+        MPI_Irecv(measure->recv_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
+                  &requests[1]);
         MPI_Waitall(2, requests, statuses);
     }
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    send_to_self(measure, task, 1 + task->repeats / WARM_SHARE);
+    double begin_s = clock_now_s();
+    send_to_self(measure, task, task->repeats);
     return (clock_now_s() - begin_s) / task->repeats;
 }
 
