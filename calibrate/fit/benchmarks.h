@@ -9,6 +9,10 @@ fit_benchmark fit_contention;
 fit_benchmark fit_domain;
 fit_benchmark fit_injection;
 fit_benchmark fit_self;
+fit_benchmark fit_queue;
+
+/* The method of rows of a queue that is not searched linearly: the value is next to 0. */
+#define QUEUE_NOT_LINEAR "no-linear-search"
 
 /* Median or minimum of the seconds of n_samples >= 1 neighbours, sorted by seconds. */
 double benchmark_statistic(const struct sample *samples, size_t n_samples, enum samples_statistic statistic);

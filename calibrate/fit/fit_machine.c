@@ -15,6 +15,7 @@ static fit_benchmark *const benchmarks[] = {
     fit_contention,
     fit_domain,
     fit_injection,
+    fit_queue,
     fit_self,
 };
 

@@ -1,0 +1,21 @@
+/* How much longer one thing takes than another: the difference of the medians of two sets of samples. */
+#ifndef MPISTAIR_CALIBRATE_DIFFERENCE_H
+#define MPISTAIR_CALIBRATE_DIFFERENCE_H
+
+#include "samples.h"
+
+struct difference {
+    double first_s;  /* median of the first set */
+    double second_s; /* of the second */
+    double value_s;  /* second - first */
+    double low_s;    /* its 95 % interval, which contains value_s; NaN: one sample has none */
+    double high_s;
+    size_t n_samples; /* of both sets */
+};
+
+/* first[n_first], second[n_second]: at least one sample each. The same samples give the same interval. 0, or -1 without
+ * memory. */
+int difference_find(const struct sample *first, size_t n_first, const struct sample *second, size_t n_second,
+                    struct difference *difference);
+
+#endif
