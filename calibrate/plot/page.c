@@ -50,7 +50,7 @@ static int text_lines(FILE *script, const struct page *page, const char *text, i
 
 static struct page page_make(const struct picture *picture)
 {
-    struct page page = {.columns = picture->n_panels < 2 ? 1 : picture->n_panels < 5 ? 2 : 3};
+    struct page page = {.columns = picture->n_panels < 2 ? 1 : picture->n_panels < 7 ? 2 : 3};
     page.rows = (picture->n_panels + page.columns - 1) / page.columns;
     page.width = (int)page.columns * CELL_WIDTH;
     page.head = MARGIN + LINE * text_lines(NULL, &page, picture->machine->source, 1) + LINE;
