@@ -30,7 +30,7 @@ static bool draw_domain(struct picture *picture, enum machine_level level, enum 
         double seconds =
             sample->level == level && sample->bytes > 0 ? domain_median(picture->samples, &group, domain) : 0;
         if (seconds > 0 && write)
-            fprintf(picture->data, "%llu %.9g\n", (unsigned long long)sample->bytes, seconds);
+            panel_point(picture, (double)sample->bytes, seconds);
         any = any || seconds > 0;
     }
     return any;
@@ -55,11 +55,11 @@ void panel_domains(struct picture *picture, enum machine_level level)
     for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++) {
         if (!draw_domain(picture, level, (enum domain)domain, false))
             continue;
-        int block = panel_block(picture);
+        panel_block(picture);
         draw_domain(picture, level, (enum domain)domain, true);
         panel_block_end(picture);
-        panel_element(picture, "$b%d with linespoints pt %d ps 0.6 lc rgb '%s' title '%s'", block,
-                      panel_mark[domain - 1], panel_color[domain - 1], titles[domain]);
+        panel_draw(picture, "with linespoints pt %d ps 0.6 lc rgb '%s' title '%s'", panel_mark[domain - 1],
+                   panel_color[domain - 1], titles[domain]);
     }
     panel_plot_end(picture);
     panel_end(picture);

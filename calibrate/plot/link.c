@@ -30,23 +30,20 @@ static size_t counts_find(const struct picture *picture, uint32_t counts[PANEL_C
 static void draw_count(struct picture *picture, uint32_t count, enum variant variant, int color)
 {
     struct group group = {0};
-    bool any = false;
-    int block = panel_block(picture);
+    panel_block(picture);
     while (group_next(picture->samples, BENCHMARK_CONTENTION, &group)) {
         const struct sample *sample = &picture->samples->samples[group.first];
-        if (sample->count != count || sample->variant != variant)
-            continue;
-        fprintf(picture->data, "%.9g %.9g\n", (double)sample->n * count * (double)sample->bytes,
-                group_median(picture->samples, &group));
-        any = true;
+        if (sample->count == count && sample->variant == variant)
+            panel_point(picture, (double)sample->n * count * (double)sample->bytes,
+                        group_median(picture->samples, &group));
     }
     panel_block_end(picture);
-    if (any && variant == VARIANT_SHARED)
-        panel_element(picture, "$b%d with points pt %d ps 0.7 lc rgb '%s' title 'messages a process: %u'", block,
-                      panel_mark[color], panel_color[color], count);
-    else if (any)
-        panel_element(picture, "$b%d with points pt 1 ps 0.5 lc rgb '%s' %s", block, panel_color[color],
-                      color == 0 ? "title 'the pairs of nodes alone'" : "notitle");
+    if (variant == VARIANT_SHARED)
+        panel_draw(picture, "with points pt %d ps 0.7 lc rgb '%s' title 'messages a process: %u'", panel_mark[color],
+                   panel_color[color], count);
+    else
+        panel_draw(picture, "with points pt 1 ps 0.5 lc rgb '%s' %s", panel_color[color],
+                   color == 0 ? "title 'the pairs of nodes alone'" : "notitle");
 }
 
 void panel_contention(struct picture *picture)
@@ -69,12 +66,11 @@ void panel_contention(struct picture *picture)
     for (size_t i = 0; i < n_counts; i++)
         draw_count(picture, counts[i], VARIANT_ALONE, (int)i);
     if (delta != NULL && delta->value > 0) {
-        int block = panel_block(picture);
-        fprintf(picture->data, "%.9g %.9g\n%.9g %.9g\n", least_bytes, delta->value * least_bytes, most_bytes,
-                delta->value * most_bytes);
+        panel_block(picture);
+        panel_point(picture, least_bytes, delta->value * least_bytes);
+        panel_point(picture, most_bytes, delta->value * most_bytes);
         panel_block_end(picture);
-        panel_element(picture, "$b%d with lines lw 1.5 lc rgb '#000000' title 'delta l, delta = %.4g s/B'", block,
-                      delta->value);
+        panel_draw(picture, "with lines lw 1.5 lc rgb '#000000' title 'delta l, delta = %.4g s/B'", delta->value);
     }
     panel_plot_end(picture);
     panel_end(picture);

@@ -43,23 +43,19 @@ static bool of_line(const struct sample *sample, const struct outcome_line *line
 static void draw_variant(struct picture *picture, const struct outcome_line *lines, size_t n_lines,
                          enum variant variant)
 {
-    bool taken = variant == VARIANT_TAKEN, any = false;
-    int block = panel_block(picture);
+    bool taken = variant == VARIANT_TAKEN;
+    panel_block(picture);
     for (size_t i = 0; i < n_lines; i++) {
         struct group group = {0};
         while (group_next(picture->samples, lines[i].benchmark, &group)) {
             const struct sample *sample = &picture->samples->samples[group.first];
-            if (!of_line(sample, &lines[i]) || sample->variant != variant)
-                continue;
-            fprintf(picture->data, "%llu %.3f\n", (unsigned long long)sample->bytes,
-                    (double)(n_lines - i) + (taken ? 0.18 : -0.18));
-            any = true;
+            if (of_line(sample, &lines[i]) && sample->variant == variant)
+                panel_point(picture, (double)sample->bytes, (double)(n_lines - i) + (taken ? 0.18 : -0.18));
         }
     }
     panel_block_end(picture);
-    if (any)
-        panel_element(picture, "$b%d with points pt %d ps 0.6 lc rgb '%s' title '%s'", block, taken ? 6 : 2,
-                      taken ? "#0072b2" : "#d55e00", taken ? "taken" : "refused");
+    panel_draw(picture, "with points pt %d ps 0.6 lc rgb '%s' title '%s'", taken ? 6 : 2, taken ? "#0072b2" : "#d55e00",
+               taken ? "taken" : "refused");
 }
 
 static const struct machine_parameter *value_of(const struct machine *machine, const struct outcome_line *line)
@@ -77,19 +73,15 @@ static const struct machine_parameter *value_of(const struct machine *machine, c
 
 static void draw_values(struct picture *picture, const struct outcome_line *lines, size_t n_lines)
 {
-    bool any = false;
-    int block = panel_block(picture);
+    panel_block(picture);
     for (size_t i = 0; i < n_lines; i++) {
         const struct machine_parameter *row = value_of(picture->machine, &lines[i]);
-        if (row == NULL || !(row->value > 0))
-            continue;
-        fprintf(picture->data, "%.9g %zu %.9g %.9g\n", row->value, n_lines - i,
-                row->ci_low > 0 ? row->ci_low : row->value, isnan(row->ci_high) ? row->value : row->ci_high);
-        any = true;
+        if (row != NULL && row->value > 0)
+            panel_interval(picture, row->value, (double)(n_lines - i), row->ci_low > 0 ? row->ci_low : row->value,
+                           isnan(row->ci_high) ? row->value : row->ci_high);
     }
     panel_block_end(picture);
-    if (any)
-        panel_element(picture, "$b%d with xerrorbars pt 9 ps 0.8 lw 1.3 lc rgb '#000000' title 'in the table'", block);
+    panel_draw(picture, "with xerrorbars pt 9 ps 0.8 lw 1.3 lc rgb '#000000' title 'in the table'");
 }
 
 void panel_outcomes(struct picture *picture)

@@ -163,16 +163,44 @@ static int curves_add_self(const struct samples *samples, struct curves *curves)
     return 0;
 }
 
-int plot_draw(const struct machine *machine, const struct samples *samples, const char *path, struct error *error)
+/* Copies without what no machine gives (years for a message, powers of bytes): one such value would leave the others a
+ * point on the axis, or gnuplot without an answer. 0, or -1 without memory. */
+static int believable_copy(const struct machine *machine, const struct samples *samples, struct machine *some_machine,
+                           struct samples *some_samples)
+{
+    *some_machine = *machine;
+    some_machine->parameters = NULL;
+    some_machine->n_parameters = 0;
+    *some_samples = (struct samples){0};
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        bool believable = row->value <= 1e18 && (row->value >= 1e-18 || !(row->value > 0)) &&
+                          (row->n == MACHINE_NO_N || row->n <= 1000000000);
+        if (believable && machine_append(some_machine, row) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < samples->n_samples; i++) {
+        const struct sample *sample = &samples->samples[i];
+        bool believable = sample->seconds >= 1e-12 && sample->seconds <= 1e8 && sample->bytes <= 1ULL << 50 &&
+                          sample->n <= 1000000000;
+        if (believable && samples_append(some_samples, sample) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Draws to the file. */
+static int draw(const struct machine *machine, const struct samples *samples, const char *path, struct error *error)
 {
     struct curves curves;
-    if (curves_make(samples, STATISTIC_MEDIAN, &curves) != 0 || curves_add_self(samples, &curves) != 0)
+    if (curves_make(samples, STATISTIC_MEDIAN, &curves) != 0)
         return error_set(error, "no memory");
     struct picture picture = {.machine = machine, .samples = samples, .curves = &curves};
-    char *script = script_make(&picture, error);
+    bool complete = curves_add_self(samples, &curves) == 0;
+    char *script = complete ? script_make(&picture, error) : NULL;
     curves_release(&curves);
     if (script == NULL)
-        return -1;
+        return complete ? -1 : error_set(error, "no memory");
     struct output_file file;
     int result = output_file_open(&file, path, error);
     if (result == 0) {
@@ -183,5 +211,17 @@ int plot_draw(const struct machine *machine, const struct samples *samples, cons
             output_file_discard(&file);
     }
     free(script);
+    return result;
+}
+
+int plot_draw(const struct machine *machine, const struct samples *samples, const char *path, struct error *error)
+{
+    struct machine some_machine;
+    struct samples some_samples;
+    int result = believable_copy(machine, samples, &some_machine, &some_samples) == 0
+                     ? draw(&some_machine, &some_samples, path, error)
+                     : error_set(error, "no memory");
+    machine_release(&some_machine);
+    samples_release(&some_samples);
     return result;
 }

@@ -1,5 +1,6 @@
 #include "panel.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ bool panel_begin(struct picture *picture, const char *title)
         picture->failed = true;
         return false;
     }
+    picture->n_plots = 0;
     fprintf(picture->panel, "set title '%s' font ',12'\n", title);
     return true;
 }
@@ -26,19 +28,67 @@ void panel_end(struct picture *picture)
     if (fclose(picture->panel) != 0)
         picture->failed = true;
     picture->panel = NULL;
-    if (!picture->failed)
+    if (!picture->failed && picture->n_plots > 0) {
         picture->n_panels++;
+    } else {
+        free(picture->panels[picture->n_panels]);
+        picture->panels[picture->n_panels] = NULL;
+    }
 }
 
-int panel_block(struct picture *picture)
+void panel_block(struct picture *picture)
 {
     fprintf(picture->data, "$b%d << END\n", ++picture->n_blocks);
-    return picture->n_blocks;
+    picture->n_points = 0;
+}
+
+static bool has_place(double value)
+{
+    double size = fabs(value);
+    return size <= 1e30 && (size >= 1e-30 || !(size > 0));
+}
+
+void panel_point(struct picture *picture, double x, double y)
+{
+    if (!has_place(x) || !has_place(y))
+        return;
+    fprintf(picture->data, "%.9g %.9g\n", x, y);
+    picture->n_points++;
+}
+
+void panel_interval(struct picture *picture, double x, double y, double low, double high)
+{
+    if (!has_place(x) || !has_place(y))
+        return;
+    fprintf(picture->data, "%.9g %.9g %.9g %.9g\n", x, y, has_place(low) ? low : y, has_place(high) ? high : y);
+    picture->n_points++;
+}
+
+void panel_gap(struct picture *picture)
+{
+    fputc('\n', picture->data);
 }
 
 void panel_block_end(struct picture *picture)
 {
     fputs("END\n", picture->data);
+}
+
+static void element_begin(struct picture *picture)
+{
+    fputs(picture->n_elements++ == 0 ? "plot " : ", ", picture->panel);
+}
+
+void panel_draw(struct picture *picture, const char *format, ...)
+{
+    if (picture->n_points == 0)
+        return;
+    va_list arguments;
+    element_begin(picture);
+    fprintf(picture->panel, "$b%d ", picture->n_blocks);
+    va_start(arguments, format);
+    vfprintf(picture->panel, format, arguments);
+    va_end(arguments);
 }
 
 void panel_plot(struct picture *picture)
@@ -49,18 +99,18 @@ void panel_plot(struct picture *picture)
 void panel_element(struct picture *picture, const char *format, ...)
 {
     va_list arguments;
-    fputs(picture->n_elements++ == 0 ? "plot " : ", ", picture->panel);
+    element_begin(picture);
     va_start(arguments, format);
     vfprintf(picture->panel, format, arguments);
     va_end(arguments);
 }
 
-bool panel_plot_end(struct picture *picture)
+void panel_plot_end(struct picture *picture)
 {
     if (picture->n_elements == 0)
-        return false;
+        return;
     fputc('\n', picture->panel);
-    return true;
+    picture->n_plots++;
 }
 
 void panel_size_tics(struct picture *picture, const char *axis, bool shown)
@@ -117,7 +167,7 @@ static size_t group_drawn_index(const struct group *group, size_t i)
 void group_draw(struct picture *picture, const struct group *group, double x)
 {
     for (size_t i = 0; i < group_drawn(group); i++)
-        fprintf(picture->data, "%.9g %.9g\n", x, picture->samples->samples[group_drawn_index(group, i)].seconds);
+        panel_point(picture, x, picture->samples->samples[group_drawn_index(group, i)].seconds);
 }
 
 const struct machine_parameter *panel_row(const struct machine *machine, enum machine_level level, const char *quantity)

@@ -27,26 +27,35 @@ struct picture {
     const struct curves *curves;   /* medians, as the fit takes them */
     FILE *data;
     int n_blocks;
+    size_t n_points;         /* of the last block */
     char *panels[PANEL_MAX]; /* commands of each panel */
     size_t n_panels;
     FILE *panel; /* the one that is being written */
     size_t panel_size;
     int n_elements; /* of its plot command */
-    bool failed;    /* no memory */
+    int n_plots;
+    bool failed; /* no memory */
 };
 
 /* false: no memory, and nothing may be written. */
 bool panel_begin(struct picture *picture, const char *title);
 void panel_end(struct picture *picture);
 
-/* Starts a data block and returns its number, for `$bN`; rows go to picture->data; panel_block_end() after them. */
-int panel_block(struct picture *picture);
+/* A data block: points between panel_block() and panel_block_end(), then panel_draw() puts it into the plot command:
+ * `format` is what stands behind its name. A block without points is not drawn. Points that gnuplot could not place,
+ * not finite or beyond 1e30 or (not 0) below 1e-30, are left out. */
+void panel_block(struct picture *picture);
+void panel_point(struct picture *picture, double x, double y);
+void panel_interval(struct picture *picture, double x, double y, double low, double high); /* NaN: that end is y */
+void panel_gap(struct picture *picture);                                                   /* lines break here */
 void panel_block_end(struct picture *picture);
+void panel_draw(struct picture *picture, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A plot command, element by element: a new one after panel_plot(). The format ends an element of `plot`. */
+/* A plot command: panel_draw() and panel_element(), for what is no block, between these two. One without elements is
+ * not written, and a panel without plot commands is dropped. */
 void panel_plot(struct picture *picture);
 void panel_element(struct picture *picture, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool panel_plot_end(struct picture *picture); /* false: the command has no elements, and nothing was written */
+void panel_plot_end(struct picture *picture);
 
 /* Tick marks at 1 B, 8 B, 64 B, ... 4 KiB, ... on a logarithmic axis (x, y). shown: with labels. */
 void panel_size_tics(struct picture *picture, const char *axis, bool shown);

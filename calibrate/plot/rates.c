@@ -15,20 +15,15 @@ static bool is_bandwidth(const struct machine_parameter *row, enum machine_level
     return row->level == level && row->protocol == protocol && strcmp(row->quantity, "bw") == 0;
 }
 
-/* Rows "n value low high" of what is a lower bound, or is not; returns how many. */
-static int draw_knots(struct picture *picture, enum machine_level level, enum machine_protocol protocol, bool bound)
+/* The points of what is a lower bound, or is not. */
+static void draw_knots(struct picture *picture, enum machine_level level, enum machine_protocol protocol, bool bound)
 {
     const struct machine *machine = picture->machine;
-    int n_rows = 0;
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        if (!is_bandwidth(row, level, protocol) || is_lower_bound(row) != bound)
-            continue;
-        fprintf(picture->data, "%llu %.9g %.9g %.9g\n", (unsigned long long)row->n, row->value,
-                isnan(row->ci_low) ? row->value : row->ci_low, isnan(row->ci_high) ? row->value : row->ci_high);
-        n_rows++;
+        if (is_bandwidth(row, level, protocol) && is_lower_bound(row) == bound)
+            panel_interval(picture, (double)row->n, row->value, row->ci_low, row->ci_high);
     }
-    return n_rows;
 }
 
 static void draw_protocol(struct picture *picture, enum machine_level level, enum machine_protocol protocol,
@@ -37,31 +32,29 @@ static void draw_protocol(struct picture *picture, enum machine_level level, enu
     const char *name = machine_protocol_name[protocol];
     size_t last = knots->n_knots - 1;
     double most = knots->bytes_per_s[last], single = knots->bytes_per_s[0];
-    int line = panel_block(picture);
+    panel_block(picture);
     for (size_t i = 0; i < knots->n_knots; i++)
-        fprintf(picture->data, "%.9g %.9g\n", knots->n[i], knots->bytes_per_s[i]);
+        panel_point(picture, knots->n[i], knots->bytes_per_s[i]);
     panel_block_end(picture);
-    panel_element(picture, "$b%d using 1:($2/S) with lines lw 1.5 lc rgb '%s' notitle", line, panel_color[color]);
+    panel_draw(picture, "using 1:($2/S) with lines lw 1.5 lc rgb '%s' notitle", panel_color[color]);
     for (int bound = 0; bound < 2; bound++) {
-        int block = panel_block(picture);
-        int n_rows = draw_knots(picture, level, protocol, bound == 1);
+        panel_block(picture);
+        draw_knots(picture, level, protocol, bound == 1);
         panel_block_end(picture);
-        if (n_rows > 0)
-            panel_element(
-                picture,
-                "$b%d using 1:($2/S):($3/S):($4/S) with yerrorbars pt %d ps 0.7 lw 1.2 lc rgb '%s' title '%s, %s'",
-                block, bound == 1 ? 8 : panel_mark[color], panel_color[color], name,
-                bound == 1 ? "at least" : "measured");
+        panel_draw(picture,
+                   "using 1:($2/S):($3/S):($4/S) with yerrorbars pt %d ps 0.7 lw 1.2 lc rgb '%s' title '%s, %s'",
+                   bound == 1 ? 8 : panel_mark[color], panel_color[color], name, bound == 1 ? "at least" : "measured");
     }
     if (knots->n[0] > 1) /* no single message: the formula lacks BW(1) */
         return;
     double corner = fmin(fmax(most / single, 1), knots->n[last]);
-    int block = panel_block(picture);
-    fprintf(picture->data, "1 %.9g\n%.9g %.9g\n%.9g %.9g\n", fmin(single, most), corner, fmin(corner * single, most),
-            knots->n[last], fmin(knots->n[last] * single, most));
+    panel_block(picture);
+    panel_point(picture, 1, fmin(single, most));
+    panel_point(picture, corner, fmin(corner * single, most));
+    panel_point(picture, knots->n[last], fmin(knots->n[last] * single, most));
     panel_block_end(picture);
-    panel_element(picture, "$b%d using 1:($2/S) with lines dt 2 lw 1.2 lc rgb '%s' title '%s, max-rate'", block,
-                  panel_color[color], name);
+    panel_draw(picture, "using 1:($2/S) with lines dt 2 lw 1.2 lc rgb '%s' title '%s, max-rate'", panel_color[color],
+               name);
 }
 
 /* Room above for the key; a unit in which the rates are numbers of one to three digits. */
@@ -140,16 +133,16 @@ static size_t injection_sizes(const struct picture *picture, uint64_t size_bytes
 static void draw_injection(struct picture *picture, uint64_t bytes, int color)
 {
     struct group group = {0};
-    int block = panel_block(picture);
+    panel_block(picture);
     while (group_next(picture->samples, BENCHMARK_INJECTION, &group)) {
         const struct sample *sample = &picture->samples->samples[group.first];
         if (sample->bytes == bytes)
-            fprintf(picture->data, "%llu %.9g\n", (unsigned long long)sample->n,
-                    (double)sample->n * (double)bytes / group_median(picture->samples, &group));
+            panel_point(picture, (double)sample->n,
+                        (double)sample->n * (double)bytes / group_median(picture->samples, &group));
     }
     panel_block_end(picture);
-    panel_element(picture, "$b%d using 1:($2/S) with linespoints pt %d ps 0.6 lc rgb '%s' title '%.6g KiB'", block,
-                  panel_mark[color], panel_color[color], (double)bytes / 1024);
+    panel_draw(picture, "using 1:($2/S) with linespoints pt %d ps 0.6 lc rgb '%s' title '%.6g KiB'", panel_mark[color],
+               panel_color[color], (double)bytes / 1024);
 }
 
 void panel_injection(struct picture *picture)
@@ -158,7 +151,8 @@ void panel_injection(struct picture *picture)
     uint64_t size_bytes[PANEL_CURVES_MAX];
     double most_n = 1, most_rate = limit != NULL ? limit->value : 0;
     size_t n_sizes = injection_sizes(picture, size_bytes, &most_n, &most_rate);
-    if (n_sizes == 0 || !panel_begin(picture, "inter_node: rate at which a node sends, n processes"))
+    if (n_sizes == 0 || !(most_rate > 0) ||
+        !panel_begin(picture, "inter_node: rate at which a node sends, n processes"))
         return;
     axes(picture, most_n, most_rate, "all processes of the node");
     panel_plot(picture);

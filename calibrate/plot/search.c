@@ -43,26 +43,22 @@ static enum machine_level level_first(const struct samples *samples)
 static void draw_variant(struct picture *picture, enum machine_level level, size_t which, bool median)
 {
     struct group group = {0};
-    bool any = false;
-    int block = panel_block(picture);
+    panel_block(picture);
     while (group_next(picture->samples, BENCHMARK_QUEUE, &group)) {
         const struct sample *sample = &picture->samples->samples[group.first];
         if (sample->variant != variants[which].variant || sample->level != level)
             continue;
         if (median)
-            fprintf(picture->data, "%llu %.9g\n", (unsigned long long)sample->n,
-                    group_median(picture->samples, &group));
+            panel_point(picture, (double)sample->n, group_median(picture->samples, &group));
         else
             group_draw(picture, &group, (double)sample->n);
-        any = true;
     }
     panel_block_end(picture);
-    if (any && median)
-        panel_element(picture, "$b%d with linespoints pt %d ps 0.6 lc rgb '%s' title '%s'", block, variants[which].mark,
-                      variants[which].color, variants[which].title);
-    else if (any)
-        panel_element(picture, "$b%d with points pt 7 ps 0.25 lc rgb '#a8%s' notitle", block,
-                      variants[which].color + 1);
+    if (median)
+        panel_draw(picture, "with linespoints pt %d ps 0.6 lc rgb '%s' title '%s'", variants[which].mark,
+                   variants[which].color, variants[which].title);
+    else
+        panel_draw(picture, "with points pt 7 ps 0.25 lc rgb '#a8%s' notitle", variants[which].color + 1);
 }
 
 static void draw_steps(struct picture *picture, const char *place)
@@ -72,23 +68,17 @@ static void draw_steps(struct picture *picture, const char *place)
     fputs("set xlabel 'messages, n'\nset format x '%.0f'\n", picture->panel);
     panel_plot(picture);
     for (size_t which = 0; which < sizeof steps / sizeof steps[0]; which++) {
-        int block = panel_block(picture), n_rows = 0;
+        panel_block(picture);
         for (size_t i = 0; i < machine->n_parameters; i++) {
             const struct machine_parameter *row = &machine->parameters[i];
-            if (!is_step(row, which))
-                continue;
-            fprintf(picture->data, "%llu %.9g %.9g %.9g\n", (unsigned long long)row->n, row->value,
-                    isnan(row->ci_low) ? row->value : row->ci_low, isnan(row->ci_high) ? row->value : row->ci_high);
-            n_rows++;
+            if (is_step(row, which))
+                panel_interval(picture, (double)row->n, row->value, row->ci_low, row->ci_high);
         }
         panel_block_end(picture);
-        if (n_rows == 0)
-            continue;
-        panel_element(picture, "$b%d using 1:($2*1e9) with lines lc rgb '%s' notitle", block, steps[which].color);
-        panel_element(
-            picture,
-            "$b%d using 1:($2*1e9):($3*1e9):($4*1e9) with yerrorbars pt %d ps 0.6 lc rgb '%s' title 'c(n), %s'", block,
-            steps[which].mark, steps[which].color, steps[which].title);
+        panel_draw(picture, "using 1:($2*1e9) with lines lc rgb '%s' notitle", steps[which].color);
+        panel_draw(picture,
+                   "using 1:($2*1e9):($3*1e9):($4*1e9) with yerrorbars pt %d ps 0.6 lc rgb '%s' title 'c(n), %s'",
+                   steps[which].mark, steps[which].color, steps[which].title);
     }
     panel_plot_end(picture);
 }

@@ -96,7 +96,7 @@ static void sizes(const struct curve_shown *shown, size_t n_shown, double *least
                 *least_bytes = fmin(*least_bytes, bytes);
             *most_bytes = fmax(*most_bytes, bytes);
         }
-    if (*least_bytes >= *most_bytes) {
+    if (!(*most_bytes > 0)) {
         *least_bytes = 1;
         *most_bytes = 4 << 20;
     }
@@ -115,27 +115,27 @@ static const char *curve_title(const struct curve_shown *shown, char title[64])
 static void draw_samples(struct picture *picture, const struct curve *curve, int color)
 {
     struct group group = {0};
-    int block = panel_block(picture);
+    panel_block(picture);
     while (group_next(picture->samples, curve->benchmark, &group)) {
         const struct sample *sample = &picture->samples->samples[group.first];
         if (sample->level == curve->level && sample->n == curve->n && sample->bytes > 0)
             group_draw(picture, &group, (double)sample->bytes);
     }
     panel_block_end(picture);
-    panel_element(picture, "$b%d with points pt 7 ps 0.3 lc rgb '#98%s' notitle", block, panel_color[color] + 1);
+    panel_draw(picture, "with points pt 7 ps 0.3 lc rgb '#98%s' notitle", panel_color[color] + 1);
 }
 
 static void draw_medians(struct picture *picture, const struct curve_shown *shown, int color)
 {
     const struct curve *curve = shown->curve;
     char title[64];
-    int block = panel_block(picture);
+    panel_block(picture);
     for (size_t i = 0; i < curve->n_points; i++)
         if (curve->bytes[i] > 0)
-            fprintf(picture->data, "%.9g %.9g\n", curve->bytes[i], curve->seconds[i]);
+            panel_point(picture, curve->bytes[i], curve->seconds[i]);
     panel_block_end(picture);
-    panel_element(picture, "$b%d with points pt %d ps 0.6 lc rgb '%s' title '%s'", block, panel_mark[color],
-                  panel_color[color], curve_title(shown, title));
+    panel_draw(picture, "with points pt %d ps 0.6 lc rgb '%s' title '%s'", panel_mark[color], panel_color[color],
+               curve_title(shown, title));
 }
 
 static void draw_line(struct picture *picture, const struct level_table *table, const struct curve_shown *shown,
@@ -143,7 +143,7 @@ static void draw_line(struct picture *picture, const struct level_table *table, 
 {
     enum { STEPS = 24 };
     char title[64];
-    int block = panel_block(picture);
+    panel_block(picture);
     for (size_t i = 0; i < table->protocols.n; i++) {
         double from = i == 0 ? least_bytes : (double)table->protocols.from_bytes[i];
         double to = i + 1 < table->protocols.n ? (double)table->protocols.from_bytes[i + 1] : most_bytes;
@@ -151,14 +151,14 @@ static void draw_line(struct picture *picture, const struct level_table *table, 
         to = fmin(to, most_bytes);
         for (int step = 0; step <= STEPS && from < to; step++) {
             double bytes = from * pow(to / from, step / (double)STEPS);
-            fprintf(picture->data, "%.9g %.9g\n", bytes, line_s(table, i, shown->n, bytes));
+            panel_point(picture, bytes, line_s(table, i, shown->n, bytes));
         }
-        fputc('\n', picture->data); /* a gap between protocols */
+        panel_gap(picture); /* between protocols */
     }
     panel_block_end(picture);
     bool titled = shown->curve == NULL;
-    panel_element(picture, "$b%d with lines lw 1.2 lc rgb '%s' %s%s%s", block, panel_color[color],
-                  titled ? "title '" : "notitle", titled ? curve_title(shown, title) : "", titled ? "'" : "");
+    panel_draw(picture, "with lines lw 1.2 lc rgb '%s' %s%s%s", panel_color[color], titled ? "title '" : "notitle",
+               titled ? curve_title(shown, title) : "", titled ? "'" : "");
 }
 
 /* Median of a size by the line of its protocol. */
@@ -171,15 +171,13 @@ static double residual(const struct level_table *table, const struct curve *curv
 static void draw_residuals(struct picture *picture, const struct level_table *table, const struct curve *curve,
                            int color)
 {
-    int block = panel_block(picture);
-    for (size_t i = 0; i < curve->n_points; i++) {
-        if (!(curve->bytes[i] > 0))
-            continue;
-        fprintf(picture->data, "%.9g %.9g\n", curve->bytes[i], residual(table, curve, i));
-    }
+    panel_block(picture);
+    for (size_t i = 0; i < curve->n_points; i++)
+        if (curve->bytes[i] > 0)
+            panel_point(picture, curve->bytes[i], residual(table, curve, i));
     panel_block_end(picture);
-    panel_element(picture, "$b%d using 1:(OFF($2)) with linespoints pt %d ps 0.45 lw 0.7 lc rgb '%s' notitle", block,
-                  panel_mark[color], panel_color[color]);
+    panel_draw(picture, "using 1:(OFF($2)) with linespoints pt %d ps 0.45 lw 0.7 lc rgb '%s' notitle",
+               panel_mark[color], panel_color[color]);
 }
 
 /* The axis of the residuals: percent, about four tick marks; the factor itself on a logarithmic axis where medians are

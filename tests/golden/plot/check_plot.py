@@ -47,6 +47,7 @@ PANELS = {
     "Sizes taken or refused": ["eager,taken,intra_socket,{size},1,1,{time},1,a,,1,0.1",
                                "buffer,refused,inter_node,{size},1,1,{time},1,a,,1,0.1"],
 }
+always_drawn = {"intra_socket: time over size", "intra_socket: bandwidth of n processes"}
 failures = []
 
 
@@ -87,22 +88,21 @@ def write(name, text):
 
 
 def check_panels():
+    write("nothing.tbl", "name nothing\nsource a test\nany any gamma - 1e-9 s\n")
     write("lines.tbl", TABLE.format(source="a test"))
     write("all.tbl", TABLE.format(source="a test") + OTHER_ROWS)
     printed = show("./lines.tbl", "--plot", "lines.svg")
     lines = pathlib.Path("lines.svg").read_text()
     expect("the table is printed too", "rendezvous" in printed)
-    expect("without samples only lines", titles(lines) == {"intra_socket: time over size",
-                                                           "intra_socket: bandwidth of n processes"})
+    expect("without samples only lines", titles(lines) == always_drawn)
     expect("no residuals without samples", not any("median / line" in text for text in texts(lines)))
     expect("thresholds are named", "rendezvous from 4096 B" in texts(lines))
-    always = titles(lines)
     for title, templates in PANELS.items():
         if templates:
             write("one.csv", "\n".join([HEADER, *samples(templates)]) + "\n")
             show("./lines.tbl", "--raw", "one.csv", "--plot", "one.svg")
             drawn = titles(pathlib.Path("one.svg").read_text())
-            expect(f"panels of the samples of '{title}': {sorted(drawn)}", drawn == always | {title})
+            expect(f"panels of the samples of '{title}': {sorted(drawn)}", drawn == always_drawn | {title})
     rows = [row for templates in PANELS.values() for row in samples(templates)]
     write("all.raw.csv", "\n".join([HEADER, *rows]) + "\n")
     show("./all.tbl", "--plot", "all.svg")
@@ -137,6 +137,24 @@ def check_text():
                                                     texts(pathlib.Path("long.svg").read_text())) > 2)
 
 
+def check_odd_samples():
+    """Few, equal, empty and absurd samples: what can be drawn is, and nothing else."""
+    every = ["pingpong", "algorithm1", "self", "injection", "queue", "contention", "buffer", "eager"]
+    variants = ["", "posted_inorder", "unexpected_reversed", "alone", "shared", "taken", "refused"]
+    cases = {"one sample": [(8, 1, 1e-6)], "no bytes": [(0, 1, 1e-6), (0, 4, 2e-6)],
+             "equal times": [(8, 1, 1e-6), (64, 2, 1e-6)], "one large": [(2**40, 1, 0.5)],
+             "absurd": [(2**62, 1, 1e300), (8, 2**63, 1e-300), (8, 1, 1e10), (8, 1, 1e-6)]}
+    for name, values in cases.items():
+        rows = [f"{benchmark},{variant},inter_node,{size},{n},1,{time!r},1,a,,1,0"
+                for benchmark in every for variant in variants for size, n, time in values]
+        write("odd.csv", "\n".join([HEADER, *rows]) + "\n")
+        show("./all.tbl", "--raw", "odd.csv", "--plot", "odd.svg")
+        drawn = titles(pathlib.Path("odd.svg").read_text())
+        expect(f"{name}: {drawn}", "Search of the receive queues, intra_socket" not in drawn and always_drawn <= drawn)
+    write("odd.csv", HEADER + "\npingpong,,inter_node,8,1,1,1e300,1,a,,1,0\n")
+    show("./nothing.tbl", "--raw", "odd.csv", "--plot", "none.svg", code=1, says="nothing to draw")
+
+
 def check_failures():
     write("old.svg", "before")
     write("bad.csv", HEADER + "\npingpong,,intra_socket,8,1,1,-1,1,a,,1,0.1\n")
@@ -149,7 +167,6 @@ def check_failures():
     os.chmod("broken/gnuplot", 0o755)
     show("./lines.tbl", "--plot", "old.svg", code=1, says="gnuplot: line 0: no terminal svg",
          path=os.path.abspath("broken"))
-    write("nothing.tbl", "name nothing\nsource a test\nany any gamma - 1e-9 s\n")
     show("./nothing.tbl", "--plot", "old.svg", code=1, says="nothing to draw")
     expect("a failure leaves what was there", pathlib.Path("old.svg").read_text() == "before")
     show("./lines.tbl", "--plot", "no/such/folder.svg", code=1, says="no/such/folder.svg")
@@ -168,6 +185,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     check_panels()
     check_text()
+    check_odd_samples()
     check_failures()
     os.chdir("/")
 print("\n".join(failures) or "plot: ok")
