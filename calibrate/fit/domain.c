@@ -4,6 +4,7 @@
  * are fitted as the whole level was, with the level's thresholds; of the result the latency and the bandwidth of a
  * single message are kept, per protocol. The level's own rows come from all domains together (samples_combine).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,46 +64,62 @@ static int append_rows(const struct machine *fitted, enum domain domain, struct 
     return 0;
 }
 
-/* Seconds of a message by the fitted rows; 0 where they do not tell. */
-static double message_s(const struct machine *fitted, uint64_t bytes)
+static const struct machine_parameter *find_row(const struct machine *fitted, enum machine_protocol protocol,
+                                                const char *quantity)
 {
-    struct machine_protocols protocols;
-    struct machine_bandwidth bandwidth;
-    struct error ignored;
-    double tau_s, seconds = 0;
-    bool extrapolated;
-    if (machine_protocols(fitted, LEVEL_INTRA_SOCKET, &protocols, &ignored) != 0)
-        return 0;
-    enum machine_protocol protocol = machine_protocol_of(&protocols, bytes);
-    if (machine_tau_s(fitted, LEVEL_INTRA_SOCKET, protocol, &tau_s, &ignored) == 0 &&
-        machine_bandwidth(fitted, LEVEL_INTRA_SOCKET, protocol, &bandwidth, &ignored) == 0) {
-        seconds = tau_s + (double)bytes / machine_bandwidth_at(&bandwidth, 1, &extrapolated);
-        machine_bandwidth_release(&bandwidth);
+    for (size_t i = 0; i < fitted->n_parameters; i++) {
+        const struct machine_parameter *row = &fitted->parameters[i];
+        if (row->protocol == protocol && strcmp(row->quantity, quantity) == 0 &&
+            (row->n == 1 || row->n == MACHINE_NO_N))
+            return row;
     }
-    return seconds;
+    return NULL;
 }
 
-/* Says how much the fastest and the slowest domain differ. */
-static void note_difference(const double seconds[DOMAIN_COUNT], uint64_t bytes, FILE *notes)
+/* Seconds of a message by the fitted rows, within the interval of the bandwidth; 0 where they do not tell. */
+static struct line_value message_s(const struct machine *fitted, uint64_t bytes)
 {
-    int fastest = DOMAIN_NONE, slowest = DOMAIN_NONE;
+    struct machine_protocols protocols;
+    struct error ignored;
+    if (machine_protocols(fitted, LEVEL_INTRA_SOCKET, &protocols, &ignored) != 0)
+        return (struct line_value){0, NAN, NAN};
+    enum machine_protocol protocol = machine_protocol_of(&protocols, bytes);
+    const struct machine_parameter *tau = find_row(fitted, protocol, "tau"), *bw = find_row(fitted, protocol, "bw");
+    if (tau == NULL || bw == NULL)
+        return (struct line_value){0, NAN, NAN};
+    double size = (double)bytes;
+    return (struct line_value){.value = tau->value + size / bw->value,
+                               .low = isnan(bw->ci_high) ? tau->value : tau->value + size / bw->ci_high,
+                               .high = bw->ci_low > 0 ? tau->value + size / bw->ci_low : INFINITY};
+}
+
+/* Says how much the fastest and the slowest domain differ, or that their intervals overlap. */
+static void note_difference(const struct line_value seconds[DOMAIN_COUNT], uint64_t bytes, FILE *notes)
+{
+    int fastest = DOMAIN_NONE, slowest = DOMAIN_NONE, n_known = 0;
     for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++) {
-        if (!(seconds[domain] > 0))
+        if (!(seconds[domain].value > 0))
             continue;
-        if (fastest == DOMAIN_NONE || seconds[domain] < seconds[fastest])
+        n_known++;
+        if (fastest == DOMAIN_NONE || seconds[domain].value < seconds[fastest].value)
             fastest = domain;
-        if (slowest == DOMAIN_NONE || seconds[domain] > seconds[slowest])
+        if (slowest == DOMAIN_NONE || seconds[domain].value > seconds[slowest].value)
             slowest = domain;
     }
-    if (fastest != slowest)
+    if (n_known < 2)
+        return;
+    if (seconds[fastest].high < seconds[slowest].low)
         benchmark_note(notes, "%s: at %llu B pairs that share %s are %.2f times as fast as those that share %s",
                        machine_level_name[LEVEL_INTRA_SOCKET], (unsigned long long)bytes, shared_thing[fastest],
-                       seconds[slowest] / seconds[fastest], shared_thing[slowest]);
+                       seconds[slowest].value / seconds[fastest].value, shared_thing[slowest]);
+    else
+        benchmark_note(notes, "%s: at %llu B it makes no difference beyond the intervals what a pair shares",
+                       machine_level_name[LEVEL_INTRA_SOCKET], (unsigned long long)bytes);
 }
 
 /* Fits one domain and appends its rows; *seconds: of a message of that size. */
 static int fit_one(const struct samples *samples, enum domain domain, const struct fit_options *options, uint64_t bytes,
-                   double *seconds, struct machine *machine, FILE *notes, struct error *error)
+                   struct line_value *seconds, struct machine *machine, FILE *notes, struct error *error)
 {
     struct samples selected;
     struct machine fitted = {.parameters = NULL};
@@ -126,7 +143,7 @@ int fit_domain(const struct samples *samples, const struct fit_options *options,
                struct error *error)
 {
     bool measured[DOMAIN_COUNT] = {false};
-    double seconds[DOMAIN_COUNT] = {0};
+    struct line_value seconds[DOMAIN_COUNT] = {{0, NAN, NAN}};
     uint64_t largest = 0;
     int n_domains = 0, result = 0;
     for (size_t i = 0; i < samples->n_samples; i++) {

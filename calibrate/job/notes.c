@@ -79,7 +79,8 @@ int notes_take(struct notes *notes, const char *text, struct error *error)
     if (ranks != NULL && atoi(ranks) < 2)
         return error_set(error, "the launcher started %d rank: expected two or more", atoi(ranks));
     if (check_same(notes, text, "ranks", "the number of ranks", error) != 0 ||
-        check_same(notes, text, "library", "the MPI library", error) != 0)
+        check_same(notes, text, "library", "the MPI library", error) != 0 ||
+        check_same(notes, text, "binding", "the job", error) != 0)
         return -1;
     if (text_list_append(&notes->kept, text) != 0)
         return error_set(error, "no memory");

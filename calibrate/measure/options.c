@@ -23,7 +23,7 @@ static void usage(const struct benchmark_program *program)
            "ended\n"
            "  --cached     every message at the same place, so that it stays in the cache\n"
            "  --hello      only tell the number of ranks\n"
-           "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.\n",
+           "MPISTAIR_PLACEMENT=L.csv (rank,node,socket[,numa,l3]) places the ranks by hand.\n",
            program->name, program->summary);
 }
 

@@ -45,6 +45,7 @@ static const struct domain_truth {
     double tau_s, bytes_per_s;
     int samples; /* a size */
 } machine_of_two[] = {{DOMAIN_L3, 0.4e-6, 12e9, 60}, {DOMAIN_PACKAGE, 1e-6, 5e9, 10}},
+  machine_of_like[] = {{DOMAIN_L3, 1e-6, 5.02e9, 10}, {DOMAIN_PACKAGE, 1e-6, 5e9, 10}},
   machine_of_three[] = {{DOMAIN_L3, 0.4e-6, 12e9, 60}, {DOMAIN_NUMA, 0.8e-6, 8e9, 10}, {DOMAIN_PACKAGE, 1e-6, 5e9, 10}};
 
 /* Ping-pong of every domain, Algorithm 1 for N = 1, 2 of every domain and for N = 4 of all together. */
@@ -137,6 +138,19 @@ static void fits_two_domains(void **state)
         fail_msg("notes: %s", notes);
     free(notes);
     machine_release(&machine);
+    /* 0.4 % apart, but with 10 % of noise. */
+    samples_release(&samples);
+    samples = make_samples(machine_of_like, 2);
+    for (size_t i = 0; i < samples.n_samples; i++)
+        samples.samples[i].seconds *= 0.9 + 0.2 * (double)((i * 2654435761u >> 7) % 1000) / 1000;
+    samples_sort(&samples);
+    notes = fit(&samples, &machine);
+    if (strstr(notes, "intra_socket: at 1048576 B it makes no difference beyond the intervals") == NULL)
+        fail_msg("notes: %s", notes);
+    free(notes);
+    machine_release(&machine);
+    samples_release(&samples);
+    samples = make_samples(machine_of_two, 2);
     samples.domain_pairs[DOMAIN_L3] = 24;
     samples.domain_pairs[DOMAIN_PACKAGE] = 4;
     free(fit(&samples, &machine));
