@@ -19,6 +19,7 @@
 #include <gsl/gsl_multifit.h>
 
 #include "benchmarks.h"
+#include "launches.h"
 
 #define SHARING    1.25
 #define SHAPES_MIN 3
@@ -115,54 +116,83 @@ static int fit_delta(const double *count_over_l, const double *seconds_over_l, s
     return result == 0 && delta->value > 0 ? 0 : -1;
 }
 
-static int append_delta(const struct line_value *delta, size_t n_samples, struct machine *machine)
-{
-    return benchmark_append(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "delta", MACHINE_NO_N, delta, "s/B", n_samples,
-                            "robust-shared");
-}
+/* What the samples show. */
+struct finding {
+    size_t compared; /* shapes measured alone and shared */
+    size_t slowed;   /* of them, by the sharing */
+    size_t n_samples;
+    bool measured; /* anything at all */
+    bool fitted;
+    struct line_value tau;
+    struct line_value delta;
+};
 
-int fit_contention(const struct samples *samples, const struct fit_options *options, struct machine *machine,
-                   FILE *notes, struct error *error)
+/* 0, or -1 without memory. */
+static int find(const struct samples *samples, const struct fit_options *options, struct finding *found)
 {
-    struct shape *shapes = calloc(samples->n_samples + 1, sizeof *shapes);
-    double *count_over_l = calloc(samples->n_samples + 1, sizeof *count_over_l);
-    double *seconds_over_l = calloc(samples->n_samples + 1, sizeof *seconds_over_l);
+    *found = (struct finding){0};
+    size_t capacity = samples->n_samples + 1, n_slowed = 0;
+    struct shape *shapes = calloc(capacity, sizeof *shapes);
+    double *count_over_l = calloc(capacity, sizeof *count_over_l), *seconds_over_l = calloc(capacity, sizeof(double));
     int result = shapes == NULL || count_over_l == NULL || seconds_over_l == NULL ? -1 : 0;
     size_t n_shapes = result == 0 ? find_shapes(samples, options->statistic, shapes) : 0;
-    size_t compared = 0, slowed = 0, n_samples = 0;
     for (size_t i = 0; i < n_shapes; i++) {
         const struct sample *sample = shapes[i].first;
         double alone_s = seconds_alone(shapes, n_shapes, &shapes[i]);
         if (sample->variant != VARIANT_SHARED || !(alone_s > 0) || sample->bytes == 0 || sample->count == 0)
             continue;
-        compared++;
+        found->compared++;
         if (shapes[i].seconds < SHARING * alone_s)
             continue;
         double across = (double)sample->n * (double)sample->count * (double)sample->bytes;
-        count_over_l[slowed] = (double)sample->count / across;
-        seconds_over_l[slowed++] = shapes[i].seconds / across;
-        n_samples += shapes[i].n_samples;
+        count_over_l[n_slowed] = (double)sample->count / across;
+        seconds_over_l[n_slowed++] = shapes[i].seconds / across;
+        found->n_samples += shapes[i].n_samples;
     }
-    struct line_value tau, delta;
-    if (result != 0)
-        error_set(error, "no memory");
-    else if (slowed < SHAPES_MIN && compared > 0)
-        benchmark_note(
-            notes, "contention: the pairs do not slow each other (%zu of %zu counts and sizes): no shared link seen",
-            slowed, compared);
-    else if (n_shapes > 0 && compared == 0)
-        benchmark_note(notes, "contention: no count and size was measured both alone and shared");
-    else if (compared > 0 && fit_delta(count_over_l, seconds_over_l, slowed, &tau, &delta) != 0)
-        benchmark_note(notes, "contention: the time does not grow with the bytes on the link; no delta");
-    else if (compared > 0) {
-        benchmark_note(notes,
-                       "contention: the pairs slow each other in %zu of %zu counts and sizes: %.3g s a message and "
-                       "%.4g s/B, a link of %.4g MB/s",
-                       slowed, compared, tau.value, delta.value, 1e-6 / delta.value);
-        result = append_delta(&delta, n_samples, machine) == 0 ? 0 : error_set(error, "no memory");
-    }
+    found->measured = n_shapes > 0;
+    found->slowed = n_slowed;
+    found->fitted =
+        n_slowed >= SHAPES_MIN && fit_delta(count_over_l, seconds_over_l, n_slowed, &found->tau, &found->delta) == 0;
     free(shapes);
     free(count_over_l);
     free(seconds_over_l);
     return result;
+}
+
+static int estimate(const struct samples *samples, const struct fit_options *options, const void *context,
+                    double *values)
+{
+    (void)context;
+    struct finding found;
+    if (find(samples, options, &found) != 0 || !found.fitted)
+        return -1;
+    values[0] = found.delta.value;
+    return 0;
+}
+
+int fit_contention(const struct samples *samples, const struct fit_options *options, struct machine *machine,
+                   FILE *notes, struct error *error)
+{
+    struct finding found;
+    struct line_value *const delta = &found.delta;
+    int result = find(samples, options, &found);
+    if (result == 0 && found.fitted) {
+        benchmark_note(notes,
+                       "contention: the pairs slow each other in %zu of %zu counts and sizes: %.3g s a message and "
+                       "%.4g s/B, a link of %.4g MB/s",
+                       found.slowed, found.compared, found.tau.value, delta->value, 1e-6 / delta->value);
+        result = launches_widen(samples, BENCHMARK_CONTENTION, estimate, options, NULL, &delta, 1);
+        if (result == 0)
+            result = benchmark_append(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "delta", MACHINE_NO_N, delta, "s/B",
+                                      found.n_samples, "robust-shared");
+    } else if (result == 0 && found.slowed >= SHAPES_MIN) {
+        benchmark_note(notes, "contention: the time does not grow with the bytes on the link; no delta");
+    } else if (result == 0 && found.compared > 0) {
+        benchmark_note(
+            notes, "contention: the pairs do not slow each other (%zu of %zu counts and sizes): no shared link seen",
+            found.slowed, found.compared);
+    } else if (result == 0 && found.measured) {
+        benchmark_note(notes, "contention: no count and size was measured both alone and shared");
+    }
+    return result == 0 ? 0 : error_set(error, "no memory");
 }

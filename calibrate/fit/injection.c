@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "benchmarks.h"
+#include "launches.h"
 
 /* The rate with n processes. */
 struct rate {
@@ -72,6 +73,27 @@ static bool levels_off(const struct rate *rates, int n_rates)
     return last->bytes_per_s.value / before->bytes_per_s.value - 1 < more / 2;
 }
 
+static const struct rate *largest_of(const struct rate *rates, int n_rates)
+{
+    const struct rate *largest = &rates[0];
+    for (int i = 1; i < n_rates; i++)
+        if (rates[i].bytes_per_s.value > largest->bytes_per_s.value)
+            largest = &rates[i];
+    return largest;
+}
+
+/* context: the smallest size that counts. */
+static int estimate(const struct samples *samples, const struct fit_options *options, const void *context,
+                    double *values)
+{
+    struct rate *rates;
+    int n_rates = find_rates(samples, options, *(const double *)context, NULL, &rates);
+    if (n_rates > 0)
+        values[0] = largest_of(rates, n_rates)->bytes_per_s.value;
+    free(rates);
+    return n_rates > 0 ? 0 : -1;
+}
+
 int fit_injection(const struct samples *samples, const struct fit_options *options, struct machine *machine,
                   FILE *notes, struct error *error)
 {
@@ -80,17 +102,17 @@ int fit_injection(const struct samples *samples, const struct fit_options *optio
     double from_bytes = rendezvous_from(machine, &protocol);
     int n_rates = find_rates(samples, options, from_bytes, notes, &rates), result = 0;
     if (n_rates > 0) {
-        const struct rate *largest = &rates[0];
-        for (int i = 1; i < n_rates; i++)
-            if (rates[i].bytes_per_s.value > largest->bytes_per_s.value)
-                largest = &rates[i];
+        struct rate largest = *largest_of(rates, n_rates);
+        struct line_value *const value = &largest.bytes_per_s;
         bool reached = levels_off(rates, n_rates);
         if (!reached)
             benchmark_note(notes,
                            "injection: the node's limit is not reached with %llu processes: it is at least %.4g MB/s",
-                           (unsigned long long)rates[n_rates - 1].n, largest->bytes_per_s.value / 1e6);
-        result = benchmark_append(machine, LEVEL_INTER_NODE, protocol, "injection", MACHINE_NO_N, &largest->bytes_per_s,
-                                  "B/s", largest->n_samples, reached ? "largest-rate" : "lower-bound");
+                           (unsigned long long)rates[n_rates - 1].n, value->value / 1e6);
+        result = launches_widen(samples, BENCHMARK_INJECTION, estimate, options, &from_bytes, &value, 1);
+        if (result == 0)
+            result = benchmark_append(machine, LEVEL_INTER_NODE, protocol, "injection", MACHINE_NO_N, value, "B/s",
+                                      largest.n_samples, reached ? "largest-rate" : "lower-bound");
     }
     free(rates);
     return n_rates < 0 || result != 0 ? error_set(error, "no memory") : 0;

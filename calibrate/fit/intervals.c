@@ -7,12 +7,9 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-enum { REPLICATES = 200 };
-
 #define SEED 20230725ul /* any; the same samples give the same table */
 
-/* What the distance of a quantile grows by where few launches were drawn from. */
-static double few_launches(size_t n_launches)
+double interval_few_launches(size_t n_launches)
 {
     double k = (double)n_launches;
     return n_launches < 2 ? 1 : line_quantile(n_launches - 1) / 1.959964 * sqrt(k / (k - 1));
@@ -44,7 +41,7 @@ static int estimate_replicate(const struct level_estimates *levels, const struct
     return 0;
 }
 
-static void widen(struct line_value *value, double *replicates, size_t n_replicates, double factor)
+void interval_widen(struct line_value *value, double *replicates, size_t n_replicates, double factor)
 {
     gsl_sort(replicates, 1, n_replicates);
     double low = value->value -
@@ -62,7 +59,7 @@ int intervals_widen(struct level_estimates levels[LEVEL_COUNT], const struct sam
                     const struct curves *curves, const struct fit_options *options)
 {
     struct resampling resampling;
-    size_t n_replicates = options->replicates > 0 ? options->replicates : REPLICATES;
+    size_t n_replicates = options->replicates > 0 ? options->replicates : INTERVALS_REPLICATES;
     double *values = calloc(count_all(levels) * n_replicates + 1, sizeof *values), *row = values;
     if (values == NULL || resampling_init(&resampling, samples, curves, options->statistic, SEED) != 0) {
         free(values);
@@ -73,10 +70,10 @@ int intervals_widen(struct level_estimates levels[LEVEL_COUNT], const struct sam
         resampling_next(&resampling);
         result = estimate_replicate(levels, &resampling, options, &values[i], n_replicates);
     }
-    double factor = few_launches(resampling.n_launches);
+    double factor = interval_few_launches(resampling.n_launches);
     for (int level = 0; level < LEVEL_COUNT && result == 0; level++)
         for (size_t i = 0; i < levels[level].estimates.n_estimates; i++, row += n_replicates)
-            widen(&levels[level].estimates.estimates[i].value, row, n_replicates, factor);
+            interval_widen(&levels[level].estimates.estimates[i].value, row, n_replicates, factor);
     resampling_release(&resampling);
     free(values);
     return result;

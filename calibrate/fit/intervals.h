@@ -15,4 +15,12 @@ struct level_estimates {
 int intervals_widen(struct level_estimates levels[LEVEL_COUNT], const struct samples *samples,
                     const struct curves *curves, const struct fit_options *options);
 
+/* What it does to one value: replicates[n_replicates > 0] of it, their order is lost, and what their distance grows by.
+ */
+void interval_widen(struct line_value *value, double *replicates, size_t n_replicates, double factor);
+/* What the distance of a quantile grows by where few launches were drawn from; 1 for one launch. */
+double interval_few_launches(size_t n_launches);
+
+enum { INTERVALS_REPLICATES = 200 }; /* unless the options say otherwise */
+
 #endif

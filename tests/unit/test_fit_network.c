@@ -266,6 +266,66 @@ static void self_comes_back(void **state)
         fail_msg("self: tau in %d, bw in %d of 100 intervals", inside[0], inside[1]);
 }
 
+/* What changes between launches is in the interval: every launch is off by 5 % in all of its times. */
+static void interval_holds_what_launches_change(void **state)
+{
+    (void)state;
+    int inside = 0, draws = 40;
+    for (int draw = 1; draw <= draws; draw++) {
+        struct samples samples = {0};
+        char notes[512];
+        uint64_t seed = 1000 + (uint64_t)draw;
+        for (uint32_t launch = 1; launch <= 4; launch++) {
+            double off = 1 + 0.05 * normal(&seed);
+            for (uint64_t bytes = 1; bytes <= 4194304; bytes *= 2) {
+                struct sample sample = {.level = LEVEL_SELF,
+                                        .benchmark = BENCHMARK_SELF,
+                                        .n = 1,
+                                        .count = 1,
+                                        .launch = launch,
+                                        .bytes = bytes,
+                                        .seconds = off * (0.4e-6 + (double)bytes / 5e9)};
+                append(&samples, sample, 0.01, &seed);
+            }
+        }
+        struct machine machine = fitted(fit_self, &samples, notes, sizeof notes);
+        const struct machine_parameter *bw = row_of(&machine, "bw");
+        inside += bw->ci_low <= 5e9 && 5e9 <= bw->ci_high;
+        assert_true(bw->ci_high - bw->ci_low < bw->value); /* and is not just wide */
+        machine_release(&machine);
+    }
+    if (inside < draws * 9 / 10)
+        fail_msg("bw: in %d of %d intervals", inside, draws);
+}
+
+/* Four launches of a link: an interval around the value, wider than one launch's. */
+static void delta_draws_launches(void **state)
+{
+    (void)state;
+    char notes[512];
+    double width[2];
+    for (int several = 0; several < 2; several++) {
+        struct samples all = {0};
+        uint64_t seed = 11;
+        for (uint32_t launch = 1; launch <= 4; launch++) {
+            double off = 1 + (several ? 0.1 : 0) * normal(&seed);
+            struct samples one = contention(0.01, 0, 2, seed);
+            for (size_t i = 0; i < one.n_samples; i++) {
+                one.samples[i].launch = several ? launch : 1;
+                one.samples[i].seconds *= off;
+                assert_int_equal(samples_append(&all, &one.samples[i]), 0);
+            }
+            samples_release(&one);
+        }
+        struct machine machine = fitted(fit_contention, &all, notes, sizeof notes);
+        const struct machine_parameter *row = row_of(&machine, "delta");
+        assert_true(row->ci_low <= row->value && row->value <= row->ci_high && row->ci_low > 0);
+        width[several] = row->ci_high - row->ci_low;
+        machine_release(&machine);
+    }
+    assert_true(width[1] > 2 * width[0]);
+}
+
 /* A table of nothing else, and one size, which is no line. */
 static void the_whole_fit_takes_them(void **state)
 {
@@ -297,6 +357,8 @@ int main(void)
         cmocka_unit_test(injection_limit_comes_back),
         cmocka_unit_test(unreached_limit_is_a_bound),
         cmocka_unit_test(self_comes_back),
+        cmocka_unit_test(interval_holds_what_launches_change),
+        cmocka_unit_test(delta_draws_launches),
         cmocka_unit_test(the_whole_fit_takes_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
