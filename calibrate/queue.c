@@ -41,8 +41,7 @@
 
 enum { MESSAGE_BYTES = 8, DEPTH_MAX = 10000, MARKER_TAG = DEPTH_MAX, GO_TAG };
 
-/* Messages of a sample of a small depth: it lasts about 1 ms. */
-enum { MESSAGES_A_SAMPLE = 4096, REPEATS_MAX = 64 };
+enum { REPEATS_MAX = 1024 };
 
 enum mode { POSTED_INORDER, POSTED_REVERSED, UNEXPECTED_INORDER, UNEXPECTED_REVERSED, N_MODES };
 
@@ -68,8 +67,7 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
         return 0;
     snprintf(name, sizeof name, "%d-%d", pair.first, pair.second);
     for (int i = 0; i < N_DEPTHS; i++)
-        for (int mode = 0; mode < N_MODES; mode++) {
-            int repeats = MESSAGES_A_SAMPLE / depths[i];
+        for (int mode = 0; mode < N_MODES; mode++)
             (*items)[(*n_items)++] = (struct item){
                 .level = level,
                 .mode = mode,
@@ -77,14 +75,11 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
                 .n = (uint64_t)depths[i],
                 .bytes = MESSAGE_BYTES,
                 .count = depths[i],
-                .repeats = repeats > REPEATS_MAX ? REPEATS_MAX
-                           : repeats < 1         ? 1
-                                                 : repeats,
+                .repeats = REPEATS_MAX,
                 .n_pairs = 1,
                 .pairs = &pair,
                 .ranks = name,
             };
-        }
     return 0;
 }
 

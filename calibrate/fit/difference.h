@@ -13,9 +13,14 @@ struct difference {
     size_t n_samples; /* of both sets */
 };
 
-/* first[n_first], second[n_second]: at least one sample each. The same samples give the same interval. 0, or -1 without
- * memory. */
-int difference_find(const struct sample *first, size_t n_first, const struct sample *second, size_t n_second,
+/* Samples that follow each other. */
+struct sample_set {
+    size_t first;
+    size_t n; /* 1 or more */
+};
+
+/* The same samples give the same interval. 0, or -1 without memory. */
+int difference_find(const struct samples *samples, struct sample_set first, struct sample_set second,
                     struct difference *difference);
 
 #endif

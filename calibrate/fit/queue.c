@@ -82,22 +82,20 @@ static size_t run_end(const struct samples *samples, size_t first)
 static int find_steps(const struct samples *samples, enum machine_level level, const struct queue *queue,
                       struct steps *steps)
 {
-    const struct sample *inorder = NULL;
-    size_t n_inorder = 0;
+    struct sample_set inorder = {.n = 0};
     for (size_t first = 0, end; first < samples->n_samples; first = end) {
-        const struct sample *sample = &samples->samples[first];
+        const struct sample *sample = &samples->samples[first], *before = &samples->samples[inorder.first];
         end = run_end(samples, first);
         if (sample->benchmark != BENCHMARK_QUEUE || sample->level != level || sample->n < DEPTH_MIN)
             continue;
-        bool other = inorder == NULL || inorder->n != sample->n;
+        struct sample_set set = {.first = first, .n = end - first};
+        bool other = inorder.n == 0 || before->n != sample->n;
         if (sample->variant == queue->inorder && other) {
-            inorder = sample;
-            n_inorder = end - first;
-        } else if (sample->variant == queue->reversed && !other && inorder->bytes == sample->bytes &&
+            inorder = set;
+        } else if (sample->variant == queue->reversed && !other && before->bytes == sample->bytes &&
                    (steps->n == 0 || steps->steps[steps->n - 1].depth != sample->n)) {
             struct difference time;
-            if (difference_find(inorder, n_inorder, sample, end - first, &time) != 0 ||
-                steps_append(steps, sample->n, &time) != 0)
+            if (difference_find(samples, inorder, set, &time) != 0 || steps_append(steps, sample->n, &time) != 0)
                 return -1;
         }
     }
