@@ -58,8 +58,7 @@ void panel_contention(struct picture *picture)
           "set key top left Left reverse samplen 1.5\nset logscale y\nset format y '%.0s %cs'\n"
           "set ylabel 'time of all messages'\nset xlabel 'bytes across the link in one direction, l'\n",
           picture->panel);
-    panel_size_tics(picture, "x", true);
-    fprintf(picture->panel, "set xrange [%.9g:%.9g]\n", least_bytes / 1.5, most_bytes * 1.5);
+    panel_size_axis(picture, least_bytes, most_bytes, true);
     panel_plot(picture);
     for (size_t i = 0; i < n_counts; i++)
         draw_count(picture, counts[i], VARIANT_SHARED, (int)i);

@@ -95,12 +95,11 @@ void panel_outcomes(struct picture *picture)
     fputs("set lmargin at screen L\nset rmargin at screen R\nset tmargin at screen T\nset bmargin at screen B\n"
           "set key top left horizontal samplen 1.5\nset xlabel 'size of a message'\n",
           panel);
-    panel_size_tics(picture, "x", true);
-    fprintf(panel, "set xrange [%.9g:%.9g]\nset yrange [0.5:%zu.2]\nset grid noytics\nset ytics scale 0 (",
-            least_bytes / 1.5, most_bytes * 1.5, n_lines + 1);
+    panel_size_axis(picture, least_bytes, most_bytes, true);
+    fprintf(panel, "set yrange [0.5:%zu.2]\nset grid noytics\nset ytics scale 0 (", n_lines + 1);
     for (size_t i = 0; i < n_lines; i++)
         fprintf(panel, "%s\"%s\\n%s\" %zu", i == 0 ? "" : ", ", machine_level_text(lines[i].level),
-                lines[i].benchmark == BENCHMARK_BUFFER ? "paused receiver" : "no receive", n_lines - i);
+                benchmark_name[lines[i].benchmark], n_lines - i);
     fputs(")\n", panel);
     panel_plot(picture);
     draw_variant(picture, lines, n_lines, VARIANT_TAKEN);

@@ -113,13 +113,16 @@ void panel_plot_end(struct picture *picture)
     picture->n_plots++;
 }
 
-void panel_size_tics(struct picture *picture, const char *axis, bool shown)
+void panel_size_axis(struct picture *picture, double least_bytes, double most_bytes, bool labelled)
 {
-    static const char *const units[] = {"", "Ki", "Mi", "Gi"};
-    fprintf(picture->panel, "set logscale %s\nset %stics scale 0.5 (", axis, axis);
-    for (int power = 0; power < 40; power += 3) {
+    static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti"};
+    double span = most_bytes / least_bytes;
+    int step = span > 4096 ? 3 : span > 64 ? 2 : 1;
+    fprintf(picture->panel, "set logscale x\nset xrange [%.9g:%.9g]\nset xtics scale 0.5 (", least_bytes / 1.5,
+            most_bytes * 1.5);
+    for (int power = 0; power < 50; power += step) {
         fputs(power == 0 ? "" : ", ", picture->panel);
-        if (shown)
+        if (labelled)
             fprintf(picture->panel, "'%llu %sB' %llu", 1ULL << power % 10, units[power / 10], 1ULL << power);
         else
             fprintf(picture->panel, "'' %llu", 1ULL << power);

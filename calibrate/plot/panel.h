@@ -57,8 +57,8 @@ void panel_plot(struct picture *picture);
 void panel_element(struct picture *picture, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void panel_plot_end(struct picture *picture);
 
-/* Tick marks at 1 B, 8 B, 64 B, ... 4 KiB, ... on a logarithmic axis (x, y). shown: with labels. */
-void panel_size_tics(struct picture *picture, const char *axis, bool shown);
+/* The x axis for sizes from least_bytes > 0 to most_bytes, logarithmic, marks at powers of 2. */
+void panel_size_axis(struct picture *picture, double least_bytes, double most_bytes, bool labelled);
 
 /* Samples that differ in nothing but their time: [first, end) of the sorted samples. */
 struct group {

@@ -70,8 +70,7 @@ static void axes(struct picture *picture, double most_n, double most_rate, const
           panel);
     fprintf(panel, "S = %.9g\nset key top left Left reverse horizontal maxrows 2 samplen 2 opaque\n", scale);
     fprintf(panel, "set xrange [0:%.9g]\nset yrange [0:%.9g]\n", most_n * 1.05, most_rate / scale * 1.25);
-    fprintf(panel, "set format y '%%g'\nset xlabel 'processes at once, n'\nset ylabel '%s, %s' offset 1,0\n", what,
-            units[unit]);
+    fprintf(panel, "set format y '%%g'\nset xlabel 'processes at once, n'\nset ylabel '%s, %s'\n", what, units[unit]);
     if (most_n < 12)
         fputs("set xtics 1\n", panel);
 }

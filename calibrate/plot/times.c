@@ -198,15 +198,16 @@ static void residual_axis(struct picture *picture, const struct level_table *tab
               picture->panel);
         return;
     }
-    double distance = fmax(100 * (most - least) / 4, 1e-3), decade = pow(10, floor(log10(distance)));
-    double digits = distance / decade;
+    double span = fmax(100 * (most - least), 1), decade = pow(10, floor(log10(span / 4)));
+    double digits = span / 4 / decade;
     fprintf(picture->panel,
-            "set format y '%%+g %%%%'\nset ylabel 'median / line - 1'\nset ytics %.9g\n"
+            "set format y '%%+g %%%%'\nset ylabel 'median / line - 1'\nset ytics %.9g\nset yrange [%.9g:%.9g]\n"
             "OFF(factor) = 100*(factor - 1)\n",
             decade * (digits > 5   ? 10
                       : digits > 2 ? 5
                       : digits > 1 ? 2
-                                   : 1));
+                                   : 1),
+            fmin(100 * (least - 1) - span / 8, -0.6), fmax(100 * (most - 1) + span / 8, 0.6));
 }
 
 static void draw_thresholds(struct picture *picture, const struct level_table *table, bool named)
@@ -231,10 +232,9 @@ static void draw(struct picture *picture, const struct level_table *table, const
     FILE *panel = picture->panel;
     fprintf(panel, "set lmargin at screen L\nset rmargin at screen R\nset tmargin at screen T\n");
     fprintf(panel, "set bmargin at screen B%s\n", residuals ? " + 0.32*(T-B)" : "");
-    fprintf(panel, "set key top left Left reverse samplen 1.5\nset xrange [%.9g:%.9g]\n", least_bytes / 1.5,
-            most_bytes * 1.5);
+    fputs("set key top left Left reverse samplen 1.5\n", panel);
     fputs("set logscale y\nset format y '%.0s %cs'\nset ylabel 'time of a message'\n", panel);
-    panel_size_tics(picture, "x", !residuals);
+    panel_size_axis(picture, least_bytes, most_bytes, !residuals);
     if (!residuals)
         fputs("set xlabel 'size of a message'\n", panel);
     draw_thresholds(picture, table, true);
@@ -256,7 +256,7 @@ static void draw(struct picture *picture, const struct level_table *table, const
           "set xlabel 'size of a message'\n",
           panel);
     residual_axis(picture, table, shown, n_shown);
-    panel_size_tics(picture, "x", true);
+    panel_size_axis(picture, least_bytes, most_bytes, true);
     draw_thresholds(picture, table, false);
     panel_plot(picture);
     panel_element(picture, "OFF(1) with lines lc rgb '#888888' notitle");
