@@ -1,15 +1,16 @@
 /* The rendezvous threshold by probe: the size from which crossed sends do not return without a receive.
  *
  * Both ranks of a pair start a standard-mode send to each other at the same time and complete it with a watchdog: an
- * MPI_Isend, then MPI_Test until it is complete or the patience is over, and no receive is posted before. (A blocking
- * MPI_Send is the same start and the same progress, but nobody can take it back: here nothing hangs and nothing must be
- * killed.) Then both post the receives, and everything is complete. A message of the eager protocol is taken: it lies
- * in the other rank's memory, or on the way to it. One of the rendezvous protocol is refused: it waits for the receive.
+ * MPI_Isend, then MPI_Test until it is complete or the patience is over. (A blocking MPI_Send is the same start and the
+ * same progress, but nobody can take it back: here nothing hangs and nothing must be killed.) A message of the eager
+ * protocol is taken: it lies in the other rank's memory, or on the way to it. One of the rendezvous protocol is
+ * refused: it waits for the receive. Each rank tells the other, in a message without bytes, that it has its answer;
+ * only then do both post the receives, and everything is complete. So no receive can complete a send that is still
+ * asked for, however long a rank was kept from running.
  *
- * A rank whose send is complete says so, in a message without bytes, and waits for its partner's word until the
- * patience is over: a receive posted at once could complete a rendezvous. The patience comes from the time that the
- * largest taken message needed. The search is to the byte (bisection.h), for up to two pairs a level, those in random
- * order; n numbers the pairs. The seconds of a sample are those until the slower send was complete, or the patience.
+ * The patience comes from the time that the largest taken message needed, and is not over before the send was tested
+ * many times. The search is to the byte (bisection.h), for up to two pairs a level, the second ones after all the first
+ * ones; n numbers the pairs. The seconds of a sample are those until the slower send was complete, or the patience.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -20,52 +21,58 @@
 #include "levels.h"
 #include "measure.h"
 
-enum { PAIRS_A_LEVEL = 2, WARM_UPS = 3, DATA_TAG = 1, DONE_TAG = 2 };
-enum { SENT, DONE, PARTNER_DONE, RECEIVED, N_REQUESTS };
+enum { PAIRS_A_LEVEL = 2, WARM_UPS = 3, TESTS_MIN = 100, DATA_TAG = 1, ANSWER_TAG = 2 };
 
 #define BYTES_MAX      16777216u
 #define WARM_UP_BYTES  65536u
-#define PATIENCE_MIN_S 20e-3
+#define PATIENCE_MIN_S 10e-3
 #define PATIENCE_MAX_S 1.0
 #define PATIENCE_TIMES 16 /* the time of a taken message, at least */
 #define AGAIN_TIMES    4
+#define TAKEN_MAX      0.9 /* of the patience */
 
 struct probe {
     struct bisection bisection;
     struct item item;
     struct pair pair;
     char ranks[32];
+    bool warm;
     double taken_s; /* of the largest message that was taken */
 };
 
+/* Whether the send completes without a receive, and when. */
+static bool is_taken(MPI_Request *send, double patience_s, double *seconds)
+{
+    double begin_s = clock_now_s();
+    int complete = 0;
+    *seconds = 0;
+    for (int tests = 0; !complete && (*seconds < patience_s || tests < TESTS_MIN); tests++) {
+        MPI_Test(send, &complete, MPI_STATUS_IGNORE);
+        *seconds = clock_now_s() - begin_s;
+        if (!complete)
+            sched_yield();
+    }
+    return complete;
+}
+
+/* The patience where the message was refused, else less. */
 static double probe_exchange(const struct measure *measure, const struct task *task, const char *sent, char *received)
 {
-    int bytes = (int)task->bytes, complete = 0, partner_complete = 0;
-    MPI_Request requests[N_REQUESTS];
-    MPI_Status statuses[N_REQUESTS];
-    double patience_s = 1e-6 * task->mode, seconds = patience_s;
-    for (int i = 0; i < N_REQUESTS; i++)
-        requests[i] = MPI_REQUEST_NULL;
-    double begin_s = clock_now_s(), elapsed_s = 0;
-    MPI_Irecv(NULL, 0, MPI_BYTE, task->partner, DONE_TAG, measure->comm, &requests[PARTNER_DONE]);
-    MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[SENT]);
-    while (elapsed_s < patience_s && !(complete && partner_complete)) {
-        if (complete)
-            MPI_Test(&requests[PARTNER_DONE], &partner_complete, MPI_STATUS_IGNORE);
-        else
-            MPI_Test(&requests[SENT], &complete, MPI_STATUS_IGNORE);
-        elapsed_s = clock_now_s() - begin_s;
-        if (complete && requests[DONE] == MPI_REQUEST_NULL && elapsed_s < seconds) {
-            seconds = elapsed_s;
-            MPI_Isend(NULL, 0, MPI_BYTE, task->partner, DONE_TAG, measure->comm, &requests[DONE]);
-        }
-        sched_yield();
-    }
-    if (requests[DONE] == MPI_REQUEST_NULL)
-        MPI_Isend(NULL, 0, MPI_BYTE, task->partner, DONE_TAG, measure->comm, &requests[DONE]);
-    MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[RECEIVED]);
-    MPI_Waitall(N_REQUESTS, requests, statuses);
-    return seconds;
+    MPI_Request send, receive, answers[2];
+    MPI_Status statuses[2];
+    int bytes = (int)task->bytes;
+    double patience_s = 1e-6 * task->mode, seconds;
+    MPI_Irecv(NULL, 0, MPI_BYTE, task->partner, ANSWER_TAG, measure->comm, &answers[0]);
+    MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &send);
+    bool taken = is_taken(&send, patience_s, &seconds);
+    MPI_Isend(NULL, 0, MPI_BYTE, task->partner, ANSWER_TAG, measure->comm, &answers[1]);
+    MPI_Waitall(2, answers, statuses);
+    MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &receive);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    if (!taken)
+        return patience_s;
+    return seconds < TAKEN_MAX * patience_s ? seconds : TAKEN_MAX * patience_s;
 }
 
 /* The mode is the patience in microseconds, 0: an exchange that opens the connection. */
@@ -136,7 +143,7 @@ static void ask(struct measure *measure, const struct benchmark_program *program
         measure->late++;
         return;
     }
-    bool taken = seconds < 1e-6 * patience_us;
+    bool taken = seconds < (1 + TAKEN_MAX) / 2 * 1e-6 * patience_us;
     if (taken)
         probe->taken_s = seconds;
     bisection_tell(&probe->bisection, bytes, taken);
@@ -157,22 +164,40 @@ static bool answered(const struct measure *measure, struct probe *probe, uint64_
     return true;
 }
 
-/* Asks a random one of the probes that are not at their end; false where all are. */
+/* Asks a random one of the probes that are not at their end, the first pairs first; false where all are. */
 static bool ask_one(struct measure *measure, const struct benchmark_program *program, struct probe *probes,
                     size_t n_probes, unsigned short random[3])
 {
     size_t open[LEVEL_COUNT * PAIRS_A_LEVEL], n_open = 0;
     bool again;
-    for (size_t i = 0; i < n_probes; i++)
-        if (bisection_next(&probes[i].bisection, &again) > 0)
-            open[n_open++] = i;
+    for (uint64_t n = 1; n <= PAIRS_A_LEVEL && n_open == 0; n++)
+        for (size_t i = 0; i < n_probes; i++)
+            if (probes[i].item.n == n && bisection_next(&probes[i].bisection, &again) > 0)
+                open[n_open++] = i;
     if (n_open == 0)
         return false;
     struct probe *probe = &probes[open[(size_t)nrand48(random) % n_open]];
     uint64_t bytes = bisection_next(&probe->bisection, &again);
-    if (!answered(measure, probe, bytes, again))
-        ask(measure, program, probe, bytes, again);
+    if (answered(measure, probe, bytes, again))
+        return true;
+    if (!probe->warm)
+        warm_up(measure, program, probe);
+    probe->warm = true;
+    ask(measure, program, probe, bytes, again);
     return true;
+}
+
+/* What the user should know of a probe at the end. */
+static void note(const struct measure *measure, const struct benchmark_program *program, const struct probe *probe)
+{
+    bool again;
+    const char *level = machine_level_name[probe->item.level];
+    if (probe->bisection.taken_bytes >= probe->bisection.last_bytes)
+        fprintf(stderr, MEASURE_NOTE "%s %s, ranks %s: no rendezvous up to %llu B\n", program->name, level,
+                probe->ranks, (unsigned long long)probe->bisection.last_bytes);
+    else if (probe->item.n == 1 && bisection_next(&probe->bisection, &again) > 0)
+        fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no threshold to the byte in %g s; give it more\n",
+                program->name, level, measure->seconds);
 }
 
 static int lead(struct measure *measure, const struct benchmark_program *program)
@@ -181,19 +206,10 @@ static int lead(struct measure *measure, const struct benchmark_program *program
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 1};
     double end_s = measure->begin_s + measure->seconds;
     size_t n_probes = list_probes(measure, probes);
-    for (size_t i = 0; i < n_probes && clock_now_s() < end_s; i++)
-        warm_up(measure, program, &probes[i]);
-    bool open = n_probes > 0;
-    while (open && clock_now_s() < end_s)
-        open = ask_one(measure, program, probes, n_probes, random);
-    if (open)
-        fprintf(stderr, MEASURE_NOTE "incomplete %s: thresholds not found to the byte in %g s; give it more\n",
-                program->name, measure->seconds);
+    while (clock_now_s() < end_s && ask_one(measure, program, probes, n_probes, random))
+        ;
     for (size_t i = 0; i < n_probes; i++)
-        if (probes[i].bisection.taken_bytes >= probes[i].bisection.last_bytes)
-            fprintf(stderr, MEASURE_NOTE "eager %s, ranks %s: no rendezvous up to %llu B\n",
-                    machine_level_name[probes[i].item.level], probes[i].ranks,
-                    (unsigned long long)probes[i].bisection.last_bytes);
+        note(measure, program, &probes[i]);
     return 0;
 }
 

@@ -23,7 +23,7 @@ static const struct program {
     enum condition condition;
     bool is_needed; /* there is no table without */
 } programs[] = {
-    {"eager", 0.035, ALWAYS, false},         /* thresholds: a matter of one or two seconds */
+    {"eager", 0.06, ALWAYS, false},          /* thresholds: a matter of one or two seconds */
     {"pingpong", 0.30, ALWAYS, true},        /* latency and bandwidth of one message */
     {"self", 0.04, ALWAYS, false},           /* messages of a rank to itself */
     {"injection", 0.12, SPANS_NODES, false}, /* what a node sends at most */
