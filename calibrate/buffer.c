@@ -38,8 +38,9 @@ enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4, PLAIN_TAG = 3
 #define RESOLUTION     0.02
 #define PAUSE_MIN_S    20e-3
 #define PAUSE_TIMES    3     /* the time of a plain transfer */
-#define STREAM_BYTES   1.6e7 /* a pause is long enough for that much */
-#define STREAM_PAUSE_S 16.0  /* at most */
+#define STREAM_BYTES   1.6e7 /* a pause is long enough for that much, and that much longer */
+#define STREAM_S       0.15
+#define STREAM_PAUSE_S 16.0 /* at most */
 #define AGAIN_TIMES    2
 
 enum method { ONE_MESSAGE, STREAM };
@@ -220,7 +221,7 @@ static void step_stream(struct measure *measure, const struct benchmark_program 
 {
     double rate = *rate_of(level), pause_s = level->pause_s;
     if (!(pause_s > 0))
-        pause_s = (PAUSED_STOPPED_S + (rate > 0 ? STREAM_BYTES / rate : 0)) / PAUSED_MARGIN;
+        pause_s = (PAUSED_STOPPED_S + STREAM_S + (rate > 0 ? STREAM_BYTES / rate : 0)) / PAUSED_MARGIN;
     pause_s = pause_s > STREAM_PAUSE_S ? STREAM_PAUSE_S : pause_s;
     level->item.count = INT32_MAX;
     double messages = visit(measure, program, level, SMALL_BYTES, -pause_s);
