@@ -190,7 +190,6 @@ static int fit(const struct raw_file *raw, struct machine *machine, FILE *remark
     struct fit_options options = {0};
     if (samples_read_csv(raw->path, &samples, error) != 0)
         return -1;
-    memcpy(options.rendezvous_bytes, samples.told_bytes, sizeof options.rendezvous_bytes);
     int result = fit_machine(&samples, &options, machine, remarks, error);
     samples_release(&samples);
     return result;

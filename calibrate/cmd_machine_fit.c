@@ -23,7 +23,6 @@ static int fit_and_write(const char *raw, const char *output, struct fit_options
     struct output_file file;
     if (samples_read_csv(raw, &samples, error) != 0)
         return -1;
-    memcpy(options->rendezvous_bytes, samples.told_bytes, sizeof options->rendezvous_bytes);
     int result = fit_machine(&samples, options, machine, stderr, error);
     samples_release(&samples);
     if (result != 0)

@@ -58,9 +58,12 @@ static int append_level(struct machine *machine, enum machine_level level, const
                            machine_protocol_name[protocol], thresholds->bytes[part]);
         /* The first protocol that could be fitted serves all sizes below it too: its threshold is 0. */
         struct line_value threshold = {rows == 0 ? 0 : thresholds->bytes[part], NAN, NAN};
+        bool probed = rows > 0 && part == thresholds->n - 1 && thresholds->n_samples > 0;
+        if (probed)
+            threshold = (struct line_value){thresholds->bytes[part], thresholds->low, thresholds->high};
         if (added > 0 && protocol != PROTOCOL_ANY && protocol != PROTOCOL_SHORT &&
-            benchmark_append(machine, level, protocol, "threshold", MACHINE_NO_N, &threshold, "B", 0,
-                             thresholds->origin[part]) != 0)
+            benchmark_append(machine, level, protocol, "threshold", MACHINE_NO_N, &threshold, "B",
+                             probed ? thresholds->n_samples : 0, thresholds->origin[part]) != 0)
             return -1;
         rows += added;
     }

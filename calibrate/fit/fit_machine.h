@@ -31,16 +31,15 @@ struct fit_thresholds {
     int n;
     double bytes[SEGMENT_MAX];
     enum machine_protocol protocol[SEGMENT_MAX];
-    const char *origin[SEGMENT_MAX]; /* for the column method: given, segmentation, mpi_t */
+    const char *origin[SEGMENT_MAX]; /* for the column method: given, segmentation, mpi_t, probe */
+    double low, high;                /* of the last one, where it was found by probe; n_samples 0: elsewhere */
+    size_t n_samples;
 };
 
 struct fit_options {
     enum line_method method;
     enum samples_statistic statistic;
     struct fit_thresholds thresholds[LEVEL_COUNT];
-    /* Where thresholds[level].n is 0: the smallest rendezvous size as told by the MPI, 0 if it tells none. The samples
-     * then only decide whether there are two protocols below it. */
-    double rendezvous_bytes[LEVEL_COUNT];
     unsigned replicates; /* of the bootstrap; 0: 200 */
 };
 

@@ -14,8 +14,8 @@ double pool_mean(const struct pool_value *values, size_t n);
 
 /* The share of the expected value in each of n values, 0 to 1: 1 as long as their distances from what is expected
  * (expected[n]) are such as chance makes them, the sum of their squares over the errors' not above the 99 % quantile of
- * chi squared with so many degrees of freedom; from there on it falls with the third power of that ratio, so that values
- * that are known well stay what they are. 0 degrees: 0. */
+ * chi squared with so many degrees of freedom; from there on it falls with the third power of that ratio, so that
+ * values that are known well stay what they are. 0 degrees: 0. */
 double pool_share(const struct pool_value *values, const double *expected, size_t n, size_t degrees);
 
 #endif

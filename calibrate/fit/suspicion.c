@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,19 +39,33 @@ static void say(struct finding *finding, const struct machine_parameter *row, co
     finding->report(finding->context, sentence);
 }
 
+static bool one_of(const char *quantity, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(quantity, *names) == 0)
+            return true;
+    return false;
+}
+
 static void check_certainty(struct finding *finding, const struct machine_parameter *row)
 {
+    /* Found by a search of few, chosen samples. */
+    static const char *const searched[] = {"threshold", "buffer", NULL};
+    /* Costs that a machine may not have: where the interval reaches 0, the samples show none, and that is a result. */
+    static const char *const costs[] = {"gamma", "queue_step", "queue_step_unexpected", "delta", NULL};
+    double width = row->ci_high - row->ci_low;
     if (row->samples == 0)
         return;
-    if (row->samples < SAMPLES_MIN)
+    if (row->samples < SAMPLES_MIN && !one_of(row->quantity, searched))
         say(finding, row, "only %llu samples", (unsigned long long)row->samples);
     if (strcmp(row->method, QUEUE_NOT_LINEAR) == 0)
         return; /* next to 0: how near in percent says nothing */
-    if (isnan(row->ci_low) || isnan(row->ci_high))
+    if (isnan(width))
         say(finding, row, "its 95 %% interval has no end");
-    else if (row->ci_high - row->ci_low > INTERVAL_MAX * row->value)
-        say(finding, row, "its 95 %% interval is %.3g %% wide",
-            row->value > 0 ? 100 * (row->ci_high - row->ci_low) / row->value : INFINITY);
+    else if (!(row->value > 0) || (!(row->ci_low > 0) && one_of(row->quantity, costs)))
+        return;
+    else if (width > INTERVAL_MAX * row->value)
+        say(finding, row, "its 95 %% interval is %.3g %% wide", 100 * width / row->value);
 }
 
 /* The row of the same level and protocol with the next smaller n; NULL if there is none. */
@@ -81,6 +96,25 @@ static void check_share(struct finding *finding, const struct machine_parameter 
     }
 }
 
+/* A node cannot take more from the network in the two-way Algorithm 1 than all of its links carry one way. */
+static void check_injection(struct finding *finding, const struct machine_parameter *row)
+{
+    for (size_t i = 0; i < finding->machine->n_parameters; i++) {
+        const struct machine_parameter *other = &finding->machine->parameters[i];
+        if (other->level == row->level && other->protocol == row->protocol && strcmp(other->quantity, "bw") == 0 &&
+            other->value > RATE_MAX * row->value)
+            say(finding, row, "%.4g GB/s is less than bw %llu, %.4g GB/s", row->value * 1e-9,
+                (unsigned long long)other->n, other->value * 1e-9);
+    }
+}
+
+/* Benchmarks whose seconds are those of messages of one size, n processes at once. */
+static bool of_a_curve(const struct sample *sample)
+{
+    return sample->benchmark == BENCHMARK_PINGPONG || sample->benchmark == BENCHMARK_ALGORITHM1 ||
+           sample->benchmark == BENCHMARK_SELF;
+}
+
 /* The largest size that was measured for a row, and the shortest time of it. */
 static void largest_sample(const struct machine *machine, const struct samples *samples,
                            const struct machine_parameter *row, double *bytes, double *seconds)
@@ -92,7 +126,7 @@ static void largest_sample(const struct machine *machine, const struct samples *
     for (size_t i = 0; i < samples->n_samples; i++) {
         const struct sample *sample = &samples->samples[i];
         double size = (double)sample->bytes;
-        if (sample->level != row->level || sample->n != row->n || size < *bytes ||
+        if (!of_a_curve(sample) || sample->level != row->level || sample->n != row->n || size < *bytes ||
             machine_protocol_of(&protocols, sample->bytes) != row->protocol)
             continue;
         if (size > *bytes || sample->seconds < *seconds)
@@ -120,6 +154,8 @@ int suspicion_find(const struct machine *machine, const struct samples *samples,
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
         check_certainty(&finding, row);
+        if (strcmp(row->quantity, "injection") == 0)
+            check_injection(&finding, row);
         if (strcmp(row->quantity, "bw") != 0)
             continue;
         check_share(&finding, row);

@@ -9,7 +9,8 @@
 
 /* Calls report with one sentence each: BW above the best measured rate (only with the sorted samples that the table was
  * fitted to, else NULL), N/BW that falls with N, BW(1) < BW(2)/2 (T Table I has such rows: a single message against
- * bidirectional ones), fewer than 10 samples, an interval wider than 10 % or without an end. Rows without samples and
+ * bidirectional ones), an injection rate below a bw of its level, fewer than 10 samples (not of what a search found),
+ * an interval wider than 10 % or without an end (not of a cost whose interval reaches 0). Rows without samples and
  * interval (from print) are not asked for them. Returns their number. */
 int suspicion_find(const struct machine *machine, const struct samples *samples,
                    void (*report)(void *context, const char *sentence), void *context);

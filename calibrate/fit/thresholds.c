@@ -18,8 +18,8 @@ struct sources {
     enum machine_level level;
     struct segment_curve *curve; /* [n_curves] */
     size_t n_curves;
-    double probed_bytes; /* from where rendezvous is; 0: not probed; infinity: none was refused */
-    double told_bytes;   /* 0: not told */
+    struct boundary probed; /* from where rendezvous is; bytes 0: not probed; infinity: none was refused */
+    double told_bytes;      /* 0: not told */
     struct segmentation own;
 };
 
@@ -99,7 +99,7 @@ static bool apart(double a, double b)
 static void say(const struct sources *sources, const struct fit_thresholds *thresholds, FILE *notes)
 {
     double used = thresholds->n > 1 ? thresholds->bytes[thresholds->n - 1] : 0;
-    double probed = sources->probed_bytes, told = sources->told_bytes;
+    double probed = sources->probed.bytes, told = sources->told_bytes;
     double broken = nearest_break(&sources->own, used > 0 ? used : 1);
     if (notes == NULL)
         return;
@@ -121,20 +121,15 @@ static void say(const struct sources *sources, const struct fit_thresholds *thre
     fputc('\n', notes);
 }
 
-static int sources_find(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
-                        enum machine_level level, struct sources *sources)
+static int sources_find(const struct samples *samples, const struct curves *curves, enum machine_level level,
+                        struct sources *sources)
 {
-    struct boundary boundary;
     *sources = (struct sources){.level = level, .curve = calloc(curves->n_curves + 1, sizeof *sources->curve)};
     if (sources->curve == NULL)
         return -1;
     sources->n_curves = spanning_curves(curves, level, sources->curve);
-    sources->told_bytes =
-        options->rendezvous_bytes[level] > 0 ? options->rendezvous_bytes[level] : samples->told_bytes[level];
-    int probed = boundary_find(samples, BENCHMARK_EAGER, level, &boundary);
-    if (probed == 0)
-        sources->probed_bytes = boundary.bytes;
-    return probed < 0 ? -1 : 0;
+    sources->told_bytes = samples->told_bytes[level];
+    return boundary_find(samples, BENCHMARK_EAGER, level, &sources->probed) < 0 ? -1 : 0;
 }
 
 /* Cuts the levels of which only their curves tell: all alike, or each by itself where that explains them better. */
@@ -166,14 +161,25 @@ static int cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thr
     return result;
 }
 
+/* Whether the probe found a size: the best source. */
+static bool is_probed(const struct sources *sources)
+{
+    return sources->probed.bytes > 0 && isfinite(sources->probed.bytes);
+}
+
 static int cut_known(struct sources *sources, struct fit_thresholds *thresholds)
 {
-    bool probed = sources->probed_bytes > 0 && isfinite(sources->probed_bytes);
+    bool probed = is_probed(sources);
     if (segment_find(sources->curve, sources->n_curves, SEGMENT_MAX, log_points(sources->curve, sources->n_curves),
                      &sources->own) != 0)
         return -1;
-    return known_rendezvous(sources->curve, sources->n_curves, probed ? sources->probed_bytes : sources->told_bytes,
-                            probed ? "probe" : "mpi_t", thresholds);
+    if (known_rendezvous(sources->curve, sources->n_curves, probed ? sources->probed.bytes : sources->told_bytes,
+                         probed ? "probe" : "mpi_t", thresholds) != 0)
+        return -1;
+    thresholds->low = sources->probed.low;
+    thresholds->high = isfinite(sources->probed.high) ? sources->probed.high : NAN;
+    thresholds->n_samples = probed ? sources->probed.n_samples : 0;
+    return 0;
 }
 
 int fit_thresholds_find(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
@@ -188,13 +194,13 @@ int fit_thresholds_find(const struct samples *samples, const struct curves *curv
         if (thresholds[i].n > 0)
             continue;
         struct sources found;
-        result = sources_find(samples, curves, options, (enum machine_level)i, &found);
+        result = sources_find(samples, curves, (enum machine_level)i, &found);
         if (result != 0 || found.n_curves == 0) {
             free(found.curve);
             continue;
         }
         sources[n++] = found;
-        if (found.told_bytes > 0 || (found.probed_bytes > 0 && isfinite(found.probed_bytes)))
+        if (found.told_bytes > 0 || is_probed(&found))
             continue;
         sources[n - 1] = sources[n_unknown];
         sources[n_unknown++] = found;

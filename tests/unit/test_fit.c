@@ -184,7 +184,8 @@ static void told_rendezvous_holds(void **state)
 {
     (void)state;
     struct samples samples = noisy_samples(3, 0.01);
-    struct fit_options options = {.rendezvous_bytes = {[LEVEL_INTRA_SOCKET] = 32768}};
+    struct fit_options options = {0};
+    samples.told_bytes[LEVEL_INTRA_SOCKET] = 32768;
     struct machine machine = {0};
     struct error error;
     assert_int_equal(fit_machine(&samples, &options, &machine, NULL, &error), 0);
@@ -312,11 +313,18 @@ static void reports_what_is_suspicious(void **state)
                                                "intra_socket any bw 1 4e9 B/s #: 3.9e9 4.1e9 100 x\n"
                                                "intra_socket any bw 2 9e9 B/s #: 8e9 - 100 x\n"
                                                "intra_socket any bw 4 20e9 B/s #: 20e9 23e9 9 x\n"
-                                               "inter_socket any tau - 1e-6 s\ninter_socket any bw 1 4e9 B/s\n"),
+                                               "inter_socket any tau - 1e-6 s\ninter_socket any bw 1 4e9 B/s\n"
+                                               "inter_socket any injection - 3e9 B/s #: 2.9e9 3.1e9 50 x\n"
+                                               "any any queue_step 8 1e-9 s #: 0 1e-8 50 x\n"
+                                               "any any gamma - 1e-9 s #: 1e-10 1e-8 50 x\n"
+                                               "inter_node any buffer - 1000 B #: 999 1001 2 x\n"),
                                   &machine, &error),
                      0);
-    assert_int_equal(samples_read_csv(scratch_text("level,bytes,n,seconds\nintra_socket,1000000,1,3e-4\n"
-                                                   "intra_socket,1000000,2,2.3e-4\n"),
+    /* The probe's sample is no rate. */
+    assert_int_equal(samples_read_csv(scratch_text("benchmark,variant,level,bytes,n,seconds\n"
+                                                   "pingpong,,intra_socket,1000000,1,3e-4\n"
+                                                   "algorithm1,,intra_socket,1000000,2,2.3e-4\n"
+                                                   "eager,refused,intra_socket,2000000,2,0.02\n"),
                                       &samples, &error),
                      0);
     int n = suspicion_find(&machine, &samples, collect, &sentences);
@@ -324,6 +332,7 @@ static void reports_what_is_suspicious(void **state)
         "intra_socket any bw 1: 4 GB/s is less than half of bw 2", "intra_socket any bw 1: promises 3.984 GB/s",
         "intra_socket any bw 2: its 95 % interval has no end",     "intra_socket any bw 4: only 9 samples",
         "intra_socket any bw 4: its 95 % interval is 15 % wide",   "intra_socket any bw 4: a process's share grows",
+        "inter_socket any injection: 3 GB/s is less than bw 1, 4", "any any gamma: its 95 % interval is 990 % wide",
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         if (strstr(sentences.text, expected[i]) == NULL)
