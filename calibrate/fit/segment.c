@@ -20,6 +20,7 @@ struct sums {
 struct search {
     const struct segment_curve *curves;
     size_t n_curves;
+    size_t differ_min;
     struct sums **sums; /* [n_curves][n_points + 1] */
     double *cuts;       /* [n_cuts] sizes where a piece may begin: those of the curve with the most points */
     size_t n_cuts;
@@ -110,7 +111,7 @@ static bool identifiable(const struct search *search, int n_segments, const size
     for (size_t curve = 0; n_segments > 1 && curve < search->n_curves; curve++)
         count_differences(search, curve, n_segments, cut, differ);
     for (int i = 0; i + 1 < n_segments; i++)
-        if (3 * differ[i] < search->n_curves)
+        if (differ[i] < search->differ_min)
             return false;
     return true;
 }
@@ -189,11 +190,12 @@ static int search_init(struct search *search, const struct segment_curve *curves
     return 0;
 }
 
-int segment_find(const struct segment_curve *curves, size_t n_curves, int max_segments, double log_points,
-                 struct segmentation *segmentation)
+int segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min, int max_segments,
+                 double log_points, struct segmentation *segmentation)
 {
     struct search search;
     int result = search_init(&search, curves, n_curves);
+    search.differ_min = differ_min;
     if (result == 0) {
         *segmentation = (struct segmentation){.n = 1, .criterion = INFINITY};
         consider(&search, 1, NULL, log_points, segmentation);

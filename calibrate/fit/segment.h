@@ -7,7 +7,7 @@
  * comparing the criteria.
  *
  * A protocol is a step of the time or a change of its slope, and noise is often cut where neither is: a cut counts only
- * if in a third of the curves the two lines, evaluated at the cut, are SEGMENT_JUMP apart and further than chance
+ * if in enough of the curves the two lines, evaluated at the cut, are SEGMENT_JUMP apart and further than chance
  * allows, or both slopes are known to be above 0 and their 95 % intervals are apart.
  */
 #ifndef MPISTAIR_CALIBRATE_SEGMENT_H
@@ -31,9 +31,10 @@ struct segmentation {
     double criterion;          /* smaller is better */
 };
 
-/* log_points: natural logarithm of the points of all curves that are compared. One segment where the points are too few
- * to tell. 0, or -1 without memory or with more than SEGMENT_MAX_POINTS points in a curve. */
-int segment_find(const struct segment_curve *curves, size_t n_curves, int max_segments, double log_points,
-                 struct segmentation *segmentation);
+/* differ_min: in how many of the curves a cut has to make a difference, 1 to n_curves. log_points: natural logarithm of
+ * the points of all curves that are compared. One segment where the points are too few to tell. 0, or -1 without memory
+ * or with more than SEGMENT_MAX_POINTS points in a curve. */
+int segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min, int max_segments,
+                 double log_points, struct segmentation *segmentation);
 
 #endif

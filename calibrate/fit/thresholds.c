@@ -39,6 +39,12 @@ static size_t spanning_curves(const struct curves *curves, enum machine_level le
     return n;
 }
 
+/* In how many of a level's curves a break has to show: MPI's protocols are the same for all N. */
+static size_t half_of(size_t n_curves)
+{
+    return (n_curves + 1) / 2;
+}
+
 static double log_points(const struct segment_curve *curve, size_t n_curves)
 {
     size_t points = 0;
@@ -70,7 +76,7 @@ static int known_rendezvous(const struct segment_curve *curve, size_t n_curves, 
             below[n].n_points++;
         n += below[n].n_points > 0;
     }
-    int result = n > 0 ? segment_find(below, n, SEGMENT_MAX - 1, log_points(below, n), &found) : 0;
+    int result = n > 0 ? segment_find(below, n, half_of(n), SEGMENT_MAX - 1, log_points(below, n), &found) : 0;
     free(below);
     if (result != 0)
         return -1;
@@ -132,13 +138,17 @@ static int sources_find(const struct samples *samples, const struct curves *curv
     return boundary_find(samples, BENCHMARK_EAGER, level, &sources->probed) < 0 ? -1 : 0;
 }
 
-/* Cuts the levels of which only their curves tell: all alike, or each by itself where that explains them better. */
+/* Cuts the levels of which only their curves tell: all alike, if the break shows at one of them, or each by itself
+ * where that explains them better. */
 static int cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thresholds *thresholds)
 {
-    size_t n_curves = 0;
+    size_t n_curves = 0, differ_min = SIZE_MAX;
     double separately = 0;
-    for (size_t i = 0; i < n_unknown; i++)
+    for (size_t i = 0; i < n_unknown; i++) {
+        size_t half = half_of(unknown[i].n_curves);
         n_curves += unknown[i].n_curves;
+        differ_min = half < differ_min ? half : differ_min;
+    }
     struct segment_curve *all = calloc(n_curves + 1, sizeof *all);
     if (all == NULL)
         return -1;
@@ -146,10 +156,11 @@ static int cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thr
         memcpy(&all[n], unknown[i].curve, unknown[i].n_curves * sizeof *all);
     struct segmentation common;
     double log_all = log_points(all, n_curves);
-    int result = n_curves > 0 ? segment_find(all, n_curves, SEGMENT_MAX, log_all, &common) : 0;
+    int result = n_curves > 0 ? segment_find(all, n_curves, differ_min, SEGMENT_MAX, log_all, &common) : 0;
     for (size_t i = 0; i < n_unknown && result == 0; i++) {
         struct sources *level = &unknown[i];
-        result = segment_find(level->curve, level->n_curves, SEGMENT_MAX, log_all, &level->own);
+        result =
+            segment_find(level->curve, level->n_curves, half_of(level->n_curves), SEGMENT_MAX, log_all, &level->own);
         separately += level->own.criterion;
     }
     for (size_t i = 0; i < n_unknown && result == 0; i++) {
@@ -170,8 +181,8 @@ static bool is_probed(const struct sources *sources)
 static int cut_known(struct sources *sources, struct fit_thresholds *thresholds)
 {
     bool probed = is_probed(sources);
-    if (segment_find(sources->curve, sources->n_curves, SEGMENT_MAX, log_points(sources->curve, sources->n_curves),
-                     &sources->own) != 0)
+    if (segment_find(sources->curve, sources->n_curves, half_of(sources->n_curves), SEGMENT_MAX,
+                     log_points(sources->curve, sources->n_curves), &sources->own) != 0)
         return -1;
     if (known_rendezvous(sources->curve, sources->n_curves, probed ? sources->probed.bytes : sources->told_bytes,
                          probed ? "probe" : "mpi_t", thresholds) != 0)
