@@ -15,7 +15,7 @@
 
 struct resume_row {
     char variant[32];
-    char ranks[64];
+    char ranks[256];
     char domain[16];
     enum machine_level level;
     uint64_t bytes;
