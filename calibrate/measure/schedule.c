@@ -93,10 +93,11 @@ static void warm_up(struct schedule *schedule, struct point *point, int max_visi
     tell_progress(schedule, false);
 }
 
-/* More repetitions, where a sample was short: something held up the visit that told how many. */
-static void lengthen(const struct schedule *schedule, struct point *point, double shortest_s)
+/* More repetitions, where a sample was short or less than a batch: something held up the visit that told how many. */
+static void lengthen(const struct item *item, struct point *point, double shortest_s)
 {
-    const struct item *item = item_of(schedule, point);
+    if (shortest_s >= PLAN_SAMPLE_S / 2 && point->repeats >= item->batch)
+        return;
     double repetition_s = fmax(shortest_s, 1e-9) / point->repeats;
     int planned = plan_repeats(repetition_s, item->batch, item->repeats);
     if (planned <= point->repeats)
@@ -133,8 +134,7 @@ static int visit(struct schedule *schedule, struct point *point)
     fflush(stdout);
     double cost_s = (clock_now_s() - begin_s) / n;
     expect(point, measure->longest_s);
-    if (measure->shortest_s < PLAN_SAMPLE_S / 2)
-        lengthen(schedule, point, measure->shortest_s);
+    lengthen(item, point, measure->shortest_s);
     point->cost_s = point->n > (size_t)taken ? 0.7 * point->cost_s + 0.3 * cost_s : cost_s;
     point->spent_s += clock_now_s() - begin_s;
     schedule->rows += (size_t)taken;
