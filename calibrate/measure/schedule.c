@@ -10,7 +10,8 @@
 #include "point.h"
 
 /* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
- * takes to reach the ranks. One, where three take long: another item may come in between. */
+ * takes to reach the ranks. One, where three take long, for another item may come in between; and where time is so
+ * short that the others might get none. */
 enum { SAMPLES_A_VISIT = 3 };
 #define VISIT_S 0.05
 
@@ -27,6 +28,7 @@ struct schedule {
     size_t *order;        /* of points, shuffled */
     size_t n_points;
     double end_s;
+    bool is_short; /* not even time for PLAN_SAMPLES_SHORT of each point */
     double told_s; /* when progress was told last */
     uint64_t random;
     size_t rows;
@@ -76,11 +78,13 @@ static void warm_up(struct schedule *schedule, struct point *point, int max_visi
 {
     struct measure *measure = schedule->measure;
     const struct item *item = item_of(schedule, point);
-    double begin_s = clock_now_s(), seconds;
+    double begin_s = clock_now_s(), around_s = 0, seconds;
     int repeats = 1;
     for (int i = 0; i < max_visits; i++) {
+        double visit_s = clock_now_s();
         measure->expected_s = 0;
         measure_visit(measure, schedule->program, item, repeats, 1, &seconds);
+        around_s = clock_now_s() - visit_s - measure->longest_s;
         double repetition_s = fmax(measure->longest_s, 1e-9) / repeats;
         point->repeats = plan_repeats(repetition_s, item->batch, item->repeats);
         point->sample_s = point->repeats * repetition_s;
@@ -88,7 +92,7 @@ static void warm_up(struct schedule *schedule, struct point *point, int max_visi
             break;
         repeats = point->repeats;
     }
-    point->cost_s = point->sample_s + MEASURE_IDLE_S;
+    point->cost_s = plan_gap_s(point->sample_s, MEASURE_IDLE_S) + around_s / SAMPLES_A_VISIT;
     point->spent_s += clock_now_s() - begin_s;
     tell_progress(schedule, false);
 }
@@ -119,7 +123,8 @@ static int visit(struct schedule *schedule, struct point *point)
     struct measure *measure = schedule->measure;
     const struct item *item = item_of(schedule, point);
     double seconds[SAMPLES_A_VISIT], begin_s = clock_now_s();
-    int n = SAMPLES_A_VISIT * point->sample_s > VISIT_S ? 1 : SAMPLES_A_VISIT, taken = 0;
+    bool single = SAMPLES_A_VISIT * point->sample_s > VISIT_S || (schedule->is_short && point->n == 0);
+    int n = single ? 1 : SAMPLES_A_VISIT, taken = 0;
     measure->gap_s = plan_gap_s(point->sample_s, MEASURE_IDLE_S);
     measure->expected_s = point->sample_s;
     measure_visit(measure, schedule->program, item, point->repeats, n, seconds);
@@ -165,10 +170,14 @@ static int set_minimum(struct schedule *schedule)
             known_s += schedule->points[i].cost_s;
             known++;
         }
-    for (size_t i = 0; i < n; i++)
+    double short_s = 0;
+    for (size_t i = 0; i < n; i++) {
         cost_s[i] = schedule->points[i].cost_s > 0 ? schedule->points[i].cost_s
                     : known > 0                    ? known_s / (double)known
                                                    : MEASURE_IDLE_S;
+        short_s += PLAN_SAMPLES_SHORT * cost_s[i];
+    }
+    schedule->is_short = short_s > schedule->end_s - clock_now_s();
     plan_minimum(cost_s, n, schedule->end_s - clock_now_s(), minimum);
     for (size_t i = 0; i < n; i++)
         schedule->points[i].minimum = minimum[i];
