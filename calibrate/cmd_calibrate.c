@@ -97,6 +97,7 @@ static int parse(int argc, char **argv, struct request *request)
                                           {"launches", required_argument, NULL, 'l'},
                                           {"restart", no_argument, NULL, 'r'},
                                           {"shared-link", required_argument, NULL, 'k'},
+                                          {"cached", no_argument, NULL, 'c'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     double launches = 1;
@@ -131,6 +132,9 @@ static int parse(int argc, char **argv, struct request *request)
                 return wrong_usage(argv[0], "--shared-link %s: expected two or more pairs of nodes, like 0-2,1-3",
                                    optarg);
             request->calibration.shared_link = optarg;
+            break;
+        case 'c':
+            request->calibration.cached = true;
             break;
         case 'r':
             request->restart = true;
@@ -167,6 +171,7 @@ static void raw_path(const struct request *request, char path[PATH_MAX])
 static void describe(const struct request *request, const struct raw_file *raw, struct machine *machine)
 {
     char date[32], job[128], launches[32] = "";
+    const char *cached = request->calibration.cached ? ", messages in the cache" : "";
     const char *library = notes_find(&raw->notes, "library");
     time_t now = time(NULL);
     struct tm utc;
@@ -179,8 +184,8 @@ static void describe(const struct request *request, const struct raw_file *raw, 
         snprintf(launches, sizeof launches, " of %u launches", request->calibration.launches);
     library = library != NULL ? library : "unknown MPI";
     snprintf(machine->name, sizeof machine->name, "%s", request->name);
-    snprintf(machine->source, sizeof machine->source, "mpistair calibrate, %s, %.*s, %s, %.0f s%s; %s", date,
-             (int)strcspn(library, ","), library, job, spent_s, launches,
+    snprintf(machine->source, sizeof machine->source, "mpistair calibrate, %s, %.*s, %s, %.0f s%s%s; %s", date,
+             (int)strcspn(library, ","), library, job, spent_s, launches, cached,
              "relative least squares of the median per size");
 }
 

@@ -75,6 +75,8 @@ int asked_list(const struct calibration *calibration, struct text_list *asked)
         result = append_number(asked, "seconds", calibration->seconds);
     if (result == 0)
         result = append_number(asked, "launches", calibration->launches);
+    if (result == 0 && calibration->cached)
+        result = text_list_append(asked, "cached");
     if (result == 0 && shared_link != NULL)
         result = append_words(asked, "shared-link", &shared_link, 1);
     if (result == 0 && placement != NULL && placement[0] != '\0')

@@ -159,6 +159,8 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
         arguments[n++] = "--resume";
         arguments[n++] = absolute != NULL ? absolute : run->raw->part;
     }
+    if (run->calibration->cached)
+        arguments[n++] = "--cached";
     if (program->condition == SHARED_LINK) {
         arguments[n++] = "--link";
         arguments[n++] = (char *)run->calibration->shared_link;

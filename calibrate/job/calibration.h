@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_CALIBRATION_H
 #define MPISTAIR_CALIBRATE_CALIBRATION_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "error.h"
@@ -13,6 +14,7 @@ struct calibration {
     double seconds;                  /* of a launch, from the first start to the last end */
     unsigned launches;
     const char *shared_link; /* borrowed: A-B,C-D, pairs of nodes whose ways share a link; NULL: none */
+    bool cached;             /* messages stay in the cache */
 };
 
 /* Runs what raw does not hold yet and puts into it what the programs say. Ping-pong and Algorithm 1 are needed, of the
