@@ -11,8 +11,9 @@
 #define START_LIMIT_S 60.0
 /* Assumed for the first start; then one and a half times the last. */
 #define START_S 0.7
-/* However late it is. */
+/* However late it is: of any program, and of one that is needed, as part of what it would have without starts. */
 #define SECONDS_MIN 0.2
+#define NEEDED_MIN  0.5
 
 enum condition { ALWAYS, SPANS_NODES, SHARED_LINK };
 
@@ -132,14 +133,18 @@ static int tick(void *context, struct error *error)
 /* The seconds that programs[index] gets now. */
 static double share_of(const struct run *run, int index, unsigned launch)
 {
-    double left_s = run->deadline_s - now_s(), weights = 0;
+    double left_s = run->deadline_s - now_s(), weights = 0, all_weights = 0;
+    for (int i = 0; i < N_PROGRAMS; i++)
+        all_weights += applies(run, &programs[i]) ? programs[i].weight : 0;
     for (int i = index; i < N_PROGRAMS; i++)
         if (applies(run, &programs[i]) && !is_done(run->raw, &programs[i], launch)) {
             weights += programs[i].weight;
             left_s -= run->start_s;
         }
-    double seconds = left_s * programs[index].weight / weights;
-    return seconds > SECONDS_MIN ? seconds : SECONDS_MIN;
+    double seconds = left_s * programs[index].weight / weights, least_s = SECONDS_MIN;
+    if (programs[index].is_needed)
+        least_s += NEEDED_MIN * run->calibration->seconds * programs[index].weight / all_weights;
+    return seconds > least_s ? seconds : least_s;
 }
 
 /* Runs one program, or what is left of it. */
