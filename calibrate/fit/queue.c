@@ -50,8 +50,16 @@ struct steps {
     size_t n;
 };
 
+static double finite_or_nan(double value)
+{
+    return isfinite(value) ? value : NAN;
+}
+
+/* Times too large to be added have no difference: left out. */
 static int steps_append(struct steps *steps, uint64_t depth, const struct difference *time)
 {
+    if (!isfinite(time->value_s))
+        return 0;
     struct step *larger = reallocarray(steps->steps, steps->n + 1, sizeof *larger);
     if (larger == NULL)
         return -1;
@@ -60,7 +68,8 @@ static int steps_append(struct steps *steps, uint64_t depth, const struct differ
     larger[steps->n++] = (struct step){
         .depth = depth,
         .time = *time,
-        .value = {time->value_s / more_steps, time->low_s / more_steps, time->high_s / more_steps},
+        .value = {time->value_s / more_steps, finite_or_nan(time->low_s) / more_steps,
+                  finite_or_nan(time->high_s) / more_steps},
     };
     return 0;
 }

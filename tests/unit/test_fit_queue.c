@@ -282,6 +282,35 @@ static void does_not_mix(void **state)
     samples_release(&samples);
 }
 
+/* Seconds near the largest double: no row rather than one that no reader takes. */
+static void survives_huge_times(void **state)
+{
+    (void)state;
+    struct samples samples = {0};
+    struct machine machine = {0};
+    struct fit_options options = {0};
+    struct error error;
+    for (int i = 0; i < 8; i++) {
+        struct sample sample = {.variant = i % 2 == 0 ? VARIANT_POSTED_INORDER : VARIANT_POSTED_REVERSED,
+                                .seconds = i % 2 == 0 ? 1e-300
+                                           : i < 4    ? 1e308
+                                                      : 1.5e308,
+                                .benchmark = BENCHMARK_QUEUE,
+                                .n = i < 4 ? 64 : 128,
+                                .count = 64,
+                                .level = LEVEL_INTRA_SOCKET};
+        assert_int_equal(samples_append(&samples, &sample), 0);
+    }
+    samples_sort(&samples);
+    assert_int_equal(fit_queue(&samples, &options, &machine, NULL, &error), 0);
+    for (size_t i = 0; i < machine.n_parameters; i++) {
+        assert_true(isfinite(machine.parameters[i].value));
+        assert_false(isinf(machine.parameters[i].ci_low) || isinf(machine.parameters[i].ci_high));
+    }
+    machine_release(&machine);
+    samples_release(&samples);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +320,7 @@ int main(void)
         cmocka_unit_test(says_what_cannot_be_told),
         cmocka_unit_test(leaves_out_what_was_not_measured),
         cmocka_unit_test(does_not_mix),
+        cmocka_unit_test(survives_huge_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
