@@ -26,8 +26,8 @@ static double share_outside(size_t n)
     return gsl_cdf_ugaussian_P(-sqrt((double)n / (double)(n - 1)) * line_quantile(n - 1));
 }
 
-static int bootstrap(const struct samples *samples, struct sample_set first, struct sample_set second,
-                     struct difference *difference)
+static int bootstrap(const struct samples *samples, enum samples_statistic statistic, struct sample_set first,
+                     struct sample_set second, struct difference *difference)
 {
     /* Of each set a curve of one point. */
     double bytes = 0, replicates[REPLICATES];
@@ -37,15 +37,14 @@ static int bootstrap(const struct samples *samples, struct sample_set first, str
     };
     struct curves curves = {.curves = points, .n_curves = 2};
     struct resampling resampling;
-    if (resampling_init(&resampling, samples, &curves, STATISTIC_MEDIAN, SEED) != 0)
+    if (resampling_init(&resampling, samples, &curves, statistic, SEED) != 0)
         return -1;
     for (int i = 0; i < REPLICATES; i++) {
         resampling_next(&resampling);
         replicates[i] = resampling.curves.curves[1].seconds[0] - resampling.curves.curves[0].seconds[0];
     }
     gsl_sort(replicates, 1, REPLICATES);
-    size_t smaller = first.n < second.n ? first.n : second.n;
-    double share = share_outside(resampling.n_launches > 1 ? resampling.n_launches : smaller);
+    double share = share_outside(resampling.n_launches > 1 ? resampling.n_launches : difference->n_smaller);
     double low_s = gsl_stats_quantile_from_sorted_data(replicates, 1, REPLICATES, share);
     double high_s = gsl_stats_quantile_from_sorted_data(replicates, 1, REPLICATES, 1 - share);
     difference->low_s = fmin(low_s, difference->value_s);
@@ -69,29 +68,31 @@ static double uncertainty(const struct sample *samples, size_t n)
 static void student(const struct samples *samples, struct sample_set first, struct sample_set second,
                     struct difference *difference)
 {
-    size_t smaller = first.n < second.n ? first.n : second.n;
-    if (smaller < 2)
+    if (difference->n_smaller < 2)
         return;
     double variance =
         uncertainty(&samples->samples[first.first], first.n) + uncertainty(&samples->samples[second.first], second.n);
-    double half = line_quantile(smaller - 1) * sqrt(variance);
+    double half = line_quantile(difference->n_smaller - 1) * sqrt(variance);
     difference->low_s = difference->value_s - half;
     difference->high_s = difference->value_s + half;
 }
 
-int difference_find(const struct samples *samples, struct sample_set first, struct sample_set second,
-                    struct difference *difference)
+int difference_find(const struct samples *samples, enum samples_statistic statistic, struct sample_set first,
+                    struct sample_set second, struct difference *difference)
 {
     const struct sample *sample = samples->samples;
-    *difference =
-        (struct difference){.first_s = benchmark_statistic(&sample[first.first], first.n, STATISTIC_MEDIAN),
-                            .second_s = benchmark_statistic(&sample[second.first], second.n, STATISTIC_MEDIAN),
-                            .low_s = NAN,
-                            .high_s = NAN,
-                            .n_samples = first.n + second.n};
+    *difference = (struct difference){
+        .first_s = benchmark_statistic(&sample[first.first], first.n, statistic),
+        .second_s = benchmark_statistic(&sample[second.first], second.n, statistic),
+        .low_s = NAN,
+        .high_s = NAN,
+        .gap_s = sample[second.first].seconds - sample[first.first + first.n - 1].seconds,
+        .n_samples = first.n + second.n,
+        .n_smaller = first.n < second.n ? first.n : second.n,
+    };
     difference->value_s = difference->second_s - difference->first_s;
-    if (first.n >= FEW_SAMPLES && second.n >= FEW_SAMPLES)
-        return bootstrap(samples, first, second, difference);
+    if (difference->n_smaller >= FEW_SAMPLES)
+        return bootstrap(samples, statistic, first, second, difference);
     student(samples, first, second, difference);
     return 0;
 }

@@ -4,11 +4,12 @@
  *
  *     c(n) = (T_reversed - T_inorder) / (n(n + 1)/2 - n)          (MODELS.md, queue search; B section 4.1, gamma = c/2)
  *
- * of the medians, from n = 64 on: below, Blue Waters showed no signal. Posted and unexpected queue apart.
+ * of the medians (or minima), from n = 64 on: below, Blue Waters showed no signal. Posted and unexpected queue apart.
  *
- * Not every MPI searches its queues linearly. One that does has at the largest depth
+ * Not every MPI searches its queues linearly. One that does has at the largest depths
  *   - a step that takes 0.5 ns: in a list each load waits for the one before, 4 cycles of the nearest cache, 0.8 ns at
- *     5 GHz. A hash table of a thousand lists shows a thousandth of a step;
+ *     5 GHz. A hash table of a thousand lists shows a thousandth of a step. The interval has to say so or,
+ *     where so few samples make it wide, the gap between all that are reversed and all in order;
  *   - time that grows with n^2: where reversed costs the same more for each message, c falls as 1/n. The two are told
  *     apart in the middle, at 1/sqrt(n), between the smallest and the largest depth.
  * Else all rows of that queue have the method no-linear-search; where the interval allows both, a note says so. A value
@@ -24,6 +25,10 @@
 #define STEP_MIN_S 0.5e-9
 /* Depths that differ less do not tell 1/n from a constant. */
 #define DEPTHS_APART 4
+/* What holds for depths down to that part of the largest holds for it. */
+#define DEPTHS_ALIKE 4
+/* Where as many samples of both lie apart, chance has done that once in 20 times. */
+#define SAMPLES_APART 3
 
 struct queue {
     const char *name;
@@ -43,6 +48,7 @@ struct step {
     uint64_t depth;
     struct difference time;
     struct line_value value; /* s */
+    double gap_s;            /* of difference.h, for a step */
 };
 
 struct steps {
@@ -66,6 +72,7 @@ static int steps_append(struct steps *steps, uint64_t depth, const struct differ
     steps->steps = larger;
     double n = (double)depth, more_steps = n * (n + 1) / 2 - n;
     larger[steps->n++] = (struct step){
+        .gap_s = time->gap_s / more_steps,
         .depth = depth,
         .time = *time,
         .value = {time->value_s / more_steps, finite_or_nan(time->low_s) / more_steps,
@@ -88,8 +95,8 @@ static size_t run_end(const struct samples *samples, size_t first)
 
 /* A depth is measured where both orders are, with the same size; of several sizes the first counts. 0, or -1 without
  * memory. */
-static int find_steps(const struct samples *samples, enum machine_level level, const struct queue *queue,
-                      struct steps *steps)
+static int find_steps(const struct samples *samples, enum samples_statistic statistic, enum machine_level level,
+                      const struct queue *queue, struct steps *steps)
 {
     struct sample_set inorder = {.n = 0};
     for (size_t first = 0, end; first < samples->n_samples; first = end) {
@@ -104,7 +111,8 @@ static int find_steps(const struct samples *samples, enum machine_level level, c
         } else if (sample->variant == queue->reversed && !other && before->bytes == sample->bytes &&
                    (steps->n == 0 || steps->steps[steps->n - 1].depth != sample->n)) {
             struct difference time;
-            if (difference_find(samples, inorder, set, &time) != 0 || steps_append(steps, sample->n, &time) != 0)
+            if (difference_find(samples, statistic, inorder, set, &time) != 0 ||
+                steps_append(steps, sample->n, &time) != 0)
                 return -1;
         }
     }
@@ -112,6 +120,11 @@ static int find_steps(const struct samples *samples, enum machine_level level, c
 }
 
 enum search { SEARCH_LINEAR, SEARCH_NOT_LINEAR, SEARCH_UNDECIDED };
+
+static bool takes_a_step(const struct step *step)
+{
+    return step->value.low >= STEP_MIN_S || (step->gap_s >= STEP_MIN_S && step->time.n_smaller >= SAMPLES_APART);
+}
 
 static enum search find_search(const struct steps *steps)
 {
@@ -121,7 +134,10 @@ static enum search find_search(const struct steps *steps)
         return SEARCH_NOT_LINEAR;
     if (apart >= DEPTHS_APART && first->value.low > 0 && last->value.value < first->value.value / sqrt(apart))
         return SEARCH_NOT_LINEAR;
-    return last->value.low >= STEP_MIN_S ? SEARCH_LINEAR : SEARCH_UNDECIDED;
+    for (size_t i = steps->n; i-- > 0 && steps->steps[i].depth >= last->depth / DEPTHS_ALIKE;)
+        if (takes_a_step(&steps->steps[i]))
+            return SEARCH_LINEAR;
+    return SEARCH_UNDECIDED;
 }
 
 /* NaN stays NaN. */
@@ -161,11 +177,11 @@ static void note_search(FILE *notes, const struct queue *queue, const struct ste
                    (unsigned long long)last->depth, known);
 }
 
-static int fit_one(const struct samples *samples, enum machine_level level, const struct queue *queue,
-                   struct machine *machine, FILE *notes)
+static int fit_one(const struct samples *samples, enum samples_statistic statistic, enum machine_level level,
+                   const struct queue *queue, struct machine *machine, FILE *notes)
 {
     struct steps steps = {.n = 0};
-    int result = find_steps(samples, level, queue, &steps);
+    int result = find_steps(samples, statistic, level, queue, &steps);
     if (result == 0 && steps.n > 0) {
         enum search search = find_search(&steps);
         result = append_rows(queue, &steps, search, machine);
@@ -181,7 +197,6 @@ static int fit_one(const struct samples *samples, enum machine_level level, cons
 int fit_queue(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
               struct error *error)
 {
-    (void)options;
     enum machine_level level = LEVEL_COUNT;
     bool others = false;
     for (size_t i = 0; i < samples->n_samples; i++) {
@@ -198,7 +213,7 @@ int fit_queue(const struct samples *samples, const struct fit_options *options, 
         benchmark_note(notes, "queue_step is taken from %s, the closest level that was measured",
                        machine_level_name[level]);
     for (int i = 0; i < N_QUEUES; i++)
-        if (fit_one(samples, level, &queues[i], machine, notes) != 0)
+        if (fit_one(samples, options->statistic, level, &queues[i], machine, notes) != 0)
             return error_set(error, "no memory");
     return 0;
 }

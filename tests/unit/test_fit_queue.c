@@ -200,6 +200,24 @@ static void tells_what_is_no_linear_search(void **state)
     }
 }
 
+/* Few samples with outliers have wide intervals, yet all reversed ones are far from all in order. */
+static void tells_a_linear_search_from_few_samples(void **state)
+{
+    (void)state;
+    int wide = 0;
+    for (uint64_t draw = 1; draw <= 100; draw++) {
+        struct made made = {
+            .more_s = linear, .last_depth = 10000, .samples = 3, .launches = 1, .noise = 0.05, .seed = draw};
+        char notes[512] = "";
+        struct machine machine = fit_made(&made, notes);
+        assert_methods(&machine, 2 * N_FITTED, "reversed-inorder");
+        assert_string_equal(notes, "");
+        wide += !(machine.parameters[N_FITTED - 1].ci_low > 0);
+        machine_release(&machine);
+    }
+    assert_true(wide > 0); /* else the test shows nothing */
+}
+
 /* Noise, or too few samples, leave both open: the rows stay, and a note says so. */
 static void says_what_cannot_be_told(void **state)
 {
@@ -317,6 +335,7 @@ int main(void)
         cmocka_unit_test(finds_a_known_step),
         cmocka_unit_test(intervals_hold_the_step),
         cmocka_unit_test(tells_what_is_no_linear_search),
+        cmocka_unit_test(tells_a_linear_search_from_few_samples),
         cmocka_unit_test(says_what_cannot_be_told),
         cmocka_unit_test(leaves_out_what_was_not_measured),
         cmocka_unit_test(does_not_mix),
