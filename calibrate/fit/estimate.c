@@ -205,16 +205,30 @@ static const struct n_line *line_find(const struct level *level, int part, uint6
     return found;
 }
 
+/* Whether the points show an intercept: to 50 %, or as well as two points do. */
+static bool shows_latency(const struct n_line *line)
+{
+    const struct line_value *tau = &line->line.intercept;
+    return line->line.kind == LINE_PLAIN && !(tau->high - tau->low > tau->value);
+}
+
 static const struct n_line *line_of_tau(const struct level *level, int part)
 {
     bool large = large_messages(level->thresholds->protocol[part]);
-    const struct n_line *found = NULL;
-    for (int i = 0; i < 2 && found == NULL; i++)
-        found = line_find(level, part, (i == 0) == large ? 2 : 1, BENCHMARK_PINGPONG);
-    for (size_t i = 0; i < level->n_curves && found == NULL; i++)
-        if (lines_of(level, part)[i].fits)
-            found = &lines_of(level, part)[i];
-    return found;
+    const struct n_line *single = line_find(level, part, 1, BENCHMARK_PINGPONG);
+    const struct n_line *two = line_find(level, part, 2, BENCHMARK_ALGORITHM1);
+    if (single == NULL && two == NULL) {
+        for (size_t i = 0; i < level->n_curves; i++)
+            if (lines_of(level, part)[i].fits)
+                return &lines_of(level, part)[i];
+        return NULL;
+    }
+    if (single == NULL || two == NULL)
+        return single != NULL ? single : two;
+    bool pingpong_is_better = level->options->method == LINE_RELATIVE &&
+                              single->curve->benchmark == BENCHMARK_PINGPONG && !shows_latency(two) &&
+                              (shows_latency(single) || single->line.kind == LINE_FLOOR);
+    return large && !pingpong_is_better ? two : single;
 }
 
 static void append(struct estimates *estimates, const struct level *level, int part, uint64_t n,

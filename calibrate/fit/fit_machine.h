@@ -4,7 +4,8 @@
  *   - for each N a line of time over size, one time a size (median or minimum of its samples);
  *   - bw, n = N: N / slope of that line;
  *   - tau: the intercept of N = 2 for rendezvous (and where there is one protocol only), of N = 1 for short and eager,
- *     whose latency is a ping-pong's (B section 2); where that N was not measured, of the next one that was;
+ *     whose latency is a ping-pong's (B section 2); where that N was not measured, of the next one that was. Where the
+ *     line of N = 2 does not show its intercept to 50 % (a network so slow that only its rate shows), of the ping-pong;
  *   - bw, n = 1 of rendezvous comes from Algorithm 1's single message where there is one, else from the ping-pong;
  *   - what the points of a line do not show well comes from its neighbours (estimate.h).
  * A line with a negative latency is refitted through the origin, one that does not grow with the size gives the least

@@ -75,10 +75,10 @@ static void keeps_a_latency_above_that_of_smaller_messages(void **state)
         add(&samples, BENCHMARK_PINGPONG, 1, bytes, seconds);
         add(&samples, BENCHMARK_ALGORITHM1, 2, bytes, 2 * seconds);
     }
-    fit(&samples, "0,16384", &machine, notes, sizeof notes);
-    /* Two given protocols are short and eager; the ping-pong's latency of the smaller messages is 20 us. */
-    const struct machine_parameter *floor = row_of(&machine, PROTOCOL_SHORT, "tau", MACHINE_NO_N);
-    const struct machine_parameter *tau = row_of(&machine, PROTOCOL_EAGER, "tau", MACHINE_NO_N);
+    fit(&samples, "0,64,16384", &machine, notes, sizeof notes);
+    /* The ping-pong's latency of the smaller messages is 20 us, that of two processes 40 us. */
+    const struct machine_parameter *floor = row_of(&machine, PROTOCOL_EAGER, "tau", MACHINE_NO_N);
+    const struct machine_parameter *tau = row_of(&machine, PROTOCOL_RENDEZVOUS, "tau", MACHINE_NO_N);
     assert_close(floor->value, 20e-6, 0.02);
     assert_true(tau->value >= floor->value && tau->value <= 1.001 * floor->value);
     assert_true(tau->ci_low > 19e-6 && tau->ci_low <= tau->value && tau->ci_high >= tau->value);
