@@ -6,9 +6,9 @@
 
 /* A variable is used at one kind of level, and only where `proof` says that the part of the MPI that it belongs to is
  * in use: another variable (Open MPI withdraws those of components that it closed), or a word in the library version
- * (MPICH lists the variables of all its devices). The limits of Open MPI's BTLs include at most 64 bytes of header, so
- * that a message of exactly the limit is the first power of two that goes by rendezvous. An MPI over UCX tells
- * nothing here. */
+ * (MPICH lists the variables of all its devices). The limits of Open MPI's BTLs include at most 64 bytes of header (56
+ * in 4.1), so that a message of exactly the limit is the first power of two that goes by rendezvous; but its ob1 sends
+ * up to 256 bytes at once whatever the limit (pml_ob1_isend.c, send_inline). An MPI over UCX tells nothing here. */
 static const struct {
     bool between_nodes;
     const char *variable;
@@ -17,6 +17,7 @@ static const struct {
 } known[] = {
     {false, "btl_vader_eager_limit", "pml_ob1_priority", NULL}, /* Open MPI 2-4 */
     {false, "btl_sm_eager_limit", "pml_ob1_priority", NULL},    /* Open MPI 5 */
+    {false, "btl_tcp_eager_limit", "pml_ob1_priority", NULL},   /* where shared memory is switched off */
     {true, "btl_openib_eager_limit", "pml_ob1_priority", NULL}, /* before TCP: it is preferred */
     {true, "btl_tcp_eager_limit", "pml_ob1_priority", NULL},
     {false, "MPIR_CVAR_NEMESIS_SHM_EAGER_MAX_SZ", NULL, "ch3:nemesis"}, /* MPICH, -1: not set */

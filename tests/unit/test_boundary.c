@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bisection.h"
+#include "benchmarks.h"
 #include "boundary.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
@@ -114,6 +115,42 @@ static void other_samples(void **state)
     expect(&samples, INFINITY, 11, INFINITY, 1);
 }
 
+/* B is the largest size that is taken; a level where nothing was refused has none, and this is said. */
+static void fits_a_buffer(void **state)
+{
+    (void)state;
+    struct samples samples = {0};
+    struct machine machine = {0};
+    const struct fit_options options = {0};
+    struct error error;
+    char *notes = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&notes, &size);
+    assert_non_null(stream);
+    add(&samples, VARIANT_TAKEN, 1, 999);
+    add(&samples, VARIANT_REFUSED, 1, 1000);
+    add(&samples, VARIANT_TAKEN, 2, 1999);
+    add(&samples, VARIANT_REFUSED, 2, 2010);
+    add(&samples, VARIANT_TAKEN, 1, 500);
+    for (size_t i = 0; i < samples.n_samples; i++)
+        samples.samples[i].benchmark = BENCHMARK_BUFFER;
+    samples.samples[4].level = LEVEL_INTRA_SOCKET;
+    samples_sort(&samples);
+    assert_int_equal(fit_buffer(&samples, &options, &machine, stream, &error), 0);
+    fclose(stream);
+    assert_int_equal(machine.n_parameters, 1);
+    const struct machine_parameter *row = &machine.parameters[0];
+    assert_int_equal(row->level, LEVEL_INTER_NODE);
+    assert_int_equal(row->protocol, PROTOCOL_ANY);
+    assert_string_equal(row->quantity, "buffer");
+    assert_true(row->value == 1504 && row->ci_low == 999 && row->ci_high == 2009);
+    assert_int_equal(row->samples, 4);
+    assert_non_null(strstr(notes, "intra_socket buffer: left out: the transport took all that was tried, up to 500 B"));
+    free(notes);
+    machine_release(&machine);
+    samples_release(&samples);
+}
+
 /* Searches for `boundary`, every `lie`th refusal of a first question being false (0: none). The number of questions. */
 static unsigned search(struct bisection *bisection, uint64_t boundary, unsigned lie)
 {
@@ -164,13 +201,10 @@ static void bisects_to_a_resolution(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact),
-        cmocka_unit_test(one_outcome_only),
-        cmocka_unit_test(wrong_outcomes),
-        cmocka_unit_test(several_searches),
-        cmocka_unit_test(other_samples),
-        cmocka_unit_test(bisects),
-        cmocka_unit_test(bisects_to_a_resolution),
+        cmocka_unit_test(exact),          cmocka_unit_test(one_outcome_only),
+        cmocka_unit_test(wrong_outcomes), cmocka_unit_test(several_searches),
+        cmocka_unit_test(other_samples),  cmocka_unit_test(fits_a_buffer),
+        cmocka_unit_test(bisects),        cmocka_unit_test(bisects_to_a_resolution),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
