@@ -12,6 +12,8 @@ static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {
 
 /* Sources further apart than this contradict each other. */
 #define APART 2
+/* A probe that found no rendezvous up to here found that there is none. */
+#define PROBED_MIN_BYTES 1048576
 
 /* What each source says of one level. */
 struct sources {
@@ -135,7 +137,13 @@ static int sources_find(const struct samples *samples, const struct curves *curv
         return -1;
     sources->n_curves = spanning_curves(curves, level, sources->curve);
     sources->told_bytes = samples->told_bytes[level];
-    return boundary_find(samples, BENCHMARK_EAGER, level, &sources->probed) < 0 ? -1 : 0;
+    const struct boundary *probed = &sources->probed;
+    if (boundary_find(samples, BENCHMARK_EAGER, level, &sources->probed) < 0)
+        return -1;
+    /* A search that was cut off before it knew more than this tells nothing. */
+    if (isinf(probed->bytes) ? probed->low <= PROBED_MIN_BYTES : probed->high > APART * probed->low)
+        sources->probed = (struct boundary){.bytes = 0};
+    return 0;
 }
 
 /* Cuts the levels of which only their curves tell: all alike, if the break shows at one of them, or each by itself

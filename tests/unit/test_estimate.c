@@ -166,6 +166,8 @@ static void compares_the_sources_of_a_threshold(void **state)
     } cases[] = {
         {0, 0, 0, 8192, "segmentation", "inter_node: rendezvous from 8192 B by segmentation\n"},
         {8192, 0, 0, 8192, "mpi_t", "inter_node: rendezvous from 8192 B by mpi_t; the MPI tells 8192 B\n"},
+        {8192, 1024, 4096, 8192, "mpi_t", /* a probe that was cut off */
+         "inter_node: rendezvous from 8192 B by mpi_t; the MPI tells 8192 B\n"},
         {8192, 8099, 8100, 8100, "probe",
          "inter_node: rendezvous from 8100 B by probe; the MPI tells 8192 B; the curves break at 8192 B\n"},
         {65536, 8191, 8192, 8192, "probe",
