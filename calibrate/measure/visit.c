@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "visit.h"
 
-enum { TASK_TAG = 1, RESULT_TAG = 2 };
+enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
 
 /* Rank 0 looks for results that often, once they should be there. A start lies SETTLE_S behind a look. */
 #define LEADER_S   0.2e-3
@@ -80,6 +80,14 @@ static void make_buffers(struct measure *measure)
     memset(measure->recv_buffer, 0, measure->buffer_bytes);
 }
 
+/* A send may be complete for its sender while the MPI still holds some of it: nobody sleeps before the other side of
+ * its messages is at the end of the sample, too, or what is left would move on at the next look only. */
+static void wait_for_partner(const struct measure *measure, int partner)
+{
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, partner, END_TAG, NULL, 0, MPI_BYTE, partner, END_TAG, measure->control,
+                 MPI_STATUS_IGNORE);
+}
+
 static struct result perform(struct measure *measure, const struct benchmark_program *program, const struct task *task)
 {
     struct result result = {.late_s = fmax(clock_now_s() + measure->offset_s - task->start_s, 0)};
@@ -93,6 +101,7 @@ static struct result perform(struct measure *measure, const struct benchmark_pro
         result.longest_s = fmax(result.longest_s, duration_s);
         result.shortest_s = i == 0 ? duration_s : fmin(result.shortest_s, duration_s);
         result.seconds[i] = late_s > 0 ? -1 : seconds;
+        wait_for_partner(measure, task->partner);
     }
     return result;
 }
