@@ -14,6 +14,7 @@ TOOL, PROGRAMS, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), os.path.abspath(sys
 OPTIONS = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"] if MPI == "openmpi" else []
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 failures = []
+said = ""  # by the last program, on standard error
 
 
 def expect(what, condition):
@@ -21,8 +22,15 @@ def expect(what, condition):
         failures.append(what)
 
 
+def expect_all(program, what, found, expected):
+    """All of it was measured, or the program said that its time did not suffice, as on a machine that is busy."""
+    if found != expected and not (found <= expected and f"incomplete {program}" in said):
+        failures.append(f"{program}: {what} {found}, expected {expected}; it said: {said}")
+
+
 def run(program, ranks, *words, code=0, says=None, placement=None):
     """Runs a program; its samples."""
+    global said
     command = [MPIEXEC, *OPTIONS, "-n", str(ranks), f"{PROGRAMS}/{program}-{MPI}", *words]
     environment = dict(ENVIRONMENT)
     if placement is not None:
@@ -30,6 +38,7 @@ def run(program, ranks, *words, code=0, says=None, placement=None):
             file.write("rank,node,socket\n" + "".join(f"{r},{node},0\n" for r, node in enumerate(placement)))
         environment["MPISTAIR_PLACEMENT"] = os.path.abspath("L.csv")
     done = subprocess.run(command, capture_output=True, text=True, timeout=90, env=environment)
+    said = done.stderr
     if done.returncode != code or (says or "") not in done.stderr:
         failures.append(f"{' '.join(command)}: exit {done.returncode}, expected {code} and '{says}'; stderr: {done.stderr}")
     return list(csv.DictReader(done.stdout.splitlines()))
@@ -57,9 +66,8 @@ def fit(rows):
 def self_messages():
     rows = run("self", 2, "--seconds", "1.5")
     expect_rows("self", rows, "self")
-    expect("self: both ranks", {r["ranks"] for r in rows} == {"0", "1"})
-    sizes = {int(r["bytes"]) for r in rows}
-    expect(f"self: sizes {sizes}", sizes == {2**i for i in range(23)})
+    expect_all("self", "ranks", {r["ranks"] for r in rows}, {"0", "1"})
+    expect_all("self", "sizes", {int(r["bytes"]) for r in rows}, {2**i for i in range(23)})
     table = fit(rows)
     expect(f"self: {table}", set(table) == {("self", "tau"), ("self", "bw")} and table["self", "bw"]["value"] > 0)
 
@@ -69,12 +77,12 @@ def injection():
     expect("injection: nothing is measured on one node", rows == [])
     if MPI == "openmpi":
         rows = run("injection", 5, "--seconds", "2", placement=[4, 2, 2, 2, 7])
-        expect("injection: n", {r["n"] for r in rows} == {"1", "2"})
+        expect_all("injection", "n", {r["n"] for r in rows}, {"1", "2"})
     else:
         rows = run("injection", 2, "--seconds", "1", placement=[2, 4])
-        expect("injection: n", {r["n"] for r in rows} == {"1"})
+        expect_all("injection", "n", {r["n"] for r in rows}, {"1"})
     expect_rows("injection", rows, "inter_node")
-    expect("injection: sizes", {int(r["bytes"]) for r in rows} == {65536 * 2**i for i in range(7)})
+    expect_all("injection", "sizes", {int(r["bytes"]) for r in rows}, {65536 * 2**i for i in range(7)})
     row = fit(rows)["inter_node", "injection"]
     expect(f"injection: {row}", row["value"] > 0 and row["protocol"] == "rendezvous")
 
@@ -93,12 +101,13 @@ def contention():
     # Nodes 6, 4, 2, 9 are numbers 0, 1, 2, 3; one of them has a rank more than its partner.
     rows = run("contention", 9, "--seconds", "4", "--link", "0-2,3-1", placement=[6, 4, 2, 9, 6, 4, 2, 9, 6])
     expect_rows("contention", rows, "inter_node")
-    kinds = {(r["variant"], r["n"], r["ranks"]) for r in rows}
-    expect(f"contention: {kinds}", kinds == {("alone", "2", "node0-2"), ("alone", "2", "node3-1"),
-                                             ("shared", "4", "node0-2+node3-1")})
-    shapes = {kind: {(r["count"], r["bytes"]) for r in rows if r["ranks"] == kind} for kind in {r["ranks"] for r in rows}}
-    expect(f"contention: the same shapes alone and shared: {shapes}", len(set(map(frozenset, shapes.values()))) == 1)
-    expect("contention: counts", {"1", "4", "16"} <= {r["count"] for r in rows})
+    kinds = {("alone", "2", "node0-2"), ("alone", "2", "node3-1"), ("shared", "4", "node0-2+node3-1")}
+    expect_all("contention", "kinds", {(r["variant"], r["n"], r["ranks"]) for r in rows}, kinds)
+    shapes = {(r["count"], r["bytes"]) for r in rows}
+    for kind in {r["ranks"] for r in rows}:
+        expect_all("contention", f"shapes of {kind}", {(r["count"], r["bytes"]) for r in rows if r["ranks"] == kind}, shapes)
+    possible = {(str(4**c), str(4096 * 4**b)) for c in range(4) for b in range(5)}
+    expect(f"contention: shapes {shapes}", shapes <= possible and len({count for count, _ in shapes}) > 1)
 
 
 with tempfile.TemporaryDirectory() as folder:
