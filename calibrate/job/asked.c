@@ -1,13 +1,16 @@
 #include "asked.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Beginnings of variables by which MPI libraries and their transports are set. */
-static const char *const settings[] = {"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_",
-                                       "HYDRA_",    "I_MPI_",    "MV2_",      "UCX_",   "FI_"};
+/* Beginnings of variables by which MPI libraries and their transports are set; but not of those that say how to reach
+ * the nodes, which change from one batch job to the next (host files, temporary folders). */
+static const char *const settings[] = {"OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "UCX_", "FI_"};
+static const char *const launching[] = {"OMPI_MCA_orte_", "OMPI_MCA_plm_", "OMPI_MCA_oob_",
+                                        "OMPI_MCA_ras_",  "I_MPI_HYDRA_",  "MPICH_INTERFACE_HOSTNAME"};
 
 /* A word as a shell would read it; control characters, which a line of text cannot hold, as '?'. */
 static void write_word(FILE *stream, const char *word)
@@ -52,14 +55,22 @@ static int append_number(struct text_list *asked, const char *key, double value)
     return text_list_append(asked, text);
 }
 
+static bool begins_with_any(const char *text, const char *const *beginnings, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
 static int append_settings(struct text_list *asked)
 {
     extern char **environ;
     int result = 0;
     for (char **variable = environ; *variable != NULL && result == 0; variable++)
-        for (size_t i = 0; i < sizeof settings / sizeof settings[0] && result == 0; i++)
-            if (strncmp(*variable, settings[i], strlen(settings[i])) == 0)
-                result = append_words(asked, "environment", variable, 1);
+        if (begins_with_any(*variable, settings, sizeof settings / sizeof settings[0]) &&
+            !begins_with_any(*variable, launching, sizeof launching / sizeof launching[0]))
+            result = append_words(asked, "environment", variable, 1);
     return result;
 }
 

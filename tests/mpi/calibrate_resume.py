@@ -27,8 +27,9 @@ def words(*options, ranks=2, name="m"):
     return [TOOL, "calibrate", "-o", f"{name}.tbl", "--name", "m", *options, "--", MPIEXEC, *OPTIONS, "-n", str(ranks)]
 
 
-def run(command, code=0, says=""):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * LIMIT_S, env=ENVIRONMENT)
+def run(command, code=0, says="", **variables):
+    environment = {**ENVIRONMENT, **variables}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * LIMIT_S, env=environment)
     if done.returncode != code or says not in done.stderr:
         failures.append(f"{command[1:]}: exit {done.returncode}, expected {code} and '{says}'; stderr: {done.stderr}")
     return done
@@ -122,6 +123,7 @@ def killed_and_continued():
     run(words("--seconds", "9"), code=1, says="had 'seconds 12', this one has 'seconds 9'")
     run(words("--seconds", "12", "--launches", "2"), code=1, says="'launches 2'")
     run(words("--seconds", "12", ranks=3), code=1, says="-n 2', this one has 'launcher")
+    run(command, code=1, says="environment UCX_RNDV_THRESH=1024", UCX_RNDV_THRESH="1024")
     expect("a refusal leaves the samples", open("m.raw.csv.part").read() == before)
 
     # The same call continues; a benchmark whose launcher is killed costs only its rows.

@@ -56,6 +56,16 @@ def main():
     mine = {p["quantity"]: p["value"] for p in json.loads(run("show", "./mine.tbl", "--json"))["parameters"]}
     expect(f"fit finds 1 us and 2 GB/s: {mine}", abs(mine["tau"] - 1e-6) < 1e-12 and abs(mine["bw"] - 2e9) < 1)
 
+    # Comments tell what the calibration knew; a malformed one harms nothing.
+    with open("told.csv", "w") as file:
+        file.write("# mpistair calibrate 1\n#\n# rendezvous\n# rendezvous inter_node nan V\n# rendezvous mars 5 V\n")
+        file.write("# rendezvous inter_node -5 V\n# rendezvous inter_node 1e999 V\n# rendezvous inter_node 512 limit\n")
+        file.write("# rendezvous " + "x" * 9000 + "\nlevel,bytes,seconds\n# begin \"\n")
+        file.writelines(f"inter_node,{size},{1e-6 + size / 2e9!r}\n" for size in (8, 64, 512, 4096, 32768))
+    run("fit", "told.csv", "--name", "told", "-o", "told.tbl")
+    told = [p for p in json.loads(run("show", "./told.tbl", "--json"))["parameters"] if p["method"] == "mpi_t"]
+    expect(f"the fit knows what the MPI told: {told}", [(p["protocol"], p["value"]) for p in told] == [("rendezvous", 512)])
+
     run("import", "mine.tbl", "trace.db")
     run("import", "mine.tbl", "trace.db")
     run("import", "epyc-rome", "trace.db")
