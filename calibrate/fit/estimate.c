@@ -63,9 +63,9 @@ static void say_left_out(const struct level *level, enum machine_level name, FIL
         for (size_t i = 0; i < level->n_curves && notes != NULL; i++) {
             const struct n_line *line = &lines_of(level, part)[i];
             if (!line->fits)
-                fprintf(notes, "%s %s: n = %llu left out: %zu sizes measured, a line needs two\n",
-                        machine_level_name[name], machine_protocol_name[level->thresholds->protocol[part]],
-                        (unsigned long long)line->curve->n, line->end - line->first);
+                fprintf(notes, "%s %s: n = %llu left out: %s\n", machine_level_name[name],
+                        machine_protocol_name[level->thresholds->protocol[part]], (unsigned long long)line->curve->n,
+                        line->end - line->first < 2 ? "fewer than two sizes measured" : "its times allow no line");
         }
 }
 

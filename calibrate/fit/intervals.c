@@ -1,6 +1,7 @@
 #include "intervals.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,9 +51,10 @@ void interval_widen(struct line_value *value, double *replicates, size_t n_repli
                   factor * (gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.975) - value->value);
     low = fmin(fmax(low, 0), value->value);
     high = fmax(high, value->value);
-    /* An end that the residuals do not tell, for want of points, is the bootstrap's. */
-    value->low = isnan(value->low) ? low : fmin(value->low, low);
-    value->high = isnan(value->high) ? high : fmax(value->high, high);
+    /* An end that the residuals do not tell, for want of points, is the bootstrap's; one sample a size tells none. */
+    bool tells = low < high;
+    value->low = !isnan(value->low) ? fmin(value->low, low) : tells ? low : NAN;
+    value->high = !isnan(value->high) ? fmax(value->high, high) : tells ? high : NAN;
 }
 
 int intervals_widen(struct level_estimates levels[LEVEL_COUNT], const struct samples *samples,

@@ -214,6 +214,7 @@ static void takes_each_benchmark_for_its_part(void **state)
     assert_int_equal(fit_thresholds_parse("0,50,60", &options, &error), 0);
     assert_int_equal(fit_machine(&samples, &options, &machine, NULL, &error), 0);
     assert_close(row_of(&machine, PROTOCOL_SHORT, "tau", MACHINE_NO_N)->value, 1, 1e-9);
+    assert_true(isnan(row_of(&machine, PROTOCOL_RENDEZVOUS, "tau", MACHINE_NO_N)->ci_high)); /* one sample a size */
     assert_close(row_of(&machine, PROTOCOL_SHORT, "bw", 1)->value, 10, 1e-9);
     assert_close(row_of(&machine, PROTOCOL_RENDEZVOUS, "tau", MACHINE_NO_N)->value, 5, 1e-9);
     assert_close(row_of(&machine, PROTOCOL_RENDEZVOUS, "bw", 1)->value, 2, 1e-9);
