@@ -9,7 +9,9 @@
  *
  * A shape says something about the link only if its time grew by the sharing: T(shared) >= 1.25 T(alone). A link that
  * is the limit of k pairs of nodes takes k times as long, less where one pair alone cannot fill it; one that is not, as
- * long as before; a quarter more is above what medians differ by. Fewer than three such shapes: no shared link is seen.
+ * long as before; a quarter more is above what medians differ by. What limits some l limits every larger one, so most
+ * of the shapes from the median l on must have grown, three at least; else single ones did by chance, as on a busy
+ * machine, and no shared link is seen.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit.h>
+#include <gsl/gsl_sort.h>
 
 #include "benchmarks.h"
 #include "launches.h"
@@ -116,10 +119,27 @@ static int fit_delta(const double *count_over_l, const double *seconds_over_l, s
     return result == 0 && delta->value > 0 ? 0 : -1;
 }
 
+/* Whether most of the shapes from the median l on were slowed; sorts across and slowed_across. */
+static bool sees_link(double *across, size_t n, double *slowed_across, size_t n_slowed)
+{
+    if (n_slowed < SHAPES_MIN)
+        return false;
+    gsl_sort(across, 1, n);
+    gsl_sort(slowed_across, 1, n_slowed);
+    double median = across[n / 2];
+    size_t large = 0, large_slowed = 0;
+    for (size_t i = 0; i < n; i++)
+        large += across[i] >= median;
+    for (size_t i = 0; i < n_slowed; i++)
+        large_slowed += slowed_across[i] >= median;
+    return 2 * large_slowed > large;
+}
+
 /* What the samples show. */
 struct finding {
     size_t compared; /* shapes measured alone and shared */
     size_t slowed;   /* of them, by the sharing */
+    bool link_seen;
     size_t n_samples;
     bool measured; /* anything at all */
     bool fitted;
@@ -134,25 +154,31 @@ static int find(const struct samples *samples, const struct fit_options *options
     size_t capacity = samples->n_samples + 1, n_slowed = 0;
     struct shape *shapes = calloc(capacity, sizeof *shapes);
     double *count_over_l = calloc(capacity, sizeof *count_over_l), *seconds_over_l = calloc(capacity, sizeof(double));
-    int result = shapes == NULL || count_over_l == NULL || seconds_over_l == NULL ? -1 : 0;
+    double *l = calloc(capacity, sizeof *l), *slowed_l = calloc(capacity, sizeof *slowed_l);
+    int result =
+        shapes == NULL || count_over_l == NULL || seconds_over_l == NULL || l == NULL || slowed_l == NULL ? -1 : 0;
     size_t n_shapes = result == 0 ? find_shapes(samples, options->statistic, shapes) : 0;
     for (size_t i = 0; i < n_shapes; i++) {
         const struct sample *sample = shapes[i].first;
         double alone_s = seconds_alone(shapes, n_shapes, &shapes[i]);
         if (sample->variant != VARIANT_SHARED || !(alone_s > 0) || sample->bytes == 0 || sample->count == 0)
             continue;
-        found->compared++;
+        double across = (double)sample->n * (double)sample->count * (double)sample->bytes;
+        l[found->compared++] = across;
         if (shapes[i].seconds < SHARING * alone_s)
             continue;
-        double across = (double)sample->n * (double)sample->count * (double)sample->bytes;
+        slowed_l[n_slowed] = across;
         count_over_l[n_slowed] = (double)sample->count / across;
         seconds_over_l[n_slowed++] = shapes[i].seconds / across;
         found->n_samples += shapes[i].n_samples;
     }
     found->measured = n_shapes > 0;
     found->slowed = n_slowed;
+    found->link_seen = result == 0 && sees_link(l, found->compared, slowed_l, n_slowed);
     found->fitted =
-        n_slowed >= SHAPES_MIN && fit_delta(count_over_l, seconds_over_l, n_slowed, &found->tau, &found->delta) == 0;
+        found->link_seen && fit_delta(count_over_l, seconds_over_l, n_slowed, &found->tau, &found->delta) == 0;
+    free(l);
+    free(slowed_l);
     free(shapes);
     free(count_over_l);
     free(seconds_over_l);
@@ -185,11 +211,12 @@ int fit_contention(const struct samples *samples, const struct fit_options *opti
         if (result == 0)
             result = benchmark_append(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "delta", MACHINE_NO_N, delta, "s/B",
                                       found.n_samples, "robust-shared");
-    } else if (result == 0 && found.slowed >= SHAPES_MIN) {
+    } else if (result == 0 && found.link_seen) {
         benchmark_note(notes, "contention: the time does not grow with the bytes on the link; no delta");
     } else if (result == 0 && found.compared > 0) {
         benchmark_note(
-            notes, "contention: the pairs do not slow each other (%zu of %zu counts and sizes): no shared link seen",
+            notes,
+            "contention: the pairs do not slow each other (in %zu of %zu counts and sizes only): no shared link seen",
             found.slowed, found.compared);
     } else if (result == 0 && found.measured) {
         benchmark_note(notes, "contention: no count and size was measured both alone and shared");
