@@ -272,7 +272,8 @@ void panel_times(struct picture *picture, enum machine_level level)
     char title[96];
     table_make(picture->machine, level, &table);
     size_t n_shown = curves_choose(picture, level, &table, shown);
-    snprintf(title, sizeof title, "%s: time over size, n processes at once", machine_level_text(level));
+    snprintf(title, sizeof title, "%s: time over size%s", machine_level_text(level),
+             level == LEVEL_SELF ? "" : ", n processes at once");
     if (n_shown > 0 && panel_begin(picture, title)) {
         draw(picture, &table, shown, n_shown);
         panel_end(picture);
