@@ -6,7 +6,6 @@ Usage: queue_job.py MPISTAIR PROGRAM MPIEXEC MPI; MPI: mpich, openmpi. Times are
 import csv
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -49,18 +48,19 @@ def measure(raw, options):
         samples = list(csv.DictReader(done.stdout.splitlines()))
         if not missing(samples):
             break
+    if missing(samples) and "incomplete queue" in done.stderr:
+        print(f"skipped: half a minute was not enough on this busy machine; not measured: {missing(samples)}")
+        sys.exit(1 if failures else 77)
     with open(raw, "w") as file:
         file.write(done.stdout)
     return samples
 
 
 def times_reversed(samples, queue, depth):
-    """How many times longer reversed takes than in order."""
-    def median(order):
-        return statistics.median(
-            float(s["seconds"]) for s in samples if s["variant"] == f"{queue}_{order}" and s["n"] == str(depth)
-        )
-    return median("reversed") / median("inorder")
+    """How many times longer reversed takes than in order, by the shortest: the machine may have much else to do."""
+    def shortest(order):
+        return min(float(s["seconds"]) for s in samples if s["variant"] == f"{queue}_{order}" and s["n"] == str(depth))
+    return shortest("reversed") / shortest("inorder")
 
 
 def check(name, samples):
@@ -115,7 +115,7 @@ with tempfile.TemporaryDirectory() as folder:
     samples = measure("ucx.raw.csv", WITH_UCX) if MPI == "openmpi" else None
     if samples is not None:
         check("ucx", samples)
-        expect("UCX's hash table", all(times_reversed(samples, queue, 10000) < 10 for queue in QUEUES))
+        expect("UCX's hash table", missing(samples) or all(times_reversed(samples, queue, 10000) < 10 for queue in QUEUES))
     os.chdir("/")
 for failure in failures:
     print(failure)
