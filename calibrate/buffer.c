@@ -57,6 +57,7 @@ struct level {
     double pause_s; /* of the next stream, 0: by the rate */
     size_t done;    /* searches, or pairs */
     bool searches;
+    bool slow;        /* a message was taken that had been refused: short pauses tell nothing */
     bool found;       /* a boundary, at least one */
     double longest_s; /* of those */
     double begin_s;
@@ -168,9 +169,8 @@ static bool ask(struct measure *measure, const struct benchmark_program *program
 {
     double pause_s = *rate_of(level) > 0 ? PAUSE_TIMES * (double)bytes / *rate_of(level) : 0;
     pause_s = pause_s < PAUSE_MIN_S ? PAUSE_MIN_S : pause_s;
-    /* Only a network loses what it must send again. */
-    if (again)
-        pause_s = AGAIN_TIMES * (pause_s + (level->item.level == LEVEL_INTER_NODE ? PAUSED_STOPPED_S : 0));
+    if (again || level->slow)
+        pause_s = AGAIN_TIMES * pause_s + PAUSED_STOPPED_S;
     double seconds = visit(measure, program, level, bytes, pause_s);
     if (!(seconds > 0))
         return false;
@@ -208,8 +208,10 @@ static void step_search(struct measure *measure, const struct benchmark_program 
             (struct bisection){.first_bytes = FIRST_BYTES, .last_bytes = LARGE_BYTES, .resolution = RESOLUTION};
     level->searches = true;
     uint64_t bytes = bisection_next(&level->bisection, &again);
-    if (ask(measure, program, level, bytes, again, &taken))
+    if (ask(measure, program, level, bytes, again, &taken)) {
         bisection_tell(&level->bisection, bytes, taken);
+        level->slow = level->slow || (again && taken);
+    }
     if (bisection_next(&level->bisection, &again) > 0)
         return;
     level->found = true;

@@ -7,7 +7,8 @@
 
 /* Of the pause: what is complete later counts as refused. */
 #define PAUSED_MARGIN 0.8
-/* A stream that stands still so long is stopped: TCP alone waits 0.2 s and more before it sends a lost packet again. */
+/* What stands still so long is stopped: TCP alone waits 0.2 s and more before it sends a lost packet again, or asks
+ * whether a window that was closed is open. */
 #define PAUSED_STOPPED_S 0.35
 
 /* One message of task->bytes from 1 on. The receiver waits until it is there to be received, posts the receive, and

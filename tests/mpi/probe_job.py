@@ -70,10 +70,11 @@ def buffers_of_shared_memory():
 
 
 def buffers_of_tcp():
-    """Sockets of a fixed size take what both of them hold; those whose windows grow, more than they begin with."""
+    """Sockets of a fixed size take what both of them hold, twice what was asked for (tcp(7)), within a factor of two; those
+    whose windows grow, more than they begin with."""
     each = 262144
     bytes_taken = fitted_buffer(run("buffer", {**TCP, "btl_tcp_sndbuf": each, "btl_tcp_rcvbuf": each})[0])
-    expect(f"{bytes_taken} in two buffers of {each}", each < bytes_taken < 4 * each)
+    expect(f"{bytes_taken} in two buffers of {each}", 2 * each < bytes_taken < 8 * each)
     rows, said = run("buffer", TCP)
     stopped = fitted_buffer(rows) if sizes(rows, "refused") else 0
     expect(f"growing windows: {stopped}; {said}", stopped > 65536 or "no boundary found" in said)
