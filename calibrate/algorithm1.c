@@ -4,7 +4,9 @@
  * (T section II.B); N = 2, 4, 8, ... and the last that the job has. N = 1 is a single message in one direction, T's
  * BW_SP. Up to four sockets are measured one after the other, spread over nodes (two groups between sockets, and
  * between nodes); the column ranks names them. N = 1 and 2 on a socket are one pair: where its pairs differ by what
- * they share, one of each domain. Which ranks N processes are: groups.h.
+ * they share, one of each domain. Which ranks N processes are: groups.h. Few of many on a socket are several
+ * selections, measured in turn: where the memory of two processes happens to lie makes up to a fifth of their
+ * bandwidth, for as long as they live.
  *
  * Each rank posts all repetitions, each at another place of a long buffer, and waits for all. A sample is several such
  * executions back to back, as many as last about 1 ms, so that what a start costs does not count; its seconds are the
@@ -26,10 +28,11 @@ enum { ONE_WAY, BOTH_WAYS };
 #define BYTES_MAX 4194304u
 
 /* Sockets of a node may differ, so several are measured; between sockets and nodes fewer, as they cost more time. */
-enum { GROUPS_MAX = 4, GROUPS_BETWEEN = 2 };
+enum { GROUPS_MAX = 4, GROUPS_BETWEEN = 2, SELECTIONS_MAX = 2 };
 
 static struct level_group groups[LEVEL_COUNT][GROUPS_MAX];
 static struct pair single[GROUPS_MAX][DOMAIN_COUNT]; /* N = 1, 2 on a socket, of each domain */
+static char selection_names[GROUPS_MAX][SELECTIONS_MAX][sizeof groups[0][0].name + 8];
 
 /* The items in the making. */
 struct listing {
@@ -64,7 +67,7 @@ static size_t last_n(enum machine_level level, const struct level_group *group)
 }
 
 /* All sizes of one N in one group. */
-static int append(struct listing *listing, enum machine_level level, const struct level_group *group, size_t n,
+static int append(struct listing *listing, enum machine_level level, const char *ranks, size_t n,
                   const struct pair *pairs, enum domain domain)
 {
     for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
@@ -87,7 +90,7 @@ static int append(struct listing *listing, enum machine_level level, const struc
             .batch = batch_of(listing->measure, bytes),
             .n_pairs = pairs_of(level, n),
             .pairs = pairs,
-            .ranks = group->name,
+            .ranks = ranks,
             .domain = domain_name[domain],
         };
     }
@@ -101,8 +104,25 @@ static int append_single(struct listing *listing, const struct level_group *grou
     for (int domain = 0; domain < DOMAIN_COUNT; domain++)
         if (n_rank_pairs[domain] > 0 &&
             level_group_pair(&listing->measure->placement, group, (enum domain)domain, &pairs[domain]) &&
-            append(listing, LEVEL_INTRA_SOCKET, group, n, &pairs[domain], (enum domain)domain) != 0)
+            append(listing, LEVEL_INTRA_SOCKET, group->name, n, &pairs[domain], (enum domain)domain) != 0)
             return -1;
+    return 0;
+}
+
+/* N processes of a socket whose pairs are alike: disjoint selections of its pairs, as many as it has. */
+static int append_selections(struct listing *listing, int index, size_t n)
+{
+    const struct level_group *group = &groups[LEVEL_INTRA_SOCKET][index];
+    size_t n_pairs = pairs_of(LEVEL_INTRA_SOCKET, n);
+    for (size_t i = 0; i < SELECTIONS_MAX && (i + 1) * n_pairs <= group->n_pairs; i++) {
+        char *name = selection_names[index][i];
+        if (i == 0)
+            snprintf(name, sizeof selection_names[index][i], "%s", group->name);
+        else
+            snprintf(name, sizeof selection_names[index][i], "%s.%zu", group->name, i + 1);
+        if (append(listing, LEVEL_INTRA_SOCKET, name, n, group->pairs + i * n_pairs, DOMAIN_NONE) != 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -116,10 +136,12 @@ static int list_level(struct listing *listing, enum machine_level level, const u
     for (size_t n = 1; n <= last; n = next_n(n, last))
         for (int i = 0; i < n_groups; i++) {
             int result = 0;
-            if (level == LEVEL_INTRA_SOCKET && n <= 2)
+            if (level == LEVEL_INTRA_SOCKET && n <= 2 && n_rank_pairs[DOMAIN_NONE] == 0)
                 result = append_single(listing, &found[i], single[i], n, n_rank_pairs);
+            else if (level == LEVEL_INTRA_SOCKET)
+                result = append_selections(listing, i, n);
             else if (n <= last_n(level, &found[i]))
-                result = append(listing, level, &found[i], n, found[i].pairs, DOMAIN_NONE);
+                result = append(listing, level, found[i].name, n, found[i].pairs, DOMAIN_NONE);
             if (result != 0)
                 return -1;
         }

@@ -7,6 +7,7 @@
  */
 #include <getopt.h>
 #include <limits.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +24,14 @@
 #include "raw_file.h"
 #include "table_print.h"
 
-/* Seconds of a launch, starts included: with the fit they stay below a minute, --quick below 25 s. */
+/* Seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
 #define SECONDS_NORMAL 57.0
 #define SECONDS_QUICK  23.0
 #define LAUNCHES_MAX   1000.0
+/* Where the time suffices there are three launches: processors of a shared machine are faster in some seconds than in
+ * others, and memory lies differently in each process, so a benchmark is spread over the time and over jobs. */
+#define LAUNCH_S         19.0
+#define LAUNCHES_DEFAULT 3.0
 
 struct request {
     const char *output;
@@ -44,9 +49,9 @@ static void usage(void)
         "Measures this machine with the given launcher and writes a machine table.\n\n"
         "  -o FILE       the table (machine.tbl); the samples go beside it (machine.raw.csv)\n"
         "  --name N      of the machine in the table (the host's name)\n"
-        "  --seconds S   time of a launch, starts included (57)\n"
+        "  --seconds S   time of all launches, starts included (57, or 19 a launch if that is more)\n"
         "  --quick       23 s\n"
-        "  --launches K  measure K times, each in new jobs (1)\n"
+        "  --launches K  spread the time over K launches, each of new jobs (one for every 19 s, at most 3)\n"
         "  --shared-link A-B,C-D  measure also the contention of these pairs of nodes, whose ways share a link; nodes\n"
         "                count from 0 in the order of the ranks\n"
         "  --restart     begin anew where an interrupted calibration would be continued\n\n"
@@ -88,6 +93,17 @@ static bool is_link(const char *text)
     return false;
 }
 
+/* What was not given (0) is chosen. */
+static void set_time(struct calibration *calibration, double seconds, double launches)
+{
+    if (!(seconds > 0))
+        seconds = fmax(SECONDS_NORMAL, LAUNCH_S * launches);
+    if (!(launches > 0))
+        launches = fmax(fmin(floor(seconds / LAUNCH_S), LAUNCHES_DEFAULT), 1);
+    calibration->launches = (unsigned)launches;
+    calibration->seconds = seconds / launches;
+}
+
 static int parse(int argc, char **argv, struct request *request)
 {
     static const struct option known[] = {{"output", required_argument, NULL, 'o'},
@@ -100,8 +116,8 @@ static int parse(int argc, char **argv, struct request *request)
                                           {"cached", no_argument, NULL, 'c'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    double launches = 1;
-    *request = (struct request){.output = "machine.tbl", .calibration.seconds = SECONDS_NORMAL};
+    double launches = 0, seconds = 0; /* 0: not given */
+    *request = (struct request){.output = "machine.tbl"};
     default_name(request->name);
     opterr = 0;
     optind = 1;
@@ -116,10 +132,10 @@ static int parse(int argc, char **argv, struct request *request)
             snprintf(request->name, sizeof request->name, "%s", optarg);
             break;
         case 'q':
-            request->calibration.seconds = SECONDS_QUICK;
+            seconds = SECONDS_QUICK;
             break;
         case 's':
-            if (number_of(optarg, 1, 36000, &request->calibration.seconds) != 0)
+            if (number_of(optarg, 1, 36000, &seconds) != 0)
                 return wrong_usage(argv[0], "--seconds %s: expected a number from 1 to 36000", optarg);
             break;
         case 'l':
@@ -150,7 +166,7 @@ static int parse(int argc, char **argv, struct request *request)
         return wrong_usage(argv[0], "no launcher: expected -- mpiexec -n RANKS");
     request->launcher.words = argv + optind;
     request->launcher.n_words = argc - optind;
-    request->calibration.launches = (unsigned)launches;
+    set_time(&request->calibration, seconds, launches);
     request->calibration.launcher = &request->launcher;
     return 0;
 }

@@ -21,6 +21,7 @@ struct search {
     const struct segment_curve *curves;
     size_t n_curves;
     size_t differ_min;
+    bool steps_only;
     struct sums **sums; /* [n_curves][n_points + 1] */
     double *cuts;       /* [n_cuts] sizes where a piece may begin: those of the curve with the most points */
     size_t n_cuts;
@@ -54,13 +55,16 @@ static struct piece piece_fit(const struct sums *sums, size_t first, size_t end)
 
 /* Whether the lines below and above the cut differ, for points of that variance and so many sigma. */
 static bool pieces_differ(const struct piece *below, const struct piece *above, double cut, long double variance,
-                          double sigmas)
+                          double sigmas, bool steps_only)
 {
     long double x = cut, y_below = below->mean_y + below->slope * (x - below->mean_x),
                 y_above = above->mean_y + above->slope * (x - above->mean_x), jump = fabsl(y_above - y_below);
     long double jump_variance = variance * (1 / below->w + (x - below->mean_x) * (x - below->mean_x) / below->sxx +
                                             1 / above->w + (x - above->mean_x) * (x - above->mean_x) / above->sxx);
-    if (jump >= SEGMENT_JUMP * y_below && jump > sigmas * sqrtl(jump_variance))
+    bool beyond_chance = jump > sigmas * sqrtl(jump_variance);
+    if (steps_only)
+        return beyond_chance && y_above >= (1 + SEGMENT_STEP) * y_below;
+    if (beyond_chance && jump >= SEGMENT_JUMP * y_below)
         return true;
     long double half_below = sigmas * sqrtl(variance / below->sxx), half_above = sigmas * sqrtl(variance / above->sxx);
     return below->slope > half_below && above->slope > half_above &&
@@ -102,7 +106,7 @@ static void count_differences(const struct search *search, size_t curve, int n_s
     }
     for (int i = 0; i + 1 < n_segments; i++)
         differ[i] += pieces_differ(&piece[i], &piece[i + 1], search->cuts[cut[i]], rss / (long double)degrees,
-                                   line_quantile(degrees));
+                                   line_quantile(degrees), search->steps_only);
 }
 
 static bool identifiable(const struct search *search, int n_segments, const size_t *cut)
@@ -190,12 +194,13 @@ static int search_init(struct search *search, const struct segment_curve *curves
     return 0;
 }
 
-int segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min, int max_segments,
-                 double log_points, struct segmentation *segmentation)
+int segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min, bool steps_only,
+                 int max_segments, double log_points, struct segmentation *segmentation)
 {
     struct search search;
     int result = search_init(&search, curves, n_curves);
     search.differ_min = differ_min;
+    search.steps_only = steps_only;
     if (result == 0) {
         *segmentation = (struct segmentation){.n = 1, .criterion = INFINITY};
         consider(&search, 1, NULL, log_points, segmentation);

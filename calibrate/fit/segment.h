@@ -13,11 +13,13 @@
 #ifndef MPISTAIR_CALIBRATE_SEGMENT_H
 #define MPISTAIR_CALIBRATE_SEGMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { SEGMENT_MAX = 3, SEGMENT_MIN_POINTS = 3, SEGMENT_MAX_POINTS = 4096 };
 
 #define SEGMENT_JUMP 0.2
+#define SEGMENT_STEP 0.5
 
 struct segment_curve {
     const double *x; /* [n_points] ascending, borrowed */
@@ -31,10 +33,11 @@ struct segmentation {
     double criterion;          /* smaller is better */
 };
 
-/* differ_min: in how many of the curves a cut has to make a difference, 1 to n_curves. log_points: natural logarithm of
- * the points of all curves that are compared. One segment where the points are too few to tell. 0, or -1 without memory
- * or with more than SEGMENT_MAX_POINTS points in a curve. */
-int segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min, int max_segments,
-                 double log_points, struct segmentation *segmentation);
+/* differ_min: in how many of the curves a cut has to make a difference, 1 to n_curves. steps_only: a difference is a
+ * step up of SEGMENT_JUMP, not a change of slope. log_points: natural logarithm of the points of all curves that are
+ * compared. One segment where the points are too few to tell. 0, or -1 without memory or with more than
+ * SEGMENT_MAX_POINTS points in a curve. */
+int segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min, bool steps_only,
+                 int max_segments, double log_points, struct segmentation *segmentation);
 
 #endif

@@ -63,7 +63,8 @@ static struct fit_thresholds from_segmentation(const struct segmentation *found)
     return thresholds;
 }
 
-/* Rendezvous from bytes on; below it one protocol or two, as the curves show. */
+/* Rendezvous from bytes on; below it one protocol, or two where every curve shows a step: what copies cost changes its
+ * slope at many sizes, in one run here and in the next there, and is no protocol. */
 static int known_rendezvous(const struct segment_curve *curve, size_t n_curves, double bytes, const char *origin,
                             struct fit_thresholds *thresholds)
 {
@@ -78,7 +79,7 @@ static int known_rendezvous(const struct segment_curve *curve, size_t n_curves, 
             below[n].n_points++;
         n += below[n].n_points > 0;
     }
-    int result = n > 0 ? segment_find(below, n, half_of(n), SEGMENT_MAX - 1, log_points(below, n), &found) : 0;
+    int result = n > 0 ? segment_find(below, n, n, true, SEGMENT_MAX - 1, log_points(below, n), &found) : 0;
     free(below);
     if (result != 0)
         return -1;
@@ -164,11 +165,11 @@ static int cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thr
         memcpy(&all[n], unknown[i].curve, unknown[i].n_curves * sizeof *all);
     struct segmentation common;
     double log_all = log_points(all, n_curves);
-    int result = n_curves > 0 ? segment_find(all, n_curves, differ_min, SEGMENT_MAX, log_all, &common) : 0;
+    int result = n_curves > 0 ? segment_find(all, n_curves, differ_min, false, SEGMENT_MAX, log_all, &common) : 0;
     for (size_t i = 0; i < n_unknown && result == 0; i++) {
         struct sources *level = &unknown[i];
-        result =
-            segment_find(level->curve, level->n_curves, half_of(level->n_curves), SEGMENT_MAX, log_all, &level->own);
+        result = segment_find(level->curve, level->n_curves, half_of(level->n_curves), false, SEGMENT_MAX, log_all,
+                              &level->own);
         separately += level->own.criterion;
     }
     for (size_t i = 0; i < n_unknown && result == 0; i++) {
@@ -189,7 +190,7 @@ static bool is_probed(const struct sources *sources)
 static int cut_known(struct sources *sources, struct fit_thresholds *thresholds)
 {
     bool probed = is_probed(sources);
-    if (segment_find(sources->curve, sources->n_curves, half_of(sources->n_curves), SEGMENT_MAX,
+    if (segment_find(sources->curve, sources->n_curves, half_of(sources->n_curves), false, SEGMENT_MAX,
                      log_points(sources->curve, sources->n_curves), &sources->own) != 0)
         return -1;
     if (known_rendezvous(sources->curve, sources->n_curves, probed ? sources->probed.bytes : sources->told_bytes,

@@ -26,10 +26,10 @@ static const struct program {
 } programs[] = {
     {"eager", 0.06, ALWAYS, false},           /* thresholds: a matter of one or two seconds */
     {"pingpong", 0.30, ALWAYS, true},         /* latency and bandwidth of one message */
-    {"self", 0.04, ALWAYS, false},            /* messages of a rank to itself */
+    {"self", 0.05, ALWAYS, false},            /* messages of a rank to itself */
     {"injection", 0.12, SPANS_NODES, false},  /* what a node sends at most */
-    {"queue", 0.15, ALWAYS, false},           /* search of long queues */
-    {"buffer", 0.12, ALWAYS, false},          /* what the transport takes without a receiver */
+    {"queue", 0.12, ALWAYS, false},           /* search of long queues */
+    {"buffer", 0.08, ALWAYS, false},          /* what the transport takes without a receiver */
     {"contention", 0.40, SHARED_LINK, false}, /* asked for, so it gets time */
     {"algorithm1", 0.45, ALWAYS, true},       /* bandwidth that processes share */
 };

@@ -116,3 +116,9 @@ void binding_note(FILE *stream, const struct placement *placement, const struct 
     note_oversubscribed(stream, hosts, n_hosts);
     free(hosts);
 }
+
+int binding_processors(void)
+{
+    cpu_set_t cpus;
+    return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 0;
+}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binding.h"
 #include "clock.h"
 #include "levels.h"
 #include "options.h"
@@ -68,7 +69,7 @@ static int read_resumed(struct measure *measure, const struct benchmark_program 
 int measure_main(int argc, char **argv, const struct benchmark_program *program)
 {
     MPI_Init(&argc, &argv);
-    struct measure measure = {.lead_s = LEAD_S};
+    struct measure measure = {.lead_s = LEAD_S, .n_processors = binding_processors()};
     struct error error;
     MPI_Comm_rank(MPI_COMM_WORLD, &measure.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &measure.size);

@@ -74,12 +74,16 @@ struct measure {
     double gap_s;     /* from start to start of the samples of a visit, for the next ones */
     double longest_s; /* samples of the last visit, from start to end of exchange() */
     double shortest_s;
-    size_t late;      /* samples that were dropped */
+    size_t late;      /* samples that were dropped because a rank could not start in time */
+    bool drop_shared; /* samples in which ranks shared a processor (sharing.h), for the next visits */
+    size_t shared;    /* samples that were dropped for that */
     const char *link; /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
 
     /* private */
     MPI_Comm control;
     int *host;
+    int n_processors;  /* that this rank may run on */
+    int shared_on_end; /* samples */
     double offset_s;
     double lead_s;
     double expected_s; /* from the start of a sample to its end, for the next visits */
@@ -117,7 +121,7 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
 
 /* On rank 0: one visit of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples]: of the
  * slowest rank, -1 for a sample that somebody was told of too late to start with the others, or that had to wait for
- * the end of the one before. */
+ * the end of the one before, or in which ranks shared a processor. */
 void measure_visit(struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, int n_samples, double *seconds);
 

@@ -124,6 +124,7 @@ static int visit(struct schedule *schedule, struct point *point)
     const struct item *item = item_of(schedule, point);
     double seconds[SAMPLES_A_VISIT], begin_s = clock_now_s();
     bool single = SAMPLES_A_VISIT * point->sample_s > VISIT_S || (schedule->is_short && point->n == 0);
+    size_t shared = measure->shared;
     int n = single ? 1 : SAMPLES_A_VISIT, taken = 0;
     measure->gap_s = plan_gap_s(point->sample_s, MEASURE_IDLE_S);
     measure->expected_s = point->sample_s;
@@ -143,7 +144,7 @@ static int visit(struct schedule *schedule, struct point *point)
     point->cost_s = point->n > (size_t)taken ? 0.7 * point->cost_s + 0.3 * cost_s : cost_s;
     point->spent_s += clock_now_s() - begin_s;
     schedule->rows += (size_t)taken;
-    measure->late += (size_t)(n - taken);
+    measure->late += (size_t)(n - taken) - (measure->shared - shared);
     tell_progress(schedule, false);
     return 0;
 }
@@ -258,6 +259,9 @@ static void tell_result(struct schedule *schedule)
     if (schedule->measure->late > 0)
         fprintf(stderr, MEASURE_NOTE "late %s: %zu of %zu samples dropped, a rank could not start in time\n", name,
                 schedule->measure->late, schedule->rows + schedule->measure->late);
+    if (schedule->measure->shared > 0)
+        fprintf(stderr, MEASURE_NOTE "shared %s: %zu samples dropped, ranks were on one processor with another free\n",
+                name, schedule->measure->shared);
 }
 
 /* Takes the samples of an earlier run. */
@@ -287,6 +291,7 @@ int schedule_lead(struct measure *measure, const struct benchmark_program *progr
                                 .end_s = measure->begin_s + measure->seconds,
                                 .told_s = clock_now_s(),
                                 .random = measure->seed * 2 + 1};
+    measure->drop_shared = true;
     int result = program->list(measure, &schedule.items, &schedule.n_points);
     schedule.points = calloc(schedule.n_points + 1, sizeof *schedule.points);
     schedule.order = calloc(schedule.n_points + 1, sizeof *schedule.order);

@@ -5,11 +5,13 @@
  * between two looks (plan_gap_s), so that ranks which have nothing to do take no time from those that are measured.
  */
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "sharing.h"
 #include "visit.h"
 
 enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
@@ -20,10 +22,14 @@ enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
 #define LEAD_MIN_S 0.2e-3
 #define LEAD_MAX_S 0.05
 
-/* What a rank answers: of each sample its seconds, -1 where it started late; how late it was told; how long the longest
- * and the shortest took in all. */
+/* Where samples always share a processor, so many on end, it is what the job is like, and they count. */
+enum { SHARED_MAX = 100 };
+
+/* What a rank answers: of each sample its seconds, -1 where it started late, and its processors; how late it was told;
+ * how long the longest and the shortest took in all. */
 struct result {
     double seconds[MEASURE_SAMPLES_MAX];
+    struct sharing sharing[MEASURE_SAMPLES_MAX];
     double late_s;
     double longest_s;
     double shortest_s;
@@ -96,8 +102,12 @@ static struct result perform(struct measure *measure, const struct benchmark_pro
         double late_s = 0;
         if (i == 0 || task->gap_s > 0)
             late_s = clock_wait_until(task->start_s + i * task->gap_s - measure->offset_s);
+        struct sharing *sharing = &result.sharing[i];
+        *sharing = (struct sharing){.host = measure->host[measure->rank], .n_processors = measure->n_processors};
+        sharing->begin = sched_getcpu();
         double begin_s = clock_now_s(), seconds = program->exchange(measure, task);
         double duration_s = clock_now_s() - begin_s;
+        sharing->end = sched_getcpu();
         result.longest_s = fmax(result.longest_s, duration_s);
         result.shortest_s = i == 0 ? duration_s : fmin(result.shortest_s, duration_s);
         result.seconds[i] = late_s > 0 ? -1 : seconds;
@@ -146,6 +156,24 @@ static void combine(struct result *slowest, const struct result *result, int n_s
     slowest->shortest_s = fmax(slowest->shortest_s, result->shortest_s);
 }
 
+/* Drops the samples of which sharing.h tells; ranks holds all n of them. */
+static void drop_shared(struct measure *measure, const struct result *ranks, size_t n, int n_samples,
+                        struct result *slowest)
+{
+    struct sharing *sharing = calloc(n + 1, sizeof *sharing);
+    for (int sample = 0; sample < n_samples && sharing != NULL; sample++) {
+        for (size_t i = 0; i < n; i++)
+            sharing[i] = ranks[i].sharing[sample];
+        if (!sharing_found(sharing, n)) {
+            measure->shared_on_end = 0;
+        } else if (++measure->shared_on_end <= SHARED_MAX && slowest->seconds[sample] >= 0) {
+            slowest->seconds[sample] = -1;
+            measure->shared++;
+        }
+    }
+    free(sharing);
+}
+
 /* Further ahead where somebody was told too late, slowly nearer where nobody was: one visit in ten may be late. A rank
  * that was told in time and still started late was held up by something else, which more time does not prevent. */
 static void adapt_lead(struct measure *measure, bool late)
@@ -177,17 +205,24 @@ void measure_visit(struct measure *measure, const struct benchmark_program *prog
         else if (rank > 0)
             MPI_Send(&task, sizeof task, MPI_BYTE, rank, TASK_TAG, measure->control);
     }
-    struct result slowest = {.late_s = 0};
+    struct result slowest = {.late_s = 0}, *ranks = calloc(2 * item->n_pairs + 1, sizeof *ranks);
+    size_t n_ranks = 0;
+    if (ranks == NULL) {
+        fprintf(stderr, "mpistair: rank 0: no memory for the results of %zu ranks\n", 2 * item->n_pairs);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     if (own.partner >= 0)
-        slowest = perform(measure, program, &own);
+        slowest = ranks[n_ranks++] = perform(measure, program, &own);
     double expected_s = task.start_s + (n_samples - 1) * task.gap_s + measure->expected_s;
     for (size_t i = 0; i < 2 * item->n_pairs; i++) {
-        struct result result;
         if (rank_of(item, i) <= 0)
             continue;
-        receive_result(measure, &result, rank_of(item, i), expected_s);
-        combine(&slowest, &result, n_samples);
+        receive_result(measure, &ranks[n_ranks], rank_of(item, i), expected_s);
+        combine(&slowest, &ranks[n_ranks++], n_samples);
     }
+    if (measure->drop_shared)
+        drop_shared(measure, ranks, n_ranks, n_samples, &slowest);
+    free(ranks);
     adapt_lead(measure, slowest.late_s > 0);
     measure->longest_s = slowest.longest_s;
     measure->shortest_s = slowest.shortest_s;

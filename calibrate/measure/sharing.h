@@ -1,0 +1,24 @@
+/* Whether ranks that are measured shared a processor although there was one for each of them.
+ *
+ * Ranks that are not bound wake up where the kernel puts them, two of them on one processor quite often, and it takes
+ * some milliseconds until it moves one away. A ping-pong of such two takes three times as long: medians then tell how
+ * many samples were of that kind. Jobs see it in their first milliseconds only, so these samples are dropped.
+ */
+#ifndef MPISTAIR_CALIBRATE_SHARING_H
+#define MPISTAIR_CALIBRATE_SHARING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One rank during one sample. */
+struct sharing {
+    int host;
+    int n_processors; /* that it may run on */
+    int begin;        /* processor at the begin of the sample */
+    int end;
+};
+
+/* Ranks of hosts with more ranks than one of them has processors have to share, and do not count. */
+bool sharing_found(const struct sharing *ranks, size_t n);
+
+#endif
