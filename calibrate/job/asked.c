@@ -83,7 +83,7 @@ int asked_list(const struct calibration *calibration, struct text_list *asked)
     if (result == 0)
         result = append_words(asked, "mpi", mpi, 1);
     if (result == 0)
-        result = append_number(asked, "seconds", calibration->seconds);
+        result = append_number(asked, "seconds", calibration->seconds * calibration->launches);
     if (result == 0)
         result = append_number(asked, "launches", calibration->launches);
     if (result == 0 && calibration->cached)

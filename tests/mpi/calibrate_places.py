@@ -96,7 +96,7 @@ def placed_by_hand():
     _, samples = launch(ALGORITHM1, 8, seconds="4", MPISTAIR_PLACEMENT=os.path.abspath("L.csv"))
     expect("Algorithm 1", {(s["n"], s["ranks"], s["domain"]) for s in samples},
            {(n, "node0.socket0", domain) for n in ("1", "2") for domain in ("l3", "numa", "package")}
-           | {(n, "node0.socket0", "") for n in ("4", "8")})
+           | {("4", "node0.socket0", ""), ("4", "node0.socket0.2", ""), ("8", "node0.socket0", "")})
 
 
 def all_sockets():
@@ -107,7 +107,8 @@ def all_sockets():
     notes, samples = launch(ALGORITHM1, 8, seconds="4", MPISTAIR_PLACEMENT=os.path.abspath("S.csv"))
     expect("no domains", of(notes, "domain"), [])
     expect("groups", {(s["level"], s["ranks"]) for s in samples},
-           {("intra_socket", "node0.socket0"), ("intra_socket", "node0.socket1"), ("inter_socket", "node0.socket0-1")})
+           {("intra_socket", f"node0.socket{socket}{selection}") for socket in "01" for selection in ("", ".2")}
+           | {("inter_socket", "node0.socket0-1")})
     expect("N", {(s["level"], s["n"]) for s in samples},
            {(level, n) for level in ("intra_socket", "inter_socket") for n in ("1", "2", "4")})
 

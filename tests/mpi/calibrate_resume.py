@@ -155,7 +155,7 @@ def interrupted_and_continued():
 
 
 def several_launches():
-    run(words("--seconds", "12", "--launches", "2", name="two"))
+    run(words("--seconds", "24", "--launches", "2", name="two"))
     done = [line.split()[2:4] for line in lines_of("two.raw.csv") if line.startswith("# done ")]
     for launch in "12":
         programs = [program for program, number in done if number == launch]
