@@ -10,6 +10,7 @@
 #include "options.h"
 #include "place.h"
 #include "schedule.h"
+#include "sharing.h"
 #include "thresholds_mpit.h"
 #include "visit.h"
 
@@ -69,7 +70,7 @@ static int read_resumed(struct measure *measure, const struct benchmark_program 
 int measure_main(int argc, char **argv, const struct benchmark_program *program)
 {
     MPI_Init(&argc, &argv);
-    struct measure measure = {.lead_s = LEAD_S, .n_processors = binding_processors()};
+    struct measure measure = {.lead_s = LEAD_S, .machine = sharing_machine(), .n_processors = binding_processors()};
     struct error error;
     MPI_Comm_rank(MPI_COMM_WORLD, &measure.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &measure.size);

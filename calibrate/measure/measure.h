@@ -82,6 +82,7 @@ struct measure {
     /* private */
     MPI_Comm control;
     int *host;
+    uint64_t machine;  /* sharing.h */
     int n_processors;  /* that this rank may run on */
     int shared_on_end; /* samples */
     double offset_s;

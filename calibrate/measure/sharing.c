@@ -1,10 +1,24 @@
 #include "sharing.h"
 
-static size_t ranks_of_host(const struct sharing *ranks, size_t n, int host)
+#include <stdio.h>
+
+/* The kernel draws it at boot; FNV-1a makes a number of its text. */
+uint64_t sharing_machine(void)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    for (int c; file != NULL && (c = getc(file)) != EOF;)
+        hash = (hash ^ (unsigned char)c) * UINT64_C(0x100000001b3);
+    if (file != NULL)
+        fclose(file);
+    return hash;
+}
+
+static size_t ranks_of_machine(const struct sharing *ranks, size_t n, uint64_t machine)
 {
     size_t found = 0;
     for (size_t i = 0; i < n; i++)
-        found += ranks[i].host == host;
+        found += ranks[i].machine == machine;
     return found;
 }
 
@@ -14,9 +28,9 @@ bool sharing_found(const struct sharing *ranks, size_t n)
         const struct sharing *a = &ranks[i];
         for (size_t j = 0; j < i; j++) {
             const struct sharing *b = &ranks[j];
-            if (a->host != b->host || (a->begin != b->begin && a->end != b->end))
+            if (a->machine != b->machine || (a->begin != b->begin && a->end != b->end))
                 continue;
-            size_t n_ranks = ranks_of_host(ranks, n, a->host);
+            size_t n_ranks = ranks_of_machine(ranks, n, a->machine);
             if (n_ranks <= (size_t)a->n_processors && n_ranks <= (size_t)b->n_processors)
                 return true;
         }

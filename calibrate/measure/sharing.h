@@ -9,16 +9,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* One rank during one sample. */
 struct sharing {
-    int host;
+    uint64_t machine; /* sharing_machine() */
     int n_processors; /* that it may run on */
     int begin;        /* processor at the begin of the sample */
     int end;
 };
 
-/* Ranks of hosts with more ranks than one of them has processors have to share, and do not count. */
+/* A number of the machine that this process runs on: hosts that are namespaces or containers of one machine share its
+ * processors whatever they are called. */
+uint64_t sharing_machine(void);
+
+/* Ranks of machines with more ranks than one of them has processors have to share: that does not count. */
 bool sharing_found(const struct sharing *ranks, size_t n);
 
 #endif

@@ -103,7 +103,7 @@ static struct result perform(struct measure *measure, const struct benchmark_pro
         if (i == 0 || task->gap_s > 0)
             late_s = clock_wait_until(task->start_s + i * task->gap_s - measure->offset_s);
         struct sharing *sharing = &result.sharing[i];
-        *sharing = (struct sharing){.host = measure->host[measure->rank], .n_processors = measure->n_processors};
+        *sharing = (struct sharing){.machine = measure->machine, .n_processors = measure->n_processors};
         sharing->begin = sched_getcpu();
         double begin_s = clock_now_s(), seconds = program->exchange(measure, task);
         double duration_s = clock_now_s() - begin_s;
