@@ -1,6 +1,8 @@
 /* The page: which panels there are, where they stand, and the line above them. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "gnuplot.h"
 #include "output_file.h"
@@ -189,6 +191,18 @@ static int believable_copy(const struct machine *machine, const struct samples *
     return 0;
 }
 
+/* gnuplot does not tell of a full disk: a file must end as an SVG does. A pipe cannot be looked at. */
+static bool is_whole(FILE *stream)
+{
+    static const char end[] = "</svg>";
+    char tail[16] = "";
+    struct stat status;
+    if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode))
+        return true;
+    off_t from = status.st_size - (off_t)(sizeof tail - 1);
+    return from >= 0 && pread(fileno(stream), tail, sizeof tail - 1, from) > 0 && strstr(tail, end) != NULL;
+}
+
 /* Draws to the file. */
 static int draw(const struct machine *machine, const struct samples *samples, const char *path, struct error *error)
 {
@@ -205,6 +219,8 @@ static int draw(const struct machine *machine, const struct samples *samples, co
     int result = output_file_open(&file, path, error);
     if (result == 0) {
         result = gnuplot_run(script, file.stream, error);
+        if (result == 0 && file.temporary != NULL && !is_whole(file.stream))
+            result = error_set(error, "%s: gnuplot could not write all of it; is the disk full?", path);
         if (result == 0)
             result = output_file_commit(&file, error);
         else

@@ -71,6 +71,10 @@ int trace_write(const struct trace *trace, const char *path, bool calls, struct 
     struct output_file file;
     sqlite3 *database = NULL;
     int result = output_file_open(&file, path, error);
+    if (result == 0 && file.temporary == NULL) {
+        output_file_discard(&file);
+        result = error_set(error, "%s: is no file; a trace needs one", path);
+    }
     if (result != 0)
         goto out;
     /* The schema is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */

@@ -2,18 +2,37 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A device, pipe or socket is written to: a rename would put a file into its place. */
+static int open_special(struct output_file *file, const char *path, struct error *error)
+{
+    char *final = strdup(path);
+    FILE *stream = final != NULL ? fopen(path, "w") : NULL;
+    if (stream == NULL) {
+        error_set(error, "%s: cannot be written: %s", path, strerror(errno));
+        free(final);
+        return -1;
+    }
+    *file = (struct output_file){.stream = stream, .path = final};
+    return 0;
+}
+
 int output_file_open(struct output_file *file, const char *path, struct error *error)
 {
+    struct stat before;
     *file = (struct output_file){0};
     if (path == NULL || strcmp(path, "-") == 0) {
         file->stream = stdout;
         return 0;
     }
+    bool exists = stat(path, &before) == 0;
+    if (exists && !S_ISREG(before.st_mode) && !S_ISDIR(before.st_mode))
+        return open_special(file, path, error);
     static const char suffix[] = ".XXXXXX";
     size_t length = strlen(path);
     char *final = strdup(path);
@@ -38,10 +57,9 @@ int output_file_open(struct output_file *file, const char *path, struct error *e
         return -1;
     }
     /* mkstemp gives 0600; a new file gets what the user's umask says, a replaced one keeps its mode. */
-    struct stat before;
     mode_t mask = umask(0);
     umask(mask);
-    (void)fchmod(descriptor, stat(path, &before) == 0 ? before.st_mode & 07777 : 0666 & ~mask);
+    (void)fchmod(descriptor, exists ? before.st_mode & 07777 : 0666 & ~mask);
     *file = (struct output_file){.stream = stream, .path = final, .temporary = temporary};
     return 0;
 }
@@ -65,9 +83,9 @@ int output_file_commit(struct output_file *file, struct error *error)
         result = error_set(error, "%s: cannot be written: %s", name, strerror(errno));
     if (fclose(file->stream) != 0 && result == 0)
         result = error_set(error, "%s: cannot be written: %s", name, strerror(errno));
-    if (result == 0 && rename(file->temporary, file->path) != 0)
+    if (result == 0 && file->temporary != NULL && rename(file->temporary, file->path) != 0)
         result = error_set(error, "%s: cannot be replaced: %s", name, strerror(errno));
-    if (result != 0)
+    if (result != 0 && file->temporary != NULL)
         unlink(file->temporary);
     output_file_release(file);
     return result;
@@ -77,7 +95,8 @@ void output_file_discard(struct output_file *file)
 {
     if (file->path != NULL) {
         fclose(file->stream);
-        unlink(file->temporary);
+        if (file->temporary != NULL)
+            unlink(file->temporary);
     }
     output_file_release(file);
 }

@@ -9,10 +9,11 @@
 struct output_file {
     FILE *stream;
     char *path;      /* the final one; NULL: standard output */
-    char *temporary; /* beside it, where the stream writes */
+    char *temporary; /* beside it, where the stream writes; NULL: path is no file, and written to itself */
 };
 
-/* Opens a temporary file beside path; path NULL or "-" is standard output. 0, or -1 with the reason. */
+/* Opens a temporary file beside path; path NULL or "-" is standard output, a device or pipe is opened itself. 0, or -1
+ * with the reason. */
 int output_file_open(struct output_file *file, const char *path, struct error *error);
 /* Flushes, syncs to the file system, renames. 0, or -1 with the reason (disk full, ...), the temporary file gone and
  * whatever stood at path unchanged. The file is released either way. */

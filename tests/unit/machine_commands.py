@@ -5,6 +5,7 @@ Usage: machine_commands.py MPISTAIR SCHEMA.sql
 import json
 import os
 import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,14 @@ def main():
     run("fit", "one.csv", "--name", "m", "-o", "mine.tbl", code=1, says="no level has a protocol with two sizes")
     expect("a failed fit leaves the table", open("mine.tbl").read() == before)
     run("fit", "raw.csv", "--name", "m", "-o", "nowhere/m.tbl", code=1, says="nowhere/m.tbl")
+
+    # What is no file is written to, not replaced: a pipe here, /dev/null in the life of root.
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    run("fit", "raw.csv", "--name", "m", "-o", "pipe")
+    expect("a table through a pipe", os.read(reader, 65536).startswith(b"name m\n"))
+    expect("a pipe stays a pipe", stat.S_ISFIFO(os.stat("pipe").st_mode))
+    os.close(reader)
 
     for failure in failures:
         print(failure)
