@@ -144,7 +144,7 @@ static int describe(MPI_Comm comm, struct spool_communicator *record)
     record->size = size;
     record->rank = rank;
     record->remote_size = remote_size;
-    if (record->found)
+    if (record->identity == SPOOL_BY_MEETING)
         record->members_hash = members_hash(local, size, remote, remote_size);
     PMPI(Group_free)(&local);
     if (is_inter)
@@ -159,7 +159,8 @@ static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, struct spool_
     if (describe(comm, record) != 0)
         return COMMUNICATOR_NONE;
     lock_table();
-    uint32_t index = record->found ? find(key) : COMMUNICATOR_NONE; /* another thread may have met it just now */
+    /* Another thread may have met it just now. */
+    uint32_t index = record->identity == SPOOL_BY_MEETING ? find(key) : COMMUNICATOR_NONE;
     if (index == COMMUNICATOR_NONE) {
         if (reserve_live() != 0 || reserve_all() != 0) {
             unlock_table();
@@ -185,8 +186,8 @@ static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, struct spool_
 
 int communicator_init(int locked)
 {
-    struct spool_communicator world = {.creation = UINT32_MAX, .name = "MPI_COMM_WORLD"};
-    struct spool_communicator self = {.creation = UINT32_MAX, .name = "MPI_COMM_SELF"};
+    struct spool_communicator world = {.creation = UINT32_MAX};
+    struct spool_communicator self = {.creation = UINT32_MAX};
     struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();
     table.locked = locked;
     if (!thread || PMPI(Comm_group)(MPI_COMM_WORLD, &table.world) != MPI_SUCCESS)
@@ -204,7 +205,7 @@ uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
     uint32_t index = find(key);
     unlock_table();
     if (index == COMMUNICATOR_NONE) {
-        struct spool_communicator record = {.found = 1};
+        struct spool_communicator record = {.identity = SPOOL_BY_MEETING};
         return add(thread, comm, &record);
     }
     thread->communicator_key = key;

@@ -18,18 +18,20 @@
 #ifndef MPISTAIR_SPOOL_EVENT_H
 #define MPISTAIR_SPOOL_EVENT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      1U
+#define SPOOL_VERSION      2U
 #define SPOOL_HEADER_BYTES 65536U
 #define SPOOL_CHUNK_BYTES  (1U << 20)
 #define SPOOL_SUFFIX       ".mpispool"
 
-#define SPOOL_ANY       (-2) /* peer or tag as posted: MPI_ANY_SOURCE, MPI_ANY_TAG */
-#define SPOOL_PROC_NULL (-1) /* peer: MPI_PROC_NULL */
-#define SPOOL_UNKNOWN   (-3) /* source not reported (the status was an error, or the call failed) */
+#define SPOOL_ANY             (-2)       /* peer or tag as posted: MPI_ANY_SOURCE, MPI_ANY_TAG */
+#define SPOOL_PROC_NULL       (-1)       /* peer: MPI_PROC_NULL */
+#define SPOOL_UNKNOWN         (-3)       /* source not reported (the status was an error, or the call failed) */
+#define SPOOL_NO_COMMUNICATOR UINT32_MAX /* a communicator's index: none, or not known */
 
 enum spool_clock_source { SPOOL_CLOCK_MONOTONIC = 0, SPOOL_CLOCK_TSC = 1 };
 
@@ -78,10 +80,14 @@ struct spool_header {
     int32_t node_leader;  /* world rank of the lowest rank on this host */
     int32_t thread_level; /* 0 MPI_THREAD_SINGLE .. 3 MPI_THREAD_MULTIPLE */
     uint32_t pid;
-    uint32_t n_functions;       /* entries of calls[]; function numbers are those of this build's mpi.tbl */
-    uint64_t table_hash;        /* of mpi.tbl: a reader of another table must refuse */
-    uint64_t started_unix_ns;   /* CLOCK_REALTIME at start */
-    uint64_t eager_limit_bytes; /* 0: not known */
+    uint32_t n_functions;               /* entries of calls[]; function numbers are those of this build's mpi.tbl */
+    uint64_t table_hash;                /* of mpi.tbl: a reader of another table must refuse */
+    uint64_t started_unix_ns;           /* CLOCK_REALTIME at start */
+    uint64_t eager_limit_bytes;         /* MPI_T's, of the transport inside a node; 0: not known */
+    uint64_t eager_limit_network_bytes; /* of the transport between nodes; 0: not known, or no other node */
+    uint64_t own_cost_ps; /* that recording adds to a nonblocking call, measured at start; 0: not measured */
+    uint32_t started_by;  /* function that initialised MPI first: MPI_Init ..., MPI_Session_init */
+    int32_t parents;      /* processes that spawned this world together, 0: it was not spawned */
     struct spool_clock_pair start;
     struct spool_clock_pair finish; /* ticks 0: not reached */
     struct spool_clock_link link_init;
@@ -93,6 +99,7 @@ struct spool_header {
     char command[1024];   /* the process's command line, blanks between, cut */
     char topology[512];   /* path of the node's hwloc XML, written by the node leader; empty: none */
     char maps[512];       /* path of a copy of /proc/self/maps made at the end; empty: none */
+    char launch[64];      /* the launcher's name for what it started, the same in all worlds of a job; empty: none */
     uint64_t calls[1024]; /* passed-through calls by function number, families untracked and counted */
 };
 
@@ -111,10 +118,18 @@ enum spool_record_type {
     SPOOL_CALL = 2,
     SPOOL_COLLECTIVE = 3,
     SPOOL_COMMUNICATOR = 4,
+    SPOOL_PERSISTENT = 5,
+    SPOOL_PARTITIONS = 6,
+    SPOOL_PARTITION = 7,
+    SPOOL_RMA = 8,
+    SPOOL_MARK = 9,
+    SPOOL_NAME = 10,
+    SPOOL_STACK = 11,
 };
 
 enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
 
+/* Flags of operations; those of collectives and one-sided calls are the same where they make sense. */
 enum spool_operation_flag {
     SPOOL_BLOCKING = 1U << 0,        /* Send, Recv, Sendrecv: post and completion in one call */
     SPOOL_ANY_SOURCE = 1U << 1,      /* posted with MPI_ANY_SOURCE; peer becomes the source at completion */
@@ -123,19 +138,27 @@ enum spool_operation_flag {
     SPOOL_FAILED = 1U << 4,          /* the call that posted or completed it returned an error */
     SPOOL_CANCELLED = 1U << 5,       /* its status says so */
     SPOOL_UNCERTAIN_ORDER = 1U << 6, /* several threads posted on its envelope at once */
-    SPOOL_SAME_CALL = 1U << 7,       /* second operation of one call (the receive of Sendrecv) */
+    SPOOL_SAME_CALL = 1U << 7,      /* second operation of one call (the receive of Sendrecv), right behind the first */
+    SPOOL_STARTED = 1U << 8,        /* posted by Start or Startall; `persistent` says of what */
+    SPOOL_PARTITIONED = 1U << 9,    /* of MPI_Psend_init, MPI_Precv_init: a SPOOL_PARTITIONS record lies right behind */
+    SPOOL_MATCHED_PROBE = 1U << 10, /* a receive that Mprobe or Improbe posted and matched; Mrecv or Imrecv took it */
+    SPOOL_OFF = 1U << 11,           /* recording was off (MPI_Pcontrol): it only takes its place in matching */
+    SPOOL_FREED = 1U << 12,         /* MPI_Request_free: no call will report it */
+    SPOOL_NONBLOCKING = 1U << 13,   /* collectives, one-sided calls: their end is that of the completing call */
 };
 
 /* One cache line a posted point-to-point operation. At completion peer and tag of a wildcard are resolved
- * first, complete_ticks is stored last. */
+ * first, complete_ticks is stored last. The order of matching is the order of these records in their lane, but of
+ * partitioned ones that of their SPOOL_PERSISTENT records, then of their starts. A matched probe stores its record when
+ * Mprobe returns, with post_ticks and site of Mprobe; bytes follow at Mrecv. */
 struct spool_operation {
     uint8_t type; /* SPOOL_OPERATION */
     uint8_t direction;
-    uint16_t function;       /* number of the MPI function that posted it */
+    uint16_t function;       /* number of the MPI function that posted it: MPI_Isend, MPI_Start, MPI_Mprobe ... */
     uint32_t communicator;   /* spool_communicator.index of this process */
     int32_t peer;            /* rank in the communicator, SPOOL_ANY, SPOOL_PROC_NULL */
     int32_t tag;             /* or SPOOL_ANY */
-    uint64_t bytes;          /* count * size of the datatype, as posted */
+    uint64_t bytes;          /* count * size of the datatype, as posted; of all partitions */
     uint64_t post_ticks;     /* entry of the posting call */
     uint64_t complete_ticks; /* return of the call that reported completion; 0: none did */
     uint64_t site;           /* return address of the posting call; 0: not known */
@@ -143,10 +166,12 @@ struct spool_operation {
     int16_t cpu_post;        /* processor at the post, -1: not known */
     int16_t cpu_complete;
     uint16_t flags;
-    uint8_t pad[6];
+    uint16_t stack;      /* spool_stack.number; 0: none */
+    uint32_t persistent; /* spool_persistent.number; 0: none */
 };
 
-/* One completion call (Wait..., and Test... that completed something); unsuccessful tests only count. */
+/* One completion call (Wait..., and Test... that completed something), and every other call whose time counts: probes,
+ * Mrecv, Cancel. Unsuccessful tests and probes only count. */
 struct spool_call {
     uint8_t type; /* SPOOL_CALL */
     uint8_t pad;
@@ -155,10 +180,10 @@ struct spool_call {
     uint64_t begin_ticks;
     uint64_t site;
     uint32_t call_ticks; /* entry to return, saturating */
-    uint32_t idle_calls; /* unsuccessful Test... of this thread since its last record of this type */
+    uint32_t idle_calls; /* unsuccessful Test... and probes of this thread since its last record of this type */
 };
 
-/* One blocking collective, and every creation of a communicator as the time that it took. */
+/* One collective, and every creation of a communicator as the time that it took. */
 struct spool_collective {
     uint8_t type; /* SPOOL_COLLECTIVE */
     uint8_t pad;
@@ -166,30 +191,139 @@ struct spool_collective {
     uint32_t communicator;
     uint64_t bytes; /* what this rank hands in (Bcast, Scatter: what it gets where it is not the root) */
     uint64_t begin_ticks;
-    uint64_t end_ticks;
+    uint64_t end_ticks; /* its return; SPOOL_NONBLOCKING: return of the call that reported it; 0: none did */
     uint64_t site;
-    int32_t root; /* rank in the communicator, -1: none */
-    int32_t pad2[3];
-    uint64_t pad3;
+    int32_t root;        /* rank in the communicator, -1: none */
+    uint32_t call_ticks; /* SPOOL_NONBLOCKING: entry to return of the starting call, saturating; else 0 */
+    uint16_t flags;
+    uint16_t stack;
+    uint32_t persistent;
+    uint64_t pad2;
+};
+
+/* How a communicator is recognised in other processes. */
+enum spool_identity {
+    SPOOL_BY_CREATION = 0, /* number of the creation on the parent: collective over an intracommunicator */
+    SPOOL_BY_MEETING = 1,  /* met in a call without having seen its creation; parent and creation say nothing */
+    SPOOL_BY_MEMBERS = 2,  /* members of both groups, function and tag, then the order of creation: groups, sessions,
+                              intercommunicators and what is made of them; `creation` is the tag (0: none) */
+    SPOOL_BY_TIME = 3,     /* spawn, accept, connect, join: the other group is of another MPI_COMM_WORLD */
 };
 
 /* A communicator as this process knows it. Index 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF. The same communicator
  * in different processes has the same (parent, creation, leader, size), parent unified the same way. */
 struct spool_communicator {
-    uint8_t type;        /* SPOOL_COMMUNICATOR */
-    uint8_t found;       /* 1: met in a call without having seen its creation; parent and creation say nothing */
-    uint16_t function;   /* that made it */
-    uint32_t index;      /* in this process */
-    uint32_t parent;     /* index of the communicator that it was made from */
-    uint32_t creation;   /* 0, 1, ... : number of the creation on the parent, those without a result included */
-    int32_t leader;      /* world rank of its rank 0; of an intercommunicator: of the local group's */
-    int32_t size;        /* of the local group */
-    int32_t rank;        /* own rank in it */
-    int32_t remote_size; /* intercommunicators; else 0 */
-    uint64_t begin_ticks;
-    uint64_t members_hash; /* FNV-1a over the world ranks of all members where found is set, else 0 */
-    char name[16];
+    uint8_t type;          /* SPOOL_COMMUNICATOR */
+    uint8_t identity;      /* enum spool_identity */
+    uint16_t function;     /* that made it */
+    uint32_t index;        /* in this process */
+    uint32_t parent;       /* index of the communicator that it was made from, or SPOOL_NO_COMMUNICATOR */
+    uint32_t creation;     /* 0, 1, ... : number of the creation on the parent, those without a result included */
+    int32_t leader;        /* world rank of its rank 0; of an intercommunicator: of the local group's */
+    int32_t size;          /* of the local group */
+    int32_t rank;          /* own rank in it */
+    int32_t remote_size;   /* intercommunicators; else 0 */
+    uint64_t begin_ticks;  /* entry of the call that made it; SPOOL_BY_MEETING: of the call that met it */
+    uint64_t end_ticks;    /* its return */
+    uint64_t members_hash; /* FNV-1a over the world ranks of all members, the group with the smaller first rank first;
+                              0 with SPOOL_BY_CREATION and SPOOL_BY_TIME */
+    uint64_t pad;
 };
+
+/* A request made by MPI_..._init, inactive: what its starts have in common. */
+struct spool_persistent {
+    uint8_t type;      /* SPOOL_PERSISTENT */
+    uint8_t direction; /* or UINT8_MAX: a collective */
+    uint16_t function; /* MPI_Ssend_init, MPI_Psend_init, MPI_Bcast_init ... */
+    uint32_t communicator;
+    int32_t peer;
+    int32_t tag;
+    uint64_t bytes; /* of all partitions */
+    uint64_t begin_ticks;
+    uint64_t site;
+    uint32_t call_ticks;
+    uint32_t number;     /* 1, 2, ... in this process */
+    uint32_t partitions; /* 0: not partitioned */
+    uint32_t pad;
+    uint64_t pad2;
+};
+
+/* The partitions of one started operation, whose record lies right before this one. Of a send: MPI_Pready; of a
+ * receive: MPI_Parrived that answered yes. Stored into by any thread. */
+struct spool_partitions {
+    uint8_t type; /* SPOOL_PARTITIONS */
+    uint8_t pad[3];
+    uint32_t number;      /* 1, 2, ... in this process */
+    uint64_t first_ticks; /* entry of the first Pready, return of the first Parrived; 0: none */
+    uint64_t last_ticks;
+    uint32_t done;       /* partitions that were marked ready, answers yes of Parrived */
+    uint32_t partitions; /* all */
+    uint64_t pad2[4];
+};
+
+/* One partition, stored only with MPISTAIR_PARTITIONS=1. */
+struct spool_partition {
+    uint8_t type; /* SPOOL_PARTITION */
+    uint8_t pad;
+    uint16_t function;
+    uint32_t partition;
+    uint64_t ticks;  /* as in spool_partitions */
+    uint32_t number; /* of the spool_partitions record */
+    uint32_t pad2;
+    uint64_t site;
+};
+
+/* One call of one-sided communication: a transfer with its bytes, or a synchronisation. */
+struct spool_rma {
+    uint8_t type; /* SPOOL_RMA */
+    uint8_t pad;
+    uint16_t function;
+    uint32_t communicator; /* of the window, or SPOOL_NO_COMMUNICATOR */
+    int32_t target;        /* rank in it, -1: none */
+    uint32_t window;       /* 1, 2, ... in this process, 0: not known */
+    uint64_t bytes;        /* of the origin buffer; of results too where the call fetches */
+    uint64_t begin_ticks;
+    uint64_t end_ticks; /* as in spool_collective */
+    uint64_t site;
+    uint32_t call_ticks;
+    uint16_t flags;
+    uint16_t stack;
+    uint64_t pad2;
+};
+
+/* MPI_Pcontrol(number): 0 off, 1 on, 2 flush, anything else a mark of the program's. */
+struct spool_mark {
+    uint8_t type; /* SPOOL_MARK */
+    uint8_t pad[3];
+    int32_t number;
+    uint64_t ticks;
+    uint64_t site;
+    uint64_t pad2;
+};
+
+/* MPI_Comm_set_name. */
+struct spool_name {
+    uint8_t type; /* SPOOL_NAME */
+    uint8_t pad[3];
+    uint32_t index; /* of the communicator */
+    char name[152]; /* ended by 0; MPI allows at most 128 here */
+};
+
+/* A stack of return addresses, stored once, before the first record that has it; with MPISTAIR_STACK=n. The record is
+ * 8 + 8 * frames bytes long, rounded up to a multiple of 32. */
+#define SPOOL_STACK_LIMIT 63
+struct spool_stack {
+    uint8_t type; /* SPOOL_STACK */
+    uint8_t pad;
+    uint16_t number; /* 1, 2, ... in this process */
+    uint32_t frames;
+    uint64_t sites[]; /* [frames] the posting call's own site first, then its callers' */
+};
+
+static inline size_t spool_stack_bytes(uint32_t frames)
+{
+    return (sizeof(struct spool_stack) + frames * sizeof(uint64_t) + 31) / 32 * 32;
+}
 
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its room");
 _Static_assert(sizeof(struct spool_chunk) == 64, "a chunk header is one cache line");
@@ -197,5 +331,11 @@ _Static_assert(sizeof(struct spool_operation) == 64, "an operation is one cache 
 _Static_assert(sizeof(struct spool_call) == 32, "a completion call is half a cache line");
 _Static_assert(sizeof(struct spool_collective) == 64, "a collective is one cache line");
 _Static_assert(sizeof(struct spool_communicator) == 64, "a communicator is one cache line");
+_Static_assert(sizeof(struct spool_persistent) == 64, "a persistent request is one cache line");
+_Static_assert(sizeof(struct spool_partitions) == 64, "partitions are one cache line");
+_Static_assert(sizeof(struct spool_partition) == 32, "a partition is half a cache line");
+_Static_assert(sizeof(struct spool_rma) == 64, "a one-sided call is one cache line");
+_Static_assert(sizeof(struct spool_mark) == 32, "a mark is half a cache line");
+_Static_assert(sizeof(struct spool_name) == 160, "a name is a multiple of 32 bytes");
 
 #endif

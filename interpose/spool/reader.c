@@ -21,20 +21,36 @@
 
 enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES = 1 << 30 };
 
-static size_t record_bytes(uint8_t type)
+/* Length of the record of which the first `rest` bytes can be read; 0: of no known type, or it does not fit. */
+static size_t record_bytes(const uint8_t *record, size_t rest)
 {
-    switch (type) {
-    case SPOOL_OPERATION:
-        return sizeof(struct spool_operation);
+    size_t bytes = 0;
+    switch (*record) {
     case SPOOL_CALL:
-        return sizeof(struct spool_call);
+    case SPOOL_PARTITION:
+    case SPOOL_MARK:
+        bytes = 32;
+        break;
+    case SPOOL_OPERATION:
     case SPOOL_COLLECTIVE:
-        return sizeof(struct spool_collective);
     case SPOOL_COMMUNICATOR:
-        return sizeof(struct spool_communicator);
-    default:
-        return 0;
+    case SPOOL_PERSISTENT:
+    case SPOOL_PARTITIONS:
+    case SPOOL_RMA:
+        bytes = 64;
+        break;
+    case SPOOL_NAME:
+        bytes = sizeof(struct spool_name);
+        break;
+    case SPOOL_STACK: {
+        uint32_t frames = ((const struct spool_stack *)(const void *)record)->frames;
+        bytes = frames <= SPOOL_STACK_LIMIT ? spool_stack_bytes(frames) : 0;
+        break;
     }
+    default:
+        break;
+    }
+    return bytes <= rest ? bytes : 0;
 }
 
 static enum spool_open_result check_header(const char *path, const struct spool_header *header, struct error *error)
@@ -114,6 +130,7 @@ static void copy_header(struct spool_header *copy, const uint8_t *data)
     clean_text(copy->command, sizeof copy->command, false);
     clean_text(copy->topology, sizeof copy->topology, false);
     clean_text(copy->maps, sizeof copy->maps, false);
+    clean_text(copy->launch, sizeof copy->launch, true);
 }
 
 static int compare_spans(const void *left, const void *right)
@@ -268,37 +285,72 @@ static uint64_t count_rest(const uint8_t *data, size_t begin, size_t end)
     return (end - begin + sizeof(struct spool_operation) - 1) / sizeof(struct spool_operation);
 }
 
-/* What a record can be asked without the rest of the run. */
-static bool plausible(const struct spool *spool, const void *record)
+/* Whether the call began, and the later of its moments (0: not reached) followed, within the process's life. */
+static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t end)
 {
     uint64_t start = spool->header.start.ticks;
     uint64_t latest = start > UINT64_MAX / 2 ? UINT64_MAX : start + (UINT64_C(1) << 62);
+    return begin >= start && begin < latest && (end == 0 || (end >= begin && end < latest));
+}
+
+static bool plausible_communicator(const struct spool *spool, const struct spool_communicator *communicator)
+{
+    return communicator->function < FN_COUNT && communicator->identity <= SPOOL_BY_TIME && communicator->size > 0 &&
+           communicator->size <= spool->header.world_size && communicator->rank >= 0 &&
+           communicator->rank < communicator->size && communicator->leader >= -1 &&
+           communicator->leader < spool->header.world_size && communicator->remote_size >= 0 &&
+           communicator->remote_size <= SPOOL_WORLD_LIMIT;
+}
+
+static bool plausible_operation(const struct spool *spool, const struct spool_operation *operation)
+{
+    return operation->direction <= SPOOL_RECEIVE && operation->function < FN_COUNT && operation->bytes <= INT64_MAX &&
+           operation->peer >= SPOOL_UNKNOWN && (operation->tag >= 0 || operation->tag == SPOOL_ANY) &&
+           plausible_times(spool, operation->post_ticks, operation->complete_ticks);
+}
+
+/* What a record can be asked without the rest of the run. */
+static bool plausible(const struct spool *spool, const void *record)
+{
     switch (*(const uint8_t *)record) {
-    case SPOOL_OPERATION: {
-        const struct spool_operation *operation = record;
-        return operation->direction <= SPOOL_RECEIVE && operation->function < FN_COUNT &&
-               operation->bytes <= INT64_MAX && operation->post_ticks >= start && operation->post_ticks < latest &&
-               operation->peer >= SPOOL_UNKNOWN && (operation->tag >= 0 || operation->tag == SPOOL_ANY) &&
-               (operation->complete_ticks == 0 ||
-                (operation->complete_ticks >= operation->post_ticks && operation->complete_ticks < latest));
-    }
+    case SPOOL_OPERATION:
+        return plausible_operation(spool, record);
     case SPOOL_CALL: {
         const struct spool_call *call = record;
-        return call->function < FN_COUNT && call->begin_ticks >= start && call->begin_ticks < latest;
+        return call->function < FN_COUNT && plausible_times(spool, call->begin_ticks, 0);
     }
     case SPOOL_COLLECTIVE: {
         const struct spool_collective *collective = record;
-        return collective->function < FN_COUNT && collective->bytes <= INT64_MAX && collective->begin_ticks >= start &&
-               (collective->end_ticks == 0 || collective->end_ticks >= collective->begin_ticks) &&
-               collective->end_ticks < latest && collective->begin_ticks < latest && collective->root >= -1;
+        return collective->function < FN_COUNT && collective->bytes <= INT64_MAX && collective->root >= -1 &&
+               plausible_times(spool, collective->begin_ticks, collective->end_ticks);
     }
-    default: {
-        const struct spool_communicator *communicator = record;
-        return communicator->function < FN_COUNT && communicator->size > 0 &&
-               communicator->size <= spool->header.world_size && communicator->rank >= 0 &&
-               communicator->rank < communicator->size && communicator->leader >= -1 &&
-               communicator->leader < spool->header.world_size && communicator->remote_size >= 0;
+    case SPOOL_PERSISTENT: {
+        const struct spool_persistent *persistent = record;
+        return persistent->function < FN_COUNT && persistent->bytes <= INT64_MAX && persistent->peer >= SPOOL_UNKNOWN &&
+               plausible_times(spool, persistent->begin_ticks, 0);
     }
+    case SPOOL_RMA: {
+        const struct spool_rma *rma = record;
+        return rma->function < FN_COUNT && rma->bytes <= INT64_MAX && rma->target >= -1 &&
+               plausible_times(spool, rma->begin_ticks, rma->end_ticks);
+    }
+    case SPOOL_PARTITIONS: {
+        const struct spool_partitions *partitions = record;
+        return partitions->first_ticks <= partitions->last_ticks &&
+               (partitions->last_ticks == 0 || plausible_times(spool, partitions->first_ticks, partitions->last_ticks));
+    }
+    case SPOOL_PARTITION: {
+        const struct spool_partition *partition = record;
+        return partition->function < FN_COUNT && plausible_times(spool, partition->ticks, 0);
+    }
+    case SPOOL_MARK:
+        return plausible_times(spool, ((const struct spool_mark *)record)->ticks, 0);
+    case SPOOL_NAME:
+        return memchr(((const struct spool_name *)record)->name, 0, sizeof((struct spool_name *)0)->name) != NULL;
+    case SPOOL_COMMUNICATOR:
+        return plausible_communicator(spool, record);
+    default:
+        return true;
     }
 }
 
@@ -311,8 +363,8 @@ const void *spool_next(struct spool_cursor *cursor)
             cursor->at = span->begin;
         if (cursor->at + RECORD_STEP_BYTES <= span->end && spool->data[cursor->at] != SPOOL_NONE) {
             const uint8_t *record = spool->data + cursor->at;
-            size_t bytes = record_bytes(*record);
-            if (bytes > 0 && cursor->at + bytes <= span->end) {
+            size_t bytes = record_bytes(record, span->end - cursor->at);
+            if (bytes > 0) {
                 cursor->at += bytes;
                 if (plausible(spool, record))
                     return record;

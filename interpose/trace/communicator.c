@@ -95,7 +95,7 @@ static int identify(struct communicator_table *table, const struct spool_communi
 {
     uint64_t place = (uint64_t)(uint32_t)record->leader << 32 | (uint32_t)record->size;
     *damaged = false;
-    if (record->found) {
+    if (record->identity == SPOOL_BY_MEETING) {
         uint32_t *times = map_at(&table->occurrences, (struct map_key){record->members_hash, place, 0});
         if (times == NULL)
             return -1;
@@ -153,12 +153,11 @@ static int add_record(struct communicator_table *table, struct trace *trace, con
         if (added == NULL)
             return -1;
         *id = (uint32_t)(trace->n_communicators - 1);
-        memcpy(added->name, record->name, sizeof added->name - 1);
         added->remote_size = record->remote_size;
-        added->known = !record->found;
+        added->known = record->identity != SPOOL_BY_MEETING;
         added->made = true;
         added->function = record->function;
-        added->parent = record->found ? TRACE_NONE : table->local[record->parent];
+        added->parent = record->identity == SPOOL_BY_MEETING ? TRACE_NONE : table->local[record->parent];
         added->used = true;
         if (join_sides(table, trace, *id, key) != 0)
             return -1;

@@ -63,7 +63,7 @@ class Job:
         """The operations of a dump in the form of the expected lines, with (post, completion) times beside."""
         out, times = [], []
         for line in lines:
-            found = re.match(r"lane=\d+ operation (.*) flags=(\d+) site=1 cpu=(-?\d+),(-?\d+) ticks=(\d+),(\d+)$", line)
+            found = re.match(r"lane=\d+ operation (.*) flags=(\d+) persistent=\d+ site=1 cpu=(-?\d+),(-?\d+) ticks=(\d+),(\d+)$", line)
             if not found:
                 require(" operation " not in line, f"rank {rank}: {line}")
                 continue
@@ -113,7 +113,7 @@ def case_communicators(job):
     for rank in range(2):
         _, lines = job.dump(rank)
         found = [line for line in lines if " communicator " in line]
-        inter = [line for line in found if " found=1 " in line]
+        inter = [line for line in found if " identity=1 " in line]
         require(len(inter) == 1 and "size=1" in inter[0] and "remote=1" in inter[0] and "hash=1" in inter[0],
                 f"rank {rank}: the intercommunicator: {inter}")
         dups = [line for line in found if f"parent=0 creation={302} leader=0 size=2 rank={rank}" in line]

@@ -29,18 +29,47 @@ static void print_header(const struct spool_header *h)
 
 static void print_operation(const struct spool_operation *o)
 {
-    printf("operation %s %s comm=%u peer=%d tag=%d bytes=%llu complete=%d flags=%u site=%d cpu=%d,%d ticks=%llu,%llu\n",
+    printf("operation %s %s comm=%u peer=%d tag=%d bytes=%llu complete=%d flags=%u persistent=%u site=%d cpu=%d,%d "
+           "ticks=%llu,%llu\n",
            names[o->function], o->direction == SPOOL_SEND ? "send" : "receive", o->communicator, o->peer, o->tag,
-           (unsigned long long)o->bytes, o->complete_ticks != 0, o->flags, o->site != 0, o->cpu_post, o->cpu_complete,
-           (unsigned long long)o->post_ticks, (unsigned long long)o->complete_ticks);
+           (unsigned long long)o->bytes, o->complete_ticks != 0, o->flags, o->persistent, o->site != 0, o->cpu_post,
+           o->cpu_complete, (unsigned long long)o->post_ticks, (unsigned long long)o->complete_ticks);
+}
+
+static void print_communicator(const struct spool_communicator *comm)
+{
+    printf("communicator index=%u identity=%u parent=%u creation=%u leader=%d size=%d rank=%d remote=%d hash=%d\n",
+           comm->index, comm->identity, comm->parent, comm->creation, comm->leader, comm->size, comm->rank,
+           comm->remote_size, comm->members_hash != 0);
+}
+
+static void print_collective(const struct spool_collective *c)
+{
+    printf("collective %s comm=%u bytes=%llu root=%d ended=%d flags=%u persistent=%u\n", names[c->function],
+           c->communicator, (unsigned long long)c->bytes, c->root, c->end_ticks >= c->begin_ticks, c->flags,
+           c->persistent);
+}
+
+static void print_persistent(const struct spool_persistent *p)
+{
+    printf("persistent %s number=%u comm=%u peer=%d tag=%d bytes=%llu partitions=%u site=%d\n", names[p->function],
+           p->number, p->communicator, p->peer, p->tag, (unsigned long long)p->bytes, p->partitions, p->site != 0);
+}
+
+static void print_rma(const struct spool_rma *r)
+{
+    printf("rma %s comm=%u window=%u target=%d bytes=%llu ended=%d flags=%u\n", names[r->function], r->communicator,
+           r->window, r->target, (unsigned long long)r->bytes, r->end_ticks >= r->begin_ticks, r->flags);
 }
 
 /* Prints the record; returns its size, 0 for none. */
 static size_t print_record(uint32_t lane, const uint8_t *record)
 {
     const struct spool_call *call = (const void *)record;
-    const struct spool_collective *collective = (const void *)record;
-    const struct spool_communicator *comm = (const void *)record;
+    const struct spool_partitions *partitions = (const void *)record;
+    const struct spool_partition *partition = (const void *)record;
+    const struct spool_name *name = (const void *)record;
+    const struct spool_stack *stack = (const void *)record;
     if (record[0] == SPOOL_NONE)
         return 0;
     printf("lane=%u ", lane);
@@ -53,16 +82,34 @@ static size_t print_record(uint32_t lane, const uint8_t *record)
                call->site != 0);
         return sizeof *call;
     case SPOOL_COLLECTIVE:
-        printf("collective %s comm=%u bytes=%llu root=%d ended=%d\n", names[collective->function],
-               collective->communicator, (unsigned long long)collective->bytes, collective->root,
-               collective->end_ticks >= collective->begin_ticks);
-        return sizeof *collective;
+        print_collective((const void *)record);
+        return sizeof(struct spool_collective);
     case SPOOL_COMMUNICATOR:
-        printf("communicator index=%u found=%d parent=%u creation=%u leader=%d size=%d rank=%d remote=%d hash=%d "
-               "name=%s\n",
-               comm->index, comm->found, comm->parent, comm->creation, comm->leader, comm->size, comm->rank,
-               comm->remote_size, comm->members_hash != 0, comm->name);
-        return sizeof *comm;
+        print_communicator((const void *)record);
+        return sizeof(struct spool_communicator);
+    case SPOOL_PERSISTENT:
+        print_persistent((const void *)record);
+        return sizeof(struct spool_persistent);
+    case SPOOL_PARTITIONS:
+        printf("partitions number=%u done=%u of=%u first=%d last=%d\n", partitions->number, partitions->done,
+               partitions->partitions, partitions->first_ticks != 0, partitions->last_ticks != 0);
+        return sizeof *partitions;
+    case SPOOL_PARTITION:
+        printf("partition %s number=%u partition=%u\n", names[partition->function], partition->number,
+               partition->partition);
+        return sizeof *partition;
+    case SPOOL_RMA:
+        print_rma((const void *)record);
+        return sizeof(struct spool_rma);
+    case SPOOL_MARK:
+        printf("mark %d\n", ((const struct spool_mark *)(const void *)record)->number);
+        return sizeof(struct spool_mark);
+    case SPOOL_NAME:
+        printf("name index=%u %s\n", name->index, name->name);
+        return sizeof *name;
+    case SPOOL_STACK:
+        printf("stack number=%u frames=%u\n", stack->number, stack->frames);
+        return spool_stack_bytes(stack->frames);
     default:
         printf("damaged type=%d\n", record[0]);
         return 0;

@@ -36,6 +36,8 @@ def read_functions(gen_wrappers, table):
 def link(text):
     at, offset, rtt, parent = (int(part) for part in text.split(","))
     return struct.pack("<QqQiI", at, offset, rtt, parent, 0)
+# By type; a stack (11) has a length of its own.
+RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160}
 
 
 class Process:
@@ -66,7 +68,7 @@ class Process:
                 room = CHUNK_BYTES - 64
                 taken = 0
                 while at + taken < len(records):
-                    step = 32 if records[at + taken] == 2 else 64
+                    step = RECORD_BYTES[records[at + taken]]
                     if taken + step > room:
                         break
                     taken += step
@@ -83,15 +85,17 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQ", 0x31304C4F4F50534D, 1, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 2, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
-                             len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS, 0)
+                             len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS, 0, 0, 0,
+                             functions["Init"], 0)
         header += struct.pack("<QQQQ", self.clock(0), self.clock(0), finish, finish)
         header += link(options["link_init"]) if "link_init" in options else no_link
         header += link(options["link_finalize"]) if "link_finalize" in options else no_link
         header += struct.pack("<8Q", *lost)
         for text, room in ((options["run_key"], 64), (options["host"], 256), (options.get("library", "Test MPI 1.0"), 512),
-                           ("./app", 1024), (options.get("topology", ""), 512), (options.get("maps", ""), 512)):
+                           ("./app", 1024), (options.get("topology", ""), 512), (options.get("maps", ""), 512),
+                           (options.get("launch", ""), 64)):
             header += text.encode().ljust(room, b"\0")
         header += struct.pack("<1024Q", *calls)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
@@ -142,9 +146,9 @@ class Script:
     def communicator(self, process, words):
         values = {"parent": 0, "creation": 0, "leader": 0, "size": 1, "rank": 0, "found": 0, "remote_size": 0}
         values.update((key, int(value)) for key, value in (word.split("=") for word in words[3:]))
-        process.add(struct.pack("<BBHIIIiiiiQQ16s", 4, values["found"] != 0, self.functions[words[2]], int(words[1]),
+        process.add(struct.pack("<BBHIIIiiiiQQQQ", 4, values["found"] != 0, self.functions[words[2]], int(words[1]),
                                 values["parent"], values["creation"], values["leader"], values["size"], values["rank"],
-                                values["remote_size"], process.clock(0), values["found"], b""))
+                                values["remote_size"], process.clock(0), process.clock(0), values["found"], 0))
 
     def operation(self, process, words, shift):
         function, peer, tag, size, times = words[:5]
