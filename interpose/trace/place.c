@@ -190,15 +190,15 @@ static int32_t socket_of(const struct trace *trace, const struct trace_operation
     return place != NULL && place->socket >= 0 ? place->socket : process->place.socket;
 }
 
-const char *message_level(const struct trace *trace, const struct trace_operation *send,
-                          const struct trace_operation *receive)
+int32_t message_level(const struct trace *trace, const struct trace_operation *send,
+                      const struct trace_operation *receive)
 {
     if (send->rank == receive->rank)
-        return machine_level_name[LEVEL_SELF];
+        return LEVEL_SELF;
     if (trace->processes[send->rank].placed != trace->processes[receive->rank].placed)
-        return machine_level_name[LEVEL_INTER_NODE];
+        return LEVEL_INTER_NODE;
     int32_t from = socket_of(trace, send), to = socket_of(trace, receive);
     if (from < 0 || to < 0)
-        return NULL;
-    return machine_level_name[from == to ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET];
+        return -1;
+    return from == to ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
 }

@@ -10,8 +10,8 @@
  * -1 with the reason: a placement of another number of ranks, no memory. */
 int places_find(struct trace *trace, const struct placement *placement, struct error *error);
 
-/* "self", "intra_socket", "inter_socket", "inter_node" of a matched pair; NULL: not known. */
-const char *message_level(const struct trace *trace, const struct trace_operation *send,
-                          const struct trace_operation *receive);
+/* The level (enum machine_level) of a matched pair; -1: not known. */
+int32_t message_level(const struct trace *trace, const struct trace_operation *send,
+                      const struct trace_operation *receive);
 
 #endif

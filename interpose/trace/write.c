@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "database.h"
+#include "form.h"
 #include "installation.h"
 #include "output_file.h"
 #include "write_messages.h"
@@ -55,9 +56,10 @@ static int write_rows(const struct trace *trace, sqlite3 *database, const char *
                      NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK)
         return -1;
-    if (write_run(trace, database) != 0 || write_operations(trace, database) != 0 ||
-        (calls && write_calls(trace, database) != 0) || write_collectives(trace, database) != 0 ||
-        write_rounds(trace, database) != 0 || read_summary(database, summary) != 0)
+    if (functions_write(database) != 0 || write_run(trace, database) != 0 ||
+        write_operations(trace, database, calls) != 0 || (calls && write_calls(trace, database) != 0) ||
+        write_collectives(trace, database) != 0 || write_rounds(trace, database) != 0 ||
+        read_summary(database, summary) != 0)
         return -1;
     return sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
 }

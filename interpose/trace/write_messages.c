@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "form.h"
 #include "place.h"
 #include "row.h"
 
@@ -19,19 +20,47 @@ static int compare_messages(const void *left, const void *right)
     return a->receive < b->receive ? -1 : a->receive > b->receive;
 }
 
-static void write_message(const struct trace *trace, struct row *row, int64_t id, uint32_t index)
+/* Operations that a posting call completed itself, both halves of a Sendrecv counted; -1 for the second half. */
+static int8_t completed_by(const struct trace *trace, uint32_t index)
+{
+    const struct trace_operation *operation = &trace->operations[index];
+    if (operation->flags & SPOOL_SAME_CALL)
+        return -1;
+    bool completed = (operation->flags & SPOOL_BLOCKING) && operation->complete_ns != TRACE_NO_TIME;
+    bool pair = completed && index + 1 < trace->n_operations && (operation[1].flags & SPOOL_SAME_CALL) &&
+                operation[1].rank == operation->rank;
+    return (int8_t)(completed + pair);
+}
+
+static int64_t length_of(int64_t begin_ns, int64_t end_ns)
+{
+    return end_ns == TRACE_NO_TIME ? TRACE_NO_TIME : end_ns - begin_ns;
+}
+
+static void write_message(const struct trace *trace, struct form_table *forms, struct row *row, int64_t id,
+                          uint32_t index, bool calls)
 {
     const struct trace_operation *receive = &trace->operations[index];
     const struct trace_operation *send = &trace->operations[receive->partner];
     uint32_t round = trace->message_rounds[index];
-    row_insert(row, "iiiiiitoioioittiiuunni", id, (int64_t)send->rank, (int64_t)receive->rank,
-               (int64_t)receive->communicator, (int64_t)send->tag, (int64_t)send->bytes,
-               message_level(trace, send, receive), round == TRACE_NONE ? TRACE_NO_TIME : (int64_t)round + 1,
-               send->post_ns, send->complete_ns, receive->post_ns, receive->complete_ns, (int64_t)receive->bytes,
-               function_name(send->function), function_name(receive->function),
-               (int64_t)((receive->flags & SPOOL_ANY_SOURCE) != 0), (int64_t)((receive->flags & SPOOL_ANY_TAG) != 0),
-               send->callsite, receive->callsite, (int32_t)send->cpu_post, (int32_t)receive->cpu_post,
-               (int64_t)receive->uncertain);
+    struct form form = {.level = message_level(trace, send, receive),
+                        .send_callsite = send->callsite,
+                        .recv_callsite = receive->callsite,
+                        .send_function = send->function,
+                        .recv_function = receive->function,
+                        .send_completed = completed_by(trace, receive->partner),
+                        .recv_completed = completed_by(trace, index),
+                        .any_source = (receive->flags & SPOOL_ANY_SOURCE) != 0,
+                        .any_tag = (receive->flags & SPOOL_ANY_TAG) != 0,
+                        .uncertain = receive->uncertain};
+    row_insert(row, "iiiiiiioioioinnoo", id, (int64_t)send->rank, (int64_t)receive->rank,
+               (int64_t)receive->communicator, (int64_t)send->tag, (int64_t)send->bytes, form_of(forms, &form),
+               round == TRACE_NONE ? TRACE_NO_TIME : (int64_t)round + 1, send->post_ns,
+               length_of(send->post_ns, send->complete_ns), receive->post_ns - send->post_ns,
+               length_of(receive->post_ns, receive->complete_ns), (int64_t)(receive->bytes - send->bytes),
+               (int32_t)send->cpu_post, (int32_t)receive->cpu_post,
+               calls ? send->post_end_ns - send->post_ns : TRACE_NO_TIME,
+               calls ? receive->post_end_ns - receive->post_ns : TRACE_NO_TIME);
 }
 
 static void write_unmatched(struct row *row, int64_t id, const struct trace_operation *operation)
@@ -47,8 +76,9 @@ static void write_unmatched(struct row *row, int64_t id, const struct trace_oper
                function_name(operation->function), operation->callsite);
 }
 
-int write_operations(const struct trace *trace, sqlite3 *database)
+int write_operations(const struct trace *trace, sqlite3 *database, bool calls)
 {
+    struct form_table forms = {0};
     struct message_order *order = malloc((trace->n_operations + 1) * sizeof *order);
     if (order == NULL)
         return -1;
@@ -64,35 +94,35 @@ int write_operations(const struct trace *trace, sqlite3 *database)
     }
     if (n > 1)
         qsort(order, n, sizeof *order, compare_messages);
-    struct row message = row_prepare(database, "message", 22);
+    struct row message = row_prepare(database, "message_row", 17);
     for (size_t i = 0; i < n; i++)
-        write_message(trace, &message, (int64_t)i + 1, order[i].receive);
+        write_message(trace, &forms, &message, (int64_t)i + 1, order[i].receive, calls);
     free(order);
-    return row_finish(&unmatched) | row_finish(&message);
+    int result = row_finish(&unmatched) | row_finish(&message) | forms_write(&forms, database);
+    forms_release(&forms);
+    return result;
 }
 
 int write_calls(const struct trace *trace, sqlite3 *database)
 {
-    struct row row = row_prepare(database, "call", 7);
-    for (size_t i = 0; i < trace->n_operations; i++) {
+    struct row row = row_prepare(database, "call_row", 7);
+    for (uint32_t i = 0; i < trace->n_operations; i++) {
         const struct trace_operation *operation = &trace->operations[i];
-        if (operation->flags & SPOOL_SAME_CALL)
+        if (operation->partner != TRACE_NONE || (operation->flags & SPOOL_SAME_CALL))
             continue;
-        int64_t completed = (operation->flags & SPOOL_BLOCKING) && operation->complete_ns != TRACE_NO_TIME;
-        bool pair = completed && i + 1 < trace->n_operations && (operation[1].flags & SPOOL_SAME_CALL) &&
-                    operation[1].rank == operation->rank;
-        row_insert(&row, "itiiiiu", (int64_t)operation->rank, function_name(operation->function), operation->post_ns,
-                   operation->post_end_ns, completed + pair, (int64_t)0, operation->callsite);
+        row_insert(&row, "iiiiiiu", (int64_t)operation->rank, function_id(operation->function), operation->post_ns,
+                   operation->post_end_ns - operation->post_ns, (int64_t)completed_by(trace, i), (int64_t)0,
+                   operation->callsite);
     }
     for (size_t i = 0; i < trace->n_calls; i++) {
         const struct trace_call *call = &trace->calls[i];
-        row_insert(&row, "itiiiiu", (int64_t)call->rank, function_name(call->function), call->begin_ns, call->end_ns,
-                   (int64_t)call->completed, (int64_t)call->idle_calls, call->callsite);
+        row_insert(&row, "iiiiiiu", (int64_t)call->rank, function_id(call->function), call->begin_ns,
+                   call->end_ns - call->begin_ns, (int64_t)call->completed, (int64_t)call->idle_calls, call->callsite);
     }
     for (size_t i = 0; i < trace->n_collectives; i++) {
         const struct trace_collective *collective = &trace->collectives[i];
-        row_insert(&row, "itiiiiu", (int64_t)collective->rank, function_name(collective->function),
-                   collective->begin_ns, collective->end_ns, (int64_t)0, (int64_t)0, collective->callsite);
+        row_insert(&row, "iiiiiiu", (int64_t)collective->rank, function_id(collective->function), collective->begin_ns,
+                   collective->end_ns - collective->begin_ns, (int64_t)0, (int64_t)0, collective->callsite);
     }
     return row_finish(&row);
 }

@@ -5,7 +5,16 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD. Levels are self, intra_socket, inter_socket, inter_node,
 -- proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
+
+-- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
+-- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
+
+-- Functions of MPI by the number that ingest gives them.
+CREATE TABLE function(
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL                   -- MPI_Isend ...
+);
 
 CREATE TABLE run(
   id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -78,31 +87,41 @@ CREATE TABLE communicator_member(
   PRIMARY KEY (communicator, rank)
 ) WITHOUT ROWID;
 
+-- What many messages have in common: how they were sent and received.
+CREATE TABLE form(
+  id INTEGER PRIMARY KEY,
+  level INTEGER,                       -- 0 self, 1 intra_socket, 2 inter_socket, 3 inter_node
+  send_function INTEGER NOT NULL REFERENCES function(id),
+  recv_function INTEGER NOT NULL REFERENCES function(id),
+  send_callsite INTEGER,
+  recv_callsite INTEGER,
+  any_source INTEGER NOT NULL,         -- the receive was posted with MPI_ANY_SOURCE
+  any_tag INTEGER NOT NULL,
+  uncertain INTEGER NOT NULL,          -- its order was not certain: wildcard resolved through a shared handle, concurrent threads,
+                                       -- guessed communicator, times that contradict it
+  send_completed INTEGER,              -- operations that the posting call completed; NULL: it posted another one before
+  recv_completed INTEGER               -- (Sendrecv), which stands for the call
+);
+
 -- A matched pair. Completion is the return of the call that reported it: an upper bound.
-CREATE TABLE message(
+CREATE TABLE message_row(
   id INTEGER PRIMARY KEY,
   src INTEGER NOT NULL,
   dst INTEGER NOT NULL,
   comm INTEGER NOT NULL,
   tag INTEGER NOT NULL,
   bytes INTEGER NOT NULL,              -- as sent
-  level TEXT,
+  form INTEGER NOT NULL REFERENCES form(id),
   round_id INTEGER,                    -- NULL: src = dst
   send_post_ns INTEGER NOT NULL,
-  send_complete_ns INTEGER,            -- NULL: never reported complete
-  recv_post_ns INTEGER NOT NULL,
-  recv_complete_ns INTEGER,
-  recv_bytes INTEGER NOT NULL,         -- as posted
-  send_function TEXT NOT NULL,         -- MPI_Isend ...
-  recv_function TEXT NOT NULL,
-  any_source INTEGER NOT NULL,         -- the receive was posted with MPI_ANY_SOURCE
-  any_tag INTEGER NOT NULL,
-  send_callsite INTEGER,
-  recv_callsite INTEGER,
+  send_ns INTEGER,                     -- from there to the completion; NULL: never reported complete
+  late_ns INTEGER NOT NULL,            -- from there to the post of the receive
+  recv_ns INTEGER,                     -- from the receive's post to its completion
+  room_bytes INTEGER NOT NULL,         -- posted by the receive beyond what was sent
   send_cpu INTEGER,
   recv_cpu INTEGER,
-  uncertain INTEGER NOT NULL           -- its order was not certain: wildcard resolved through a shared handle, concurrent threads,
-                                       -- guessed communicator, times that contradict it
+  send_call_ns INTEGER,                -- length of the posting calls; NULL: calls were not wanted
+  recv_call_ns INTEGER
 );
 
 -- Operations without a partner. reason: partner_lost (its process left no spool or lost records), cancelled, failed,
@@ -122,11 +141,13 @@ CREATE TABLE unmatched(
   callsite INTEGER
 );
 
-CREATE TABLE call(
+-- Calls that posted no message: completion calls, collectives, posts of unmatched operations. Those that posted one are in
+-- message_row; `call` has all.
+CREATE TABLE call_row(
   rank INTEGER NOT NULL,
-  function TEXT NOT NULL,
+  function INTEGER NOT NULL REFERENCES function(id),
   begin_ns INTEGER NOT NULL,
-  end_ns INTEGER NOT NULL,
+  call_ns INTEGER NOT NULL,
   completed INTEGER NOT NULL,          -- operations that it reported complete
   idle_calls INTEGER NOT NULL,         -- unsuccessful tests before it
   callsite INTEGER
@@ -230,7 +251,51 @@ CREATE TABLE prediction(
   PRIMARY KEY (run_id, kind_id, rank)
 ) WITHOUT ROWID;
 
-CREATE INDEX message_round ON message(round_id);
+-- Ingest makes this index after the last row.
+CREATE INDEX message_round ON message_row(round_id);
+
+CREATE VIEW message(id, src, dst, comm, tag, bytes, level, round_id, send_post_ns, send_complete_ns, recv_post_ns,
+                    recv_complete_ns, recv_bytes, send_function, recv_function, any_source, any_tag, send_callsite,
+                    recv_callsite, send_cpu, recv_cpu, uncertain) AS
+  SELECT id, src, dst, comm, tag, bytes,
+         CASE (SELECT level FROM form f WHERE f.id = m.form) WHEN 0 THEN 'self' WHEN 1 THEN 'intra_socket'
+              WHEN 2 THEN 'inter_socket' WHEN 3 THEN 'inter_node' END,
+         round_id, send_post_ns, send_post_ns + send_ns, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns,
+         bytes + room_bytes,
+         (SELECT name FROM form f JOIN function n ON n.id = f.send_function WHERE f.id = m.form),
+         (SELECT name FROM form f JOIN function n ON n.id = f.recv_function WHERE f.id = m.form),
+         (SELECT any_source FROM form f WHERE f.id = m.form), (SELECT any_tag FROM form f WHERE f.id = m.form),
+         (SELECT send_callsite FROM form f WHERE f.id = m.form), (SELECT recv_callsite FROM form f WHERE f.id = m.form),
+         send_cpu, recv_cpu, (SELECT uncertain FROM form f WHERE f.id = m.form)
+  FROM message_row m;
+
+CREATE TRIGGER message_insert INSTEAD OF INSERT ON message BEGIN
+  INSERT INTO function(name)
+    SELECT NEW.send_function WHERE NEW.send_function NOT IN (SELECT name FROM function)
+    UNION SELECT NEW.recv_function WHERE NEW.recv_function NOT IN (SELECT name FROM function);
+  INSERT INTO form(level, send_function, recv_function, send_callsite, recv_callsite, any_source, any_tag, uncertain,
+                   send_completed, recv_completed)
+    SELECT CASE NEW.level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 WHEN 'inter_node' THEN 3
+           END, s.id, r.id, NEW.send_callsite, NEW.recv_callsite, NEW.any_source, NEW.any_tag, NEW.uncertain, 0, 0
+    FROM function s, function r WHERE s.name = NEW.send_function AND r.name = NEW.recv_function;
+  INSERT INTO message_row
+    VALUES (NEW.id, NEW.src, NEW.dst, NEW.comm, NEW.tag, NEW.bytes, (SELECT max(id) FROM form), NEW.round_id,
+            NEW.send_post_ns, NEW.send_complete_ns - NEW.send_post_ns, NEW.recv_post_ns - NEW.send_post_ns,
+            NEW.recv_complete_ns - NEW.recv_post_ns, NEW.recv_bytes - NEW.bytes, NEW.send_cpu, NEW.recv_cpu, NULL, NULL);
+END;
+
+CREATE VIEW call(rank, function, begin_ns, end_ns, completed, idle_calls, callsite) AS
+  SELECT rank, (SELECT name FROM function n WHERE n.id = c.function), begin_ns, begin_ns + call_ns, completed, idle_calls,
+         callsite
+  FROM call_row c
+  UNION ALL
+  SELECT src, n.name, send_post_ns, send_post_ns + send_call_ns, f.send_completed, 0, f.send_callsite
+  FROM message_row m JOIN form f ON f.id = m.form JOIN function n ON n.id = f.send_function
+  WHERE send_call_ns IS NOT NULL AND f.send_completed IS NOT NULL
+  UNION ALL
+  SELECT dst, n.name, send_post_ns + late_ns, send_post_ns + late_ns + recv_call_ns, f.recv_completed, 0, f.recv_callsite
+  FROM message_row m JOIN form f ON f.id = m.form JOIN function n ON n.id = f.recv_function
+  WHERE recv_call_ns IS NOT NULL AND f.recv_completed IS NOT NULL;
 
 -- One row a side of a message, and one an unmatched operation.
 CREATE VIEW operation(rank, direction, peer, comm, tag, bytes, level, round_id, post_ns, complete_ns, function, callsite,

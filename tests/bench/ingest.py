@@ -15,7 +15,7 @@ sys.path.insert(0, sys.argv[4])
 import spool
 
 RANKS = 4
-TABLES = ("message", "unmatched", "call", "collective", "kind", "round", "round_process")
+TABLES = ("form", "message_row", "unmatched", "call_row", "collective", "kind", "round", "round_process")
 
 
 def write_spools(folder, operations):

@@ -81,7 +81,7 @@ COMMANDS = [
 ]
 
 
-def make_trace(path, *statements, world=2, version=1):
+def make_trace(path, *statements, world=2, version=2):
     database = sqlite3.connect(path)
     database.execute("PRAGMA synchronous = OFF")
     with open(SCHEMA) as file:
@@ -111,8 +111,8 @@ def write_traces():
     make_trace("version.db", version=99)
     make_trace("norun.db", world=None)
     make_trace("world.db", world=-1)
-    make_trace("rank.db", "UPDATE message SET dst = 7")
-    make_trace("bytes.db", "UPDATE message SET bytes = -5")
+    make_trace("rank.db", "UPDATE message_row SET dst = 7")
+    make_trace("bytes.db", "UPDATE message_row SET bytes = -5")
     make_trace("machine.db", "INSERT INTO machine VALUES ('bad','s')",
                "INSERT INTO machine_parameter(machine,level,protocol,quantity,n,value,unit) "
                "VALUES ('bad','intra_socket','any','bw',1,-1,'B/s')")

@@ -214,7 +214,7 @@ class Predict(unittest.TestCase):
     def test_recorded_levels_that_differ_are_told(self):
         path = self.make_trace([(1, PATTERN_C, {0: 1e-4})])
         database = sqlite3.connect(path)
-        database.execute("UPDATE message SET level = 'intra_socket'")  # those of rank 3 come from the other socket
+        database.execute("UPDATE form SET level = 1")  # those of rank 3 come from the other socket
         database.commit()
         database.close()
         self.assertIn("3 of 5 messages were recorded at another level", self.run_predict(path, "-m", "thunderx2").stderr)

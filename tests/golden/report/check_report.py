@@ -142,8 +142,8 @@ def queries(folder, halo):
     check("query without rows", code == 0 and out == "rank\n", out)
     refused("query bad SQL", 1, "no such column: nowhere", "query", halo, "SELECT nowhere FROM run")
     refused("query two statements", 1, "one statement", "query", halo, "SELECT 1; SELECT 2")
-    refused("query delete", 1, "reads rows", "query", halo, "DELETE FROM message")
-    refused("query returning", 1, "reads rows", "query", halo, "DELETE FROM message RETURNING id")
+    refused("query delete", 1, "reads rows", "query", halo, "DELETE FROM message_row")
+    refused("query returning", 1, "reads rows", "query", halo, "DELETE FROM message_row RETURNING id")
     refused("query vacuum", 1, "reads rows", "query", halo, f"VACUUM INTO '{folder}/copy.db'")
     check("query vacuum", not (folder / "copy.db").exists())
     refused("query empty", 1, "reads rows", "query", halo, " ; ")
@@ -195,7 +195,7 @@ def unusual(folder):
     loose = re.sub(r" REFERENCES \w+\(\w+\)|(?<! IS) NOT NULL| CHECK \(.*?\)| PRIMARY KEY(?! \()|,\s+(PRIMARY KEY|UNIQUE) \(.*?\)|"
                    r" WITHOUT ROWID", "", re.sub(r"--.*", "", (SQL / "schema.sql").read_text()))
     check("nulls", loose.count("NOT NULL") == loose.count("IS NOT NULL") and "PRIMARY" not in loose and "UNIQUE" not in loose, loose)
-    tables = ("node", "process", "message", "unmatched", "kind", "round", "round_process", "prediction_run",
+    tables = ("node", "process", "function", "form", "message_row", "unmatched", "kind", "round", "round_process", "prediction_run",
               "prediction", "untracked", "loss")
     for name, value in {"nulls": "NULL", "lowest": "-9223372036854775807", "highest": "9223372036854775807",
                         "texts": "char(233) || x'ff'", "infinite": "9e999"}.items():
