@@ -84,6 +84,7 @@ RECORDED_FAMILIES = {
     "testany": (COMPLETION, "count requests &status", "requests out out2"),
     "waitsome": (COMPLETION, "count requests &statuses", "requests out indices"),
     "testsome": (COMPLETION, "count requests &statuses", "requests out indices"),
+    "cancel": (COMPLETION, "", ""),
     "request_free": (COMPLETION, "request", "request"),
     "comm_create": ("struct creation_call", "comm", "made"),
     "comm_free": ("struct freeing_call", "made", ""),

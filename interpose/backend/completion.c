@@ -35,10 +35,10 @@ static void give_back(struct scratch *scratch, void *memory)
 /* Whether MPI has to fill statuses that the caller ignores. */
 static inline int statuses_matter(void)
 {
-    return request_table_wildcards() > 0 || calls_of(FN_Cancel) > 0;
+    return __atomic_load_n(&recorder.statuses_matter, __ATOMIC_RELAXED);
 }
 
-static inline struct spool_operation *take_before(MPI_Request request)
+static inline void *take_before(MPI_Request request)
 {
     return request == MPI_REQUEST_NULL ? NULL : request_table_take(HANDLE_KEY(request));
 }
@@ -69,19 +69,19 @@ static void arrays_begin(struct completion_call *completion, int64_t n, const MP
     if (n_statuses > 0)
         completion->statuses = (MPI_Status *)(void *)(memory + taken_bytes + request_bytes);
     if (recorder.multiple) {
-        completion->taken = (struct spool_operation **)(void *)memory;
+        completion->taken = (void **)(void *)memory;
         for (size_t i = 0; i < length; i++)
             completion->taken[i] = take_before(before[i]);
     }
 }
 
-static inline struct spool_operation *claim(struct completion_call *completion, int i)
+static inline void *claim(struct completion_call *completion, int i)
 {
     if (!completion->taken)
         return request_table_take(HANDLE_KEY(completion->before[i]));
-    struct spool_operation *operation = completion->taken[i];
+    void *pending = completion->taken[i];
     completion->taken[i] = NULL;
-    return operation;
+    return pending;
 }
 
 /* Returns what was not completed and the memory of the call. */
@@ -95,29 +95,14 @@ static void arrays_end(struct completion_call *completion)
         give_back(&completion->call.thread->scratch, completion->memory);
 }
 
-/* The moment and place of a completion. */
-struct moment {
-    uint64_t ticks;
-    int16_t processor;
-};
-
-static inline struct moment moment_now(void)
-{
-    return (struct moment){clock_ticks(recorder.clock_source), current_processor()};
-}
-
-/* Completes the i-th operation, if it is known and done. Returns how many: 0 or 1. */
+/* Completes what the i-th request stood for, if it is known and done. Returns how many: 0 or 1. */
 static uint32_t complete(struct completion_call *completion, int i, const MPI_Request *requests,
                          const MPI_Status *status, int ok, struct moment now)
 {
     if (completion->before[i] == MPI_REQUEST_NULL || requests[i] != MPI_REQUEST_NULL)
         return 0;
-    struct spool_operation *operation = claim(completion, i);
-    if (!operation)
-        return 0;
-    request_table_forget(operation);
-    operation_complete(operation, status, ok, now.ticks, now.processor);
-    return 1;
+    void *pending = claim(completion, i);
+    return pending ? pending_complete(pending, completion->call.thread, status, ok, now) : 0;
 }
 
 /* The record of the call itself. */
@@ -331,6 +316,20 @@ void testany_end(struct completion_call *completion, int result, const MPI_Reque
     store_test(completion, completed, now.ticks);
 }
 
+void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site)
+{
+    __atomic_store_n(&recorder.cancelled, 1, __ATOMIC_RELAXED);
+    need_statuses();
+    call_begin(&completion->call, function, site);
+}
+
+void cancel_end(struct completion_call *completion, int result)
+{
+    (void)result;
+    if (call_recorded(&completion->call))
+        store_call(completion, 0, clock_ticks(recorder.clock_source));
+}
+
 void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
                         const MPI_Request *request)
 {
@@ -344,7 +343,10 @@ void request_free_end(struct completion_call *completion, int result, const MPI_
     (void)result;
     if (!call_recorded(&completion->call))
         return;
-    if (completion->one_before != MPI_REQUEST_NULL && *request == MPI_REQUEST_NULL)
-        request_table_forget(claim(completion, 0));
+    if (completion->one_before != MPI_REQUEST_NULL && *request == MPI_REQUEST_NULL) {
+        void *pending = claim(completion, 0);
+        if (pending)
+            pending_abandon(pending, completion->call.thread, SPOOL_FREED);
+    }
     arrays_end(completion);
 }

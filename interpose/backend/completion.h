@@ -9,17 +9,18 @@
 #define MPISTAIR_BACKEND_COMPLETION_H
 
 #include "operation.h"
+#include "pending.h"
 
 struct completion_call {
     struct recorded_call call;
     int n;
-    const MPI_Request *before;      /* [n] handles before the call */
-    struct spool_operation **taken; /* [n] MPI_THREAD_MULTIPLE: taken from the table before the call; else NULL */
-    MPI_Status *statuses;           /* [n] arrays only: what MPI fills; NULL: ignored */
-    void *memory;                   /* of the arrays */
-    struct watched_status watched;  /* calls with one status */
+    const MPI_Request *before;     /* [n] handles before the call */
+    void **taken;                  /* [n] MPI_THREAD_MULTIPLE: taken from the table before the call; else NULL */
+    MPI_Status *statuses;          /* [n] arrays only: what MPI fills; NULL: ignored */
+    void *memory;                  /* of the arrays */
+    struct watched_status watched; /* calls with one status */
     MPI_Request one_before;
-    struct spool_operation *one_taken;
+    void *one_taken;
 };
 
 /* Calls with one request: MPI_Wait, MPI_Test. */
@@ -44,6 +45,10 @@ void waitany_begin(struct completion_call *completion, enum mpistair_function fu
 void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index);
 void testany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
                  const int *flag);
+
+/* cancel: the request may report SPOOL_CANCELLED from now on. */
+void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site);
+void cancel_end(struct completion_call *completion, int result);
 
 /* request_free: the operation goes on, but no call will report it complete. */
 void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,

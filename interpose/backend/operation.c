@@ -11,7 +11,7 @@ void operation_complete(struct spool_operation *operation, const MPI_Status *sta
     }
     if ((flags & SPOOL_ANY_TAG) && status && (ok || status->MPI_TAG >= 0))
         operation->tag = status->MPI_TAG == MPI_ANY_TAG ? SPOOL_ANY : status->MPI_TAG;
-    if (status && calls_of(FN_Cancel) > 0) {
+    if (status && __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED)) {
         int cancelled = 0;
         if (PMPI(Test_cancelled)(status, &cancelled) == MPI_SUCCESS && cancelled)
             flags |= SPOOL_CANCELLED;

@@ -57,6 +57,8 @@ static inline struct spool_operation *operation_post(const struct recorded_call 
     if (direction == SPOOL_RECEIVE)
         flags |= (peer == MPI_ANY_SOURCE ? (unsigned)SPOOL_ANY_SOURCE : 0U) |
                  (tag == MPI_ANY_TAG ? (unsigned)SPOOL_ANY_TAG : 0U);
+    if (__builtin_expect((flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)) != 0, 0))
+        need_statuses();
     operation->flags = (uint16_t)flags;
     spool_record_publish(operation, SPOOL_OPERATION);
     return operation;

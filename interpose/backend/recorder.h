@@ -55,6 +55,8 @@ struct recorder {
     int recording;                    /* wrappers record */
     int begun;                        /* MPI_Init was seen to return */
     int multiple;                     /* MPI_THREAD_MULTIPLE: the tables take their locks */
+    int statuses_matter;              /* for good: a wildcard was posted, or something cancelled */
+    int cancelled;                    /* for good: MPI_Cancel was called */
     enum spool_clock_source clock_source;
     pid_t pid;
     struct spool_writer spool;
@@ -93,6 +95,13 @@ static inline int call_begin(struct recorded_call *call, enum mpistair_function 
 static inline int call_recorded(const struct recorded_call *call)
 {
     return call->thread && __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED);
+}
+
+/* Says for good that completion calls need statuses. */
+static inline void need_statuses(void)
+{
+    if (!__atomic_load_n(&recorder.statuses_matter, __ATOMIC_RELAXED))
+        __atomic_store_n(&recorder.statuses_matter, 1, __ATOMIC_RELAXED);
 }
 
 static inline uint32_t saturate_ticks(uint64_t ticks)

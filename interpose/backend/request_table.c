@@ -6,20 +6,21 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "pending.h"
 #include "recorder.h"
 
 #define FIRST_SLOTS  1024U
 #define KNOWN_SHARED 8
 
 struct waiter {
-    struct spool_operation *operation;
+    void *pending;
     struct waiter *next;
 };
 
 struct slot {
     uint64_t handle;
-    struct spool_operation *oldest; /* NULL: the slot is free */
-    struct waiter *rest, *last;     /* behind the oldest */
+    void *oldest;               /* NULL: the slot is free */
+    struct waiter *rest, *last; /* behind the oldest */
 };
 
 static struct {
@@ -27,7 +28,6 @@ static struct {
     uint64_t mask;
     uint64_t used;
     struct waiter *spare;
-    uint64_t wildcards;
     uint64_t shared[KNOWN_SHARED]; /* handles that MPI gives to many requests */
     unsigned n_shared;
     int locked;
@@ -59,11 +59,6 @@ static inline struct slot *find(uint64_t handle)
     while (table.slots[i].oldest && table.slots[i].handle != handle)
         i = (i + 1) & table.mask;
     return &table.slots[i];
-}
-
-static int is_wildcard(const struct spool_operation *operation)
-{
-    return (operation->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)) != 0;
 }
 
 int request_table_init(int locked)
@@ -112,7 +107,7 @@ static void remove_slot(struct slot *slot)
     table.slots[gap] = (struct slot){0, NULL, NULL, NULL};
 }
 
-static struct waiter *new_waiter(struct spool_operation *operation)
+static struct waiter *new_waiter(void *pending)
 {
     struct waiter *waiter = table.spare;
     if (waiter) {
@@ -126,7 +121,7 @@ static struct waiter *new_waiter(struct spool_operation *operation)
             return NULL;
         }
     }
-    *waiter = (struct waiter){operation, NULL};
+    *waiter = (struct waiter){pending, NULL};
     return waiter;
 }
 
@@ -138,18 +133,18 @@ static int is_known_shared(uint64_t handle)
     return 0;
 }
 
-static void flag_shared(struct spool_operation *operation)
+static void flag_shared(void *pending)
 {
-    operation->flags = (uint16_t)(operation->flags | SPOOL_SHARED_HANDLE);
+    pending_flag(pending, SPOOL_SHARED_HANDLE);
 }
 
 /* Queues an operation behind others of its handle. */
-static void add_again(struct slot *slot, struct spool_operation *operation)
+static void add_again(struct slot *slot, void *pending)
 {
-    struct waiter *waiter = new_waiter(operation);
+    struct waiter *waiter = new_waiter(pending);
     if (!waiter)
         return;
-    flag_shared(operation);
+    flag_shared(pending);
     flag_shared(slot->oldest);
     if (slot->rest)
         slot->last->next = waiter;
@@ -158,11 +153,9 @@ static void add_again(struct slot *slot, struct spool_operation *operation)
     slot->last = waiter;
 }
 
-void request_table_add(uint64_t handle, struct spool_operation *operation, int (*is_complete)(uint64_t handle))
+void request_table_add(uint64_t handle, void *pending, int (*is_complete)(uint64_t handle))
 {
     lock_table();
-    if (is_wildcard(operation))
-        __atomic_store_n(&table.wildcards, table.wildcards + 1, __ATOMIC_RELAXED);
     struct slot *slot = find(handle);
     if (slot->oldest && is_complete && !is_known_shared(handle)) {
         unlock_table();
@@ -173,15 +166,17 @@ void request_table_add(uint64_t handle, struct spool_operation *operation, int (
             table.shared[table.n_shared++] = handle;
         while (!complete && slot->oldest) {
             unlock_table();
-            request_table_forget(request_table_take(handle));
+            void *unseen = request_table_take(handle);
+            if (unseen)
+                pending_abandon(unseen, recorder_thread, 0);
             lock_table();
             slot = find(handle);
         }
     }
     if (slot->oldest) {
-        add_again(slot, operation);
+        add_again(slot, pending);
     } else if (make_room() == 0) {
-        *find(handle) = (struct slot){handle, operation, NULL, NULL};
+        *find(handle) = (struct slot){handle, pending, NULL, NULL};
         table.used++;
     } else {
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
@@ -189,58 +184,44 @@ void request_table_add(uint64_t handle, struct spool_operation *operation, int (
     unlock_table();
 }
 
-struct spool_operation *request_table_take(uint64_t handle)
+void *request_table_take(uint64_t handle)
 {
     lock_table();
     struct slot *slot = find(handle);
-    struct spool_operation *operation = slot->oldest;
-    if (operation && slot->rest) {
+    void *pending = slot->oldest;
+    if (pending && slot->rest) {
         struct waiter *waiter = slot->rest;
-        slot->oldest = waiter->operation;
+        slot->oldest = waiter->pending;
         slot->rest = waiter->next;
         waiter->next = table.spare;
         table.spare = waiter;
-    } else if (operation) {
+    } else if (pending) {
         remove_slot(slot);
     }
     unlock_table();
-    return operation;
+    return pending;
 }
 
-void request_table_put_back(uint64_t handle, struct spool_operation *operation)
+void request_table_put_back(uint64_t handle, void *pending)
 {
     lock_table();
     struct slot *slot = find(handle);
     if (slot->oldest) {
         struct waiter *waiter = new_waiter(slot->oldest);
         if (waiter) {
-            flag_shared(operation);
+            flag_shared(pending);
             flag_shared(slot->oldest);
             waiter->next = slot->rest;
             if (!slot->rest)
                 slot->last = waiter;
             slot->rest = waiter;
-            slot->oldest = operation;
+            slot->oldest = pending;
         }
     } else if (make_room() == 0) {
-        *find(handle) = (struct slot){handle, operation, NULL, NULL};
+        *find(handle) = (struct slot){handle, pending, NULL, NULL};
         table.used++;
     } else {
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
     }
     unlock_table();
-}
-
-uint64_t request_table_wildcards(void)
-{
-    return __atomic_load_n(&table.wildcards, __ATOMIC_RELAXED);
-}
-
-void request_table_forget(const struct spool_operation *operation)
-{
-    if (operation && is_wildcard(operation)) {
-        lock_table();
-        __atomic_store_n(&table.wildcards, table.wildcards - 1, __ATOMIC_RELAXED);
-        unlock_table();
-    }
 }

@@ -1,4 +1,4 @@
-/* Which live operation a request handle stands for.
+/* What a request handle stands for (see pending.h).
  *
  * Handles repeat among live requests: both MPIs hand out one pre-completed request for every small send that is done
  * at once, and for operations with MPI_PROC_NULL. Operations of one handle therefore form a queue, first in, first
@@ -15,25 +15,17 @@
 
 #include <stdint.h>
 
-#include "event.h"
-
 /* Sets up the empty table; locked: every call takes the lock. Returns 0, or -1 (no memory). */
 int request_table_init(int locked);
 
-/* Adds a posted operation behind those of the same handle. is_complete(handle), which may be NULL, tells whether
+/* Adds what was posted behind those of the same handle. is_complete(handle), which may be NULL, tells whether
  * MPI holds the request for complete; it is asked, without the lock, only where the handle is not new. */
-void request_table_add(uint64_t handle, struct spool_operation *operation, int (*is_complete)(uint64_t handle));
+void request_table_add(uint64_t handle, void *pending, int (*is_complete)(uint64_t handle));
 
-/* Takes out the oldest operation of the handle; NULL: none is known. */
-struct spool_operation *request_table_take(uint64_t handle);
+/* Takes out the oldest of the handle; NULL: none is known. */
+void *request_table_take(uint64_t handle);
 
 /* Puts back, as the oldest of its handle, what request_table_take gave. */
-void request_table_put_back(uint64_t handle, struct spool_operation *operation);
-
-/* Operations with wildcards in the table, and taken from it but not forgotten: whether statuses matter. */
-uint64_t request_table_wildcards(void);
-
-/* An operation that was taken is complete or gone. */
-void request_table_forget(const struct spool_operation *operation);
+void request_table_put_back(uint64_t handle, void *pending);
 
 #endif

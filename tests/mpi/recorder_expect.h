@@ -6,7 +6,7 @@
 #include <mpi.h>
 
 /* Flags as in interpose/spool/event.h, spelt out here so that a change there does not pass unseen. */
-enum { BLOCKING = 1, WILD_SOURCE = 2, WILD_TAG = 4, FAILED = 16, CANCELLED = 32, SECOND = 128 };
+enum { BLOCKING = 1, WILD_SOURCE = 2, WILD_TAG = 4, FAILED = 16, CANCELLED = 32, SECOND = 128, FREED = 4096 };
 
 /* Opens the file of this rank in the folder RECORDER_EXPECT. */
 void expect_open(int rank);

@@ -150,7 +150,7 @@ void case_null(int rank)
     for (int i = 0; i < 3; i++) {
         int bytes = i == 1 ? 50000 : 16;
         MPI_Isend(buffer[1], bytes, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &requests[0]);
-        expect("Isend", "send", 0, peer, 3, bytes, 0, 0);
+        expect("Isend", "send", 0, peer, 3, bytes, 0, FREED);
         MPI_Request_free(&requests[0]);
         MPI_Isend(buffer[1], 16, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &requests[0]);
         expect("Isend", "send", 0, peer, 3, 16, 1, 0);

@@ -1,0 +1,79 @@
+/* The ends of requests, see pending.h. */
+#include "pending.h"
+
+#include "operation.h"
+
+/* Ends a record whose time of completion is one store. */
+static uint32_t end_record(uint64_t *end_ticks, uint16_t *flags, int ok, uint64_t ticks)
+{
+    if (*end_ticks != 0)
+        return 0;
+    if (!ok)
+        *flags |= SPOOL_FAILED;
+    __atomic_store_n(end_ticks, ticks, __ATOMIC_RELEASE);
+    return 1;
+}
+
+/* Both operations of MPI_Isendrecv; the status is that of the receive. */
+static uint32_t complete_operations(struct spool_operation *operation, const MPI_Status *status, int ok,
+                                    struct moment now)
+{
+    if (operation->complete_ticks != 0)
+        return 0;
+    if (operation->flags & SPOOL_SAME_CALL)
+        operation_complete(operation - 1, NULL, ok, now.ticks, now.processor);
+    operation_complete(operation, status, ok, now.ticks, now.processor);
+    return 1;
+}
+
+uint32_t pending_complete(void *pending, struct recorder_thread *thread, const MPI_Status *status, int ok,
+                          struct moment now)
+{
+    struct spool_collective *collective = pending;
+    struct spool_rma *rma = pending;
+    struct pending_callback *callback = pending;
+    switch (pending_type(pending)) {
+    case SPOOL_OPERATION:
+        return complete_operations(pending, status, ok, now);
+    case SPOOL_COLLECTIVE:
+        return end_record(&collective->end_ticks, &collective->flags, ok, now.ticks);
+    case SPOOL_RMA:
+        return end_record(&rma->end_ticks, &rma->flags, ok, now.ticks);
+    case PENDING_CALLBACK:
+        callback->complete(callback, thread, ok, now.ticks);
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+void pending_abandon(void *pending, struct recorder_thread *thread, unsigned flag)
+{
+    struct pending_callback *callback = pending;
+    if (pending_type(pending) == PENDING_CALLBACK)
+        callback->complete(callback, thread, 0, clock_ticks(recorder.clock_source));
+    else
+        pending_flag(pending, flag);
+}
+
+void pending_flag(void *pending, unsigned flag)
+{
+    struct spool_operation *operation = pending;
+    struct spool_collective *collective = pending;
+    struct spool_rma *rma = pending;
+    switch (pending_type(pending)) {
+    case SPOOL_OPERATION:
+        operation->flags = (uint16_t)(operation->flags | flag);
+        if (operation->flags & SPOOL_SAME_CALL)
+            pending_flag(operation - 1, flag);
+        break;
+    case SPOOL_COLLECTIVE:
+        collective->flags = (uint16_t)(collective->flags | flag);
+        break;
+    case SPOOL_RMA:
+        rma->flags = (uint16_t)(rma->flags | flag);
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,53 @@
+/* What a live request stands for, and what becomes of it when a call reports it complete.
+ *
+ * The table of requests knows for each handle a thing whose first byte is its type. Most are records in the spool
+ * that wait for their end (SPOOL_OPERATION, SPOOL_COLLECTIVE, SPOOL_RMA); what needs more than that is a structure of
+ * the recorder, of a type above all those of the spool. Of the two operations of MPI_Isendrecv the receive, which
+ * lies right behind the send, stands for both.
+ */
+#ifndef MPISTAIR_BACKEND_PENDING_H
+#define MPISTAIR_BACKEND_PENDING_H
+
+#include "recorder.h"
+
+enum pending_type {
+    PENDING_CALLBACK = 0x80, /* struct pending_callback */
+};
+
+/* Something whose end is not a time in a record, as of MPI_Comm_idup. The owner allocates it; `complete` frees it, and
+ * runs once: at the call that reported the request (ok: MPI says that it succeeded), or with ok 0 where the request
+ * was freed, or its handle was given out again unseen. thread is the calling thread. */
+struct pending_callback {
+    uint8_t type; /* PENDING_CALLBACK */
+    void (*complete)(struct pending_callback *self, struct recorder_thread *thread, int ok, uint64_t ticks);
+};
+
+/* The moment and place of a completion. */
+struct moment {
+    uint64_t ticks;
+    int16_t processor;
+};
+
+static inline struct moment moment_now(void)
+{
+    return (struct moment){clock_ticks(recorder.clock_source), current_processor()};
+}
+
+static inline uint8_t pending_type(const void *pending)
+{
+    return *(const uint8_t *)pending;
+}
+
+/* The end of what a request stood for, reported by a call; the request is out of the table. status may be NULL
+ * (nothing is known); ok: MPI says that it succeeded. Returns the operations that were completed by it: 1, or 0 for
+ * what had been reported before. */
+uint32_t pending_complete(void *pending, struct recorder_thread *thread, const MPI_Status *status, int ok,
+                          struct moment now);
+
+/* The request was freed (flag SPOOL_FREED), or its handle came back unseen (flag 0): no call will report its end. */
+void pending_abandon(void *pending, struct recorder_thread *thread, unsigned flag);
+
+/* Sets a flag of the record, where it has flags. */
+void pending_flag(void *pending, unsigned flag);
+
+#endif
