@@ -87,18 +87,24 @@ RECORDED_FAMILIES = {
     "cancel": (COMPLETION, "", ""),
     "request_free": (COMPLETION, "request", "request"),
     "comm_create": ("struct creation_call", "comm", "made"),
+    "comm_create_tagged": ("struct creation_call", "comm tag", "made"),
+    "comm_create_session": ("struct creation_call", "string", "made"),
+    "comm_connect": ("struct creation_call", "comm rank", "made"),
+    "comm_join": ("struct creation_call", "", "made"),
     "comm_free": ("struct freeing_call", "made", ""),
+    "comm_name": ("struct naming_call", "comm", "string"),
     "collective": ("struct collective_call", "arguments", ""),
     "init": ("struct recorded_call", "", ""),
     "finalize": ("struct recorded_call", "", ""),
     "abort": ("struct recorded_call", "", ""),
 }
-# Families whose begin function is that of another one: what differs is only what they report.
+# Families whose begin or end function is that of another one.
 BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany"}
+ENDS_AS = {"comm_create_tagged": "comm_create", "comm_connect": "comm_create", "comm_join": "comm_create"}
 KIND_ROLES = {
     "COUNT": "count", "LCOUNT": "count", "DATATYPE": "datatype", "RANK": "rank", "TAG": "tag", "COMM": "comm",
     "REQUEST_INOUT": "request", "REQUEST_ARRAY": "requests", "STATUS_OUT": "status", "STATUS_ARRAY": "statuses",
-    "INT_OUT": "out", "INT_ARRAY_OUT": "indices", "COMM_OUT": "made",
+    "INT_OUT": "out", "INT_ARRAY_OUT": "indices", "COMM_OUT": "made", "STRING": "string",
 }
 
 
@@ -151,7 +157,7 @@ def wrapper(kinds, function):
     lines += [f"    {call_type} call;",
               f"    {BEGINS_AS.get(family, family)}_begin({', '.join(begin_list)});",
               f"    {function.result} result = NEXT({name})({passed});",
-              f"    {family}_end({', '.join(end_list)});",
+              f"    {ENDS_AS.get(family, family)}_end({', '.join(end_list)});",
               "    return result;"]
     return f"static __typeof__(MPI_{name}) wrap_{name};\nstatic {function.result} wrap_{name}({parameters})\n{{\n" \
         + "\n".join(lines) + "\n}\n\n"

@@ -111,7 +111,20 @@ static uint64_t bytes_of(enum mpistair_function function, const struct collectiv
     }
 }
 
-/* Stores the record with its end open; the index of comm, or COMMUNICATOR_NONE with nothing stored. */
+void collective_reserve(struct collective_call *collective, uint32_t communicator)
+{
+    struct spool_collective *record = spool_lane_reserve(collective->call.thread->lane, sizeof *record);
+    if (record) {
+        record->function = (uint16_t)collective->call.function;
+        record->communicator = communicator;
+        record->begin_ticks = collective->call.begin_ticks;
+        record->site = collective->call.site;
+        record->root = -1;
+    }
+    collective->record = record;
+}
+
+/* Begins the call and reserves its record; the index of comm, or COMMUNICATOR_NONE with nothing reserved. */
 static uint32_t open_record(struct collective_call *collective, enum mpistair_function function, uint64_t site,
                             MPI_Comm comm)
 {
@@ -119,17 +132,8 @@ static uint32_t open_record(struct collective_call *collective, enum mpistair_fu
     if (!call_begin(&collective->call, function, site))
         return COMMUNICATOR_NONE;
     uint32_t communicator = communicator_index(collective->call.thread, comm);
-    if (communicator == COMMUNICATOR_NONE)
-        return COMMUNICATOR_NONE;
-    struct spool_collective *record = spool_lane_reserve(collective->call.thread->lane, sizeof *record);
-    if (record) {
-        record->function = (uint16_t)function;
-        record->communicator = communicator;
-        record->begin_ticks = collective->call.begin_ticks;
-        record->site = site;
-        record->root = -1;
-    }
-    collective->record = record;
+    if (communicator != COMMUNICATOR_NONE)
+        collective_reserve(collective, communicator);
     return communicator;
 }
 
@@ -150,37 +154,4 @@ void collective_end(struct collective_call *collective, int result)
     (void)result;
     if (collective->record && call_recorded(&collective->call))
         __atomic_store_n(&collective->record->end_ticks, clock_ticks(recorder.clock_source), __ATOMIC_RELEASE);
-}
-
-void comm_create_begin(struct creation_call *creation, enum mpistair_function function, uint64_t site, MPI_Comm parent)
-{
-    creation->parent = open_record(&creation->collective, function, site, parent);
-    if (creation->parent == COMMUNICATOR_NONE)
-        return;
-    creation->creation = communicator_count_creation(creation->parent);
-    if (creation->collective.record)
-        spool_record_publish(creation->collective.record, SPOOL_COLLECTIVE);
-}
-
-void comm_create_end(struct creation_call *creation, int result, const MPI_Comm *made)
-{
-    struct recorded_call *call = &creation->collective.call;
-    collective_end(&creation->collective, result);
-    if (result == MPI_SUCCESS && creation->parent != COMMUNICATOR_NONE && call_recorded(call))
-        communicator_created(call->thread, *made, call->function, creation->parent, creation->creation);
-}
-
-void comm_free_begin(struct freeing_call *freeing, enum mpistair_function function, uint64_t site, const MPI_Comm *comm)
-{
-    freeing->index = COMMUNICATOR_NONE;
-    if (!call_begin(&freeing->call, function, site))
-        return;
-    freeing->comm = *comm;
-    freeing->index = communicator_forget(*comm);
-}
-
-void comm_free_end(struct freeing_call *freeing, int result)
-{
-    if (result != MPI_SUCCESS && freeing->index != COMMUNICATOR_NONE && call_recorded(&freeing->call))
-        communicator_restore(freeing->comm, freeing->index);
 }

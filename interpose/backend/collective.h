@@ -1,4 +1,4 @@
-/* Families collective, comm_create and comm_free: timed calls.
+/* Family collective: timed calls.
  *
  * The generated wrapper lists the arguments by what they are for; which of them say how many bytes this rank hands
  * in differs by collective, and is in collective.c alone.
@@ -32,29 +32,12 @@ struct collective_call {
     struct spool_collective *record; /* NULL: lost, or not recorded */
 };
 
+/* After call_begin: reserves the call's record, of which root and bytes remain to be filled in before it is published.
+ */
+void collective_reserve(struct collective_call *collective, uint32_t communicator);
+
 void collective_begin(struct collective_call *collective, enum mpistair_function function, uint64_t site,
                       const struct collective_arguments *arguments);
 void collective_end(struct collective_call *collective, int result);
-
-struct creation_call {
-    struct collective_call collective;
-    uint32_t parent;
-    uint32_t creation;
-};
-
-/* A collective creation of a communicator; its number on the parent is taken before the call. */
-void comm_create_begin(struct creation_call *creation, enum mpistair_function function, uint64_t site, MPI_Comm parent);
-void comm_create_end(struct creation_call *creation, int result, const MPI_Comm *made);
-
-struct freeing_call {
-    struct recorded_call call;
-    MPI_Comm comm;
-    uint32_t index;
-};
-
-/* The handle is forgotten before the call, since another thread may be given it at once. */
-void comm_free_begin(struct freeing_call *freeing, enum mpistair_function function, uint64_t site,
-                     const MPI_Comm *comm);
-void comm_free_end(struct freeing_call *freeing, int result);
 
 #endif

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "members.h"
+
 struct known {
     uint64_t key;
     uint32_t index;
@@ -14,6 +16,8 @@ struct known {
 struct facts {
     uint32_t creations;
     int rank;
+    uint8_t is_inter;
+    uint8_t foreign; /* has members of another MPI_COMM_WORLD */
 };
 
 static struct {
@@ -21,7 +25,6 @@ static struct {
     size_t n_live, room_live;
     struct facts *all;
     size_t n_all, room_all;
-    MPI_Group world;
     int locked;
     pthread_mutex_t lock;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -84,80 +87,20 @@ static uint32_t find(uint64_t key)
     return COMMUNICATOR_NONE;
 }
 
-/* World ranks of ranks [first, first + n) of the group; MPI_UNDEFINED for processes of another world. */
-static int to_world(MPI_Group group, int first, int n, int *world)
+static uint64_t now(void)
 {
-    int *ranks = malloc((size_t)n * sizeof *ranks);
-    if (!ranks)
-        return -1;
-    for (int i = 0; i < n; i++)
-        ranks[i] = first + i;
-    int result = PMPI(Group_translate_ranks)(group, n, ranks, table.world, world);
-    free(ranks);
-    return result == MPI_SUCCESS ? 0 : -1;
-}
-
-static uint64_t hash_ranks(uint64_t hash, const int *world, int n)
-{
-    const uint8_t *bytes = (const uint8_t *)world;
-    for (size_t i = 0; i < (size_t)n * sizeof *world; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-/* FNV-1a over the members' world ranks; of an intercommunicator the group with the smaller first rank leads, so that
- * both sides agree. */
-static uint64_t members_hash(MPI_Group local, int n_local, MPI_Group remote, int n_remote)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    int *world = malloc((size_t)(n_local + n_remote) * sizeof *world);
-    if (!world || to_world(local, 0, n_local, world) != 0 ||
-        (n_remote > 0 && to_world(remote, 0, n_remote, world + n_local) != 0)) {
-        free(world);
-        return hash;
-    }
-    if (n_remote > 0 && world[n_local] < world[0]) {
-        hash = hash_ranks(hash, world + n_local, n_remote);
-        hash = hash_ranks(hash, world, n_local);
-    } else {
-        hash = hash_ranks(hash, world, n_local + n_remote);
-    }
-    free(world);
-    return hash;
-}
-
-/* Asks MPI about comm. Returns 0, or -1 where MPI refuses. */
-static int describe(MPI_Comm comm, struct spool_communicator *record)
-{
-    int size, rank, is_inter, leader, remote_size = 0;
-    MPI_Group local, remote = MPI_GROUP_NULL;
-    if (PMPI(Comm_size)(comm, &size) != MPI_SUCCESS || PMPI(Comm_rank)(comm, &rank) != MPI_SUCCESS ||
-        PMPI(Comm_test_inter)(comm, &is_inter) != MPI_SUCCESS || PMPI(Comm_group)(comm, &local) != MPI_SUCCESS)
-        return -1;
-    if (is_inter && (PMPI(Comm_remote_size)(comm, &remote_size) != MPI_SUCCESS ||
-                     PMPI(Comm_remote_group)(comm, &remote) != MPI_SUCCESS)) {
-        PMPI(Group_free)(&local);
-        return -1;
-    }
-    int failed = to_world(local, 0, 1, &leader);
-    record->leader = failed || leader == MPI_UNDEFINED ? -1 : leader;
-    record->size = size;
-    record->rank = rank;
-    record->remote_size = remote_size;
-    if (record->identity == SPOOL_BY_MEETING)
-        record->members_hash = members_hash(local, size, remote, remote_size);
-    PMPI(Group_free)(&local);
-    if (is_inter)
-        PMPI(Group_free)(&remote);
-    return failed;
+    return clock_ticks(recorder.clock_source);
 }
 
 /* Gives comm the next index and writes its record. Returns the index, or COMMUNICATOR_NONE. */
-static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, struct spool_communicator *record)
+static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, const struct members *members,
+                    struct spool_communicator *record)
 {
     uint64_t key = HANDLE_KEY(comm);
-    if (describe(comm, record) != 0)
-        return COMMUNICATOR_NONE;
+    record->leader = members->leader;
+    record->size = members->size;
+    record->rank = members->rank;
+    record->remote_size = members->remote_size;
     lock_table();
     /* Another thread may have met it just now. */
     uint32_t index = record->identity == SPOOL_BY_MEETING ? find(key) : COMMUNICATOR_NONE;
@@ -168,11 +111,11 @@ static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, struct spool_
             return COMMUNICATOR_NONE;
         }
         index = (uint32_t)table.n_all++;
-        table.all[index] = (struct facts){0, record->rank};
+        table.all[index] =
+            (struct facts){.rank = members->rank, .is_inter = members->is_inter != 0, .foreign = members->foreign != 0};
         table.live[table.n_live++] = (struct known){key, index};
         next_epoch();
         record->index = index;
-        record->begin_ticks = clock_ticks(recorder.clock_source);
         struct spool_communicator *stored = spool_lane_reserve(thread->lane, sizeof *stored);
         if (stored) {
             record->type = SPOOL_NONE;
@@ -184,15 +127,47 @@ static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, struct spool_
     return index;
 }
 
+/* Registers one that was there before this process made any. */
+static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum spool_identity identity,
+                          enum mpistair_function function)
+{
+    struct members members;
+    struct spool_communicator record = {.identity = (uint8_t)identity,
+                                        .function = (uint16_t)function,
+                                        .creation = UINT32_MAX,
+                                        .begin_ticks = recorder.spool.header->start.ticks,
+                                        .end_ticks = now()};
+    return members_describe(comm, identity == SPOOL_BY_TIME, &members) == 0 ? add(thread, comm, &members, &record)
+                                                                            : COMMUNICATOR_NONE;
+}
+
 int communicator_init(int locked)
 {
-    struct spool_communicator world = {.creation = UINT32_MAX};
-    struct spool_communicator self = {.creation = UINT32_MAX};
+    MPI_Group world;
+    MPI_Comm parents = MPI_COMM_NULL;
     struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();
     table.locked = locked;
-    if (!thread || PMPI(Comm_group)(MPI_COMM_WORLD, &table.world) != MPI_SUCCESS)
+    if (!thread || PMPI(Comm_group)(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
         return -1;
-    return add(thread, MPI_COMM_WORLD, &world) == 0 && add(thread, MPI_COMM_SELF, &self) == 1 ? 0 : -1;
+    members_set_world(world);
+    if (add_given(thread, MPI_COMM_WORLD, SPOOL_BY_CREATION, FN_Init) != 0 ||
+        add_given(thread, MPI_COMM_SELF, SPOOL_BY_CREATION, FN_Init) != 1)
+        return -1;
+    if (PMPI(Comm_get_parent)(&parents) == MPI_SUCCESS && parents != MPI_COMM_NULL)
+        add_given(thread, parents, SPOOL_BY_TIME, FN_Comm_get_parent);
+    return 0;
+}
+
+int communicator_init_session(MPI_Group world, int locked)
+{
+    table.locked = locked;
+    members_set_world(world);
+    while (table.n_all < 2) {
+        if (reserve_all() != 0)
+            return -1;
+        table.all[table.n_all++] = (struct facts){0};
+    }
+    return 0;
 }
 
 uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
@@ -205,8 +180,14 @@ uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
     uint32_t index = find(key);
     unlock_table();
     if (index == COMMUNICATOR_NONE) {
-        struct spool_communicator record = {.identity = SPOOL_BY_MEETING};
-        return add(thread, comm, &record);
+        struct spool_communicator record = {
+            .identity = SPOOL_BY_MEETING, .begin_ticks = now(), .parent = SPOOL_NO_COMMUNICATOR};
+        struct members members;
+        if (members_describe(comm, 1, &members) != 0)
+            return COMMUNICATOR_NONE;
+        record.end_ticks = record.begin_ticks;
+        record.members_hash = members.hash;
+        return add(thread, comm, &members, &record);
     }
     thread->communicator_key = key;
     thread->communicator_index = index;
@@ -230,12 +211,55 @@ uint32_t communicator_count_creation(uint32_t parent)
     return creation;
 }
 
-void communicator_created(struct recorder_thread *thread, MPI_Comm made, enum mpistair_function function,
-                          uint32_t parent, uint32_t creation)
+/* How the communicator is recognised elsewhere; fills in what that takes. */
+static void identify(MPI_Comm made, const struct communicator_origin *origin, struct facts parent,
+                     const struct members *members, struct spool_communicator *record)
 {
-    struct spool_communicator record = {.function = (uint16_t)function, .parent = parent, .creation = creation};
-    if (made != MPI_COMM_NULL)
-        add(thread, made, &record);
+    int collective = origin->way == COMMUNICATOR_COLLECTIVE;
+    record->identity = SPOOL_BY_CREATION;
+    if (collective && !parent.is_inter && !parent.foreign)
+        return;
+    record->identity = members->foreign ? SPOOL_BY_TIME : SPOOL_BY_MEMBERS;
+    if (!members->foreign) {
+        record->members_hash = members->hash;
+        if (origin->way == COMMUNICATOR_CONNECTED)
+            record->creation = 0; /* each side has a parent of its own */
+    } else if (origin->parent_comm != MPI_COMM_NULL && !parent.is_inter && !members->is_inter) {
+        record->members_hash = members_hash_in(made, origin->parent_comm);
+    }
+}
+
+uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, const struct communicator_origin *origin)
+{
+    struct facts parent = {0};
+    struct members members;
+    if (made == MPI_COMM_NULL)
+        return COMMUNICATOR_NONE;
+    if (origin->parent != COMMUNICATOR_NONE) {
+        lock_table();
+        parent = table.all[origin->parent];
+        unlock_table();
+    }
+    int all = origin->way != COMMUNICATOR_COLLECTIVE || parent.is_inter || parent.foreign;
+    if (members_describe(made, all, &members) != 0)
+        return COMMUNICATOR_NONE;
+    struct spool_communicator record = {.function = (uint16_t)origin->function,
+                                        .parent = origin->parent,
+                                        .creation = origin->creation,
+                                        .begin_ticks = origin->begin_ticks,
+                                        .end_ticks = now()};
+    identify(made, origin, parent, &members, &record);
+    return add(thread, made, &members, &record);
+}
+
+void communicator_named(struct recorder_thread *thread, uint32_t index, const char *name)
+{
+    struct spool_name *record = spool_lane_reserve(thread->lane, sizeof *record);
+    if (!record)
+        return;
+    record->index = index;
+    strncpy(record->name, name, sizeof record->name - 1);
+    spool_record_publish(record, SPOOL_NAME);
 }
 
 uint32_t communicator_forget(MPI_Comm comm)

@@ -4,6 +4,7 @@
 
 #include "collective.h"
 #include "completion.h"
+#include "creation.h"
 #include "lifecycle.h"
 #include "operation.h"
 #include "recorder.h"

@@ -205,28 +205,32 @@ struct spool_collective {
 enum spool_identity {
     SPOOL_BY_CREATION = 0, /* number of the creation on the parent: collective over an intracommunicator */
     SPOOL_BY_MEETING = 1,  /* met in a call without having seen its creation; parent and creation say nothing */
-    SPOOL_BY_MEMBERS = 2,  /* members of both groups, function and tag, then the order of creation: groups, sessions,
-                              intercommunicators and what is made of them; `creation` is the tag (0: none) */
-    SPOOL_BY_TIME = 3,     /* spawn, accept, connect, join: the other group is of another MPI_COMM_WORLD */
+    SPOOL_BY_MEMBERS = 2,  /* members of both groups, function and `creation`, then the order of creation: groups,
+                              sessions, intercommunicators and what is made of them */
+    SPOOL_BY_TIME = 3, /* has members of another MPI_COMM_WORLD: spawn, accept, connect, join, what is made of those,
+                          and MPI_Comm_get_parent's, which is there from the start (creation UINT32_MAX) */
 };
 
 /* A communicator as this process knows it. Index 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF. The same communicator
- * in different processes has the same (parent, creation, leader, size), parent unified the same way. */
+ * in different processes has the same (parent, creation, leader, size), parent unified the same way, but of
+ * MPI_Intercomm_create, accept and connect the parents are different ones; sessions' have none. */
 struct spool_communicator {
-    uint8_t type;          /* SPOOL_COMMUNICATOR */
-    uint8_t identity;      /* enum spool_identity */
-    uint16_t function;     /* that made it */
-    uint32_t index;        /* in this process */
-    uint32_t parent;       /* index of the communicator that it was made from, or SPOOL_NO_COMMUNICATOR */
-    uint32_t creation;     /* 0, 1, ... : number of the creation on the parent, those without a result included */
-    int32_t leader;        /* world rank of its rank 0; of an intercommunicator: of the local group's */
-    int32_t size;          /* of the local group */
-    int32_t rank;          /* own rank in it */
+    uint8_t type;      /* SPOOL_COMMUNICATOR */
+    uint8_t identity;  /* enum spool_identity */
+    uint16_t function; /* that made it */
+    uint32_t index;    /* in this process */
+    uint32_t parent;   /* index of the communicator that it was made from, or SPOOL_NO_COMMUNICATOR */
+    uint32_t creation; /* 0, 1, ... : number of the creation on the parent, those without a result included; of
+                          MPI_Comm_create_group, MPI_Intercomm_create the tag; of sessions a hash of its text */
+    int32_t leader;    /* world rank of its rank 0, of an intercommunicator of the local group's; -1: another world's */
+    int32_t size;      /* of the local group */
+    int32_t rank;      /* own rank in it */
     int32_t remote_size;   /* intercommunicators; else 0 */
     uint64_t begin_ticks;  /* entry of the call that made it; SPOOL_BY_MEETING: of the call that met it */
     uint64_t end_ticks;    /* its return */
     uint64_t members_hash; /* FNV-1a over the world ranks of all members, the group with the smaller first rank first;
-                              0 with SPOOL_BY_CREATION and SPOOL_BY_TIME */
+                              SPOOL_BY_TIME: over their ranks in the parent where both are intracommunicators, else 0;
+                              0 with SPOOL_BY_CREATION */
     uint64_t pad;
 };
 

@@ -296,8 +296,9 @@ static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t 
 static bool plausible_communicator(const struct spool *spool, const struct spool_communicator *communicator)
 {
     return communicator->function < FN_COUNT && communicator->identity <= SPOOL_BY_TIME && communicator->size > 0 &&
-           communicator->size <= spool->header.world_size && communicator->rank >= 0 &&
-           communicator->rank < communicator->size && communicator->leader >= -1 &&
+           communicator->size <=
+               (communicator->identity == SPOOL_BY_TIME ? SPOOL_WORLD_LIMIT : spool->header.world_size) &&
+           communicator->rank >= 0 && communicator->rank < communicator->size && communicator->leader >= -1 &&
            communicator->leader < spool->header.world_size && communicator->remote_size >= 0 &&
            communicator->remote_size <= SPOOL_WORLD_LIMIT;
 }

@@ -113,12 +113,13 @@ def case_communicators(job):
     for rank in range(2):
         _, lines = job.dump(rank)
         found = [line for line in lines if " communicator " in line]
-        inter = [line for line in found if " identity=1 " in line]
-        require(len(inter) == 1 and "size=1" in inter[0] and "remote=1" in inter[0] and "hash=1" in inter[0],
-                f"rank {rank}: the intercommunicator: {inter}")
+        inter = [line for line in found if " identity=2 " in line]
+        require(len(inter) == 1 and "parent=2 creation=5 " in inter[0] and "size=1" in inter[0] and "remote=1" in inter[0]
+                and "hash=1" in inter[0], f"rank {rank}: the intercommunicator: {inter}")
         dups = [line for line in found if f"parent=0 creation={302} leader=0 size=2 rank={rank}" in line]
         require(len(dups) == 1, f"rank {rank}: creation 302 on the world is there {len(dups)} times")
-        require("passed Intercomm_create 1" in lines, "the untracked creation is not counted")
+        names = [line.split(" ", 1)[1] for line in lines if " name " in line]
+        require(names == [f"name index={4 - rank} the double"], f"rank {rank}: names {names}")
 
 
 def case_threads(job):

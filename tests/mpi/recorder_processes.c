@@ -31,6 +31,7 @@ void case_communicators(int rank)
     if (none != MPI_COMM_NULL)
         MPI_Comm_free(&none);
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+    MPI_Comm_set_name(dup, "the double");
     exchange(dup, next, 1 - rank, 1);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank, 5, &inter);
     exchange(inter, next + 1, 0, 2); /* rank 0 of the remote group */

@@ -115,6 +115,12 @@ static int stand_in_zero(MPI_Comm comm, int *out)
     return MPI_SUCCESS;
 }
 
+static int stand_in_get_parent(MPI_Comm *parent)
+{
+    *parent = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
 static int stand_in_comm_dup(MPI_Comm comm, MPI_Comm *made)
 {
     *made = comm + 1;
@@ -198,6 +204,7 @@ static void fill_functions(void)
     functions[FN_Comm_rank] = (mpistair_code *)stand_in_zero;
     functions[FN_Comm_group] = (mpistair_code *)stand_in_zero;
     functions[FN_Comm_test_inter] = (mpistair_code *)stand_in_zero;
+    functions[FN_Comm_get_parent] = (mpistair_code *)stand_in_get_parent;
     functions[FN_Comm_dup] = (mpistair_code *)stand_in_comm_dup;
     functions[FN_Allreduce] = (mpistair_code *)stand_in_allreduce;
     functions[FN_Allgather] = (mpistair_code *)stand_in_allgather;
