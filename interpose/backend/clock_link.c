@@ -18,15 +18,15 @@
 static struct spool_clock_link ask(const struct run *run, int parent)
 {
     struct spool_clock_link best = {.rtt_ns = UINT64_MAX, .parent_rank = -1};
-    uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = spool_clock_node_ns();
     for (int i = 0, more = 1; more; i++) {
-        uint64_t sent_ns = clock_monotonic_ns(), parent_ns;
+        uint64_t sent_ns = spool_clock_node_ns(), parent_ns;
         uint64_t limit_ns = best.rtt_ns > GOOD_RTT_NS ? LINK_TIME_MOST_NS : LINK_TIME_NS;
         more = (i + 1 < PINGS || best.rtt_ns > GOOD_RTT_NS) && sent_ns - begin_ns < limit_ns;
         if (PMPI(Send)(&more, 1, MPI_INT, parent, TAG_PING, run->comm) != MPI_SUCCESS ||
             PMPI(Recv)(&parent_ns, 8, MPI_BYTE, parent, TAG_PONG, run->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             break;
-        uint64_t received_ns = clock_monotonic_ns(), rtt_ns = received_ns - sent_ns;
+        uint64_t received_ns = spool_clock_node_ns(), rtt_ns = received_ns - sent_ns;
         if (rtt_ns < best.rtt_ns) {
             best.rtt_ns = rtt_ns;
             best.at_ns = sent_ns + rtt_ns / 2;
@@ -42,7 +42,7 @@ static void answer(const struct run *run, int child)
     for (int more = 1; more;) {
         if (PMPI(Recv)(&more, 1, MPI_INT, child, TAG_PING, run->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return;
-        uint64_t now_ns = clock_monotonic_ns();
+        uint64_t now_ns = spool_clock_node_ns();
         if (PMPI(Send)(&now_ns, 8, MPI_BYTE, child, TAG_PONG, run->comm) != MPI_SUCCESS)
             return;
     }

@@ -15,6 +15,8 @@
 #include "clock_link.h"
 #include "communicator.h"
 #include "datatype.h"
+#include "eager_limit.h"
+#include "own_cost.h"
 #include "patience.h"
 #include "reach.h"
 #include "request_table.h"
@@ -62,6 +64,9 @@ int lifecycle_start(const struct mpistair_host *host)
     recorder.pid = getpid();
     recorder.clock_source = spool_clock_detect();
     run_read_environment(&run);
+    const char *shifted = getenv("MPISTAIR_TEST_CLOCK");
+    if (shifted)
+        spool_clock_test(shifted, run.host);
     return pthread_atfork(NULL, NULL, forked_child) == 0 && atexit(exiting) == 0 ? 0 : -1;
 }
 
@@ -106,6 +111,8 @@ static void fill_header(struct spool_header *header, int thread_level)
     PMPI(Get_library_version)(library, &length);
     snprintf(header->library, sizeof header->library, "%.511s", library);
     read_command(header->command, sizeof header->command);
+    header->eager_limit_bytes = eager_limit_bytes(0);
+    header->eager_limit_network_bytes = run.n_leaders > 1 ? eager_limit_bytes(1) : 0;
     snprintf(header->topology, sizeof header->topology, "%.511s", run.topology);
     snprintf(header->maps, sizeof header->maps, "%.511s", run.maps);
 }
@@ -265,6 +272,8 @@ void init_end(struct recorded_call *call, int result)
     if (PMPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, close_recording, &self_key, NULL) == MPI_SUCCESS)
         PMPI(Comm_set_attr)(MPI_COMM_SELF, self_key, NULL);
     __atomic_store_n(&recorder.recording, error == 0, __ATOMIC_RELEASE);
+    if (error == 0)
+        recorder.spool.header->own_cost_ps = own_cost_ps();
     errno = saved_errno;
 }
 

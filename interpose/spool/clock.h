@@ -24,6 +24,15 @@ static inline uint64_t clock_monotonic_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/* CLOCK_MONOTONIC of this node, as clock pairs and links between nodes take it: the same, but where a test shifts it.
+ */
+uint64_t spool_clock_node_ns(void);
+
+/* For tests: makes this node's clock another one, by `spec`: HOST:OFFSET_NS[,PPM], several with a blank between. The
+ * first whose HOST is `host` counts: OFFSET_NS nanoseconds ahead, and faster by PPM millionths. Ticks stay as they are,
+ * so that recording costs the same; with SPOOL_CLOCK_MONOTONIC, where ticks are that clock, it has no effect. */
+void spool_clock_test(const char *spec, const char *host);
+
 /* Now, in ticks of source. */
 static inline uint64_t clock_ticks(enum spool_clock_source source)
 {

@@ -21,7 +21,9 @@ static void print_header(const struct spool_header *h)
     for (int cause = 0; cause < SPOOL_LOSS_COUNT; cause++)
         if (h->lost[cause] > 0)
             printf(" lost%d=%llu", cause, (unsigned long long)h->lost[cause]);
-    printf(" rtt=%llu table=%d\n", (unsigned long long)h->link_init.rtt_ns, h->table_hash == MPISTAIR_TABLE_HASH);
+    printf(" rtt=%llu table=%d eager=%llu,%llu own_cost_ps=%llu\n", (unsigned long long)h->link_init.rtt_ns,
+           h->table_hash == MPISTAIR_TABLE_HASH, (unsigned long long)h->eager_limit_bytes,
+           (unsigned long long)h->eager_limit_network_bytes, (unsigned long long)h->own_cost_ps);
     for (uint32_t function = 0; function < h->n_functions; function++)
         if (h->calls[function] > 0)
             printf("passed %s %llu\n", names[function], (unsigned long long)h->calls[function]);
