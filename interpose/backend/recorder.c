@@ -1,5 +1,6 @@
 /* The state of the recorder and the coming and going of threads, see recorder.h. */
 #include "recorder.h"
+#include "site.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -36,6 +37,7 @@ struct recorder_thread *recorder_thread_begin(void)
     struct recorder_thread *thread = calloc(1, sizeof *thread);
     if (thread) {
         thread->lane = spool_lane_acquire(&recorder.spool);
+        thread->fortran_note = site_note();
         thread->communicator_epoch = __atomic_load_n(&recorder.communicator_epoch, __ATOMIC_RELAXED) - 1;
     }
     if (!thread || !thread->lane) {

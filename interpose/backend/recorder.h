@@ -48,6 +48,7 @@ struct recorder_thread {
     uint64_t communicator_key;   /* the last communicator looked up */
     uint32_t communicator_index;
     struct scratch scratch;
+    struct mpistair_fortran_note *fortran_note; /* of this thread; never NULL */
 };
 
 struct recorder {
@@ -69,6 +70,17 @@ extern _Thread_local struct recorder_thread *recorder_thread __attribute__((tls_
 
 /* Gives the calling thread its lane; NULL: no memory. */
 struct recorder_thread *recorder_thread_begin(void);
+
+/* The application's call site from the return address of a wrapper, which lies in a Fortran layer where the application
+ * is Fortran. C callers pay for one look at the thread's note, which is empty for them. */
+uint64_t recorder_noted_site(const void *return_address);
+static inline uint64_t recorder_site(const void *return_address)
+{
+    const struct recorder_thread *thread = recorder_thread;
+    if (__builtin_expect(thread && !thread->fortran_note->site, 1))
+        return (uint64_t)(uintptr_t)return_address;
+    return recorder_noted_site(return_address);
+}
 
 /* What a wrapper keeps of one call. */
 struct recorded_call {

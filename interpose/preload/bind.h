@@ -9,9 +9,17 @@
 #ifndef MPISTAIR_PRELOAD_BIND_H
 #define MPISTAIR_PRELOAD_BIND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef void mpistair_code(void); /* any MPI function, called through its own type */
+
+/* Where the application's last call of MPI in Fortran came from, per thread: the stubs that libmpistair.so exports
+ * under the Fortran names store it (fortran_stub.S), whoever reads it sets both to 0. */
+struct mpistair_fortran_note {
+    uintptr_t site;  /* return address of the call; 0: none since it was read */
+    uintptr_t outer; /* what `site` was before: the application's where a Fortran layer called another one */
+};
 
 /* What the preload library gives a backend; lives as long as the process. */
 struct mpistair_host {
@@ -24,6 +32,10 @@ struct mpistair_host {
     uint64_t *volatile *calls;
     /* Makes all cells pass through to next, for good: forked children, a backend that gives up. */
     void (*stop)(void);
+    /* The calling thread's note; stays where it is until the thread ends. */
+    struct mpistair_fortran_note *(*fortran_note)(void);
+    /* Whether the code at an address belongs to a Fortran layer of MPI, and not to the application. */
+    bool (*is_fortran_layer)(const void *address);
 };
 
 /* What a backend gives the preload library. */

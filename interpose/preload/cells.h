@@ -13,7 +13,7 @@
 #include "bind.h"
 #include "functions.h"
 
-enum mpistair_entry { ENTRY_MPI = 0, ENTRY_PMPI = 1 };
+enum mpistair_entry { ENTRY_MPI = 0, ENTRY_PMPI = 1, ENTRY_FORTRAN = 2 };
 
 /* Where MPI_X and PMPI_X go. */
 extern mpistair_code *_Atomic mpistair_cells[FN_COUNT];
@@ -45,8 +45,14 @@ struct mpistair_caller {
 extern struct mpistair_caller mpistair_callers[CALLERS_MAX];
 extern _Atomic uint32_t mpistair_n_callers;
 
+/* Where the Fortran stubs go, and their names, by the number of the stub (not of a function). A cell that does not know
+ * yet leads to the resolver. */
+extern mpistair_code *_Atomic mpistair_fortran_cells[];
+extern const char *const mpistair_fortran_names[];
+
 /* Called by the resolver stubs with the return address of the MPI call; returns where the call goes, never NULL.
- * Keeps errno. */
+ * Keeps errno.
+ * With ENTRY_FORTRAN `function` is the number of a Fortran stub. */
 mpistair_code *mpistair_resolve(uint32_t function, uint32_t entry, const void *return_address);
 
 _Static_assert(sizeof(struct mpistair_caller) == 24 && offsetof(struct mpistair_caller, is_fortran) == 16,

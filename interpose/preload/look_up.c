@@ -18,6 +18,7 @@
 
 #include "callers.h"
 #include "cells.h"
+#include "fortran.h"
 #include "missing.h"
 #include "mpi_library.h"
 #include "recording.h"
@@ -141,7 +142,8 @@ static mpistair_code *target(uint32_t function, enum mpistair_entry entry, const
 mpistair_code *mpistair_resolve(uint32_t function, uint32_t entry, const void *return_address)
 {
     int error = errno;
-    mpistair_code *found = target(function, entry, return_address);
+    mpistair_code *found =
+        entry == ENTRY_FORTRAN ? fortran_target(function, return_address) : target(function, entry, return_address);
     (void)dlerror(); /* of our own look-ups */
     errno = error;
     return found;

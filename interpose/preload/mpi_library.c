@@ -160,6 +160,25 @@ mpistair_code *mpi_library_find_for(const char *name, const void *address)
     return symbol != NULL && is_ours(symbol) ? NULL : as_code(symbol);
 }
 
+mpistair_code *mpi_library_find_anywhere(const char *name)
+{
+    struct object_names list = {0};
+    void *symbol = NULL;
+    dl_iterate_phdr(add_name, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        void *handle = symbol == NULL ? dlopen(list.names[i], RTLD_LAZY | RTLD_NOLOAD) : NULL;
+        if (handle != NULL) {
+            symbol = dlsym(handle, name);
+            dlclose(handle); /* the caller could not run without it: it stays */
+        }
+        if (symbol != NULL && is_ours(symbol))
+            symbol = NULL;
+        free(list.names[i]);
+    }
+    free(list.names);
+    return as_code(symbol);
+}
+
 unsigned mpi_library_count(void)
 {
     struct mpi_scan scan = scan_link_map();

@@ -16,6 +16,9 @@ mpistair_code *mpi_library_find(const char *name);
  * For processes with several MPIs, none of them global. */
 mpistair_code *mpi_library_find_for(const char *name, const void *address);
 
+/* The function in the first object of the link map that has it; NULL: none has. */
+mpistair_code *mpi_library_find_anywhere(const char *name);
+
 /* How many MPI libraries are loaded. */
 unsigned mpi_library_count(void);
 

@@ -11,8 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "callers.h"
 #include "cells.h"
 #include "elf_needed.h"
+#include "fortran.h"
 #include "look_up.h"
 #include "mpi_library.h"
 #include "say.h"
@@ -36,6 +38,8 @@ static const struct mpistair_host host = {
     .pnext = host_pnext,
     .calls = &mpistair_calls,
     .stop = recording_stop,
+    .fortran_note = fortran_note,
+    .is_fortran_layer = callers_is_fortran,
 };
 
 static bool is_disabled(void)

@@ -85,7 +85,9 @@ mpistair_caller_stubs:
 
 /* r11d: function number, r10d: entry; as the entry was called. */
     .p2align 4
-resolve_common:
+    .globl mpistair_resolve_common /* fortran_stub.S comes here too */
+    .hidden mpistair_resolve_common
+mpistair_resolve_common:
     .cfi_startproc
     pushq %rbp
     .cfi_def_cfa_offset 16
@@ -159,7 +161,7 @@ caller_common:
     popq %rax
     .cfi_adjust_cfa_offset -8
     movl $ENTRY_PMPI, %r10d
-    jmp resolve_common
+    jmp mpistair_resolve_common
     .cfi_adjust_cfa_offset 16
 4:  cmpq $0, FORTRAN_OFFSET(%rcx)
     popq %rcx
@@ -188,12 +190,12 @@ resolve_\number:
     endbr64
     movl $\number, %r11d
     movl $ENTRY_MPI, %r10d
-    jmp resolve_common
+    jmp mpistair_resolve_common
 presolve_\number:
     endbr64
     movl $\number, %r11d
     movl $ENTRY_PMPI, %r10d
-    jmp resolve_common
+    jmp mpistair_resolve_common
 count_\number:
     endbr64
     movq mpistair_calls(%rip), %r11
@@ -222,7 +224,9 @@ caller_\number:
 
 /* w17: function number, w16: entry; as the entry was called. */
     .p2align 4
-resolve_common:
+    .globl mpistair_resolve_common /* fortran_stub.S comes here too */
+    .hidden mpistair_resolve_common
+mpistair_resolve_common:
     .cfi_startproc
     stp x29, x30, [sp, #-224]!
     .cfi_def_cfa_offset 224
@@ -287,7 +291,7 @@ caller_common:
     ldr x16, [x12, w17, uxtw #3]
     br x16
 4:  mov w16, #ENTRY_PMPI /* not known */
-    b resolve_common
+    b mpistair_resolve_common
     .cfi_endproc
 
 .macro count_call number
@@ -324,12 +328,12 @@ resolve_\number:
     BTI_C
     mov w17, #\number
     mov w16, #ENTRY_MPI
-    b resolve_common
+    b mpistair_resolve_common
 presolve_\number:
     BTI_C
     mov w17, #\number
     mov w16, #ENTRY_PMPI
-    b resolve_common
+    b mpistair_resolve_common
 count_\number:
     BTI_C
     count_call \number

@@ -102,8 +102,11 @@ def expect_said(done, words, n=1):
 def check_exports():
     listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     names = [line.split()[-1] for line in listed.splitlines()]
-    others = [name for name in names if not name.startswith(("MPI_", "PMPI_"))]
-    expect(not others, f"only MPI_X and PMPI_X are exported: {others}")
+    others = [name for name in names if not re.match(r"P?MPI_|p?mpi_[a-z_]+$|(mpi|pmpir?)_[a-z_]+_f08(ts)?_(large_)?$", name)]
+    expect(not others, f"only names of MPI in C and Fortran are exported: {others}")
+    fortran = ("mpi_send", "mpi_send_", "mpi_send__", "MPI_SEND", "pmpi_send_", "mpi_send_f08_", "mpi_send_f08ts_",
+               "pmpir_send_f08ts_", "mpi_send_f08ts_large_", "mpi_wait_f08_", "pmpi_wait_f08_")
+    expect(set(fortran) <= set(names), "what Fortran calls for MPI_Send and MPI_Wait is there")
     expect(len(names) > 1200 and "MPI_Send" in names and "PMPI_Send" in names, f"{len(names)} symbols are exported")
     dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
     needed = re.findall(r"NEEDED.*\[(.*)\]", dynamic)
@@ -121,6 +124,15 @@ def check_weak():
     same([part("weak")])
     _, logs = same([part("weak"), "call"])
     expect(not logs, "nothing was recorded")
+
+
+def check_names():
+    plugins = [part("names-1.so"), part("names-2.so")]
+    done, _ = same([part("host"), "01", *plugins])
+    expect(done.stdout.count("\n") == 4, "both plugins ran, each with its own functions")
+    same([part("host"), "0", *plugins], LD_PRELOAD=f"{library}:{plugins[1]}")
+    done, _ = same([part("host"), "0", *plugins], NAMES_LOST="1")
+    expect(done.returncode == 127 and "undefined symbol: mpi_recv_" in done.stderr, "an undefined function ends the process")
 
 
 def check_unknown():
