@@ -16,6 +16,7 @@
 #include "communicator.h"
 #include "datatype.h"
 #include "eager_limit.h"
+#include "losses.h"
 #include "own_cost.h"
 #include "patience.h"
 #include "reach.h"
@@ -192,6 +193,7 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
             unlink(run.maps);
         }
     }
+    losses_tell(&run, recorded ? recorder.spool.header : NULL);
     PMPI(Reduce)(&bytes, &run_bytes, 1, MPI_UINT64_T, MPI_SUM, 0, run.comm);
     PMPI(Barrier)(run.comm); /* all copies are made */
     if (run.node_leader == run.rank && run.host_key != run.facts.host_key && !sees_marker()) {
