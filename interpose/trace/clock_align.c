@@ -207,7 +207,9 @@ static void shift_times(struct trace *trace)
     for (size_t i = 0; i < trace->n_collectives; i++) {
         const struct trace_node *node = &trace->nodes[trace->processes[trace->collectives[i].rank].node];
         trace->collectives[i].begin_ns = clock_run_ns(node, trace->collectives[i].begin_ns);
-        trace->collectives[i].end_ns = clock_run_ns(node, trace->collectives[i].end_ns);
+        trace->collectives[i].call_end_ns = clock_run_ns(node, trace->collectives[i].call_end_ns);
+        if (trace->collectives[i].end_ns != TRACE_NO_TIME)
+            trace->collectives[i].end_ns = clock_run_ns(node, trace->collectives[i].end_ns);
     }
 }
 

@@ -5,9 +5,17 @@
 #include "timeline.h"
 
 struct epoch_entry {
-    uint32_t communicator;
-    uint32_t epoch; /* synchronising collectives that the rank had begun before, on any communicator */
+    uint64_t communicator; /* or MARKS + the number of marks */
+    uint32_t epoch;        /* synchronising collectives and marks that the rank had begun before, of any kind */
 };
+
+static const uint64_t MARKS = UINT64_C(1) << 32;
+
+/* Marks of one number are like collectives on a communicator of their own: ranks that never set it are not asked. */
+static uint64_t counted_by(const struct trace_collective *collective)
+{
+    return collective->function == FN_Pcontrol ? MARKS + (uint32_t)collective->root : collective->communicator;
+}
 
 static int compare_entries(const void *left, const void *right)
 {
@@ -30,8 +38,8 @@ int epochs_build(struct epochs *epochs, const struct trace *trace)
         uint32_t epoch = 0;
         epochs->first[rank] = n;
         for (size_t i = trace->processes[rank].first_collective; i < trace->processes[rank + 1].first_collective; i++)
-            if (collective_synchronises(trace->collectives[i].function))
-                epochs->entries[n++] = (struct epoch_entry){trace->collectives[i].communicator, epoch++};
+            if (collective_bounds(&trace->collectives[i]))
+                epochs->entries[n++] = (struct epoch_entry){counted_by(&trace->collectives[i]), epoch++};
         qsort(epochs->entries + epochs->first[rank], n - epochs->first[rank], sizeof *epochs->entries, compare_entries);
     }
     epochs->first[trace->world_size] = n;
@@ -63,7 +71,7 @@ bool epochs_separate(const struct epochs *epochs, const struct trace_step *one, 
 {
     size_t end = epochs->first[one->rank + 1], other_end = epochs->first[other->rank + 1];
     for (size_t i = epochs->first[one->rank]; i < end;) {
-        uint32_t communicator = epochs->entries[i].communicator;
+        uint64_t communicator = epochs->entries[i].communicator;
         struct epoch_entry begin = {communicator, 0};
         size_t there = lower_bound(epochs, other->rank, begin);
         if (there < other_end && epochs->entries[there].communicator == communicator) {
@@ -73,8 +81,6 @@ bool epochs_separate(const struct epochs *epochs, const struct trace_step *one, 
             if (passed != passed_there)
                 return true;
         }
-        if (communicator == UINT32_MAX)
-            break;
         i = lower_bound(epochs, one->rank, (struct epoch_entry){communicator + 1, 0});
     }
     return false;

@@ -17,7 +17,7 @@ struct form {
     int8_t recv_completed;
     bool any_source;
     bool any_tag;
-    bool uncertain;
+    uint8_t uncertain; /* enum trace_doubt, below 64 */
 };
 
 struct form_table {

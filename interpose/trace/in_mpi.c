@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "rma.h"
+
 static int compare_members(const void *left, const void *right)
 {
     const struct trace_round_process *a = left, *b = right;
@@ -33,7 +35,10 @@ static size_t merge_calls(const struct trace *trace, uint32_t rank, struct busy 
     for (size_t i = process->first_call; i < process[1].first_call; i++)
         busy[n++] = (struct busy){trace->calls[i].begin_ns, trace->calls[i].end_ns, 0};
     for (size_t i = process->first_collective; i < process[1].first_collective; i++)
-        busy[n++] = (struct busy){trace->collectives[i].begin_ns, trace->collectives[i].end_ns, 0};
+        busy[n++] = (struct busy){trace->collectives[i].begin_ns, trace->collectives[i].call_end_ns, 0};
+    for (size_t i = process->first_rma; i < process[1].first_rma; i++)
+        busy[n++] = (struct busy){rma_run_ns(trace, &trace->rma[i], trace->rma[i].begin_ns),
+                                  rma_run_ns(trace, &trace->rma[i], trace->rma[i].call_end_ns), 0};
     if (n == 0)
         return 0;
     qsort(busy, n, sizeof *busy, compare_busy);
@@ -76,7 +81,8 @@ int in_mpi_measure(struct trace *trace)
 {
     if (trace->n_round_processes == 0)
         return 0;
-    struct busy *busy = malloc((trace->n_operations + trace->n_calls + trace->n_collectives + 1) * sizeof *busy);
+    struct busy *busy =
+        malloc((trace->n_operations + trace->n_calls + trace->n_collectives + trace->n_rma + 1) * sizeof *busy);
     if (busy == NULL)
         return -1;
     qsort(trace->round_processes, trace->n_round_processes, sizeof *trace->round_processes, compare_ranks);

@@ -6,28 +6,26 @@
 
 #include <stdlib.h>
 
-#include "callsite.h"
-#include "clock.h"
-#include "communicator.h"
+#include "loader.h"
+#include "marks.h"
+#include "partition.h"
+#include "persistent.h"
+#include "rma.h"
+#include "stack.h"
 
-struct loader {
-    struct trace *trace;
-    struct communicator_table communicators;
-    struct callsite_table callsites;
-    const struct trace_node *node;
-    struct trace_process *process;
-    uint32_t rank;
-    uint32_t lane;
-    size_t clock_hint;
-    bool no_memory;
-};
-
-static int64_t to_ns(struct loader *loader, uint64_t ticks)
+uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number)
 {
-    int64_t ns = clock_ns(loader->node, ticks, &loader->clock_hint);
-    if (ns > loader->process->end_ns)
-        loader->process->end_ns = ns;
-    return ns;
+    if (number == 0)
+        return TRACE_NONE;
+    uint32_t index = map_find(map, (struct map_key){number, 0, 0});
+    if (index != MAP_ABSENT)
+        return index;
+    const struct spool *spool = loader->process->spool;
+    uint64_t lost = spool->cut_off;
+    for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+        lost += spool->header.lost[i] > 0;
+    loader->process->damaged += lost == 0;
+    return TRACE_NONE;
 }
 
 static void add_operation(struct loader *loader, const struct spool_operation *record)
@@ -39,15 +37,13 @@ static void add_operation(struct loader *loader, const struct spool_operation *r
         loader->process->damaged++;
         return;
     }
-    struct trace_operation *grown = trace_grow(trace->operations, trace->n_operations, sizeof *grown);
-    if (grown == NULL) {
-        loader->no_memory = true;
+    struct trace_operation *grown = loader_grow(loader, trace->operations, trace->n_operations, sizeof *grown);
+    if (grown == NULL)
         return;
-    }
     trace->operations = grown;
     struct trace_operation *operation = &trace->operations[trace->n_operations++];
     *operation = (struct trace_operation){
-        .post_ns = to_ns(loader, record->post_ticks),
+        .post_ns = loader_ns(loader, record->post_ticks),
         .complete_ns = TRACE_NO_TIME,
         .bytes = record->bytes,
         .rank = loader->rank,
@@ -59,30 +55,31 @@ static void add_operation(struct loader *loader, const struct spool_operation *r
         .callsite = callsite_of(&loader->callsites, trace, record->site),
         .step = TRACE_NONE,
         .lane = loader->lane,
+        .origin = origin_load(loader, record),
         .function = record->function,
         .flags = record->flags,
         .cpu_post = record->cpu_post,
         .cpu_complete = record->cpu_complete,
         .direction = record->direction,
-        .uncertain = !known->known || (record->flags & SPOOL_UNCERTAIN_ORDER) != 0,
+        .uncertain = (record->flags & SPOOL_UNCERTAIN_ORDER) ? DOUBT_THREADS : 0,
     };
-    operation->post_end_ns = to_ns(loader, record->post_ticks + record->call_ticks);
+    if (record->flags & SPOOL_PARTITIONED)
+        loader->partitioned = operation->origin;
+    operation->post_end_ns = loader_ns(loader, record->post_ticks + record->call_ticks);
     if (record->complete_ticks != 0)
-        operation->complete_ns = to_ns(loader, record->complete_ticks);
+        operation->complete_ns = loader_ns(loader, record->complete_ticks);
 }
 
 static void add_call(struct loader *loader, const struct spool_call *record)
 {
     struct trace *trace = loader->trace;
-    struct trace_call *grown = trace_grow(trace->calls, trace->n_calls, sizeof *grown);
-    if (grown == NULL) {
-        loader->no_memory = true;
+    struct trace_call *grown = loader_grow(loader, trace->calls, trace->n_calls, sizeof *grown);
+    if (grown == NULL)
         return;
-    }
     trace->calls = grown;
     trace->calls[trace->n_calls++] = (struct trace_call){
-        .begin_ns = to_ns(loader, record->begin_ticks),
-        .end_ns = to_ns(loader, record->begin_ticks + record->call_ticks),
+        .begin_ns = loader_ns(loader, record->begin_ticks),
+        .end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks),
         .rank = loader->rank,
         .completed = record->completed,
         .idle_calls = record->idle_calls,
@@ -99,30 +96,42 @@ static void add_collective(struct loader *loader, const struct spool_collective 
         loader->process->damaged++;
         return;
     }
-    struct trace_collective *grown = trace_grow(trace->collectives, trace->n_collectives, sizeof *grown);
-    if (grown == NULL) {
-        loader->no_memory = true;
+    struct trace_collective *grown = loader_grow(loader, trace->collectives, trace->n_collectives, sizeof *grown);
+    if (grown == NULL)
         return;
-    }
     trace->collectives = grown;
-    int64_t begin_ns = to_ns(loader, record->begin_ticks);
-    trace->collectives[trace->n_collectives++] = (struct trace_collective){
-        .begin_ns = begin_ns,
-        .end_ns = record->end_ticks != 0 ? to_ns(loader, record->end_ticks) : begin_ns,
+    trace->collectives[trace->n_collectives] = (struct trace_collective){
+        .begin_ns = loader_ns(loader, record->begin_ticks),
+        .end_ns = loader_optional_ns(loader, record->end_ticks),
         .bytes = record->bytes,
         .rank = loader->rank,
         .communicator = communicator,
         .callsite = callsite_of(&loader->callsites, trace, record->site),
+        .persistent = record->persistent,
+        .stack = record->stack,
         .root = record->root,
         .function = record->function,
+        .flags = record->flags,
     };
+    struct trace_collective *collective = &trace->collectives[trace->n_collectives++];
+    if (record->flags & SPOOL_NONBLOCKING)
+        collective->call_end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks);
+    else
+        collective->call_end_ns = collective->end_ns != TRACE_NO_TIME ? collective->end_ns : collective->begin_ns;
+}
+
+/* When the operation took its place in matching: a matched probe does at the end of its call. */
+static int64_t place_ns(const struct trace_operation *operation)
+{
+    return operation->flags & SPOOL_MATCHED_PROBE ? operation->post_end_ns : operation->post_ns;
 }
 
 static int compare_operations(const void *left, const void *right)
 {
     const struct trace_operation *a = left, *b = right;
-    if (a->post_ns != b->post_ns)
-        return a->post_ns < b->post_ns ? -1 : 1;
+    int64_t a_ns = place_ns(a), b_ns = place_ns(b);
+    if (a_ns != b_ns)
+        return a_ns < b_ns ? -1 : 1;
     if (a->lane != b->lane)
         return a->lane < b->lane ? -1 : 1;
     /* Of one thread at one time: the pair of a Sendrecv, its first half first. */
@@ -153,6 +162,34 @@ static void sort_new(void *array, size_t first, size_t end, size_t element_bytes
         }
 }
 
+static void add_rare(struct loader *loader, const uint8_t *record)
+{
+    if (*record == SPOOL_COLLECTIVE)
+        add_collective(loader, (const void *)record);
+    else if (*record == SPOOL_PERSISTENT)
+        persistent_load(loader, (const void *)record);
+    else if (*record == SPOOL_PARTITION)
+        partition_load(loader, (const void *)record);
+    else if (*record == SPOOL_RMA)
+        rma_load(loader, (const void *)record);
+    else if (*record == SPOOL_MARK)
+        mark_load(loader, (const void *)record);
+    else if (*record == SPOOL_STACK)
+        stack_load(loader, (const void *)record);
+}
+
+/* What the process calls by its own numbers. */
+static void resolve_numbers(struct loader *loader)
+{
+    stacks_resolve(loader);
+    rma_resolve(loader);
+    persistents_resolve(loader);
+    partitions_resolve(loader);
+    map_release(&loader->stacks);
+    map_release(&loader->persistents);
+    map_release(&loader->partitions);
+}
+
 static void load_process(struct loader *loader)
 {
     struct trace *trace = loader->trace;
@@ -160,10 +197,14 @@ static void load_process(struct loader *loader)
     const struct spool *spool = process->spool;
     loader->node = &trace->nodes[process->node];
     loader->clock_hint = 0;
+    loader->partitioned = TRACE_NONE;
+    loader->first_origin = trace->n_origins;
+    loader->first_persistent = trace->n_persistents;
+    loader->first_partition_event = trace->n_partition_events;
     process->begin_ns = clock_ns(loader->node, spool->header.start.ticks, &loader->clock_hint);
     process->end_ns = process->begin_ns;
     if (spool->header.finish.ticks != 0)
-        to_ns(loader, spool->header.finish.ticks);
+        loader_ns(loader, spool->header.finish.ticks);
     uint64_t damaged = 0;
     if (communicators_of_process(&loader->communicators, trace, spool, &damaged) != 0 ||
         callsites_of_process(&loader->callsites, trace, spool) != 0) {
@@ -174,14 +215,18 @@ static void load_process(struct loader *loader)
     struct spool_cursor cursor = {.spool = spool};
     for (const uint8_t *record; !loader->no_memory && (record = spool_next(&cursor)) != NULL;) {
         loader->lane = spool_cursor_lane(&cursor);
+        if (*record == SPOOL_PARTITIONS)
+            partitions_load(loader, (const void *)record);
+        loader->partitioned = TRACE_NONE;
         if (*record == SPOOL_OPERATION)
             add_operation(loader, (const void *)record);
         else if (*record == SPOOL_CALL)
             add_call(loader, (const void *)record);
-        else if (*record == SPOOL_COLLECTIVE)
-            add_collective(loader, (const void *)record);
+        else
+            add_rare(loader, record);
     }
     process->damaged += cursor.damaged;
+    resolve_numbers(loader);
     if (trace->n_operations > process->first_operation)
         sort_new(trace->operations, process->first_operation, trace->n_operations, sizeof *trace->operations,
                  compare_operations);
@@ -202,18 +247,26 @@ int trace_load(struct trace *trace, struct error *error)
         loader.process->first_operation = trace->n_operations;
         loader.process->first_call = trace->n_calls;
         loader.process->first_collective = trace->n_collectives;
+        loader.process->first_rma = trace->n_rma;
         if (loader.process->spool != NULL && !loader.no_memory)
             load_process(&loader);
     }
     communicators_release(&loader.communicators);
     callsites_release(&loader.callsites);
+    map_release(&loader.stack_ids);
     if (loader.no_memory || trace->n_operations >= TRACE_NONE)
         return error_set(error, "no memory for the records of %zu processes", trace->n_spools);
     for (size_t i = 0; i < trace->n_operations; i++) {
         struct trace_operation *operation = &trace->operations[i];
         operation->peer_world = communicator_world_rank(trace, operation->communicator, operation->peer);
-        operation->uncertain |= !trace->communicators[operation->communicator].known;
+        operation->uncertain |= trace->communicators[operation->communicator].known ? 0 : DOUBT_COMMUNICATOR;
         operation->communicator = communicator_context(trace, operation->communicator);
+    }
+    for (size_t i = 0; i < trace->n_persistents; i++) {
+        struct trace_persistent *request = &trace->persistents[i];
+        if (request->direction <= SPOOL_RECEIVE)
+            request->peer_world = communicator_world_rank(trace, request->communicator, request->peer);
+        request->communicator = communicator_context(trace, request->communicator);
     }
     return 0;
 }

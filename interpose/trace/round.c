@@ -40,6 +40,8 @@ static uint32_t message_step(const struct trace *trace, const struct trace_opera
     if (receive->direction != SPOOL_RECEIVE || receive->partner == TRACE_NONE ||
         receive->rank == (uint32_t)receive->peer_world)
         return TRACE_NONE;
+    if ((receive->flags | trace->operations[receive->partner].flags) & SPOOL_OFF)
+        return TRACE_NONE;
     return receive->step != TRACE_NONE ? receive->step : trace->operations[receive->partner].step;
 }
 

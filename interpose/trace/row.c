@@ -34,6 +34,9 @@ void row_insert(struct row *row, const char *letters, ...)
         if (*letters == 't') {
             const char *text = va_arg(values, const char *);
             failed |= sqlite3_bind_text(row->statement, column, text, -1, SQLITE_STATIC);
+        } else if (*letters == 'd') {
+            double number = va_arg(values, double);
+            failed |= sqlite3_bind_double(row->statement, column, number); /* NaN becomes NULL */
         } else if (*letters == 'u') {
             uint32_t index = va_arg(values, uint32_t);
             failed |= bind_number(row->statement, column, index, index == TRACE_NONE);

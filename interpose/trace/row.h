@@ -14,7 +14,8 @@ struct row {
 /* Prepares an INSERT into a table that has that many columns. */
 struct row row_prepare(sqlite3 *database, const char *table, int columns);
 /* Inserts one row; a letter a column: i int64_t, o int64_t with TRACE_NO_TIME for NULL, u an index (uint32_t) with
- * TRACE_NONE for NULL, n int32_t with -1 for NULL, t text that lives on or NULL. */
+ * TRACE_NONE for NULL, n int32_t with -1 for NULL, d double with NaN for NULL, t
+ * text that lives on or NULL. */
 void row_insert(struct row *row, const char *letters, ...);
 /* 0, or -1 if anything failed since row_prepare. */
 int row_finish(struct row *row);

@@ -5,8 +5,8 @@
  *
  * Programs that post for the next step before they have waited for all of this one would have a single step from end to
  * end. A step ends with operations still pending, when the rank goes on to post after completions, if
- *  - the last of them were reported by MPI_Wait or MPI_Waitall, which leave nothing of what they were given, and a
- *    receive was among those completed in the step, or no receive is pending: what is left was posted ahead
+ *  - the last of them were reported by MPI_Wait, MPI_Waitall or MPI_Mrecv, which leave nothing of what they were given,
+ * and a receive was among those completed in the step, or no receive is pending: what is left was posted ahead
  *    (double-buffered halos), or is a send that will be waited for later; or
  *  - it now posts an envelope (direction, communicator, peer and tag as posted) that completed in this very step:
  *    the exchange has begun anew, however it is waited for.
@@ -208,7 +208,7 @@ static int take_completion(struct stepper *stepper, uint32_t index, int64_t at_n
     uint32_t own = (uint32_t)(index - stepper->first);
     size_t call = completing_call(stepper, at_ns);
     uint16_t function = call == SIZE_MAX ? FN_Wait : stepper->trace->calls[call].function;
-    bool waited = function == FN_Wait || function == FN_Waitall;
+    bool waited = function == FN_Wait || function == FN_Waitall || function == FN_Mrecv || function == FN_Mrecv_c;
     if (!stepper->background[own]) {
         pending_remove(&stepper->work, own);
         stepper->pending--;

@@ -2,9 +2,16 @@
 
 #include <stdlib.h>
 
-bool collective_synchronises(uint16_t function)
+bool collective_bounds(const struct trace_collective *collective)
 {
-    switch (function) {
+    if (collective->flags & SPOOL_NONBLOCKING)
+        return false;
+    switch (collective->function) {
+    case FN_Pcontrol: /* 0, 1 and 2 switch recording off, on, and flush */
+        return collective->root < 0 || collective->root > 2;
+    case FN_Comm_idup:
+    case FN_Comm_idup_with_info:
+        return false;
     case FN_Barrier:
     case FN_Allgather:
     case FN_Allgather_c:
@@ -24,7 +31,7 @@ bool collective_synchronises(uint16_t function)
     case FN_Reduce_scatter_block_c:
         return true;
     default:
-        return function_family(function) == FAMILY_COMM_CREATE;
+        return function_family(collective->function) == FAMILY_COMM_CREATE;
     }
 }
 
@@ -59,7 +66,7 @@ static size_t sort_completions(const struct trace *trace, size_t first, size_t e
     bool sorted = true;
     for (size_t i = first; i < end; i++) {
         const struct trace_operation *operation = &trace->operations[i];
-        if ((operation->flags & SPOOL_BLOCKING) || operation->complete_ns == TRACE_NO_TIME)
+        if ((operation->flags & (SPOOL_BLOCKING | SPOOL_OFF)) || operation->complete_ns == TRACE_NO_TIME)
             continue;
         int64_t at_ns = operation->complete_ns > operation->post_ns ? operation->complete_ns : operation->post_ns + 1;
         sorted = sorted && (n == 0 || completions[n - 1].at_ns <= at_ns);
@@ -68,6 +75,13 @@ static size_t sort_completions(const struct trace *trace, size_t first, size_t e
     if (!sorted)
         qsort(completions, n, sizeof *completions, compare_events);
     return n;
+}
+
+/* Whether the operation holds no step open beyond its call: of a freed request nobody waits for the end. */
+static bool is_blocking(const struct trace_operation *operation)
+{
+    return (operation->flags & SPOOL_BLOCKING) ||
+           ((operation->flags & SPOOL_FREED) && operation->complete_ns == TRACE_NO_TIME);
 }
 
 int timeline_fill(struct timeline *timeline, const struct trace *trace, uint32_t rank)
@@ -82,6 +96,10 @@ int timeline_fill(struct timeline *timeline, const struct trace *trace, uint32_t
         completion + sort_completions(trace, post, post_end, timeline->completions);
     timeline->n_events = 0;
     while (post < post_end || collective < collective_end || completion < completion_end) {
+        if (post < post_end && (trace->operations[post].flags & SPOOL_OFF)) {
+            post++;
+            continue;
+        }
         int64_t post_ns = post < post_end ? trace->operations[post].post_ns : INT64_MAX;
         int64_t collective_ns = collective < collective_end ? trace->collectives[collective].begin_ns : INT64_MAX;
         struct timeline_event *event = &timeline->events[timeline->n_events];
@@ -89,10 +107,10 @@ int timeline_fill(struct timeline *timeline, const struct trace *trace, uint32_t
             *event = *completion++;
         } else if (collective < collective_end && collective_ns <= post_ns) {
             *event = (struct timeline_event){collective_ns, (uint32_t)collective, EVENT_COLLECTIVE};
-            if (!collective_synchronises(trace->collectives[collective++].function))
+            if (!collective_bounds(&trace->collectives[collective++]))
                 continue;
         } else {
-            bool blocking = (trace->operations[post].flags & SPOOL_BLOCKING) != 0;
+            bool blocking = is_blocking(&trace->operations[post]);
             *event = (struct timeline_event){post_ns, (uint32_t)post++, blocking ? EVENT_BLOCKING : EVENT_POST};
         }
         timeline->n_events++;

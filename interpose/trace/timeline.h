@@ -6,7 +6,7 @@
 
 enum timeline_kind {
     EVENT_COMPLETE,   /* index: operation */
-    EVENT_COLLECTIVE, /* a synchronising one; index: collective */
+    EVENT_COLLECTIVE, /* one that bounds steps; index: collective */
     EVENT_POST,       /* index: operation that is not blocking */
     EVENT_BLOCKING,   /* index: operation, its whole call */
 };
@@ -28,7 +28,10 @@ struct timeline {
 int timeline_fill(struct timeline *timeline, const struct trace *trace, uint32_t rank);
 void timeline_release(struct timeline *timeline);
 
-/* Whether no process leaves the collective before all have entered it. */
-bool collective_synchronises(uint16_t function);
+/* Whether what lies before it and what lies behind it are different rounds: no process leaves it before all have
+ * entered it, or it is a mark of the program's. Nonblocking and persistent collectives never do: none of their calls
+ * waits for all, and at the one that reports their end other operations may well be pending that belong to the same
+ * exchange. */
+bool collective_bounds(const struct trace_collective *collective);
 
 #endif

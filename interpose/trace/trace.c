@@ -53,6 +53,13 @@ void trace_release(struct trace *trace)
     free(trace->operations);
     free(trace->calls);
     free(trace->collectives);
+    free(trace->origins);
+    free(trace->persistents);
+    free(trace->partitions);
+    free(trace->partition_events);
+    free(trace->rma);
+    free(trace->stacks);
+    free(trace->frames);
     free(trace->callsites);
     free(trace->modules);
     free(trace->steps);

@@ -3,6 +3,7 @@
  *     spools_gather   which files make up the run                      spools.h
  *     nodes_build     hosts, the clock of each                         clock.h
  *     trace_load      operations, calls, collectives, communicators    load.h, communicator.h, callsite.h
+ *                     and what few have: persistent.h, partition.h, rma.h, stack.h
  *     match           which send met which receive                     match.h
  *     clock_align     all times on one clock                           clock.h
  *     places_find     node, socket, ... of processes; message levels   place.h
@@ -33,8 +34,19 @@ enum trace_reason {
     REASON_CANCELLED,
     REASON_FAILED,
     REASON_PROC_NULL,
+    REASON_FREED,
     REASON_PENDING,
     REASON_UNMATCHED,
+};
+
+/* Why the order of a message is not certain: bits, as in the column `uncertain`. */
+enum trace_doubt {
+    DOUBT_THREADS = 1U << 0,      /* calls of several threads on its envelope overlapped */
+    DOUBT_HANDLE = 1U << 1,       /* a wildcard resolved through a request handle that others shared */
+    DOUBT_COMMUNICATOR = 1U << 2, /* the creation of its communicator was not seen */
+    DOUBT_TIME = 1U << 3,         /* it was received before it was sent */
+    DOUBT_WILDCARD = 1U << 4,     /* a wildcard receive whose message is not known was posted before */
+    DOUBT_FAILED = 1U << 5,       /* its receive returned an error */
 };
 
 /* Times: nanoseconds, of the node's CLOCK_MONOTONIC until clock_align, of the run afterwards. */
@@ -52,13 +64,85 @@ struct trace_operation {
     uint32_t callsite;
     uint32_t step;
     uint32_t lane;
+    uint32_t origin; /* of trace.origins, TRACE_NONE for most */
     uint16_t function;
     uint16_t flags; /* enum spool_operation_flag */
     int16_t cpu_post;
     int16_t cpu_complete;
     uint8_t direction;
     uint8_t reason;
-    bool uncertain;
+    uint8_t uncertain; /* enum trace_doubt */
+};
+
+/* What only some operations have: a persistent request, partitions, a stack. Each TRACE_NONE: none. While its process
+ * is loaded, persistent and stack hold the process's own numbers (0: none). */
+struct trace_origin {
+    uint32_t persistent; /* of trace.persistents */
+    uint32_t stack;      /* of trace.stacks */
+    uint32_t rank;
+    uint8_t direction;
+    int64_t message_id;   /* once written, else 0 */
+    int64_t unmatched_id; /* once written, else 0 */
+};
+
+/* A request made by MPI_..._init. Times of this and the following are of the node's clock for good. */
+struct trace_persistent {
+    int64_t begin_ns;
+    int64_t end_ns;
+    uint64_t bytes;
+    uint32_t rank;
+    uint32_t number; /* in its process */
+    uint32_t communicator;
+    int32_t peer;
+    int32_t peer_world;
+    int32_t tag;
+    uint32_t partitions; /* 0: not partitioned */
+    uint32_t ordinal;    /* of partitioned ones: 0, 1, ... among those of its rank with the same envelope */
+    uint32_t starts;
+    uint32_t callsite;
+    uint32_t lane;
+    uint16_t function;
+    uint8_t direction; /* UINT8_MAX: a collective */
+    uint8_t uncertain;
+};
+
+/* The partitions of one started operation. */
+struct trace_partitions {
+    int64_t first_ns; /* TRACE_NO_TIME: none was marked */
+    int64_t last_ns;
+    uint32_t origin;
+    uint32_t done;
+    uint32_t partitions;
+};
+
+/* One partition. */
+struct trace_partition {
+    int64_t at_ns;
+    uint32_t partitions; /* of trace.partitions, TRACE_NONE: damaged; while loading, the process's own number */
+    uint32_t partition;
+    uint32_t callsite;
+};
+
+/* A call of one-sided communication. */
+struct trace_rma {
+    int64_t begin_ns;
+    int64_t call_end_ns; /* return of the call itself */
+    int64_t end_ns;      /* of the call that completed it; TRACE_NO_TIME: none did */
+    uint64_t bytes;
+    uint32_t rank;
+    uint32_t communicator; /* TRACE_NONE: not known */
+    int32_t target;        /* rank in the communicator, -1: none */
+    uint32_t window;       /* of the process, 0: not known */
+    uint32_t callsite;
+    uint32_t stack;
+    uint16_t function;
+    uint16_t flags;
+};
+
+/* Call sites of a stack, the innermost first. */
+struct trace_stack {
+    size_t first; /* of trace.frames */
+    uint32_t n_frames;
 };
 
 /* A call that completes operations. */
@@ -72,15 +156,21 @@ struct trace_call {
     uint16_t function;
 };
 
+/* A collective, or a call of MPI_Pcontrol: a mark bounds rounds as a synchronising collective does, so that they are
+ * kept together in the order of time. Of a mark root is the number and communicator TRACE_NONE. */
 struct trace_collective {
     int64_t begin_ns;
-    int64_t end_ns;
+    int64_t call_end_ns; /* return of the call that began it */
+    int64_t end_ns;      /* of the call that completed it, mostly the same; TRACE_NO_TIME: none did */
     uint64_t bytes;
     uint32_t rank;
     uint32_t communicator;
     uint32_t callsite;
+    uint32_t persistent; /* of trace.persistents, TRACE_NONE: none; while loading as in trace_origin */
+    uint32_t stack;
     int32_t root; /* rank in the communicator, -1: none */
     uint16_t function;
+    uint16_t flags; /* enum spool_operation_flag */
 };
 
 struct trace_communicator {
@@ -136,6 +226,7 @@ struct trace_process {
     size_t first_operation; /* of trace.operations; they end where those of the next rank begin */
     size_t first_call;
     size_t first_collective;
+    size_t first_rma;
     int64_t begin_ns;
     int64_t end_ns;
 };
@@ -197,6 +288,20 @@ struct trace {
     size_t n_calls;
     struct trace_collective *collectives;
     size_t n_collectives;
+    struct trace_origin *origins;
+    size_t n_origins;
+    struct trace_persistent *persistents; /* by rank, then time */
+    size_t n_persistents;
+    struct trace_partitions *partitions;
+    size_t n_partitions;
+    struct trace_partition *partition_events;
+    size_t n_partition_events;
+    struct trace_rma *rma; /* by rank */
+    size_t n_rma;
+    struct trace_stack *stacks;
+    size_t n_stacks;
+    uint32_t *frames; /* call sites */
+    size_t n_frames;
     struct trace_callsite *callsites;
     size_t n_callsites;
     struct trace_module *modules;

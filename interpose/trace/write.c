@@ -6,7 +6,12 @@
 #include "database.h"
 #include "form.h"
 #include "installation.h"
+#include "marks.h"
 #include "output_file.h"
+#include "partition.h"
+#include "persistent.h"
+#include "rma.h"
+#include "stack.h"
 #include "write_messages.h"
 #include "write_run.h"
 
@@ -58,7 +63,9 @@ static int write_rows(const struct trace *trace, sqlite3 *database, const char *
         return -1;
     if (functions_write(database) != 0 || write_run(trace, database) != 0 ||
         write_operations(trace, database, calls) != 0 || (calls && write_calls(trace, database) != 0) ||
-        write_collectives(trace, database) != 0 || write_rounds(trace, database) != 0 ||
+        write_collectives(trace, database) != 0 || persistents_write(trace, database) != 0 ||
+        partitions_write(trace, database) != 0 || rma_write(trace, database, calls) != 0 ||
+        stacks_write(trace, database) != 0 || marks_write(trace, database) != 0 || write_rounds(trace, database) != 0 ||
         read_summary(database, summary) != 0)
         return -1;
     return sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "form.h"
+#include "marks.h"
 #include "place.h"
 #include "row.h"
 
@@ -20,11 +21,22 @@ static int compare_messages(const void *left, const void *right)
     return a->receive < b->receive ? -1 : a->receive > b->receive;
 }
 
-/* Operations that a posting call completed itself, both halves of a Sendrecv counted; -1 for the second half. */
-static int8_t completed_by(const struct trace *trace, uint32_t index)
+/* Whether another operation stands for its call: the first half of a Sendrecv, the first of a Startall. */
+static bool without_call(const struct trace *trace, uint32_t index)
 {
     const struct trace_operation *operation = &trace->operations[index];
     if (operation->flags & SPOOL_SAME_CALL)
+        return true;
+    return operation->function == FN_Startall && index > trace->processes[operation->rank].first_operation &&
+           operation[-1].function == FN_Startall && operation[-1].lane == operation->lane &&
+           operation[-1].post_ns == operation->post_ns;
+}
+
+/* Operations that a posting call completed itself, both halves of a Sendrecv counted; -1 where it has no call. */
+static int8_t completed_by(const struct trace *trace, uint32_t index)
+{
+    const struct trace_operation *operation = &trace->operations[index];
+    if (without_call(trace, index))
         return -1;
     bool completed = (operation->flags & SPOOL_BLOCKING) && operation->complete_ns != TRACE_NO_TIME;
     bool pair = completed && index + 1 < trace->n_operations && (operation[1].flags & SPOOL_SAME_CALL) &&
@@ -63,12 +75,23 @@ static void write_message(const struct trace *trace, struct form_table *forms, s
                calls ? receive->post_end_ns - receive->post_ns : TRACE_NO_TIME);
 }
 
+/* For the tables that tell more of few messages. */
+static void note_message(const struct trace *trace, int64_t id, uint32_t index)
+{
+    const struct trace_operation *receive = &trace->operations[index];
+    const struct trace_operation *send = &trace->operations[receive->partner];
+    if (receive->origin != TRACE_NONE)
+        trace->origins[receive->origin].message_id = id;
+    if (send->origin != TRACE_NONE)
+        trace->origins[send->origin].message_id = id;
+}
+
 static void write_unmatched(struct row *row, int64_t id, const struct trace_operation *operation)
 {
     static const char *const reasons[] = {
-        [REASON_MATCHED] = "unmatched",  [REASON_PARTNER_LOST] = "partner_lost", [REASON_CANCELLED] = "cancelled",
-        [REASON_FAILED] = "failed",      [REASON_PROC_NULL] = "proc_null",       [REASON_PENDING] = "pending",
-        [REASON_UNMATCHED] = "unmatched"};
+        [REASON_MATCHED] = "unmatched", [REASON_PARTNER_LOST] = "partner_lost", [REASON_CANCELLED] = "cancelled",
+        [REASON_FAILED] = "failed",     [REASON_PROC_NULL] = "proc_null",       [REASON_FREED] = "freed",
+        [REASON_PENDING] = "pending",   [REASON_UNMATCHED] = "unmatched"};
     row_insert(row, "iitniuitiotu", id, (int64_t)operation->rank,
                operation->direction == SPOOL_SEND ? "send" : "receive", operation->peer_world,
                (int64_t)operation->communicator, operation->tag < 0 ? TRACE_NONE : (uint32_t)operation->tag,
@@ -87,16 +110,22 @@ int write_operations(const struct trace *trace, sqlite3 *database, bool calls)
     int64_t id = 0;
     for (uint32_t i = 0; i < trace->n_operations; i++) {
         const struct trace_operation *operation = &trace->operations[i];
-        if (operation->partner == TRACE_NONE)
+        if (operation_left_out(trace, operation))
+            continue;
+        if (operation->partner == TRACE_NONE) {
             write_unmatched(&unmatched, ++id, operation);
-        else if (operation->direction == SPOOL_RECEIVE)
+            if (operation->origin != TRACE_NONE)
+                trace->origins[operation->origin].unmatched_id = id;
+        } else if (operation->direction == SPOOL_RECEIVE)
             order[n++] = (struct message_order){trace->operations[operation->partner].post_ns, i};
     }
     if (n > 1)
         qsort(order, n, sizeof *order, compare_messages);
     struct row message = row_prepare(database, "message_row", 17);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         write_message(trace, &forms, &message, (int64_t)i + 1, order[i].receive, calls);
+        note_message(trace, (int64_t)i + 1, order[i].receive);
+    }
     free(order);
     int result = row_finish(&unmatched) | row_finish(&message) | forms_write(&forms, database);
     forms_release(&forms);
@@ -108,7 +137,8 @@ int write_calls(const struct trace *trace, sqlite3 *database)
     struct row row = row_prepare(database, "call_row", 7);
     for (uint32_t i = 0; i < trace->n_operations; i++) {
         const struct trace_operation *operation = &trace->operations[i];
-        if (operation->partner != TRACE_NONE || (operation->flags & SPOOL_SAME_CALL))
+        bool with_message = operation->partner != TRACE_NONE && !operation_left_out(trace, operation);
+        if (with_message || (operation->flags & SPOOL_OFF) || without_call(trace, i))
             continue;
         row_insert(&row, "iiiiiiu", (int64_t)operation->rank, function_id(operation->function), operation->post_ns,
                    operation->post_end_ns - operation->post_ns, (int64_t)completed_by(trace, i), (int64_t)0,
@@ -121,23 +151,33 @@ int write_calls(const struct trace *trace, sqlite3 *database)
     }
     for (size_t i = 0; i < trace->n_collectives; i++) {
         const struct trace_collective *collective = &trace->collectives[i];
-        row_insert(&row, "iiiiiiu", (int64_t)collective->rank, function_id(collective->function), collective->begin_ns,
-                   collective->end_ns - collective->begin_ns, (int64_t)0, (int64_t)0, collective->callsite);
+        bool same_call = i > 0 && collective->function == FN_Startall && collective[-1].function == FN_Startall &&
+                         collective[-1].rank == collective->rank && collective[-1].begin_ns == collective->begin_ns;
+        if (collective->function != FN_Pcontrol && !same_call)
+            row_insert(&row, "iiiiiiu", (int64_t)collective->rank, function_id(collective->function),
+                       collective->begin_ns, collective->call_end_ns - collective->begin_ns, (int64_t)0, (int64_t)0,
+                       collective->callsite);
     }
     return row_finish(&row);
 }
 
 int write_collectives(const struct trace *trace, sqlite3 *database)
 {
-    struct row row = row_prepare(database, "collective", 9);
+    struct row row = row_prepare(database, "collective", 13);
+    int64_t id = 0;
     for (size_t i = 0; i < trace->n_collectives; i++) {
         const struct trace_collective *collective = &trace->collectives[i];
+        if (collective->function == FN_Pcontrol)
+            continue;
         const struct trace_communicator *communicator = &trace->communicators[collective->communicator];
         bool inside = collective->root >= 0 && collective->root < communicator->size && communicator->remote_size == 0;
-        row_insert(&row, "iitiiniiu", (int64_t)i + 1, (int64_t)collective->rank, function_name(collective->function),
-                   (int64_t)collective->communicator, (int64_t)collective->bytes,
-                   inside ? communicator->members[collective->root] : -1, collective->begin_ns, collective->end_ns,
-                   collective->callsite);
+        row_insert(
+            &row, "iitiinioiiuou", ++id, (int64_t)collective->rank, function_name(collective->function),
+            (int64_t)collective->communicator, (int64_t)collective->bytes,
+            inside ? communicator->members[collective->root] : -1, collective->begin_ns, collective->end_ns,
+            collective->call_end_ns - collective->begin_ns, (int64_t)((collective->flags & SPOOL_NONBLOCKING) != 0),
+            collective->persistent == TRACE_NONE ? TRACE_NONE : collective->persistent + 1,
+            collective->stack == TRACE_NONE ? TRACE_NO_TIME : (int64_t)collective->stack + 1, collective->callsite);
     }
     return row_finish(&row);
 }

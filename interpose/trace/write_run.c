@@ -1,5 +1,6 @@
 #include "write_run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,27 @@ static const struct trace_process *first_process(const struct trace *trace)
     return process;
 }
 
+/* 0 stands for not known. */
+static int64_t optional_bytes(uint64_t bytes)
+{
+    return bytes == 0 || bytes > INT64_MAX ? TRACE_NO_TIME : (int64_t)bytes;
+}
+
+/* Mean of the processes that measured it; NaN: none did. */
+static double own_cost_ns(const struct trace *trace)
+{
+    double sum_ps = 0;
+    int n = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct spool *spool = trace->processes[rank].spool;
+        if (spool == NULL || spool->header.own_cost_ps == 0)
+            continue;
+        sum_ps += (double)spool->header.own_cost_ps;
+        n++;
+    }
+    return n == 0 ? (double)NAN : sum_ps / n * 1e-3;
+}
+
 static int write_run_row(const struct trace *trace, sqlite3 *database)
 {
     static const char *const families[] = {"unknown", "MPICH", "Open MPI"};
@@ -27,13 +49,22 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
     uint64_t started_unix_ns = header->started_unix_ns > began_ns ? header->started_unix_ns - began_ns : 0;
     char library[sizeof header->library];
     snprintf(library, sizeof library, "%.*s", (int)strcspn(header->library, "\r\n"), header->library);
+    uint64_t eager_limit = 0, eager_limit_network = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct spool *spool = trace->processes[rank].spool;
+        if (spool != NULL && eager_limit == 0)
+            eager_limit = spool->header.eager_limit_bytes;
+        if (spool != NULL && eager_limit_network == 0)
+            eager_limit_network = spool->header.eager_limit_network_bytes;
+    }
     bool level_known = header->thread_level >= 0 && header->thread_level <= 3;
-    struct row row = row_prepare(database, "run", 12);
-    row_insert(&row, "ittiittttiio", (int64_t)1, header->run_key, MPISTAIR_VERSION, (int64_t)started_unix_ns,
+    struct row row = row_prepare(database, "run", 15);
+    row_insert(&row, "ittiittttiioodt", (int64_t)1, header->run_key, MPISTAIR_VERSION, (int64_t)started_unix_ns,
                trace->duration_ns, header->family <= SPOOL_FAMILY_OPENMPI ? families[header->family] : families[0],
                library, level_known ? levels[header->thread_level] : "unknown", header->command,
-               (int64_t)trace->world_size, (int64_t)trace->n_spools,
-               header->eager_limit_bytes == 0 ? TRACE_NO_TIME : (int64_t)header->eager_limit_bytes);
+               (int64_t)trace->world_size, (int64_t)trace->n_spools, optional_bytes(eager_limit),
+               optional_bytes(eager_limit_network), own_cost_ns(trace),
+               header->started_by < FN_COUNT ? function_name((uint16_t)header->started_by) : NULL);
     return row_finish(&row);
 }
 

@@ -28,7 +28,10 @@ CREATE TABLE run(
   command TEXT NOT NULL,
   world_size INTEGER NOT NULL,
   spools INTEGER NOT NULL,             -- processes found; fewer than world_size: the others are lost
-  eager_limit_bytes INTEGER            -- NULL: not known
+  eager_limit_bytes INTEGER,           -- of the transport inside a node, by MPI_T; NULL: not known
+  eager_limit_network_bytes INTEGER,   -- of the transport between nodes; NULL: not known, or one node
+  own_cost_ns REAL,                    -- that recording adds to a nonblocking call, measured at start; NULL: not measured
+  started_by TEXT                      -- MPI_Init, MPI_Session_init ...; NULL: not known
 );
 
 CREATE TABLE node(
@@ -97,8 +100,7 @@ CREATE TABLE form(
   recv_callsite INTEGER,
   any_source INTEGER NOT NULL,         -- the receive was posted with MPI_ANY_SOURCE
   any_tag INTEGER NOT NULL,
-  uncertain INTEGER NOT NULL,          -- its order was not certain: wildcard resolved through a shared handle, concurrent threads,
-                                       -- guessed communicator, times that contradict it
+  uncertain INTEGER NOT NULL,          -- 0: its order is certain; else why not, bits as in the view doubt
   send_completed INTEGER,              -- operations that the posting call completed; NULL: it posted another one before
   recv_completed INTEGER               -- (Sendrecv), which stands for the call
 );
@@ -125,7 +127,7 @@ CREATE TABLE message_row(
 );
 
 -- Operations without a partner. reason: partner_lost (its process left no spool or lost records), cancelled, failed,
--- proc_null, pending (never completed), unmatched.
+-- proc_null, pending (never completed), freed (a wildcard receive whose request was freed), unmatched.
 CREATE TABLE unmatched(
   id INTEGER PRIMARY KEY,
   rank INTEGER NOT NULL,
@@ -161,7 +163,84 @@ CREATE TABLE collective(
   bytes INTEGER NOT NULL,
   root INTEGER,                        -- rank of MPI_COMM_WORLD; NULL: none
   begin_ns INTEGER NOT NULL,
-  end_ns INTEGER NOT NULL,
+  end_ns INTEGER,                      -- return of the call that reported it complete; NULL: none did
+  call_ns INTEGER NOT NULL,            -- inside the call that began it
+  nonblocking INTEGER NOT NULL,        -- 1: nonblocking or persistent, another call waited for it
+  persistent INTEGER,                  -- NULL: not of a persistent request
+  stack INTEGER,
+  callsite INTEGER
+);
+
+-- Requests made by MPI_..._init. Their starts are operations (table origin) and collectives.
+CREATE TABLE persistent(
+  id INTEGER PRIMARY KEY,
+  rank INTEGER NOT NULL,
+  function TEXT NOT NULL,              -- MPI_Ssend_init ...
+  direction TEXT NOT NULL,             -- send, receive, collective
+  peer INTEGER,                        -- rank of MPI_COMM_WORLD; NULL: none, wildcard
+  comm INTEGER NOT NULL,
+  tag INTEGER,                         -- NULL: none, wildcard
+  bytes INTEGER NOT NULL,
+  partitions INTEGER NOT NULL,         -- 0: not partitioned
+  init_ns INTEGER NOT NULL,
+  starts INTEGER NOT NULL,
+  callsite INTEGER
+);
+
+-- Of operations that were started from a persistent request, or whose stack was kept.
+CREATE TABLE origin(
+  message_id INTEGER REFERENCES message(id),
+  unmatched_id INTEGER REFERENCES unmatched(id),
+  direction TEXT NOT NULL,             -- send, receive
+  persistent INTEGER REFERENCES persistent(id),
+  stack INTEGER                        -- stack.id
+);
+
+-- Of each side of a partitioned message a row with partition NULL: its first and its last partition. With
+-- MPISTAIR_PARTITIONS=1 also a row a partition. Of a send MPI_Pready, of a receive MPI_Parrived that answered yes.
+CREATE TABLE partition(
+  message_id INTEGER REFERENCES message(id),
+  unmatched_id INTEGER REFERENCES unmatched(id),
+  rank INTEGER NOT NULL,
+  direction TEXT NOT NULL,             -- send, receive
+  partition INTEGER,
+  first_ns INTEGER,                    -- entry of the first MPI_Pready, return of the first MPI_Parrived; NULL: none
+  last_ns INTEGER,
+  done INTEGER NOT NULL,               -- marked ready, or answered yes
+  partitions INTEGER NOT NULL,         -- all
+  callsite INTEGER
+);
+
+-- One-sided communication: transfers with their bytes, and synchronisations.
+CREATE TABLE rma(
+  id INTEGER PRIMARY KEY,
+  rank INTEGER NOT NULL,
+  function TEXT NOT NULL,
+  comm INTEGER,                        -- of the window; NULL: not known
+  window INTEGER,                      -- 1, 2, ... in its process; NULL: not known
+  target INTEGER,                      -- rank of MPI_COMM_WORLD; NULL: none
+  bytes INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER,                      -- as in collective
+  call_ns INTEGER NOT NULL,
+  stack INTEGER,
+  nonblocking INTEGER NOT NULL,
+  callsite INTEGER
+);
+
+-- Stacks of callers, kept with MPISTAIR_STACK=n; depth 0 is where MPI was called.
+CREATE TABLE stack(
+  id INTEGER NOT NULL,
+  depth INTEGER NOT NULL,
+  callsite INTEGER,
+  PRIMARY KEY (id, depth)
+) WITHOUT ROWID;
+
+-- MPI_Pcontrol(number): 0 recording off, 1 on, 2 flush, anything else is the program's and bounds rounds.
+CREATE TABLE mark(
+  rank INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  at_ns INTEGER NOT NULL,
   callsite INTEGER
 );
 
@@ -183,7 +262,9 @@ CREATE TABLE loss(
 CREATE TABLE recording_off(
   rank INTEGER NOT NULL,
   begin_ns INTEGER NOT NULL,
-  end_ns INTEGER NOT NULL
+  end_ns INTEGER NOT NULL,
+  operations INTEGER NOT NULL,         -- of the rank that are left out
+  partners INTEGER NOT NULL            -- operations of others, posted while recording was on, that met one of them
 );
 
 -- Rounds of the same pattern (who, whom, how many bytes) are of one kind.
@@ -315,7 +396,21 @@ CREATE VIEW level_volume(level, messages, bytes, share) AS
   SELECT level, count(*), sum(bytes), 1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM message), 0)
   FROM message GROUP BY level;
 
-CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, verdict) AS
+-- Why the order of messages was not certain; a message may have several reasons.
+CREATE VIEW doubt(reason, messages) AS
+  WITH bit(n, reason) AS (VALUES
+    (1, 'calls of several threads on its envelope overlapped'),
+    (2, 'its wildcard was resolved through a request handle that others shared'),
+    (4, 'the creation of its communicator was not seen'),
+    (8, 'it was received before it was sent'),
+    (16, 'a wildcard receive posted before it was never reported complete'),
+    (32, 'its receive returned an error')),
+       found AS (SELECT f.uncertain, count(*) AS messages FROM message_row m JOIN form f ON f.id = m.form
+                 WHERE f.uncertain GROUP BY f.uncertain)
+  SELECT reason, sum(messages) FROM bit JOIN found ON uncertain & n GROUP BY n;
+
+-- left_out: operations without a row, since recording was off (MPI_Pcontrol) where they or their partners were posted.
+CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, verdict, left_out) AS
   WITH c AS (
     SELECT 2 * (SELECT count(*) FROM message) AS matched,
            (SELECT count(*) FROM unmatched) AS other,
@@ -323,13 +418,18 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
            (SELECT coalesce(sum(n), 0) FROM loss WHERE cause <> 'no_spool') AS lost,
            (SELECT coalesce(sum(calls), 0) FROM untracked WHERE affects_messages) AS untracked,
            (SELECT count(*) FROM message WHERE uncertain) AS uncertain,
-           (SELECT world_size - spools FROM run) AS missing_processes)
+           (SELECT world_size - spools FROM run) AS missing_processes,
+           (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
+           (SELECT count(*) FROM recording_off) AS times_off)
   SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes,
          CASE WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing'
               WHEN lost > 0 THEN 'incomplete: ' || lost || ' records lost'
               WHEN untracked > 0 THEN 'incomplete: ' || untracked || ' calls not recorded that may carry messages'
               WHEN unmatched > 0 THEN 'incomplete: ' || unmatched || ' operations without a partner'
-              ELSE 'complete' END
+              WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
+              WHEN times_off > 0 THEN 'complete but for what was done while recording was off'
+              ELSE 'complete' END,
+         left_out
   FROM c;
 
 -- A rank's time in all rounds, measured against modelled: sums over kinds of the mean over the kind's rounds, each

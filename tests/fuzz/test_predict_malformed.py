@@ -87,7 +87,7 @@ def make_trace(path, *statements, world=2, version=2):
     with open(SCHEMA) as file:
         database.executescript(file.read())
     if world is not None:
-        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL)", (world, world))
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL)", (world, world))
     database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,0,0,'finalize')", [(0,), (1,)])
     database.execute("INSERT INTO kind VALUES (0,1,1,8)")
     database.execute("INSERT INTO round VALUES (0,0,0,1)")

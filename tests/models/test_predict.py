@@ -123,7 +123,7 @@ class Predict(unittest.TestCase):
         database.execute("PRAGMA synchronous = OFF")
         with open(SCHEMA) as file:
             database.executescript(file.read())
-        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL)", (world, world))
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL)", (world, world))
         for rank in range(world):
             database.execute("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,?,'finalize')",
                              (rank, nodes[rank], sockets[rank]))

@@ -2,7 +2,7 @@
 -- message of rank 3 to itself. Measured times of kind 1: rank r takes (r + 1) * 100 us, in the
 -- second half 20 us more; rank 2 sends 30 us late.
 INSERT INTO run VALUES (1, 'node0-4711-1700000000', '0.1.0', 1700000000000000000, 2500000000, 'Open MPI',
-  'Open MPI v4.1.4, package: Debian OpenMPI', 'MPI_THREAD_SINGLE', './halo <b>"mesh" & ''more''</b>', 4, 4, 4096);
+  'Open MPI v4.1.4, package: Debian OpenMPI', 'MPI_THREAD_SINGLE', './halo <b>"mesh" & ''more''</b>', 4, 4, 4096, 65536, 41.25, 'MPI_Init');
 INSERT INTO node VALUES (0, 'node0<i>', 2, 4, NULL), (1, 'node1', 2, 4, NULL);
 INSERT INTO process(rank, node, socket, numa, l3, core, pid, place, ended, begin_ns, end_ns) VALUES
   (0, 0, 0, 0, 0, 0, 100, 'observed', 'finalize', 0, 2500000000),
@@ -37,7 +37,8 @@ INSERT INTO message VALUES
   (NULL, 3, 3, 0, 2, 64, 'self', NULL, 2000000, 2000100, 2000000, 2000200, 64, 'MPI_Isend', 'MPI_Irecv', 0, 0, 1, 2, 0,
    0, 0);
 INSERT INTO unmatched VALUES (1, 0, 'send', NULL, 0, 7, 0, 'proc_null', 10000000, 10000100, 'MPI_Isend', 1);
-INSERT INTO collective SELECT NULL, rank, 'MPI_Allreduce', 0, 8, NULL, 60000000, 60000000 + 1000 * (4 - rank), 2
+INSERT INTO collective SELECT NULL, rank, 'MPI_Allreduce', 0, 8, NULL, 60000000, 60000000 + 1000 * (4 - rank),
+  1000 * (4 - rank), 0, NULL, NULL, 2
   FROM process;
 INSERT INTO untracked SELECT rank, 'MPI_Wtime', 12, 0 FROM process;
 INSERT INTO machine VALUES ('toy', 'by hand');

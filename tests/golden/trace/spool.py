@@ -3,14 +3,24 @@
 A line of a script, times in nanoseconds since the run's start:
     world N                                        ranks; each leaves a spool
     process RANK key=value ...                     host, skew (ns added to its clock), end, library, topology, run_key,
-                                                   link_init and link_finalize (at,offset,rtt,parent), lost_disk, calls
+                                                   link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
+                                                   lost_limit, lost_memory, eager, eager_network, own_cost_ps,
+                                                   started_by
     absent RANK                                    it left none
     RANK FUNCTION peer tag bytes post-complete ... an operation; 'any', 'null'; nothing behind '-': never completed
-    RANK FUNCTION begin-end [completed]            Wait..., Test..., and collectives
+    RANK FUNCTION begin-end [completed]            Wait..., Test..., Mrecv, and collectives; a collective that nobody
+                                                   waited for has nothing behind '-'
     RANK communicator INDEX FUNCTION key=value ... parent, creation, leader, size, rank, found, remote_size
+    RANK persistent NUMBER FUNCTION peer tag bytes time ...     a request of MPI_..._init: partitions=N receive collective
+    RANK partitions NUMBER first-last done all     right behind a partitioned operation; '-': none
+    RANK partition NUMBER FUNCTION partition time  one partition of those
+    RANK rma FUNCTION target bytes begin-end ...   a one-sided call; window=N, target null: none
+    RANK mark NUMBER time                          MPI_Pcontrol
+    RANK stack NUMBER address,address,...          a stack of return addresses
     repeat N every NS / end                        the lines between, N times
-RANK may be * for all. Words behind an operation: any_source any_tag cancelled failed shared uncertain same_call send
-receive lane=N comm=N cpu=N call=NS (length of the posting call).
+RANK may be * for all. Words behind an operation: any_source any_tag cancelled failed shared uncertain same_call probe off
+freed nonblocking partitioned send receive lane=N comm=N cpu=N call=NS (length of the posting call) started=N (number of
+the persistent request) stack=N site=ADDRESS; most of them behind the other records as well.
 """
 import importlib.util
 import os
@@ -19,7 +29,9 @@ import struct
 HEADER_BYTES = 65536
 CHUNK_BYTES = 4096
 START_NS = 1_000_000
-FLAGS = {"any_source": 2, "any_tag": 4, "shared": 8, "failed": 16, "cancelled": 32, "uncertain": 64, "same_call": 128}
+FLAGS = {"any_source": 2, "any_tag": 4, "shared": 8, "failed": 16, "cancelled": 32, "uncertain": 64, "same_call": 128,
+         "partitioned": 512, "probe": 1024, "off": 2048, "freed": 4096, "nonblocking": 8192}
+STARTED = 256
 ENDS = {"none": 0, "finalize": 1, "abort": 2, "exit": 3}
 
 
@@ -36,8 +48,17 @@ def read_functions(gen_wrappers, table):
 def link(text):
     at, offset, rtt, parent = (int(part) for part in text.split(","))
     return struct.pack("<QqQiI", at, offset, rtt, parent, 0)
-# By type; a stack (11) has a length of its own.
+
+
 RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160}
+STACK = 11
+
+
+def record_bytes(records, at):
+    """Length of the record at a place, by its type."""
+    if records[at] != STACK:
+        return RECORD_BYTES[records[at]]
+    return (8 + 8 * struct.unpack_from("<I", records, at + 4)[0] + 31) // 32 * 32
 
 
 class Process:
@@ -68,7 +89,7 @@ class Process:
                 room = CHUNK_BYTES - 64
                 taken = 0
                 while at + taken < len(records):
-                    step = RECORD_BYTES[records[at + taken]]
+                    step = record_bytes(records, at + taken)
                     if taken + step > room:
                         break
                     taken += step
@@ -80,15 +101,16 @@ class Process:
                 n_chunks += 1
         ended = options["end"] != "none"
         finish = self.clock(self.last_ns) if ended else 0
-        lost = [int(options.get("lost_disk", 0))] + [0] * 7
+        lost = [int(options.get("lost_" + cause, 0)) for cause in ("disk", "limit", "memory")] + [0] * 5
         calls = [0] * 1024
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
         header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 2, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
-                             len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS, 0, 0, 0,
-                             functions["Init"], 0)
+                             len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
+                             *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
+                             functions[options.get("started_by", "Init")], 0)
         header += struct.pack("<QQQQ", self.clock(0), self.clock(0), finish, finish)
         header += link(options["link_init"]) if "link_init" in options else no_link
         header += link(options["link_finalize"]) if "link_finalize" in options else no_link
@@ -136,14 +158,16 @@ class Script:
                 self.record(self.processes[rank], words[1:], shift)
 
     def record(self, process, words, shift):
-        if words[0] == "communicator":
-            self.communicator(process, words)
-        elif self.families[words[0]] in ("send", "recv", "isend", "irecv", "sendrecv"):
-            self.operation(process, words, shift)
-        else:
+        rare = {"communicator": self.communicator, "persistent": self.persistent, "partitions": self.partitions,
+                "partition": self.partition, "rma": self.rma, "mark": self.mark, "stack": self.stack}
+        if words[0] in rare:
+            rare[words[0]](process, words, shift)
+        elif "-" in words[1]:
             self.call(process, words, shift)
+        else:
+            self.operation(process, words, shift)
 
-    def communicator(self, process, words):
+    def communicator(self, process, words, _):
         values = {"parent": 0, "creation": 0, "leader": 0, "size": 1, "rank": 0, "found": 0, "remote_size": 0}
         values.update((key, int(value)) for key, value in (word.split("=") for word in words[3:]))
         process.add(struct.pack("<BBHIIIiiiiQQQQ", 4, values["found"] != 0, self.functions[words[2]], int(words[1]),
@@ -164,19 +188,60 @@ class Script:
         process.clock(int(post) + shift + length)
         peer = {"any": -2, "null": -1}.get(peer) or int(peer)
         cpu = int(options.get("cpu", -1))
-        process.add(struct.pack("<BBHIiiQQQQIhhH6x", 1, receive, self.functions[function], int(options.get("comm", 0)), peer,
-                                -2 if tag == "any" else int(tag), int(size), post_ns, complete_ns, 0, length, cpu, cpu,
-                                flags | blocking), int(options.get("lane", 0)))
+        started = int(options.get("started", 0))
+        process.add(struct.pack("<BBHIiiQQQQIhhHHI", 1, receive, self.functions[function], int(options.get("comm", 0)), peer,
+                                -2 if tag == "any" else int(tag), int(size), post_ns, complete_ns,
+                                int(options.get("site", 0)), length, cpu, cpu, flags | blocking | bool(started) * STARTED,
+                                int(options.get("stack", 0)), started), int(options.get("lane", 0)))
+
+    def persistent(self, process, words, shift):
+        number, function, peer, tag, size, time = words[1:7]
+        options = dict(word.split("=") for word in words[7:] if "=" in word)
+        begin = process.clock(int(time) + shift)
+        direction = 255 if "collective" in words else "receive" in words or "recv" in function.lower()
+        process.add(struct.pack("<BBHIiiQQQIIII8x", 5, direction, self.functions[function], int(options.get("comm", 0)),
+                                {"any": -2, "null": -1}.get(peer) or int(peer), -2 if tag == "any" else int(tag), int(size),
+                                begin, int(options.get("site", 0)), int(options.get("call", 1)), int(number),
+                                int(options.get("partitions", 0)), 0), int(options.get("lane", 0)))
+
+    def partitions(self, process, words, shift):
+        first, last = (process.clock(int(time) + shift) if time else 0 for time in words[2].split("-"))
+        process.add(struct.pack("<B3xIQQII32x", 6, int(words[1]), first, last, int(words[3]), int(words[4])))
+
+    def partition(self, process, words, shift):
+        process.add(struct.pack("<BBHIQIIQ", 7, 0, self.functions[words[2]], int(words[3]), process.clock(int(words[4]) + shift),
+                                int(words[1]), 0, 0))
+
+    def rma(self, process, words, shift):
+        function, target, size, times = words[1:5]
+        options = dict(word.split("=") for word in words[5:] if "=" in word)
+        begin, end = (process.clock(int(time) + shift) if time else 0 for time in times.split("-"))
+        process.add(struct.pack("<BBHIiIQQQQIHHQ", 8, 0, self.functions[function],
+                                0xFFFFFFFF if options.get("comm") == "none" else int(options.get("comm", 0)),
+                                -1 if target == "null" else int(target), int(options.get("window", 1)), int(size), begin, end,
+                                int(options.get("site", 0)), int(options.get("call", 1)),
+                                sum(FLAGS[word] for word in words[5:] if word in FLAGS), int(options.get("stack", 0)), 0))
+
+    def mark(self, process, words, shift):
+        process.add(struct.pack("<B3xiQQQ", 9, int(words[1]), process.clock(int(words[2]) + shift), 0, 0))
+
+    def stack(self, process, words, _):
+        sites = [int(site, 0) for site in words[2].split(",")]
+        record = struct.pack("<BBHI", STACK, 0, int(words[1]), len(sites)) + struct.pack(f"<{len(sites)}Q", *sites)
+        process.add(record + bytes(-len(record) % 32))
 
     def call(self, process, words, shift):
-        begin, end = (process.clock(int(time) + shift) for time in words[1].split("-"))
+        begin, end = (process.clock(int(time) + shift) if time else 0 for time in words[1].split("-"))
+        flags = sum(FLAGS[word] for word in words[2:] if word in FLAGS)
         options = dict(word.split("=") for word in words[2:] if "=" in word)
-        if self.families[words[0]].startswith(("wait", "test")):
+        if words[0].startswith(("Wait", "Test", "Mrecv")):
             process.add(struct.pack("<BBHIQQII", 2, 0, self.functions[words[0]], int(words[2]) if len(words) > 2 else 1, begin,
                                     0, end - begin, 0), int(options.get("lane", 0)))
         else:
-            process.add(struct.pack("<BBHIQQQQi20x", 3, 0, self.functions[words[0]], int(options.get("comm", 0)),
-                                    int(options.get("bytes", 0)), begin, end, 0, int(options.get("root", -1))))
+            process.add(struct.pack("<BBHIQQQQiIHHIQ", 3, 0, self.functions[words[0]], int(options.get("comm", 0)),
+                                    int(options.get("bytes", 0)), begin, end, 0, int(options.get("root", -1)),
+                                    int(options.get("call", 0)), flags, int(options.get("stack", 0)),
+                                    int(options.get("started", 0)), 0))
 
     def write(self, folder):
         return [process.write(folder, self.functions, self.table_hash) for process in self.processes.values()]
