@@ -115,17 +115,31 @@ RECORDED_FAMILIES = {
     "comm_free": ("struct freeing_call", "made", ""),
     "comm_name": ("struct naming_call", "comm", "string"),
     "collective": ("struct collective_call", "arguments", ""),
+    "icollective": ("struct collective_call", "arguments", "request"),
+    "probe": ("struct recorded_call", "", ""),
+    "iprobe": ("struct recorded_call", "", "out"),
+    "mprobe": ("struct matched_probe", "rank tag comm &status", "message"),
+    "improbe": ("struct matched_probe", "rank tag comm &status", "message out"),
+    "mrecv": ("struct matched_receive", "count datatype message", "message"),
+    "imrecv": ("struct matched_receive", "count datatype message", "message request"),
+    "rma": ("struct rma_call", "arguments", ""),
+    "rma_request": ("struct rma_call", "arguments", "request"),
+    "win_test": ("struct rma_call", "arguments", "out"),
+    "win_create": ("struct rma_call", "comm", "window"),
+    "win_free": ("struct rma_call", "window", ""),
     "init": ("struct recorded_call", "", ""),
     "finalize": ("struct recorded_call", "", ""),
     "abort": ("struct recorded_call", "", ""),
 }
 # Families whose begin or end function is that of another one.
-BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany"}
+BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany",
+             "iprobe": "probe", "improbe": "mprobe", "imrecv": "mrecv", "rma_request": "rma"}
 ENDS_AS = {"comm_create_tagged": "comm_create", "comm_connect": "comm_create", "comm_join": "comm_create"}
 KIND_ROLES = {
     "COUNT": "count", "LCOUNT": "count", "DATATYPE": "datatype", "RANK": "rank", "TAG": "tag", "COMM": "comm",
     "REQUEST_INOUT": "request", "REQUEST_ARRAY": "requests", "STATUS_OUT": "status", "STATUS_ARRAY": "statuses",
     "INT_OUT": "out", "INT_ARRAY_OUT": "indices", "COMM_OUT": "made", "STRING": "string",
+    "MESSAGE_INOUT": "message", "WINDOW_OUT": "window",
 }
 
 
@@ -143,7 +157,10 @@ def collective_arguments(function):
     """The initialiser of a struct collective_arguments: one side for each buffer, its counts and datatypes behind it."""
     fields = {"COUNT": "count", "LCOUNT": "count", "DATATYPE": "datatype", "DATATYPE_ARRAY": "datatypes"}
     buffers = {"sendbuf": "send.buffer", "recvbuf": "receive.buffer", "buffer": "send.buffer"}
-    out = {".root": "-1"}
+    blocking = re.sub(r"(_init)?(_c)?$", "", function.name)
+    if re.match("I[a-z]", blocking):
+        blocking = blocking[1:].capitalize()
+    out = {".like": f"FN_{blocking}", ".root": "-1"}
     for kind, name in function.arguments:
         side = "receive" if name.startswith("recv") else "send"
         if name in buffers:
@@ -162,6 +179,26 @@ def collective_arguments(function):
     return ", ".join(f"{field} = {value}" for field, value in out.items())
 
 
+def rma_arguments(function):
+    """The initialiser of a struct rma_arguments: a call without counts moves one element, or nothing."""
+    roles = {"origin_count": "origin_count", "origin_datatype": "origin_type", "result_count": "result_count",
+             "result_datatype": "result_type"}
+    out = {".target": "MPI_PROC_NULL"}
+    for kind, name in function.arguments:
+        if name in roles:
+            out["." + roles[name]] = name
+        elif name == "datatype":  # Fetch_and_op, Compare_and_swap
+            out.update({".origin_count": "1", ".result_count": "1", ".origin_type": name, ".result_type": name})
+        elif kind in ("RANK", "OP", "WINDOW"):
+            out[{"RANK": ".target", "OP": ".op", "WINDOW": ".window"}[kind]] = name
+    return ", ".join(f"{field} = {value}" for field, value in out.items())
+
+
+# The families whose begin function takes the arguments as one struct, and what makes its initialiser.
+ARGUMENT_STRUCTS = {"collective": collective_arguments, "icollective": collective_arguments, "rma": rma_arguments,
+                    "rma_request": rma_arguments, "win_test": rma_arguments}
+
+
 def wrapper(kinds, function):
     """The C text of one wrapper."""
     name, family = function.name, function.family
@@ -170,8 +207,9 @@ def wrapper(kinds, function):
     passed = ", ".join(argument for _, argument in function.arguments)
     begin_picks = [pick(function, role) for role in begin.split() if role != "arguments"]
     lines = []
-    if family == "collective":
-        lines.append(f"    const struct collective_arguments arguments = {{{collective_arguments(function)}}};")
+    if family in ARGUMENT_STRUCTS:
+        make = ARGUMENT_STRUCTS[family]
+        lines.append(f"    const struct {make.__name__} arguments = {{{make(function)}}};")
         begin_picks = ["&arguments"]
     begin_list = ["&call", f"FN_{name}", "recorder_site(__builtin_return_address(0))"] + begin_picks
     end_list = ["&call", "result"] + [pick(function, role) for role in end.split()]

@@ -1,7 +1,7 @@
-/* Family collective: timed calls.
+/* Families collective and icollective: timed calls.
  *
  * The generated wrapper lists the arguments by what they are for; which of them say how many bytes this rank hands
- * in differs by collective, and is in collective.c alone.
+ * in differs by collective, and is in collective_bytes.c alone.
  */
 #ifndef MPISTAIR_BACKEND_COLLECTIVE_H
 #define MPISTAIR_BACKEND_COLLECTIVE_H
@@ -21,6 +21,7 @@ struct collective_side {
 };
 
 struct collective_arguments {
+    enum mpistair_function like; /* the blocking form of the call, without _c */
     struct collective_side send; /* also of calls with one buffer: Bcast, and the count of reductions */
     struct collective_side receive;
     int root; /* -1: the call has none */
@@ -36,8 +37,17 @@ struct collective_call {
  */
 void collective_reserve(struct collective_call *collective, uint32_t communicator);
 
+/* Bytes that this rank, of this number in the communicator, hands in; what it gets in Bcast and Scatter where it is
+ * not the root. */
+uint64_t collective_bytes(const struct collective_arguments *arguments, int rank);
+
 void collective_begin(struct collective_call *collective, enum mpistair_function function, uint64_t site,
                       const struct collective_arguments *arguments);
 void collective_end(struct collective_call *collective, int result);
+
+/* Nonblocking: the call that completes the request ends it. */
+void icollective_begin(struct collective_call *collective, enum mpistair_function function, uint64_t site,
+                       const struct collective_arguments *arguments);
+void icollective_end(struct collective_call *collective, int result, const MPI_Request *request);
 
 #endif

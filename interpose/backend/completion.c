@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "timed_call.h"
+
 /* Memory for the arrays of one call: the thread's own unless an outer call of it is in there. NULL: none. */
 static void *borrow(struct scratch *scratch, size_t bytes)
 {
@@ -105,30 +107,13 @@ static uint32_t complete(struct completion_call *completion, int i, const MPI_Re
     return pending ? pending_complete(pending, completion->call.thread, status, ok, now) : 0;
 }
 
-/* The record of the call itself. */
-static void store_call(struct completion_call *completion, uint32_t completed, uint64_t end_ticks)
-{
-    struct recorder_thread *thread = completion->call.thread;
-    struct spool_call *record = spool_lane_reserve(thread->lane, sizeof *record);
-    if (!record)
-        return;
-    record->function = (uint16_t)completion->call.function;
-    record->completed = completed;
-    record->begin_ticks = completion->call.begin_ticks;
-    record->site = completion->call.site;
-    record->call_ticks = saturate_ticks(end_ticks - completion->call.begin_ticks);
-    record->idle_calls = thread->idle_calls;
-    thread->idle_calls = 0;
-    spool_record_publish(record, SPOOL_CALL);
-}
-
 /* A test that reported nothing: counted, not stored. */
 static void store_test(struct completion_call *completion, uint32_t completed, uint64_t end_ticks)
 {
     if (completed > 0)
-        store_call(completion, completed, end_ticks);
-    else if (completion->call.thread->idle_calls < UINT32_MAX)
-        completion->call.thread->idle_calls++;
+        timed_call_store(&completion->call, completed, end_ticks);
+    else
+        timed_call_idle(&completion->call);
 }
 
 static int is_in_status(int result)
@@ -191,7 +176,7 @@ void wait_end(struct completion_call *completion, int result, const MPI_Request 
     struct moment now;
     int completed = one_end(completion, result, request, &now);
     if (completed >= 0)
-        store_call(completion, (uint32_t)completed, now.ticks);
+        timed_call_store(&completion->call, (uint32_t)completed, now.ticks);
 }
 
 void test_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag)
@@ -225,7 +210,7 @@ void waitall_end(struct completion_call *completion, int result, const MPI_Reque
     struct moment now = moment_now();
     uint32_t completed = complete_listed(completion, result, requests, completion->n, NULL, now);
     arrays_end(completion);
-    store_call(completion, completed, now.ticks);
+    timed_call_store(&completion->call, completed, now.ticks);
 }
 
 void testall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag)
@@ -259,7 +244,7 @@ void waitsome_end(struct completion_call *completion, int result, const MPI_Requ
     if (!call_recorded(&completion->call))
         return;
     struct moment now = moment_now();
-    store_call(completion, some_end(completion, result, requests, n_done, indices, now), now.ticks);
+    timed_call_store(&completion->call, some_end(completion, result, requests, n_done, indices, now), now.ticks);
 }
 
 void testsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
@@ -301,7 +286,7 @@ void waitany_end(struct completion_call *completion, int result, const MPI_Reque
     if (!call_recorded(&completion->call))
         return;
     struct moment now = moment_now();
-    store_call(completion, any_end(completion, result, requests, *index, status, now), now.ticks);
+    timed_call_store(&completion->call, any_end(completion, result, requests, *index, status, now), now.ticks);
 }
 
 void testany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
@@ -327,7 +312,7 @@ void cancel_end(struct completion_call *completion, int result)
 {
     (void)result;
     if (call_recorded(&completion->call))
-        store_call(completion, 0, clock_ticks(recorder.clock_source));
+        timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
 }
 
 void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,

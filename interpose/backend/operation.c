@@ -1,8 +1,7 @@
 /* The completion of a record, and what only failures and shared handles need. See operation.h. */
 #include "operation.h"
 
-void operation_complete(struct spool_operation *operation, const MPI_Status *status, int ok, uint64_t ticks,
-                        int16_t processor)
+void operation_resolve(struct spool_operation *operation, const MPI_Status *status, int ok)
 {
     unsigned flags = operation->flags;
     if (flags & SPOOL_ANY_SOURCE) {
@@ -11,6 +10,14 @@ void operation_complete(struct spool_operation *operation, const MPI_Status *sta
     }
     if ((flags & SPOOL_ANY_TAG) && status && (ok || status->MPI_TAG >= 0))
         operation->tag = status->MPI_TAG == MPI_ANY_TAG ? SPOOL_ANY : status->MPI_TAG;
+}
+
+void operation_complete(struct spool_operation *operation, const MPI_Status *status, int ok, uint64_t ticks,
+                        int16_t processor)
+{
+    unsigned flags = operation->flags;
+    if (!(flags & SPOOL_MATCHED_PROBE)) /* the probe knew them */
+        operation_resolve(operation, status, ok);
     if (status && __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED)) {
         int cancelled = 0;
         if (PMPI(Test_cancelled)(status, &cancelled) == MPI_SUCCESS && cancelled)

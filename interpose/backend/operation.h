@@ -64,6 +64,9 @@ static inline struct spool_operation *operation_post(const struct recorded_call 
     return operation;
 }
 
+/* Resolves the wildcards of a record by what MPI reported; status as in operation_complete. */
+void operation_resolve(struct spool_operation *operation, const MPI_Status *status, int ok);
+
 /* Completes a record; status may be NULL (nothing is known of source and tag). ok: MPI says that it succeeded. */
 void operation_complete(struct spool_operation *operation, const MPI_Status *status, int ok, uint64_t ticks,
                         int16_t processor);

@@ -7,7 +7,9 @@
 #include "creation.h"
 #include "lifecycle.h"
 #include "operation.h"
+#include "probe.h"
 #include "recorder.h"
+#include "rma.h"
 
 /* By function number, NULL where the function is not recorded or this MPI lacks it. */
 extern mpistair_code *const recorder_wrappers[FN_COUNT];

@@ -59,6 +59,10 @@ class Job:
         lines = text.splitlines()
         return dict(re.findall(r"(\w+)=(\S+)", lines[0])), lines[1:]
 
+    def family(self):
+        """The MPI that runs the job."""
+        return "openmpi" if "openmpi" in self.arguments.program else "mpich"
+
     def operations(self, rank, lines):
         """The operations of a dump in the form of the expected lines, with (post, completion) times beside."""
         out, times = [], []
@@ -274,6 +278,70 @@ def case_collectives(job):
         found = [" ".join(re.search(r"collective (\w+) comm=0 bytes=(\d+) root=(-?\d+) ended=1", line).groups())
                  for line in lines if " collective " in line]
         require(found == expected[rank], f"rank {rank}: {found}")
+
+
+def others(job, rank, kind, pattern):
+    """What a rank's records of a kind say, in order."""
+    lines = [line for line in job.dump(rank)[1] if f" {kind} " in line]
+    return [" ".join(re.search(kind + " " + pattern, line).groups()) for line in lines]
+
+
+def same(rank, found, expected):
+    for number, (is_there, wanted) in enumerate(zip(found, expected)):
+        require(is_there == wanted, f"rank {rank}, number {number}: {is_there}, not {wanted}")
+    require(len(found) == len(expected), f"rank {rank}: {len(found)} records, not {len(expected)}: {found}")
+
+
+def case_probes(job):
+    case_plain(job)
+    names = {rank: others(job, rank, "call", r"(\w+) completed=(\d+)") for rank in range(2)}
+    three = ["Mrecv 1", "Imrecv 0", "Wait 1"]
+    nothing = ["Mrecv 1", "Imrecv 0", "Wait 1"]
+    last = {"mpich": ["Mrecv_c 1", "Wait 1"], "openmpi": []}[job.family()]
+    same(0, names[0], nothing + last)
+    same(1, names[1], three + nothing + ["Probe 0", "Iprobe 0"] + three + last)
+    idle = [int(found[1]) for line in job.dump(1)[1] if (found := re.search(r"call Probe .*idle=(\d+)", line))]
+    require(idle == [100], f"100 unsuccessful probes are counted as {idle}")
+    require("passed" not in "".join(job.dump(1)[1]), "calls were passed through")
+
+
+def case_nonblocking(job):
+    case_plain(job)
+    for rank in range(2):
+        same(rank, others(job, rank, "collective", r"(\w+) comm=(\d+) bytes=(\d+) root=(-?\d+) ended=1 flags=(\d+)"),
+             ["Ibarrier 0 0 -1 8192", "Ibcast 0 12 1 8192", "Iallreduce 0 8 -1 8192",
+              f"Iallgatherv 0 {(4, 12)[rank]} -1 8192", "Ireduce_scatter_block 0 16 -1 8192", "Ialltoall 0 16 -1 8192",
+              "Ibarrier 1 0 -1 8192", "Cart_create 0 0 -1 0", "Ineighbor_allgather 2 4 -1 8192",
+              "Ineighbor_alltoall 2 8 -1 8192"])
+
+
+def case_rma(job):
+    job.run("rma")
+    for rank in range(2):
+        peer = 1 - rank
+        same(rank, others(job, rank, "rma", r"(\w+) comm=(\d+) window=(\d+) target=(-?\d+) bytes=(\d+) ended=1 flags=(\d+)"),
+             ["Win_allocate 0 1 -1 0 0", "Win_create 2 2 -1 0 0", "Win_fence 0 1 -1 0 0", f"Put 0 1 {peer} 4 0",
+              "Put 0 1 -1 0 0", f"Get 0 1 {peer} 12 0", f"Accumulate 0 1 {peer} 4 0", "Win_fence 0 1 -1 0 0",
+              f"Win_lock 0 1 {peer} 0 0", f"Fetch_and_op 0 1 {peer} 8 0", f"Win_flush 0 1 {peer} 0 0",
+              f"Fetch_and_op 0 1 {peer} 4 0", f"Win_flush_local 0 1 {peer} 0 0", f"Compare_and_swap 0 1 {peer} 8 0",
+              f"Get_accumulate 0 1 {peer} 8 0", f"Rput 0 1 {peer} 4 8192", f"Rget 0 1 {peer} 16 8192",
+              f"Win_unlock 0 1 {peer} 0 0", "Win_post 0 1 -1 0 0", "Win_start 0 1 -1 0 0", f"Put 0 1 {peer} 4 0",
+              "Win_complete 0 1 -1 0 0", ("Win_wait", "Win_test")[rank] + " 0 1 -1 0 0", "Win_lock_all 2 2 -1 0 0",
+              f"Put 2 2 {peer} 4 0", "Win_unlock_all 2 2 -1 0 0", "Win_free 2 2 -1 0 0", "Win_free 0 1 -1 0 0"])
+        require(not any(" operation " in line for line in job.dump(rank)[1]), f"rank {rank}: an operation")
+
+
+def case_internal(job):
+    """File output by ROMIO (Open MPI: by OMPIO too) and a neighbourhood collective over point-to-point."""
+    for environment in {"mpich": [{}], "openmpi": [{}, {"OMPI_MCA_io": "romio321"}]}[job.family()]:
+        job.run("internal", **environment)
+        for rank in range(2):
+            _, lines = job.dump(rank)
+            require(not any(" operation " in line or " call " in line for line in lines), f"rank {rank}: {lines}")
+            same(rank, others(job, rank, "collective", r"(\w+) comm=(\d+) bytes=(\d+)"),
+                 ["Cart_create 0 0", "Neighbor_alltoallw 2 16", "Reduce 0 4"])
+            require("passed File_write_all 1" in lines, f"rank {rank}: the output is not counted")
+        shutil.rmtree(job.spools)
 
 
 def main():

@@ -49,6 +49,8 @@ static const struct {
     {"finalize", case_finalize}, {"exit", case_exit},
     {"abort", case_abort},       {"kill", case_kill},
     {"flood", case_flood},       {"collectives", case_collectives},
+    {"probes", case_probes},     {"nonblocking", case_nonblocking},
+    {"rma", case_rma},           {"internal", case_internal},
 };
 
 int main(int argc, char **argv)

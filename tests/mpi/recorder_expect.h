@@ -41,5 +41,9 @@ void case_abort(int rank);
 void case_kill(int rank);
 void case_flood(int rank);
 void case_collectives(int rank);
+void case_probes(int rank);
+void case_nonblocking(int rank);
+void case_rma(int rank);
+void case_internal(int rank);
 
 #endif

@@ -1,0 +1,33 @@
+/* Calls that are no operation of their own and whose time counts: completion calls, probes, MPI_Mrecv, MPI_Cancel. One
+ * short record each; what comes back without a result is called in loops, and only counted.
+ */
+#ifndef MPISTAIR_BACKEND_TIMED_CALL_H
+#define MPISTAIR_BACKEND_TIMED_CALL_H
+
+#include "recorder.h"
+
+/* The record of a call that reported so many operations. */
+static inline void timed_call_store(const struct recorded_call *call, uint32_t completed, uint64_t end_ticks)
+{
+    struct recorder_thread *thread = call->thread;
+    struct spool_call *record = spool_lane_reserve(thread->lane, sizeof *record);
+    if (!record)
+        return;
+    record->function = (uint16_t)call->function;
+    record->completed = completed;
+    record->begin_ticks = call->begin_ticks;
+    record->site = call->site;
+    record->call_ticks = saturate_ticks(end_ticks - call->begin_ticks);
+    record->idle_calls = thread->idle_calls;
+    thread->idle_calls = 0;
+    spool_record_publish(record, SPOOL_CALL);
+}
+
+/* A test or probe without a result: the next record of the thread tells how many there were. */
+static inline void timed_call_idle(const struct recorded_call *call)
+{
+    if (call->thread->idle_calls < UINT32_MAX)
+        call->thread->idle_calls++;
+}
+
+#endif
