@@ -103,8 +103,7 @@ static size_t character_bytes(const unsigned char *text)
     return bytes;
 }
 
-/* Ends the string, puts a blank for a tab ("MPICH Version:\t4.0.2") and '?' for what would harm a terminal, a database
- * or, if strict, the name of a file. */
+/* spool_clean_text; if strict, for the name of a file. */
 static void clean_text(char *text, size_t size, bool strict)
 {
     text[size - 1] = '\0';
@@ -119,6 +118,11 @@ static void clean_text(char *text, size_t size, bool strict)
             text[i] = '?';
         i += harmful ? 1 : bytes;
     }
+}
+
+void spool_clean_text(char *text, size_t size)
+{
+    clean_text(text, size, false);
 }
 
 static void copy_header(struct spool_header *copy, const uint8_t *data)

@@ -53,6 +53,9 @@ struct spool_cursor {
 };
 /* The next record (its first byte is its type, SPOOL_OPERATION ...), NULL after the last one. */
 const void *spool_next(struct spool_cursor *cursor);
+/* Ends the text, puts a blank for a tab ("MPICH Version:\t4.0.2") and '?' for what would harm a terminal or a database.
+ */
+void spool_clean_text(char *text, size_t size);
 /* The lane of the record that spool_next gave last. */
 uint32_t spool_cursor_lane(const struct spool_cursor *cursor);
 

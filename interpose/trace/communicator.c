@@ -1,9 +1,10 @@
-/* A process numbers its communicators for itself. Two of different processes are the same if their creation was: the
- * same parent (already unified), the same number of the creation on it, the same rank 0 (a split makes several at once)
- * and the same size. MPI_COMM_SELF is one a process, so what is made of it stays apart too. A communicator that was met
- * without its creation has only its members: equal members in the same order of appearance are taken for the same, and
- * it is marked as not known. Of an intercommunicator each process describes its own group; the hash covers both, so
- * that the two are found together. Who is rank r, each process says for itself.
+/* A process numbers its communicators for itself; identity.c tells which of them are the same. MPI_COMM_SELF is one a
+ * process, so what is made of it stays apart too. Of an intercommunicator each process describes its own group; they
+ * are two communicators here, each the other's `remote`. Who is rank r, each process says for itself; where one left no
+ * spool, the members of what was duplicated tell. A communicator whose creation, or whose parent's creation, nobody saw
+ * is marked as not known, as is one that two threads may have mixed up.
+ *
+ * A name is what the process of the lowest rank called it last.
  */
 #include "communicator.h"
 
@@ -13,8 +14,6 @@
 /* Indices of one process run from 0; far larger ones are damage. */
 #define INDEX_LIMIT (1U << 24)
 
-static const uint64_t self_mark = UINT64_C(0xffffffffffffffff);
-
 static struct trace_communicator *add(struct trace *trace, int32_t size)
 {
     struct trace_communicator *grown = trace_grow(trace->communicators, trace->n_communicators, sizeof *grown);
@@ -22,7 +21,8 @@ static struct trace_communicator *add(struct trace *trace, int32_t size)
         return NULL;
     trace->communicators = grown;
     struct trace_communicator *added = &trace->communicators[trace->n_communicators];
-    *added = (struct trace_communicator){.parent = TRACE_NONE, .remote = TRACE_NONE, .size = size, .known = true};
+    *added = (struct trace_communicator){
+        .parent = TRACE_NONE, .remote = TRACE_NONE, .size = size, .known = true, .named_by = -1};
     added->members = malloc((size_t)size * sizeof *added->members);
     if (added->members == NULL)
         return NULL;
@@ -30,6 +30,16 @@ static struct trace_communicator *add(struct trace *trace, int32_t size)
         added->members[i] = -1;
     trace->n_communicators++;
     return added;
+}
+
+static int set_name(struct trace_communicator *communicator, const char *name)
+{
+    char *copy = strdup(name);
+    if (copy == NULL)
+        return -1;
+    free(communicator->name);
+    communicator->name = copy;
+    return 0;
 }
 
 int communicators_begin(struct communicator_table *table, struct trace *trace)
@@ -40,37 +50,49 @@ int communicators_begin(struct communicator_table *table, struct trace *trace)
         return -1;
     for (int32_t i = 0; i < world->size; i++)
         world->members[i] = i;
-    strcpy(world->name, "MPI_COMM_WORLD");
     world->used = true;
-    return 0;
+    return set_name(world, "MPI_COMM_WORLD");
 }
+
+/* What a spool says of communicators. */
+struct records {
+    const void **made; /* [n_made] struct spool_communicator, by index */
+    size_t n_made;
+    const void **names; /* [n_names] struct spool_name, as they were given */
+    size_t n_names;
+};
 
 static int compare_index(const void *left, const void *right)
 {
-    const struct spool_communicator *const *a = left, *const *b = right;
-    return (*a)->index < (*b)->index ? -1 : (*a)->index > (*b)->index;
+    const struct spool_communicator *a = *(const void *const *)left, *b = *(const void *const *)right;
+    return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* All records of communicators of a spool, by index; NULL: no memory. */
-static const struct spool_communicator **read_records(const struct spool *spool, size_t *n_records)
+static int append(const void ***array, size_t *n, const void *record)
 {
-    const struct spool_communicator **records = trace_grow(NULL, 0, sizeof *records);
+    const void **grown = trace_grow(*array, *n, sizeof *grown);
+    if (grown == NULL)
+        return -1;
+    *array = grown;
+    grown[(*n)++] = record;
+    return 0;
+}
+
+/* 0, or -1 without memory; the caller frees both arrays. */
+static int read_records(const struct spool *spool, struct records *records)
+{
     struct spool_cursor cursor = {.spool = spool};
-    *n_records = 0;
-    for (const uint8_t *record; records != NULL && (record = spool_next(&cursor)) != NULL;) {
-        if (*record != SPOOL_COMMUNICATOR)
-            continue;
-        const struct spool_communicator **grown = trace_grow(records, *n_records, sizeof *records);
-        if (grown == NULL) {
-            free(records);
-            return NULL;
-        }
-        records = grown;
-        records[(*n_records)++] = (const void *)record;
+    *records = (struct records){0};
+    int result = 0;
+    for (const uint8_t *record; result == 0 && (record = spool_next(&cursor)) != NULL;) {
+        if (*record == SPOOL_COMMUNICATOR)
+            result = append(&records->made, &records->n_made, record);
+        else if (*record == SPOOL_NAME)
+            result = append(&records->names, &records->n_names, record);
     }
-    if (records != NULL)
-        qsort(records, *n_records, sizeof *records, compare_index);
-    return records;
+    if (records->n_made > 1)
+        qsort(records->made, records->n_made, sizeof *records->made, compare_index);
+    return result;
 }
 
 static int set_local(struct communicator_table *table, uint32_t index, uint32_t id)
@@ -89,87 +111,81 @@ static int set_local(struct communicator_table *table, uint32_t index, uint32_t 
     return 0;
 }
 
-/* What makes two records of different processes the same communicator. 0, or -1: no memory; *damaged without parent. */
-static int identify(struct communicator_table *table, const struct spool_communicator *record, struct map_key *key,
-                    bool *damaged)
+/* Makes two groups each other's other one, if they can be an intercommunicator. */
+static void join_groups(struct trace *trace, uint32_t id, uint32_t first)
 {
-    uint64_t place = (uint64_t)(uint32_t)record->leader << 32 | (uint32_t)record->size;
-    *damaged = false;
-    if (record->identity == SPOOL_BY_MEETING) {
-        uint32_t *times = map_at(&table->occurrences, (struct map_key){record->members_hash, place, 0});
-        if (times == NULL)
-            return -1;
-        *times = *times == MAP_ABSENT ? 0 : *times + 1;
-        uint64_t occurrence = (uint64_t)*times << 32 | (uint64_t)(uint32_t)record->remote_size;
-        *key = (struct map_key){record->members_hash, place, ~occurrence};
-        return 0;
-    }
-    uint32_t parent = record->parent < table->n_local ? table->local[record->parent] : TRACE_NONE;
-    *damaged = parent == TRACE_NONE;
-    *key = (struct map_key){(uint64_t)parent << 32 | record->creation, place, (uint64_t)(uint32_t)record->remote_size};
-    return 0;
+    struct trace_communicator *one = &trace->communicators[id], *other = &trace->communicators[first];
+    if (id == first || one->remote_size == 0 || other->remote != TRACE_NONE || other->size != one->remote_size ||
+        other->remote_size != one->size)
+        return;
+    one->remote = first;
+    other->remote = id;
 }
 
-/* Joins the two groups of an intercommunicator that was met without its creation. 0, or -1 without memory. */
-static int join_sides(struct communicator_table *table, struct trace *trace, uint32_t id, struct map_key key)
+/* Adds the communicator of a record that is the first to speak of it. 0, or -1 without memory. */
+static int add_new(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
+                   struct identity *identity)
 {
-    struct trace_communicator *one = &trace->communicators[id];
-    if (one->remote_size == 0 || one->known)
-        return 0;
-    uint32_t *first = map_at(&table->sides, (struct map_key){key.a, (~key.c) >> 32, 0});
-    if (first == NULL)
+    struct trace_communicator *added = add(trace, record->size);
+    uint32_t id = (uint32_t)(trace->n_communicators - 1);
+    if (added == NULL || identity_set(&table->identities, identity, id) != 0)
         return -1;
-    if (*first == MAP_ABSENT)
-        *first = id;
-    struct trace_communicator *other = &trace->communicators[*first];
-    if (*first != id && other->remote == TRACE_NONE && other->size == one->remote_size &&
-        other->remote_size == one->size) {
-        one->remote = *first;
-        other->remote = id;
-    }
+    added->remote_size = record->remote_size;
+    added->made = true;
+    added->used = true;
+    added->function = record->function;
+    if (record->identity != SPOOL_BY_MEETING && record->parent != SPOOL_NO_COMMUNICATOR)
+        added->parent = table->local[record->parent];
+    if (identity->first != MAP_ABSENT && (record->identity == SPOOL_BY_MEETING || record->identity == SPOOL_BY_MEMBERS))
+        join_groups(trace, id, identity->first);
     return 0;
 }
 
 static int add_record(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
                       int32_t world_rank, uint64_t *damaged)
 {
-    bool orphan = false;
-    struct map_key key;
-    if (record->index >= INDEX_LIMIT || (record->index < table->n_local && table->local[record->index] != TRACE_NONE)) {
+    bool met = record->identity == SPOOL_BY_MEETING;
+    uint32_t parent = met || record->parent >= table->n_local ? TRACE_NONE : table->local[record->parent];
+    bool orphan = !met && record->parent != SPOOL_NO_COMMUNICATOR && parent == TRACE_NONE;
+    if (orphan || record->index >= INDEX_LIMIT ||
+        (record->index < table->n_local && table->local[record->index] != TRACE_NONE)) {
         (*damaged)++;
         return 0;
     }
-    if (identify(table, record, &key, &orphan) != 0)
+    struct identity identity;
+    bool has_parent = parent != TRACE_NONE && identity_has_parent(record);
+    uint32_t context = has_parent ? communicator_context(trace, parent) : MAP_ABSENT;
+    if (identity_look_up(&table->identities, record, context, &identity) != 0 ||
+        (identity.id == MAP_ABSENT && add_new(table, trace, record, &identity) != 0))
         return -1;
-    if (orphan) {
-        (*damaged)++;
-        return 0;
-    }
-    uint32_t *id = map_at(&table->ids, key);
-    if (id == NULL)
-        return -1;
-    if (*id == MAP_ABSENT) {
-        struct trace_communicator *added = add(trace, record->size);
-        if (added == NULL)
-            return -1;
-        *id = (uint32_t)(trace->n_communicators - 1);
-        added->remote_size = record->remote_size;
-        added->known = record->identity != SPOOL_BY_MEETING;
-        added->made = true;
-        added->function = record->function;
-        added->parent = record->identity == SPOOL_BY_MEETING ? TRACE_NONE : table->local[record->parent];
-        added->used = true;
-        if (join_sides(table, trace, *id, key) != 0)
-            return -1;
-    }
-    struct trace_communicator *communicator = &trace->communicators[*id];
+    struct trace_communicator *communicator = &trace->communicators[identity.id];
     int32_t *member = &communicator->members[record->rank];
-    if (*member != -1 && *member != world_rank)
+    if (met || identity.doubtful || (has_parent && !trace->communicators[parent].known) ||
+        (*member != -1 && *member != world_rank))
         communicator->known = false;
     *member = world_rank;
     if (communicator->parent != TRACE_NONE)
         trace->communicators[communicator->parent].used = true;
-    return set_local(table, record->index, *id);
+    return set_local(table, record->index, identity.id);
+}
+
+/* The names that the process of this rank gave, where none before it did. */
+static int add_names(struct communicator_table *table, struct trace *trace, const struct records *records, int32_t rank)
+{
+    for (size_t i = 0; i < records->n_names; i++) {
+        struct spool_name record = *(const struct spool_name *)records->names[i];
+        uint32_t id = record.index < table->n_local ? table->local[record.index] : TRACE_NONE;
+        if (id == TRACE_NONE)
+            continue;
+        struct trace_communicator *communicator = &trace->communicators[id];
+        spool_clean_text(record.name, sizeof record.name);
+        if (communicator->named_by != -1 && communicator->named_by != rank)
+            continue;
+        communicator->named_by = rank;
+        if (set_name(communicator, record.name) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 int communicators_of_process(struct communicator_table *table, struct trace *trace, const struct spool *spool,
@@ -178,28 +194,47 @@ int communicators_of_process(struct communicator_table *table, struct trace *tra
     int32_t rank = spool->header.rank;
     for (size_t i = 0; i < table->n_local; i++)
         table->local[i] = TRACE_NONE;
-    map_release(&table->occurrences);
-    uint32_t *self = map_at(&table->ids, (struct map_key){(uint64_t)rank, self_mark, self_mark});
-    if (self == NULL)
+    identity_next_process(&table->identities);
+    struct trace_communicator *self = add(trace, 1);
+    if (self == NULL || set_name(self, "MPI_COMM_SELF") != 0)
         return -1;
-    if (*self == MAP_ABSENT) {
-        struct trace_communicator *added = add(trace, 1);
-        if (added == NULL)
-            return -1;
-        added->members[0] = rank;
-        strcpy(added->name, "MPI_COMM_SELF");
-        *self = (uint32_t)(trace->n_communicators - 1);
+    self->members[0] = rank;
+    if (set_local(table, 1, (uint32_t)(trace->n_communicators - 1)) != 0 ||
+        set_local(table, 0, COMMUNICATOR_WORLD) != 0)
+        return -1;
+    struct records records;
+    int result = read_records(spool, &records);
+    for (size_t i = 0; result == 0 && i < records.n_made; i++) {
+        const struct spool_communicator *record = records.made[i];
+        if (record->index > 1)
+            result = add_record(table, trace, record, rank, damaged);
     }
-    if (set_local(table, 1, *self) != 0 || set_local(table, 0, COMMUNICATOR_WORLD) != 0)
-        return -1;
-    size_t n_records;
-    const struct spool_communicator **records = read_records(spool, &n_records);
-    int result = records == NULL ? -1 : 0;
-    for (size_t i = 0; result == 0 && i < n_records; i++)
-        if (records[i]->index > 1)
-            result = add_record(table, trace, records[i], rank, damaged);
-    free(records);
+    if (result == 0)
+        result = add_names(table, trace, &records, rank);
+    free(records.made);
+    free(records.names);
     return result;
+}
+
+static bool is_duplicate(uint16_t function)
+{
+    return function == FN_Comm_dup || function == FN_Comm_dup_with_info || function == FN_Comm_idup ||
+           function == FN_Comm_idup_with_info;
+}
+
+void communicators_complete(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->n_communicators; i++) { /* parents come before what is made of them */
+        struct trace_communicator *communicator = &trace->communicators[i];
+        if (!communicator->made || communicator->parent == TRACE_NONE)
+            continue;
+        const struct trace_communicator *parent = &trace->communicators[communicator->parent];
+        if (!is_duplicate(communicator->function) || parent->size != communicator->size)
+            continue;
+        for (int32_t rank = 0; rank < parent->size; rank++)
+            if (communicator->members[rank] == -1)
+                communicator->members[rank] = parent->members[rank];
+    }
 }
 
 uint32_t communicator_of(struct communicator_table *table, struct trace *trace, uint32_t index)
@@ -212,9 +247,7 @@ uint32_t communicator_of(struct communicator_table *table, struct trace *trace, 
 
 void communicators_release(struct communicator_table *table)
 {
-    map_release(&table->ids);
-    map_release(&table->sides);
-    map_release(&table->occurrences);
+    identity_release(&table->identities);
     free(table->local);
     *table = (struct communicator_table){0};
 }

@@ -2,16 +2,14 @@
 #ifndef MPISTAIR_TRACE_COMMUNICATOR_H
 #define MPISTAIR_TRACE_COMMUNICATOR_H
 
-#include "map.h"
+#include "identity.h"
 #include "trace.h"
 
 enum { COMMUNICATOR_WORLD = 0 };
 
 struct communicator_table {
-    struct map ids;         /* identity over all processes -> trace.communicators */
-    struct map sides;       /* intercommunicators: members -> the first of the two groups that was met */
-    struct map occurrences; /* of one process: hash of members -> how often it was met; emptied per process */
-    uint32_t *local;        /* [n_local] of one process: its index -> trace.communicators */
+    struct identity_table identities;
+    uint32_t *local; /* [n_local] of one process: its index -> trace.communicators */
     size_t n_local;
 };
 
@@ -21,6 +19,8 @@ int communicators_begin(struct communicator_table *table, struct trace *trace);
  * contradict themselves to *damaged. 0, or -1 without memory. */
 int communicators_of_process(struct communicator_table *table, struct trace *trace, const struct spool *spool,
                              uint64_t *damaged);
+/* Once all processes are read: members of duplicates that left no record of their own. */
+void communicators_complete(struct trace *trace);
 /* The run's number of a process's communicator, TRACE_NONE if the process did not record it. */
 uint32_t communicator_of(struct communicator_table *table, struct trace *trace, uint32_t index);
 void communicators_release(struct communicator_table *table);

@@ -256,6 +256,7 @@ int trace_load(struct trace *trace, struct error *error)
     map_release(&loader.stack_ids);
     if (loader.no_memory || trace->n_operations >= TRACE_NONE)
         return error_set(error, "no memory for the records of %zu processes", trace->n_spools);
+    communicators_complete(trace);
     for (size_t i = 0; i < trace->n_operations; i++) {
         struct trace_operation *operation = &trace->operations[i];
         operation->peer_world = communicator_world_rank(trace, operation->communicator, operation->peer);

@@ -37,8 +37,10 @@ void trace_release(struct trace *trace)
         free(trace->nodes[i].topology);
         free(trace->nodes[i].places);
     }
-    for (size_t i = 0; i < trace->n_communicators; i++)
+    for (size_t i = 0; i < trace->n_communicators; i++) {
+        free(trace->communicators[i].name);
         free(trace->communicators[i].members);
+    }
     for (size_t i = 0; i < trace->n_callsites; i++) {
         free(trace->callsites[i].function);
         free(trace->callsites[i].file);

@@ -174,12 +174,13 @@ struct trace_collective {
 };
 
 struct trace_communicator {
-    char name[16];
+    char *name;      /* NULL: none */
     uint32_t parent; /* TRACE_NONE: none */
     int32_t size;
     int32_t remote_size; /* intercommunicators; else 0 */
     uint32_t remote;     /* the communicator of the other group, TRACE_NONE: none, or not seen */
     int32_t *members;    /* [size] ranks of MPI_COMM_WORLD, -1: not known */
+    int32_t named_by;    /* rank whose MPI_Comm_set_name gave the name, -1: none */
     uint16_t function;
     bool made; /* by a function, that is neither MPI_COMM_WORLD nor MPI_COMM_SELF */
     bool known;

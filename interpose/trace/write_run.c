@@ -138,15 +138,15 @@ static int write_processes(const struct trace *trace, sqlite3 *database)
 
 static int write_communicators(const struct trace *trace, sqlite3 *database)
 {
-    struct row row = row_prepare(database, "communicator", 6);
+    struct row row = row_prepare(database, "communicator", 7);
     struct row member = row_prepare(database, "communicator_member", 3);
     for (uint32_t i = 0; i < trace->n_communicators; i++) {
         const struct trace_communicator *communicator = &trace->communicators[i];
         if (!communicator->used)
             continue;
-        row_insert(&row, "itutii", (int64_t)i, communicator->name[0] != '\0' ? communicator->name : NULL,
-                   communicator->parent, communicator->made ? function_name(communicator->function) : NULL,
-                   (int64_t)communicator->size, (int64_t)communicator->known);
+        row_insert(&row, "itutiui", (int64_t)i, communicator->name, communicator->parent,
+                   communicator->made ? function_name(communicator->function) : NULL, (int64_t)communicator->size,
+                   communicator->remote, (int64_t)communicator->known);
         for (int32_t rank = 0; rank < communicator->size; rank++)
             if (communicator->members[rank] >= 0)
                 row_insert(&member, "iii", (int64_t)i, (int64_t)rank, (int64_t)communicator->members[rank]);

@@ -76,11 +76,12 @@ CREATE TABLE callsite(
 
 CREATE TABLE communicator(
   id INTEGER PRIMARY KEY,              -- 0: MPI_COMM_WORLD
-  name TEXT,
+  name TEXT,                           -- what MPI_Comm_set_name gave it last, on its lowest rank that did
   parent INTEGER,
   function TEXT,                       -- that made it
-  size INTEGER NOT NULL,
-  known INTEGER NOT NULL               -- 0: its creation was not seen, identity is a guess
+  size INTEGER NOT NULL,               -- of an intercommunicator: of this group
+  remote INTEGER,                      -- of an intercommunicator: the other group; messages bear the smaller id of both
+  known INTEGER NOT NULL               -- 0: its creation was not seen, or two threads made the like at once: a guess
 );
 
 CREATE TABLE communicator_member(

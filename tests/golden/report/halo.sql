@@ -12,7 +12,7 @@ INSERT INTO process(rank, node, socket, numa, l3, core, pid, place, ended, begin
 INSERT INTO clock VALUES (0, 0, 0, 0, 'reference'), (1, 0, 1500, 300, 'init');
 INSERT INTO callsite VALUES (1, '/opt/app/halo', 4660, 'c0ffee', 'exchange', 'halo.c', 42),
   (2, '/opt/app/halo', 4700, 'c0ffee', NULL, NULL, NULL);
-INSERT INTO communicator VALUES (0, 'MPI_COMM_WORLD', NULL, NULL, 4, 1);
+INSERT INTO communicator VALUES (0, 'MPI_COMM_WORLD', NULL, NULL, 4, NULL, 1);
 INSERT INTO communicator_member VALUES (0, 0, 0), (0, 1, 1), (0, 2, 2), (0, 3, 3);
 INSERT INTO kind VALUES (1, 4, 4, 160000), (2, 1, 1, 1000);
 INSERT INTO round VALUES (1, 2, 1000000, 1050000);

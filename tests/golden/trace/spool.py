@@ -10,7 +10,9 @@ A line of a script, times in nanoseconds since the run's start:
     RANK FUNCTION peer tag bytes post-complete ... an operation; 'any', 'null'; nothing behind '-': never completed
     RANK FUNCTION begin-end [completed]            Wait..., Test..., Mrecv, and collectives; a collective that nobody
                                                    waited for has nothing behind '-'
-    RANK communicator INDEX FUNCTION key=value ... parent, creation, leader, size, rank, found, remote_size
+    RANK communicator INDEX FUNCTION key=value ... parent (-1: none), creation, leader, size, rank, remote_size, begin, end,
+                                                   identity (creation, meeting, members, time), hash; found=H: met, hash H
+    RANK name INDEX TEXT                           MPI_Comm_set_name
     RANK persistent NUMBER FUNCTION peer tag bytes time ...     a request of MPI_..._init: partitions=N receive collective
     RANK partitions NUMBER first-last done all     right behind a partitioned operation; '-': none
     RANK partition NUMBER FUNCTION partition time  one partition of those
@@ -159,7 +161,7 @@ class Script:
 
     def record(self, process, words, shift):
         rare = {"communicator": self.communicator, "persistent": self.persistent, "partitions": self.partitions,
-                "partition": self.partition, "rma": self.rma, "mark": self.mark, "stack": self.stack}
+                "partition": self.partition, "rma": self.rma, "mark": self.mark, "stack": self.stack, "name": self.name}
         if words[0] in rare:
             rare[words[0]](process, words, shift)
         elif "-" in words[1]:
@@ -167,12 +169,21 @@ class Script:
         else:
             self.operation(process, words, shift)
 
-    def communicator(self, process, words, _):
-        values = {"parent": 0, "creation": 0, "leader": 0, "size": 1, "rank": 0, "found": 0, "remote_size": 0}
-        values.update((key, int(value)) for key, value in (word.split("=") for word in words[3:]))
-        process.add(struct.pack("<BBHIIIiiiiQQQQ", 4, values["found"] != 0, self.functions[words[2]], int(words[1]),
-                                values["parent"], values["creation"], values["leader"], values["size"], values["rank"],
-                                values["remote_size"], process.clock(0), process.clock(0), values["found"], 0))
+    def communicator(self, process, words, shift):
+        values = {"parent": 0, "creation": 0, "leader": 0, "size": 1, "rank": 0, "hash": 0, "remote_size": 0, "identity": None,
+                  "found": None, "begin": 0, "end": 0}
+        values.update(word.split("=") for word in words[3:])
+        identity = {None: 0, "creation": 0, "meeting": 1, "members": 2, "time": 3}[values.pop("identity")]
+        found = values.pop("found")
+        n = {key: int(value) for key, value in values.items()}
+        if found is not None:
+            identity, n["hash"] = 1, int(found)
+        process.add(struct.pack("<BBHIIIiiiiQQQQ", 4, identity, self.functions[words[2]], int(words[1]),
+                                n["parent"] & 0xffffffff, n["creation"], n["leader"], n["size"], n["rank"], n["remote_size"],
+                                process.clock(n["begin"] + shift), process.clock(n["end"] + shift), n["hash"], 0))
+
+    def name(self, process, words, _):
+        process.add(struct.pack("<B3xI152s", 10, int(words[1]), " ".join(words[2:]).encode()))
 
     def operation(self, process, words, shift):
         function, peer, tag, size, times = words[:5]
