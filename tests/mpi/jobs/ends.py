@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""A job ends in one of many ways (tests/apps/abrupt.c): its exit status and what it prints are those without the recorder,
+which says nothing, and the trace has every operation up to the end."""
+import re
+
+import job
+
+# Way: how its processes ended as the trace has it. Where one process ends, launchers kill those that are left.
+ENDS = {"finish": "finalize", "fail": "finalize", "callback": "finalize", "fork": "finalize", "forkexit": "finalize",
+        "forkexec": "finalize", "forkkill": "finalize", "exit": "exit", "abort": "abort", "kill": "killed", "segv": "killed",
+        "midway": "killed", "_exit": "killed"}
+STEPS = 2000
+
+
+def add_arguments(parser):
+    parser.add_argument("--end", choices=ENDS, required=True)
+
+
+def of_the_job(text):
+    """Without the box that MPICH's launcher draws around the bad end of a process, and the empty lines about it."""
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("=") and "(signal " not in line
+            and not line.startswith("This typically refers to a problem with your application")
+            and not line.startswith("Please see the FAQ")]
+
+
+def without_numbers(text):
+    return sorted(re.sub(r"0x[0-9a-f]+|\d+", "N", line) for line in text.splitlines())
+
+
+def expect_same(test, bare, recorded):
+    job.expect_equal(recorded.returncode, bare.returncode, "exit status, against that without the recorder")
+    job.expect_equal(of_the_job(recorded.stdout), of_the_job(bare.stdout), "output, against that without the recorder")
+    said = [line for line in recorded.stderr.splitlines() if line.startswith("mpistair")]
+    job.expect_equal(said, [], "lines of the recorder's")
+    # What Open MPI's launcher says of a bad end depends on who hears of it first.
+    if ENDS[test.arguments.end] == "finalize":
+        job.expect_equal(without_numbers(recorded.stderr), without_numbers(bare.stderr), "stderr, against that without the recorder")
+
+
+def main():
+    test = job.Job(__doc__, add_arguments)
+    way = test.arguments.end
+    command = test.launch(test.program("abrupt"), way, str(STEPS), "-" if way == "midway" else "{traffic}")
+    bare = test.run(command)
+    test.traffic.unlink(missing_ok=True)
+    expect_same(test, bare, test.run(command, **test.preloaded(MPISTAIR_INGEST="0")))
+    test.ingest()
+    test.expect_sound()
+    ended = {how for how, in test.query("SELECT DISTINCT ended FROM process")}
+    also = set() if ENDS[way] == "finalize" else {"killed"}
+    if ENDS[way] not in ended or not ended <= {ENDS[way]} | also:
+        job.fail(f"how the processes ended: found {ended}, expected {ENDS[way]}, or killed by the launcher")
+    job.expect_equal(test.query("SELECT rank, cause FROM loss"), [], "losses")
+    if way == "midway":
+        # The last rank killed itself after its posts in the last step: all of them are there.
+        posted = dict(test.query("SELECT direction, count(*) FROM operation WHERE rank = ? GROUP BY direction", test.ranks - 1))
+        job.expect_equal(posted, {"send": STEPS + 1, "receive": STEPS + 1}, "operations of the killed rank")
+        return
+    test.expect_traffic()
+    test.expect_complete()
+
+
+main()
