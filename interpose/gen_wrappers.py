@@ -130,6 +130,8 @@ RECORDED_FAMILIES = {
     "init": ("struct recorded_call", "", ""),
     "finalize": ("struct recorded_call", "", ""),
     "abort": ("struct recorded_call", "", ""),
+    "session_init": ("struct recorded_call", "", "info"),
+    "session_finalize": ("struct recorded_call", "", ""),
 }
 # Families whose begin or end function is that of another one.
 BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany",
@@ -140,6 +142,7 @@ KIND_ROLES = {
     "REQUEST_INOUT": "request", "REQUEST_ARRAY": "requests", "STATUS_OUT": "status", "STATUS_ARRAY": "statuses",
     "INT_OUT": "out", "INT_ARRAY_OUT": "indices", "COMM_OUT": "made", "STRING": "string",
     "MESSAGE_INOUT": "message", "WINDOW_OUT": "window",
+    "INFO": "info",
 }
 
 

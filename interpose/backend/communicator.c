@@ -141,33 +141,50 @@ static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum sp
                                                                             : COMMUNICATOR_NONE;
 }
 
-int communicator_init(int locked)
+/* The world's group, which members are told by from now on, and the communicator to those that spawned it. */
+static int take_world(struct recorder_thread *thread)
 {
     MPI_Group world;
     MPI_Comm parents = MPI_COMM_NULL;
-    struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();
-    table.locked = locked;
     if (!thread || PMPI(Comm_group)(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
         return -1;
     members_set_world(world);
-    if (add_given(thread, MPI_COMM_WORLD, SPOOL_BY_CREATION, FN_Init) != 0 ||
-        add_given(thread, MPI_COMM_SELF, SPOOL_BY_CREATION, FN_Init) != 1)
+    if (PMPI(Comm_get_parent)(&parents) != MPI_SUCCESS)
+        parents = MPI_COMM_NULL;
+    if (table.n_all == 0 && (add_given(thread, MPI_COMM_WORLD, SPOOL_BY_CREATION, FN_Init) != 0 ||
+                             add_given(thread, MPI_COMM_SELF, SPOOL_BY_CREATION, FN_Init) != 1))
         return -1;
-    if (PMPI(Comm_get_parent)(&parents) == MPI_SUCCESS && parents != MPI_COMM_NULL)
+    if (parents != MPI_COMM_NULL)
         add_given(thread, parents, SPOOL_BY_TIME, FN_Comm_get_parent);
     return 0;
 }
 
-int communicator_init_session(MPI_Group world, int locked)
+int communicator_init(int locked)
 {
     table.locked = locked;
+    return take_world(recorder_thread ? recorder_thread : recorder_thread_begin());
+}
+
+int communicator_init_session(MPI_Group world, int locked)
+{
+    struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();
+    struct spool_communicator records[2] = {{.function = FN_Session_init, .creation = UINT32_MAX},
+                                            {.function = FN_Session_init, .creation = UINT32_MAX}};
+    struct members all = {.leader = 0}, self = {.size = 1};
+    table.locked = locked;
+    if (!thread || PMPI(Group_size)(world, &all.size) != MPI_SUCCESS ||
+        PMPI(Group_rank)(world, &all.rank) != MPI_SUCCESS)
+        return -1;
+    self.leader = all.rank;
     members_set_world(world);
-    while (table.n_all < 2) {
-        if (reserve_all() != 0)
-            return -1;
-        table.all[table.n_all++] = (struct facts){0};
-    }
-    return 0;
+    return add(thread, MPI_COMM_WORLD, &all, &records[0]) == 0 && add(thread, MPI_COMM_SELF, &self, &records[1]) == 1
+               ? 0
+               : -1;
+}
+
+int communicator_init_world(void)
+{
+    return take_world(recorder_thread ? recorder_thread : recorder_thread_begin());
 }
 
 uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)

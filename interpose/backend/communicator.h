@@ -17,9 +17,13 @@
  * where there are such. Returns 0, or -1 (no memory, MPI error). */
 int communicator_init(int locked);
 
-/* The same for a process that began with a session: world is the group whose ranks are the process's (ours from now
- * on), 0 and 1 stay reserved. Returns 0, or -1 without memory. */
+/* The same for a process that began with a session: world is the group whose ranks are the process's (ours from now on
+ * where this succeeds). 0 and 1 are MPI_COMM_WORLD and MPI_COMM_SELF by their handles, should MPI_Init follow. Returns
+ * 0, or -1 (no memory, MPI error). */
 int communicator_init_session(MPI_Group world, int locked);
+
+/* MPI_Init followed: the session's group is given back, MPI_COMM_WORLD's is there now. Returns 0 or -1. */
+int communicator_init_world(void);
 
 /* The slow path of communicator_index: looks in the table, meets the unknown. */
 uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm);

@@ -63,7 +63,7 @@ int run_collect(struct run *run)
     }
     if (!failed && run->topology[0]) {
         join_name(topology, folder, run->topology);
-        failed = run->rank == run->node_leader && copy_file(run->topology, topology) != 0;
+        failed = run->made_topology && copy_file(run->topology, topology) != 0;
     }
     int fd = failed ? -1 : open(spool, O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {

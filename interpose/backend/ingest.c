@@ -98,33 +98,61 @@ static int run_program(char *const arguments[])
     return status;
 }
 
+/* The command that builds the trace of a run. */
+struct command {
+    char program[PATH_MAX];
+    char collected[PATH_MAX]; /* the folder of spools from other nodes; empty: there is none */
+};
+
+static void find_command(const struct run *run, struct command *command)
+{
+    snprintf(command->collected, sizeof command->collected, "%.4000s.spool", run->facts.output);
+    if (access(command->collected, R_OK) != 0 || strcmp(command->collected, run->facts.folder) == 0)
+        command->collected[0] = '\0';
+    find_program(command->program);
+}
+
+static void say(const struct run *run, const struct command *command, const char *what)
+{
+    fprintf(stderr, "mpistair: %s: %s ingest --run %s %s%s%s -o %s\n", what, command->program, run->facts.key,
+            run->facts.folder, command->collected[0] ? " " : "", command->collected, run->facts.output);
+}
+
+void ingest_say(const struct run *run)
+{
+    const char *wanted = getenv("MPISTAIR_INGEST");
+    struct command command;
+    if (wanted && strcmp(wanted, "0") == 0)
+        return;
+    find_command(run, &command);
+    say(run, &command, "processes with MPI sessions end apart; once all have ended, the trace is made by");
+}
+
 void ingest_run(const struct run *run, uint64_t bytes)
 {
     const char *wanted = getenv("MPISTAIR_INGEST");
-    char program[PATH_MAX], collected[PATH_MAX];
+    struct command command;
+    char what[128];
     if (wanted && strcmp(wanted, "0") == 0)
         return;
-    snprintf(collected, sizeof collected, "%.4000s.spool", run->facts.output);
-    int has_collected = access(collected, R_OK) == 0;
-    find_program(program);
+    find_command(run, &command);
     /* The folder may hold spools of other runs: MPISTAIR_SPOOL is used as it is. */
-    char *arguments[9] = {program, "ingest", "--run", (char *)run->facts.key, (char *)run->facts.folder};
+    char *arguments[9] = {command.program, "ingest", "--run", (char *)run->facts.key, (char *)run->facts.folder};
     int n = 5;
-    if (has_collected)
-        arguments[n++] = collected;
+    if (command.collected[0])
+        arguments[n++] = command.collected;
     arguments[n++] = "-o";
     arguments[n++] = (char *)run->facts.output;
     const char *reason = "";
     if (bytes <= LARGE_BYTES) {
         if (run_program(arguments) == 0) {
             run_remove_files(run, run->facts.folder, run->made_folder);
-            if (has_collected)
-                run_remove_files(run, collected, 1);
+            if (command.collected[0])
+                run_remove_files(run, command.collected, 1);
             return;
         }
         reason = ", which failed just now";
     }
-    fprintf(stderr, "mpistair: %.0f MB recorded; the trace is made by%s: %s ingest --run %s %s%s%s -o %s\n",
-            (double)bytes / 1e6, reason, program, run->facts.key, run->facts.folder, has_collected ? " " : "",
-            has_collected ? collected : "", run->facts.output);
+    snprintf(what, sizeof what, "%.0f MB recorded; the trace is made by%s", (double)bytes / 1e6, reason);
+    say(run, &command, what);
 }

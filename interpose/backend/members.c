@@ -8,10 +8,14 @@
 #define FNV_PRIME UINT64_C(0x100000001b3)
 
 static MPI_Group world_group;
+static int has_world;
 
 void members_set_world(MPI_Group world)
 {
+    if (has_world)
+        PMPI(Group_free)(&world_group);
     world_group = world;
+    has_world = world != MPI_GROUP_NULL;
 }
 
 static uint64_t hash_ranks(uint64_t hash, const int *ranks, int n)

@@ -20,7 +20,8 @@ struct members {
     uint64_t hash;
 };
 
-/* The group whose ranks are the world's: MPI_COMM_WORLD's, or that of a session. Becomes ours. */
+/* The group whose ranks are the world's: MPI_COMM_WORLD's, or that of a session. Becomes ours, the one before is freed.
+ * MPI_GROUP_NULL: at the end. */
 void members_set_world(MPI_Group world);
 
 /* Describes comm, with all: the last two fields too, at a cost that grows with the number of members. Returns 0, or -1

@@ -2,49 +2,17 @@
  * through a shell; one on another node is a child of a daemon. Everything that cannot be read counts as reached. */
 #include "reach.h"
 
+#include "proc.h"
 #include "recorder.h"
 
 #ifdef OPEN_MPI
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define MOST_ANCESTORS 16
-#define MOST_BYTES     ((size_t)4 << 20) /* of an environment */
-
-/* All of a file of /proc as text[*length], a NUL behind it; free it. NULL where it cannot be read. */
-static char *read_whole(long pid, const char *name, size_t *length)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = NULL;
-    size_t room = 0;
-    ssize_t got = fd < 0 ? -1 : 1;
-    *length = 0;
-    while (got > 0 && *length < MOST_BYTES) {
-        if (room - *length < 4096) {
-            char *wider = realloc(text, room + 65536);
-            if (!wider)
-                break;
-            text = wider;
-            room += 65536;
-        }
-        got = read(fd, text + *length, room - *length - 1);
-        *length += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    if (!text || got != 0) {
-        free(text);
-        return NULL;
-    }
-    text[*length] = '\0';
-    return text;
-}
 
 /* Whether a string of the NUL-separated list begins with `begin` and holds `part`. */
 static int list_has(const char *list, size_t length, const char *begin, const char *part)
@@ -55,26 +23,14 @@ static int list_has(const char *list, size_t length, const char *begin, const ch
     return 0;
 }
 
-static long parent_of(long pid)
-{
-    size_t length;
-    char *stat = read_whole(pid, "stat", &length);
-    char *behind_name = stat ? strrchr(stat, ')') : NULL;
-    long parent = 0;
-    if (!behind_name || sscanf(behind_name + 1, " %*c %ld", &parent) != 1)
-        parent = 0;
-    free(stat);
-    return parent;
-}
-
 /* The launcher among the ancestors; 0: there is none, or a daemon comes first. */
 static long find_launcher(void)
 {
     static const char *const launchers[] = {"mpiexec", "mpirun", "orterun"};
     long pid = getppid();
-    for (int i = 0; i < MOST_ANCESTORS && pid > 1; i++, pid = parent_of(pid)) {
+    for (int i = 0; i < MOST_ANCESTORS && pid > 1; i++, pid = proc_parent(pid)) {
         size_t length;
-        char *name = read_whole(pid, "comm", &length);
+        char *name = proc_read(pid, "comm", &length);
         int is_launcher = 0, is_daemon = !name || strncmp(name, "orted", 5) == 0;
         for (size_t k = 0; name && k < sizeof launchers / sizeof *launchers; k++)
             is_launcher |= strncmp(name, launchers[k], strlen(launchers[k])) == 0;
@@ -119,8 +75,8 @@ int reach_is_this_node_only(void)
         return 0;
     long launcher = find_launcher();
     size_t n_environment = 0, n_arguments = 0;
-    char *environment = launcher ? read_whole(launcher, "environ", &n_environment) : NULL;
-    char *arguments = launcher ? read_whole(launcher, "cmdline", &n_arguments) : NULL;
+    char *environment = launcher ? proc_read(launcher, "environ", &n_environment) : NULL;
+    char *arguments = launcher ? proc_read(launcher, "cmdline", &n_arguments) : NULL;
     char handed_on[4096];
     int here_only = 0;
     if (environment && arguments && list_has(environment, n_environment, "LD_PRELOAD=", "libmpistair")) {

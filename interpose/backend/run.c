@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launcher.h"
 #include "recorder.h"
 
 #define DEFAULT_LIMIT_BYTES (UINT64_C(1) << 30)
@@ -55,6 +56,7 @@ void run_read_environment(struct run *run)
 {
     const char *output = environment("MPISTAIR_OUTPUT"), *folder = environment("MPISTAIR_SPOOL");
     char name[160];
+    launcher_name(run->launch, sizeof run->launch);
     if (!output) {
         const char *job = environment("SLURM_JOB_ID");
         job = job ? job : environment("PBS_JOBID");
@@ -141,6 +143,17 @@ static void find_leaders(struct run *run, const uint64_t *keys, struct host_rank
     qsort(run->leaders, (size_t)run->n_leaders, sizeof *run->leaders, by_rank);
 }
 
+/* run->facts.folder: where this process's spool goes. */
+static void name_folder(struct run *run)
+{
+    const char *temporary = environment("TMPDIR");
+    if (run->folder[0])
+        memcpy(run->facts.folder, run->folder, sizeof run->facts.folder);
+    else
+        snprintf(run->facts.folder, sizeof run->facts.folder, "%.2000s/mpistair-%s", temporary ? temporary : "/tmp",
+                 run->facts.key);
+}
+
 /* Rank 0's word on the run. */
 static void decide(struct run *run)
 {
@@ -157,13 +170,25 @@ static void decide(struct run *run)
     snprintf(run->facts.key, sizeof run->facts.key, "%s-%ld-%llx", host, (long)getpid(),
              (unsigned long long)(run->facts.started_unix_ns / 1000));
     run->facts.host_key = run->host_key;
-    if (!run->folder[0]) {
-        const char *temporary = environment("TMPDIR");
-        snprintf(run->facts.folder, sizeof run->facts.folder, "%.2000s/mpistair-%s", temporary ? temporary : "/tmp",
-                 run->facts.key);
+    name_folder(run);
+}
+
+int run_name_alone(struct run *run)
+{
+    char world[256];
+    const char *given = environment("MPISTAIR_KEY");
+    if (run->size == 1) {
+        decide(run);
+    } else if (launcher_world(world, sizeof world) == 0 || given) {
+        uint64_t hash = fnv1a(fnv1a(UINT64_C(0xcbf29ce484222325), world), given ? given : "");
+        snprintf(run->facts.key, sizeof run->facts.key, "sessions-%016llx", (unsigned long long)hash);
+        name_folder(run);
     } else {
-        memcpy(run->facts.folder, run->folder, sizeof run->facts.folder);
+        return -1;
     }
+    run->node_leader = launcher_local_rank() == 0 ? run->rank : -1;
+    run->node_ranks = launcher_local_size();
+    return 0;
 }
 
 int run_agree(struct run *run)
@@ -172,11 +197,16 @@ int run_agree(struct run *run)
     uint64_t *keys = malloc(n * sizeof *keys);
     struct host_rank *hosts = malloc(n * sizeof *hosts);
     run->leaders = malloc(n * sizeof *run->leaders);
-    int mine = keys && hosts && run->leaders, all = 0, result = -1;
-    if (run->rank == 0)
+    /* no memory lacks; no process has begun alone */
+    int mine[2] = {keys && hosts && run->leaders, !run->alone}, all[2] = {0, 0}, result = -1;
+    PMPI(Allreduce)(mine, all, 2, MPI_INT, MPI_MIN, run->comm);
+    if (!all[1] && !run->alone && run_name_alone(run) != 0)
+        all[0] = 0; /* the others' name comes from the same facts: does not happen */
+    if (run->rank == 0 && all[1])
         decide(run);
-    PMPI(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, run->comm);
-    if (all && PMPI(Bcast)(&run->facts, (int)sizeof run->facts, MPI_BYTE, 0, run->comm) == MPI_SUCCESS &&
+    else if (run->rank == 0)
+        run->facts.host_key = run->host_key;
+    if (all[0] && PMPI(Bcast)(&run->facts, (int)sizeof run->facts, MPI_BYTE, 0, run->comm) == MPI_SUCCESS &&
         PMPI(Allgather)(&run->host_key, 8, MPI_BYTE, keys, 8, MPI_BYTE, run->comm) == MPI_SUCCESS) {
         find_leaders(run, keys, hosts);
         result = 0;
@@ -200,8 +230,8 @@ int run_make_folder(struct run *run)
     int lengths[] = {
         snprintf(run->spool, sizeof run->spool, "%.3000s/%s-%d" SPOOL_SUFFIX, run->folder, run->facts.key, run->rank),
         snprintf(run->maps, sizeof run->maps, "%.3000s/%s-%d.maps", run->folder, run->facts.key, run->rank),
-        snprintf(run->topology, sizeof run->topology, "%.3000s/%s-%d.xml", run->folder, run->facts.key,
-                 run->node_leader)};
+        snprintf(run->topology, sizeof run->topology, "%.3000s/%s-%016llx.xml", run->folder, run->facts.key,
+                 (unsigned long long)run->host_key)};
     return lengths[0] > 0 && lengths[1] > 0 && lengths[2] > 0 ? 0 : ENAMETOOLONG;
 }
 

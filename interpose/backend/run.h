@@ -19,8 +19,11 @@ struct run {
     struct run_facts facts;
     MPI_Comm comm; /* the tool's own copy of MPI_COMM_WORLD */
     int rank, size;
+    int parents;     /* processes that spawned this world together; 0: it was not spawned */
+    int alone;       /* this process began by MPI_Session_init and ends by MPI_Session_finalize */
+    char launch[64]; /* the launcher's name, empty: not known */
     uint64_t host_key;
-    int node_leader; /* lowest rank of this host */
+    int node_leader; /* lowest rank of this host, -1: not known */
     int node_ranks;  /* ranks on this host */
     int *leaders;    /* [n_leaders] ranks, ascending */
     int n_leaders;
@@ -30,14 +33,21 @@ struct run {
     char topology[PATH_MAX]; /* empty: none */
     char maps[PATH_MAX];     /* empty: none */
     int made_folder;         /* the folder is the run's own, to be removed with it */
+    int made_topology;       /* this process wrote it */
 };
+
+extern struct run recorder_run;
 
 /* Before MPI_Init: what the environment and the working directory say. */
 void run_read_environment(struct run *run);
 
 /* After MPI_Init: agrees on the facts and on the nodes. Collective over run->comm, which must be set. Returns 0, or -1
- * in every process. */
+ * in every process. Where a process is `alone` already, all take over the name that it has. */
 int run_agree(struct run *run);
+
+/* The facts without communication, from rank and size: the name out of what the launcher gives alike to all processes.
+ * Returns 0, or -1 where that is nothing. */
+int run_name_alone(struct run *run);
 
 /* Makes the spool folder and the names of the files in it. Returns 0 or an errno value. */
 int run_make_folder(struct run *run);
@@ -54,10 +64,14 @@ int run_collect(struct run *run);
 /* Removes this run's files in folder, and the folder where remove_folder is set. */
 void run_remove_files(const struct run *run, const char *folder, int remove_folder);
 
-/* The node's topology as XML of hwloc into run->topology, by the node's leader. Needs no MPI; quiet without hwloc. */
+/* The node's topology as XML of hwloc into run->topology, unless another process made that file. Needs no MPI; quiet
+ * without hwloc. */
 void topology_write(struct run *run);
 
 /* After MPI_Finalize on rank 0: builds the trace, or says how. bytes: of all spools. */
 void ingest_run(const struct run *run, uint64_t bytes);
+
+/* Where no process knows when the others end: says how to build the trace, unless that is cared for. */
+void ingest_say(const struct run *run);
 
 #endif

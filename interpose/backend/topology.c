@@ -4,7 +4,9 @@
  * no recorded process needs one. hwloc itself honours HWLOC_XMLFILE and HWLOC_SYNTHETIC.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "run.h"
 
@@ -14,6 +16,11 @@ typedef struct hwloc_topology *hwloc_topology_t;
 
 void topology_write(struct run *run)
 {
+    int claimed = open(run->topology, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+    if (claimed < 0)
+        return;
+    close(claimed);
+    run->made_topology = 1;
     void *hwloc = dlopen("libhwloc.so.15", RTLD_LOCAL | RTLD_NOW);
     hwloc_topology_t topology;
     int written = 0;
@@ -32,6 +39,9 @@ void topology_write(struct run *run)
         }
         dlclose(hwloc);
     }
-    if (!written)
+    if (!written) {
+        unlink(run->topology);
+        run->made_topology = 0;
         run->topology[0] = '\0';
+    }
 }

@@ -10,6 +10,7 @@
 #include "probe.h"
 #include "recorder.h"
 #include "rma.h"
+#include "session.h"
 
 /* By function number, NULL where the function is not recorded or this MPI lacks it. */
 extern mpistair_code *const recorder_wrappers[FN_COUNT];

@@ -89,6 +89,11 @@ void look_up_pass_on(uint32_t function)
         atomic_store_explicit(&mpistair_pcells[function], pnext, memory_order_release);
 }
 
+static bool begins_mpi(uint32_t function)
+{
+    return families[function] == FAMILY_INIT || families[function] == FAMILY_SESSION_INIT;
+}
+
 /* Whether a call counts as the application's. Open MPI's mpif.h hands MPI_PCONTROL on by a jump, with the application's
  * return address: that one counts unless a tool wraps it. All others return to their Fortran layer. */
 static bool is_of_application(uint32_t function, enum mpistair_entry entry, const void *return_address)
@@ -115,7 +120,7 @@ static mpistair_code *target(uint32_t function, enum mpistair_entry entry, const
 {
     if (!look_up(function)) {
         mpistair_code *own = mpi_library_find_for(name_of(function, entry), return_address);
-        if (own != NULL && families[function] == FAMILY_INIT)
+        if (own != NULL && begins_mpi(function))
             recording_begin(); /* says that there are several MPIs */
         return own != NULL ? own : missing_function(function);
     }
@@ -123,6 +128,8 @@ static mpistair_code *target(uint32_t function, enum mpistair_entry entry, const
     mpistair_code *pnext = atomic_load(&mpistair_pnext[function]);
     mpistair_code *passed = entry == ENTRY_MPI ? next : pnext;
     bool is_application = is_of_application(function, entry, return_address);
+    if (families[function] == FAMILY_SESSION_INIT && is_application)
+        recording_begin();
     if (look_up_is_end(function)) {
         mpistair_code *wrapper = first_end(function);
         return wrapper != NULL ? wrapper : passed;

@@ -187,7 +187,8 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
         for (uint16_t i = 0; i < FN_COUNT; i++)
             if (spool->header.calls[i] > 0)
                 row_insert(&untracked, "itii", rank, function_name(i), (int64_t)(spool->header.calls[i] & INT64_MAX),
-                           (int64_t)(function_family(i) == FAMILY_UNTRACKED));
+                           (int64_t)(function_family(i) == FAMILY_UNTRACKED ||
+                                     function_family(i) == FAMILY_SESSION_INIT)); /* one after the spool was closed */
     }
     return row_finish(&loss) | row_finish(&untracked);
 }

@@ -1,0 +1,20 @@
+/* What the launcher tells its processes through their environment, for what they must know without asking each other.
+ */
+#ifndef MPISTAIR_BACKEND_LAUNCHER_H
+#define MPISTAIR_BACKEND_LAUNCHER_H
+
+#include <stddef.h>
+
+/* A name for what one launcher started, the same in all MPI_COMM_WORLDs that were spawned by it; empty where nothing
+ * tells it. */
+void launcher_name(char *name, size_t size);
+
+/* A name that all processes of this MPI_COMM_WORLD have alike and others have not, as far as the launcher gives one.
+ * Returns 0, or -1 with name empty. */
+int launcher_world(char *name, size_t size);
+
+/* Rank among the processes of this host, -1: not known; and how many they are, 0: not known. */
+int launcher_local_rank(void);
+int launcher_local_size(void);
+
+#endif

@@ -1,0 +1,136 @@
+/* What stands in the header, and the order in which file and tables come and go. See process_spool.h. */
+#include "process_spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "communicator.h"
+#include "datatype.h"
+#include "eager_limit.h"
+#include "request_table.h"
+
+#ifdef OPEN_MPI
+#define BACKEND_FAMILY SPOOL_FAMILY_OPENMPI
+#else
+#define BACKEND_FAMILY SPOOL_FAMILY_MPICH
+#endif
+
+int process_spool_open(struct run *run, int thread_level, MPI_Group world)
+{
+    int error = run_make_folder(run);
+    if (error == 0)
+        error = spool_writer_open(&recorder.spool, run->spool,
+                                  run_spool_limit_bytes(run) / (uint64_t)(run->node_ranks > 0 ? run->node_ranks : 1),
+                                  recorder.clock_source);
+    if (error != 0)
+        return error;
+    recorder.multiple = thread_level == 3;
+    datatype_init();
+    if (request_table_init(recorder.multiple) != 0 ||
+        (world == MPI_GROUP_NULL ? communicator_init(recorder.multiple)
+                                 : communicator_init_session(world, recorder.multiple)) != 0) {
+        unlink(run->spool);
+        spool_writer_close(&recorder.spool);
+        recorder.spool.header = NULL;
+        return ENOMEM;
+    }
+    run_copy_maps(run);
+    return 0;
+}
+
+void process_spool_count(void)
+{
+    struct spool_header *header = recorder.spool.header;
+    const uint64_t *so_far = *recorder.host->calls;
+    _Static_assert(FN_COUNT <= sizeof header->calls / sizeof *header->calls, "the header counts all functions");
+    for (uint32_t function = 0; function < FN_COUNT; function++)
+        header->calls[function] = so_far[function];
+    *recorder.host->calls = header->calls;
+}
+
+static void read_command(char *command, size_t size)
+{
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, command, size - 1);
+    if (fd >= 0)
+        close(fd);
+    while (length > 0 && command[length - 1] == '\0')
+        length--;
+    for (ssize_t i = 0; i < length; i++)
+        if (command[i] == '\0')
+            command[i] = ' ';
+    command[length > 0 ? length : 0] = '\0';
+}
+
+void process_spool_describe(const struct run *run, int thread_level, enum mpistair_function started_by)
+{
+    struct spool_header *header = recorder.spool.header;
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    header->family = BACKEND_FAMILY;
+    header->rank = run->rank;
+    header->world_size = run->size;
+    header->node_leader = run->node_leader;
+    header->thread_level = thread_level;
+    header->pid = (uint32_t)recorder.pid;
+    header->n_functions = FN_COUNT;
+    header->table_hash = MPISTAIR_TABLE_HASH;
+    header->started_by = (uint32_t)started_by;
+    header->parents = run->parents;
+    snprintf(header->run_key, sizeof header->run_key, "%s", run->facts.key);
+    snprintf(header->launch, sizeof header->launch, "%s", run->launch);
+    snprintf(header->host, sizeof header->host, "%s", run->host);
+    PMPI(Get_library_version)(library, &length);
+    snprintf(header->library, sizeof header->library, "%.511s", library);
+    read_command(header->command, sizeof header->command);
+    header->eager_limit_bytes = eager_limit_bytes(0);
+    header->eager_limit_network_bytes = run->n_leaders > 1 ? eager_limit_bytes(1) : 0;
+    snprintf(header->topology, sizeof header->topology, "%.511s", run->topology);
+    snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
+}
+
+void process_spool_note_end(struct run *run, enum spool_end end)
+{
+    struct spool_header *header = recorder.spool.header;
+    header->finish = spool_clock_pair(recorder.clock_source);
+    if (run_copy_maps(run) == 0)
+        snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
+    __atomic_store_n(&header->end, end, __ATOMIC_RELEASE);
+}
+
+static void marker_path(char path[PATH_MAX], const struct run *run)
+{
+    snprintf(path, PATH_MAX, "%.3000s/%s.run", run->folder, run->facts.key);
+}
+
+void process_spool_set_marker(const struct run *run)
+{
+    char path[PATH_MAX];
+    marker_path(path, run);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+    if (fd >= 0)
+        close(fd);
+}
+
+int process_spool_sees_marker(const struct run *run)
+{
+    char path[PATH_MAX];
+    marker_path(path, run);
+    return access(path, F_OK) == 0;
+}
+
+uint64_t process_spool_close(struct run *run)
+{
+    process_spool_note_end(run, SPOOL_END_FINALIZE);
+    uint64_t bytes = spool_writer_close(&recorder.spool);
+    /* Who began alone cannot know the others' output unless all were told. */
+    int has_place = !run->alone || getenv("MPISTAIR_OUTPUT");
+    if (has_place && run->host_key != run->facts.host_key && !process_spool_sees_marker(run) && run_collect(run) == 0) {
+        unlink(run->spool);
+        unlink(run->maps);
+    }
+    return bytes;
+}

@@ -1,0 +1,98 @@
+/* sessions: messages of processes that use MPI sessions, alone or beside MPI_Init.
+ *
+ *     sessions only|before|mixed|after|exit
+ *
+ *     only    MPI_Session_init and MPI_Session_finalize, no MPI_Init; two sessions that overlap
+ *     before  MPI_Session_init, then MPI_Init; the session ends before MPI_Finalize
+ *     mixed   odd ranks as `before`, even ranks the other way round
+ *     after   MPI_Init, a session that goes on after MPI_Finalize
+ *     exit    as `only`, but the processes end without MPI_Session_finalize
+ * All ranks send once around their ring on a communicator of the session (tag 1) and, where they called MPI_Init, on
+ * MPI_COMM_WORLD (tag 2), and with `after` and `only` once more on the session's late in their life (tag 3). They print a
+ * line `message SRC DST TAG BYTES` for each. An MPI without sessions: exits with 77.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef MPI_SESSION_NULL
+
+static MPI_Comm open_session(MPI_Session *session, const char *name)
+{
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, session);
+    MPI_Group_from_session_pset(*session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, name, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&group);
+    return comm;
+}
+
+static void ring(MPI_Comm comm, int tag)
+{
+    char out[64] = {0}, in[64];
+    int rank, size, bytes;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    bytes = tag * 10 + rank;
+    int next = (rank + 1) % size;
+    MPI_Sendrecv(out, bytes, MPI_CHAR, next, tag, in, sizeof in, MPI_CHAR, (rank + size - 1) % size, tag, comm,
+                 MPI_STATUS_IGNORE);
+    printf("message %d %d %d %d\n", rank, next, tag, bytes);
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc == 2 ? argv[1] : "";
+    const char *place = getenv("PMI_RANK") ? getenv("PMI_RANK") : getenv("OMPI_COMM_WORLD_RANK");
+    int inits = strcmp(way, "only") != 0 && strcmp(way, "exit") != 0;
+    int init_first = strcmp(way, "after") == 0 || (strcmp(way, "mixed") == 0 && place && atoi(place) % 2 == 0);
+    MPI_Session first, second;
+    MPI_Comm comm, late;
+    if (init_first)
+        MPI_Init(&argc, &argv);
+    if (strcmp(way, "mixed") == 0 && !init_first) {
+        /* The other ranks make no communicator yet. */
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &second);
+        MPI_Init(&argc, &argv);
+        MPI_Session_finalize(&second);
+    }
+    comm = open_session(&first, "first");
+    if (inits && !init_first && strcmp(way, "mixed") != 0)
+        MPI_Init(&argc, &argv);
+    ring(comm, 1);
+    if (inits)
+        ring(MPI_COMM_WORLD, 2);
+    fflush(stdout);
+    if (strcmp(way, "exit") == 0)
+        exit(0);
+    if (!inits) {
+        late = open_session(&second, "second");
+        MPI_Comm_free(&comm);
+        MPI_Session_finalize(&first);
+        ring(late, 3);
+        MPI_Comm_free(&late);
+        MPI_Session_finalize(&second);
+        return 0;
+    }
+    if (strcmp(way, "after") == 0) {
+        MPI_Finalize();
+        ring(comm, 3);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&first);
+    if (strcmp(way, "after") != 0)
+        MPI_Finalize();
+    return 0;
+}
+
+#else
+
+int main(void)
+{
+    puts("this MPI has no sessions");
+    return 77;
+}
+
+#endif
