@@ -1,4 +1,4 @@
-/* progress: exchanges in a ring without end, and publishes how far it is where a SIGKILL leaves it.
+/* progress: exchanges in a ring for two minutes at most, and publishes how far it is where a SIGKILL leaves it.
  *
  *     progress FOLDER WAY
  *
@@ -54,6 +54,7 @@ static int64_t now_ns(void)
 int main(int argc, char **argv)
 {
     static char out[64], in[64];
+    alarm(120); /* whatever becomes of who started it */
     MPI_Init(&argc, &argv);
     if (argc != 3)
         app_fail("usage: progress FOLDER plain|stays|exits");

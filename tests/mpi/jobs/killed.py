@@ -48,11 +48,20 @@ class Killed:
         now_ns = time.monotonic_ns()
         for pid in pids:
             try:
-                if pid and str(self.maps).encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+                if self._is_ours(pid):
                     os.kill(pid, number)
-            except (ProcessLookupError, FileNotFoundError):
+            except ProcessLookupError:
                 pass  # the launcher was faster
         return now_ns
+
+    def _is_ours(self, pid):
+        try:
+            return pid > 0 and str(self.maps).encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def is_alive(self, rank):
+        return self._is_ours(self.read(rank)[1])
 
     def end(self):
         """Waits for the launcher; kills what is left. Returns its exit status and stderr."""

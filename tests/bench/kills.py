@@ -1,0 +1,85 @@
+"""Kills jobs of 2 ranks at random times, one after the other, ingests each, and holds the trace against the progress that
+the ranks published themselves: every operation that ended 1 ms before the kill must be there.
+
+usage: kills.py FOLDER_OF_JOB_PY KILLS --build BUILD --mpi NAME --launcher MPIEXEC
+
+Between 0 and 400 ms after the first step, every third at a random time of the launch and of MPI_Init, when there may be
+nothing to ingest yet: then ingest must say so. Prints how many were ingested and how close to the kill the traces reach.
+"""
+import random
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, sys.argv.pop(1))
+N_KILLS = int(sys.argv.pop(1))
+
+import job  # noqa: E402
+from killed import Killed  # noqa: E402
+
+
+def clear(test):
+    for folder in (test.spools, test.folder / "progress"):
+        if folder.exists():
+            for old in folder.iterdir():
+                old.unlink()
+
+
+def quiet(test):
+    """Ingest without its words in the log."""
+    return subprocess.run([test.mpistair, "ingest", test.spools, "-o", test.trace], capture_output=True, text=True,
+                          env=test.environment(), timeout=60)
+
+
+def kill_running(test, seconds):
+    """Kills a job that runs; [(steps counted, of these 1 ms before the kill, steps in the trace)] of its ranks."""
+    running = Killed(test)
+    time.sleep(seconds)
+    killed_ns = running.send(signal.SIGKILL)
+    running.end()
+    done = quiet(test)
+    if done.returncode != 0:
+        job.fail(f"killed {seconds:.3f} s after its first step: ingest exits with {done.returncode}: {done.stderr}")
+    test.expect_sound()
+    return running.expect_recorded(killed_ns)
+
+
+def kill_starting(test, seconds):
+    """Kills a job that may not be through MPI_Init; whether it left a trace."""
+    running = Killed(test, wait=False)
+    time.sleep(seconds)
+    running.launcher.kill()  # its ranks end with it, or are ended by what follows
+    killed_ns = running.send(signal.SIGKILL)
+    running.end()
+    until = time.monotonic() + 10
+    while time.monotonic() < until and any(running.is_alive(rank) for rank in range(test.ranks)):
+        running.send(signal.SIGKILL)
+        time.sleep(0.01)
+    done = quiet(test)
+    if done.returncode == 0:
+        running.expect_recorded(killed_ns)
+    elif done.returncode != 1 or not done.stderr.startswith("mpistair"):
+        job.fail(f"killed {seconds:.3f} s after its launch: ingest exits with {done.returncode}: {done.stderr}")
+    return done.returncode == 0
+
+
+def main():
+    test = job.Job(__doc__)
+    test.ranks = 2
+    random.seed(1)
+    ranks, left = [], 0
+    for _ in range(N_KILLS):
+        clear(test)
+        ranks += kill_running(test, random.uniform(0, 0.4))
+    for _ in range(N_KILLS // 3):
+        clear(test)
+        left += kill_starting(test, random.uniform(0, 0.5))
+    print(f"kills {test.mpi}: {N_KILLS} of {N_KILLS} jobs ingested, {sum(early for _, early, _ in ranks)} steps ended 1 ms before "
+          f"the kill, none is missing; of the {sum(done for done, _, _ in ranks)} steps counted at all the trace lacks "
+          f"{sum(max(0, done - traced) for done, _, traced in ranks)}")
+    print(f"kills {test.mpi}: of {N_KILLS // 3} jobs killed while they started {left} left a trace, the others said that there is "
+          f"nothing")
+
+
+main()
