@@ -249,7 +249,7 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
                    struct error *error)
 {
     *report = (struct report){.path = path, .replicate_error = NAN, .replicate_basis = ""};
-    if (report_collect_run(report, database, error) != 0)
+    if (report_collect_run(report, database, error) != 0 || report_collect_completeness(report, database, error) != 0)
         return -1;
     return report_collect_rounds(report, database, choice, error);
 }
@@ -266,6 +266,7 @@ void report_release(struct report *report)
     free(report->losses);
     free(report->untracked);
     free(report->unmatched);
+    free(report->doubts);
     free(report->models);
     free(report->kinds);
     free(report->ranks);

@@ -1,6 +1,4 @@
-/* The run, its traffic by level, and how complete the recording is. */
-#include <stdlib.h>
-
+/* The run and its traffic by level. */
 #include "report.h"
 
 static int collect_run(struct report *report, sqlite3 *database, struct error *error)
@@ -8,7 +6,8 @@ static int collect_run(struct report *report, sqlite3 *database, struct error *e
     struct rows rows;
     rows_open(&rows, database, report->path,
               "SELECT run_key, mpistair_version, mpi_family, mpi_library, thread_level, command, started_unix_ns, "
-              "world_size, spools, duration_ns * 1e-9, (SELECT count(*) FROM node) FROM run",
+              "world_size, spools, duration_ns * 1e-9, (SELECT count(*) FROM node), coalesce(eager_limit_bytes, -1), "
+              "coalesce(eager_limit_network_bytes, -1), own_cost_ns, started_by FROM run",
               error);
     if (rows_next(&rows)) {
         struct pool *pool = &report->pool;
@@ -23,6 +22,10 @@ static int collect_run(struct report *report, sqlite3 *database, struct error *e
             .world_size = rows_integer(&rows, 7),
             .spools = rows_integer(&rows, 8),
             .duration_s = rows_real(&rows, 9),
+            .eager_limit_bytes = rows_integer(&rows, 11),
+            .eager_limit_network_bytes = rows_integer(&rows, 12),
+            .own_cost_ns = rows_real(&rows, 13),
+            .started_by = rows_text(&rows, 14, pool),
         };
         report->nodes = rows_integer(&rows, 10);
     }
@@ -86,48 +89,6 @@ static int collect_levels(struct report *report, sqlite3 *database, struct error
     return rows_close(&rows);
 }
 
-static int collect_completeness(struct report *report, sqlite3 *database, struct error *error)
-{
-    struct rows rows;
-    rows_open(&rows, database, report->path,
-              "SELECT posted, matched, unmatched, lost, untracked, uncertain, missing_processes, verdict "
-              "FROM completeness",
-              error);
-    if (rows_next(&rows))
-        report->completeness = (struct report_completeness){
-            .posted = rows_integer(&rows, 0),
-            .matched = rows_integer(&rows, 1),
-            .unmatched = rows_integer(&rows, 2),
-            .lost = rows_integer(&rows, 3),
-            .untracked = rows_integer(&rows, 4),
-            .uncertain = rows_integer(&rows, 5),
-            .missing_processes = rows_integer(&rows, 6),
-            .verdict = rows_text(&rows, 7, &report->pool),
-        };
-    return rows_close(&rows);
-}
-
-/* sql: name, n, ranks, affects_messages. */
-static int collect_counts(struct report *report, sqlite3 *database, const char *sql, struct report_count **counts,
-                          size_t *n_counts, struct error *error)
-{
-    struct rows rows;
-    rows_open(&rows, database, report->path, sql, error);
-    while (rows_next(&rows)) {
-        if (list_grow(counts, *n_counts, sizeof **counts) != 0) {
-            rows_no_memory(&rows);
-            break;
-        }
-        (*counts)[(*n_counts)++] = (struct report_count){
-            .name = rows_text(&rows, 0, &report->pool),
-            .n = rows_integer(&rows, 1),
-            .ranks = rows_integer(&rows, 2),
-            .affects_messages = rows_integer(&rows, 3) != 0,
-        };
-    }
-    return rows_close(&rows);
-}
-
 int report_collect_run(struct report *report, sqlite3 *database, struct error *error)
 {
     int result = collect_run(report, database, error);
@@ -135,23 +96,5 @@ int report_collect_run(struct report *report, sqlite3 *database, struct error *e
         result = collect_crowding(report, database, error);
     if (result == 0)
         result = collect_totals(report, database, error);
-    if (result == 0)
-        result = collect_levels(report, database, error);
-    if (result == 0)
-        result = collect_completeness(report, database, error);
-    if (result == 0)
-        result = collect_counts(report, database,
-                                "SELECT cause, sum(n), count(*), 1 FROM loss GROUP BY cause ORDER BY cause",
-                                &report->losses, &report->n_losses, error);
-    if (result == 0)
-        result = collect_counts(report, database,
-                                "SELECT name, sum(calls), count(*), max(affects_messages) FROM untracked GROUP BY name "
-                                "ORDER BY max(affects_messages) DESC, sum(calls) DESC, name",
-                                &report->untracked, &report->n_untracked, error);
-    if (result == 0)
-        result = collect_counts(report, database,
-                                "SELECT reason, count(*), count(DISTINCT rank), reason NOT IN ('proc_null', "
-                                "'cancelled') FROM unmatched GROUP BY reason ORDER BY reason",
-                                &report->unmatched, &report->n_unmatched, error);
-    return result;
+    return result == 0 ? collect_levels(report, database, error) : result;
 }

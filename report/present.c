@@ -22,18 +22,32 @@ static double percent(double ratio)
     return isnan(ratio) ? 0 : ratio * 100;
 }
 
+/* Of the transport in use inside a node and between nodes, as the MPI tells. */
+static void present_limits(struct document *document, const struct report_run *run)
+{
+    int64_t inside = run->eager_limit_bytes, between = run->eager_limit_network_bytes;
+    if (inside < 0 && between < 0)
+        document_cell(document, "unknown");
+    else if (between < 0)
+        document_cell(document, "%" PRId64 " B inside a node", inside);
+    else if (inside < 0)
+        document_cell(document, "unknown inside a node, %" PRId64 " B between nodes", between);
+    else
+        document_cell(document, "%" PRId64 " B inside a node, %" PRId64 " B between nodes", inside, between);
+}
+
 static void present_run(struct document *document, const struct report *report)
 {
     static const struct document_column columns[] = {{NULL, false}, {NULL, false}};
     const struct report_run *run = &report->run;
-    const struct report_completeness *complete = &report->completeness;
     document_add(document, DOCUMENT_HEADING, "Run");
     TABLE(document, columns);
     document_cell(document, "command");
     document_cell(document, "%s", run->command);
     document_cell(document, "MPI");
     /* Open MPI tells its package and more behind a comma. */
-    document_cell(document, "%.*s, %s", (int)strcspn(run->mpi_library, ","), run->mpi_library, run->thread_level);
+    document_cell(document, "%.*s, %s%s%s", (int)strcspn(run->mpi_library, ","), run->mpi_library, run->thread_level,
+                  run->started_by[0] != '\0' ? ", started by " : "", run->started_by);
     document_cell(document, "ranks");
     document_cell(document, "%" PRId64 " on %" PRId64 " node%s", run->world_size, report->nodes, plural(report->nodes));
     time_t started = (time_t)(run->started_unix_ns / 1000000000);
@@ -49,53 +63,24 @@ static void present_run(struct document *document, const struct report *report)
     document_cell(document, "%" PRId64 ", at most %" PRId64 " to one rank", report->messages, report->max_messages);
     document_cell(document, "volume");
     document_bytes(document, (double)report->bytes);
+    document_cell(document, "eager limit");
+    present_limits(document, run);
+    document_cell(document, "own cost");
+    if (isnan(run->own_cost_ns))
+        document_cell(document, "unknown");
+    else
+        document_cell(document, "%.3g ns added to a nonblocking call", run->own_cost_ns);
     document_cell(document, "recording");
-    document_cell(document, "%s; %" PRId64 " operations posted, %" PRId64 " matched", complete->verdict,
-                  complete->posted, complete->matched);
+    document_cell(document, "%s", report->completeness.verdict);
 }
 
-static void present_losses(struct document *document, const struct report *report)
+static void present_crowding(struct document *document, const struct report *report)
 {
-    const struct report_completeness *complete = &report->completeness;
-    if (complete->missing_processes > 0)
-        document_add(document, DOCUMENT_WARNING,
-                     "of %" PRId64 " ranks only %" PRId64 " left a spool: what the others did is not here",
-                     report->run.world_size, report->run.spools);
     if (report->crowding.nodes > 0)
         document_add(
             document, DOCUMENT_WARNING,
             "%" PRId64 " ranks share %" PRId64 " cores%s: times hold the wait for a core, which no model knows of",
             report->crowding.ranks, report->crowding.cores, report->crowding.nodes > 1 ? " on the fullest node" : "");
-    for (size_t i = 0; i < report->n_losses; i++)
-        if (strcmp(report->losses[i].name, "no_spool") != 0)
-            document_add(document, DOCUMENT_WARNING, "lost: %" PRId64 " records on %" PRId64 " rank%s (%s)",
-                         report->losses[i].n, report->losses[i].ranks, plural(report->losses[i].ranks),
-                         report->losses[i].name);
-    for (size_t i = 0; i < report->n_untracked; i++)
-        if (report->untracked[i].affects_messages)
-            document_add(document, DOCUMENT_WARNING,
-                         "not recorded: %s, %" PRId64 " calls on %" PRId64 " rank%s; may carry messages",
-                         report->untracked[i].name, report->untracked[i].n, report->untracked[i].ranks,
-                         plural(report->untracked[i].ranks));
-    for (size_t i = 0; i < report->n_unmatched; i++)
-        if (report->unmatched[i].affects_messages)
-            document_add(document, DOCUMENT_WARNING,
-                         "without a partner: %" PRId64 " operations on %" PRId64 " rank%s (%s)", report->unmatched[i].n,
-                         report->unmatched[i].ranks, plural(report->unmatched[i].ranks), report->unmatched[i].name);
-    if (complete->uncertain > 0)
-        document_add(document, DOCUMENT_WARNING, "the order of %" PRId64 " messages was not certain",
-                     complete->uncertain);
-    const struct report_rank *first = NULL;
-    int64_t unfinished = 0;
-    for (size_t i = 0; i < report->n_ranks; i++)
-        if (strcmp(report->ranks[i].ended, "finalize") != 0 && strcmp(report->ranks[i].ended, "lost") != 0) {
-            first = first == NULL ? &report->ranks[i] : first;
-            unfinished++;
-        }
-    if (first != NULL)
-        document_add(document, DOCUMENT_WARNING,
-                     "ended without MPI_Finalize: %" PRId64 " rank%s, first rank %" PRId64 " (%s)", unfinished,
-                     plural(unfinished), first->rank, first->ended);
 }
 
 static void present_levels(struct document *document, const struct report *report)
@@ -323,7 +308,8 @@ int present(struct document *document, const struct report *report, bool all_ran
 {
     *document = (struct document){0};
     present_run(document, report);
-    present_losses(document, report);
+    present_crowding(document, report);
+    present_completeness(document, report);
     present_levels(document, report);
     present_rounds(document, report);
     present_models(document, report);

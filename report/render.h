@@ -11,6 +11,9 @@
  * without memory; document_release in either case. */
 int present(struct document *document, const struct report *report, bool all_ranks, struct error *error);
 
+/* The section on what the recording lacks. */
+void present_completeness(struct document *document, const struct report *report);
+
 /* 80 columns where the strings allow it; bars are '#' for measured and '|' for modelled. */
 void render_text(FILE *stream, const struct document *document);
 /* One page, no scripts, nothing from elsewhere. */

@@ -40,6 +40,16 @@ static void text(FILE *stream, const char *value)
     fputc(',', stream);
 }
 
+/* What is the same in all rows: the run, as far as times may depend on it. */
+static void render_run(FILE *stream, const struct report *report)
+{
+    integer(stream, report->run.eager_limit_bytes);
+    integer(stream, report->run.eager_limit_network_bytes);
+    real(stream, report->run.own_cost_ns, ',');
+    render_csv_text(stream, report->completeness.verdict);
+    fputc('\n', stream);
+}
+
 static void render_rank(FILE *stream, const struct report *report, const struct report_rank *rank, size_t model)
 {
     integer(stream, rank->rank);
@@ -55,7 +65,8 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     real(stream, rank->late_s, ',');
     if (model == report->n_models) {
         real(stream, rank->actual_s, ',');
-        fputs(",,,,\n", stream);
+        fputs(",,,,,", stream);
+        render_run(stream, report);
         return;
     }
     double actual_s = rank->covered_s[model], model_s = rank->model_s[model];
@@ -64,14 +75,15 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     text(stream, report->models[model].model);
     text(stream, report->models[model].options);
     real(stream, model_s, ',');
-    real(stream, actual_s > 0 ? fabs(actual_s - model_s) / actual_s : NAN, '\n');
+    real(stream, actual_s > 0 ? fabs(actual_s - model_s) / actual_s : NAN, ',');
+    render_run(stream, report);
 }
 
 void render_csv(FILE *stream, const struct report *report)
 {
     fputs(
         "rank,node,host,socket,core,sent_messages,sent_bytes,received_messages,received_bytes,in_mpi_s,late_s,actual_s,"
-        "machine,model,options,model_s,error\n",
+        "machine,model,options,model_s,error,eager_limit_bytes,eager_limit_network_bytes,own_cost_ns,recording\n",
         stream);
     for (size_t i = 0; i < report->n_ranks; i++) {
         if (report->n_models == 0)

@@ -18,36 +18,46 @@ static json_t *integer(int64_t value)
 static json_t *run_object(const struct report *report)
 {
     const struct report_run *run = &report->run;
-    return json_pack("{ss ss ss ss ss ss sI sf sI sI sI sI sI sI sI}", "run_key", run->run_key, "mpistair_version",
-                     run->version, "mpi_family", run->mpi_family, "mpi_library", run->mpi_library, "thread_level",
-                     run->thread_level, "command", run->command, "started_unix_ns", (json_int_t)run->started_unix_ns,
-                     "duration_s", isfinite(run->duration_s) ? run->duration_s : 0.0, "ranks",
-                     (json_int_t)run->world_size, "spools", (json_int_t)run->spools, "nodes", (json_int_t)report->nodes,
-                     "crowded_nodes", (json_int_t)report->crowding.nodes, "messages", (json_int_t)report->messages,
-                     "max_messages", (json_int_t)report->max_messages, "bytes", (json_int_t)report->bytes);
+    return json_pack(
+        "{ss ss ss ss ss ss so so so so sI sf sI sI sI sI sI sI sI}", "run_key", run->run_key, "mpistair_version",
+        run->version, "mpi_family", run->mpi_family, "mpi_library", run->mpi_library, "thread_level", run->thread_level,
+        "command", run->command, "started_by", run->started_by[0] != '\0' ? json_string(run->started_by) : json_null(),
+        "eager_limit_bytes", integer(run->eager_limit_bytes), "eager_limit_network_bytes",
+        integer(run->eager_limit_network_bytes), "own_cost_ns", real(run->own_cost_ns), "started_unix_ns",
+        (json_int_t)run->started_unix_ns, "duration_s", isfinite(run->duration_s) ? run->duration_s : 0.0, "ranks",
+        (json_int_t)run->world_size, "spools", (json_int_t)run->spools, "nodes", (json_int_t)report->nodes,
+        "crowded_nodes", (json_int_t)report->crowding.nodes, "messages", (json_int_t)report->messages, "max_messages",
+        (json_int_t)report->max_messages, "bytes", (json_int_t)report->bytes);
 }
 
 static json_t *counts_array(const struct report_count *counts, size_t n)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, json_pack("{ss sI sI sb}", "name", counts[i].name, "n", (json_int_t)counts[i].n,
-                                               "ranks", (json_int_t)counts[i].ranks, "affects_messages",
-                                               (int)counts[i].affects_messages));
+        json_array_append_new(array, json_pack("{ss sI sI ss sb}", "name", counts[i].name, "n", (json_int_t)counts[i].n,
+                                               "ranks", (json_int_t)counts[i].ranks, "where", counts[i].where,
+                                               "affects_messages", (int)counts[i].affects_messages));
     return array;
 }
 
 static json_t *completeness_object(const struct report *report)
 {
     const struct report_completeness *complete = &report->completeness;
-    return json_pack("{ss sI sI sI sI sI sI sI so so so}", "verdict", complete->verdict, "posted",
+    const struct report_off *off = &complete->off;
+    json_t *recording_off = json_pack(
+        "{sI sI ss sI sI so}", "times", (json_int_t)off->times, "ranks", (json_int_t)off->ranks, "where", off->where,
+        "operations", (json_int_t)off->operations, "partners", (json_int_t)off->partners, "time_s", real(off->time_s));
+    return json_pack("{ss sI sI sI sI sI sI sI sI sI sI so so so so so}", "verdict", complete->verdict, "posted",
                      (json_int_t)complete->posted, "matched", (json_int_t)complete->matched, "unmatched",
                      (json_int_t)complete->unmatched, "lost", (json_int_t)complete->lost, "untracked",
                      (json_int_t)complete->untracked, "uncertain", (json_int_t)complete->uncertain, "missing_processes",
-                     (json_int_t)complete->missing_processes, "loss_causes",
+                     (json_int_t)complete->missing_processes, "left_out", (json_int_t)complete->left_out,
+                     "unknown_communicators", (json_int_t)complete->unknown_communicators, "unsuccessful_tests",
+                     (json_int_t)complete->idle_calls, "recording_off", recording_off, "loss_causes",
                      counts_array(report->losses, report->n_losses), "untracked_functions",
                      counts_array(report->untracked, report->n_untracked), "unmatched_reasons",
-                     counts_array(report->unmatched, report->n_unmatched));
+                     counts_array(report->unmatched, report->n_unmatched), "uncertain_reasons",
+                     counts_array(report->doubts, report->n_doubts));
 }
 
 static json_t *levels_array(const struct report *report)

@@ -10,9 +10,11 @@
 #include "rows.h"
 
 struct report_run {
-    const char *run_key, *version, *mpi_family, *mpi_library, *thread_level, *command;
+    const char *run_key, *version, *mpi_family, *mpi_library, *thread_level, *command, *started_by;
     int64_t started_unix_ns, world_size, spools;
+    int64_t eager_limit_bytes, eager_limit_network_bytes; /* inside a node, between nodes */
     double duration_s;
+    double own_cost_ns; /* that recording adds to a nonblocking call */
 };
 
 /* T Table III's columns for one level. */
@@ -22,11 +24,21 @@ struct report_level {
     double share; /* of all bytes */
 };
 
-/* A row of the tables loss, untracked, unmatched, added over the ranks. */
+/* Something that is missing or in doubt, added over the ranks: a cause, a function, a reason. */
 struct report_count {
     const char *name;
     int64_t n, ranks;
+    const char *where; /* the ranks: "1, 3-5", cut behind REPORT_RANGES; "" where it is of no rank */
     bool affects_messages;
+};
+
+enum { REPORT_RANGES = 8 };
+
+/* Times without recording (MPI_Pcontrol). */
+struct report_off {
+    int64_t times, ranks, operations, partners; /* operations left out; partners of these, left out as well */
+    double time_s;                              /* over all ranks */
+    const char *where;
 };
 
 /* Nodes with more ranks than cores; ranks and cores of the fullest. */
@@ -35,8 +47,11 @@ struct report_crowding {
 };
 
 struct report_completeness {
-    int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes;
+    int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out;
+    int64_t unknown_communicators; /* identified by guess */
+    int64_t idle_calls;            /* unsuccessful tests and probes: counted, not stored */
     const char *verdict;
+    struct report_off off;
 };
 
 struct report_model {
@@ -75,11 +90,11 @@ struct report {
     struct report_crowding crowding;
     struct report_completeness completeness;
     struct report_level *levels;
-    struct report_count *losses, *untracked, *unmatched;
+    struct report_count *losses, *untracked, *unmatched, *doubts;
     struct report_model *models;
     struct report_kind *kinds; /* the heaviest */
     struct report_rank *ranks; /* in the order of ranks */
-    size_t n_levels, n_losses, n_untracked, n_unmatched, n_models, n_kinds, n_ranks;
+    size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_models, n_kinds, n_ranks;
     int64_t nodes, messages, max_messages, bytes, rounds, all_kinds;
     double actual_s;       /* over all ranks and rounds */
     double late_share;     /* of it, what passed before the last message to a rank was posted */
@@ -99,8 +114,9 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
                    struct error *error);
 void report_release(struct report *report);
 
-/* The parts of report_collect, one file each: the run and its traffic; rounds, models and ranks. */
+/* The parts of report_collect, one file each: the run and its traffic; what is missing; rounds, models and ranks. */
 int report_collect_run(struct report *report, sqlite3 *database, struct error *error);
+int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error);
 int report_collect_rounds(struct report *report, sqlite3 *database, const struct report_choice *choice,
                           struct error *error);
 

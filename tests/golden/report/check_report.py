@@ -102,6 +102,9 @@ def formats(folder, halo):
     check("json error", abs(staircase["error"] - error) < 1e-12, staircase)
     check("json coverage", abs(staircase["coverage"] - 1) < 1e-12, staircase)
     replicate = 4 * 4 * 20 / (4 * (110 + 210 + 310 + 410))
+    check("json run", (report["run"]["eager_limit_bytes"], report["run"]["eager_limit_network_bytes"],
+                       report["run"]["own_cost_ns"], report["run"]["started_by"]) == (4096, 65536, 41.25, "MPI_Init"),
+          report["run"])
     check("json replicate", abs(report["replicate"]["error"] - replicate) < 1e-12, report["replicate"])
     check("json ranks", [round(r["actual_s"] * 1e6) for r in report["ranks"]] == measured, report["ranks"])
     # By hand: rank 2 sends to rank 3 30 us late in four rounds.
@@ -109,6 +112,8 @@ def formats(folder, halo):
     check("json late", late == [0, 0, 0, 120] and abs(report["rounds"]["late_share"] - 120 / sum(measured)) < 1e-12, late)
     rows = list(csv.DictReader(io.StringIO(run("report", "halo.db", "--format", "csv")[1])))
     check("csv rows", len(rows) == 8 and {r["host"] for r in rows} == {"node0<i>", "node1"}, rows)
+    check("csv run", all((r["own_cost_ns"], r["eager_limit_bytes"], r["eager_limit_network_bytes"], r["recording"]) ==
+                         ("41.25", "4096", "65536", "complete") for r in rows), rows)
     code, out, _ = run("report", "halo.db", "--format", "html")
     page = Page()
     page.feed(out)
@@ -191,12 +196,15 @@ def unusual(folder):
                "|| '[31m' || x'ff', 2, 2, NULL, NULL, NULL, NULL);")
     silent = database(folder / "silent.db", run_row)
     golden_of("silent.txt", "report", silent.name)
+    unknown = json.loads(run("report", silent, "--format", "json")[1])["run"]
+    check("json unknown", [unknown[key] for key in ("eager_limit_bytes", "eager_limit_network_bytes", "own_cost_ns",
+                                                    "started_by")] == [None] * 4, unknown)
     # A trace of somebody else's making: no constraints, NULL in every column, extreme integers.
     loose = re.sub(r" REFERENCES \w+\(\w+\)|(?<! IS) NOT NULL| CHECK \(.*?\)| PRIMARY KEY(?! \()|,\s+(PRIMARY KEY|UNIQUE) \(.*?\)|"
                    r" WITHOUT ROWID", "", re.sub(r"--.*", "", (SQL / "schema.sql").read_text()))
     check("nulls", loose.count("NOT NULL") == loose.count("IS NOT NULL") and "PRIMARY" not in loose and "UNIQUE" not in loose, loose)
     tables = ("node", "process", "function", "form", "message_row", "unmatched", "kind", "round", "round_process", "prediction_run",
-              "prediction", "untracked", "loss")
+              "prediction", "untracked", "loss", "communicator", "recording_off", "call_row")
     for name, value in {"nulls": "NULL", "lowest": "-9223372036854775807", "highest": "9223372036854775807",
                         "texts": "char(233) || x'ff'", "infinite": "9e999"}.items():
         path = folder / f"{name}.db"
@@ -231,8 +239,50 @@ def unusual(folder):
                      "UPDATE run SET spools = 3; UPDATE node SET cores = 2; INSERT INTO loss VALUES (3, 'no_spool', 1), (1, 'disk', 17); INSERT INTO"
                      " untracked VALUES (0, 'MPI_Put', 5, 1); INSERT INTO unmatched VALUES (2, 1, 'receive', 3, 0, 7, 8,"
                      " 'partner_lost', 1, NULL, 'MPI_Irecv', 1); UPDATE process SET ended = 'killed' WHERE rank = 1;"
-                     "DELETE FROM prediction; DELETE FROM prediction_run;")
+                     "DELETE FROM prediction; DELETE FROM prediction_run;"
+                     "INSERT INTO loss VALUES (0, 'limit', 4), (1, 'limit', 1), (2, 'limit', 9), (0, 'memory', 1),"
+                     " (2, 'cut_off', 21), (2, 'damaged', 2);"
+                     "INSERT INTO unmatched VALUES (3, 0, 'send', 1, 0, 7, 8, 'unmatched', 1, 2, 'MPI_Send', 1),"
+                     " (4, 2, 'receive', NULL, 0, NULL, 8, 'pending', 1, NULL, 'MPI_Irecv', 1),"
+                     " (5, 2, 'receive', NULL, 0, NULL, 8, 'freed', 1, NULL, 'MPI_Irecv', 1),"
+                     " (6, 2, 'receive', 1, 0, 7, 8, 'failed', 1, 2, 'MPI_Recv', 1),"
+                     " (7, 2, 'receive', 1, 0, 7, 8, 'cancelled', 1, 2, 'MPI_Irecv', 1);"
+                     "INSERT INTO communicator VALUES (3, NULL, NULL, 'MPI_Comm_dup', 4, 0);"
+                     "INSERT INTO message SELECT NULL, src, dst, 3, tag, 1, level, NULL, send_post_ns, send_complete_ns,"
+                     " recv_post_ns, recv_complete_ns, recv_bytes, send_function, recv_function, 0, 0, NULL, NULL, NULL,"
+                     " NULL, 5 FROM message WHERE round_id = 1;"
+                     "INSERT INTO recording_off VALUES (0, 5, 1000000005, 3, 1), (2, 0, 500000000, 1, 0), (2, 600000000,"
+                     " 1100000000, 0, 0);"
+                     "INSERT INTO function VALUES (900, 'MPI_Test');"
+                     "INSERT INTO call_row VALUES (0, 900, 1, 2, 1, 1000000, NULL), (3, 900, 1, 2, 1, 234, NULL);")
     golden_of("lossy.txt", "report", lossy.name)
+    # All that is missing is named: each loss, its cause and its ranks.
+    shown = run("report", lossy, "--all-ranks")[1]
+    section = shown.split("Completeness\n")[1].split("\n\n")[0]
+    for text in ("no spool: 1 of 4 ranks (rank 3)", "17 records on rank 1 (disk)", "14 records on ranks 0-2 (limit)",
+                 "1 record on rank 0 (memory)", "21 records on rank 2 (cut_off)", "2 records on rank 2 (damaged)",
+                 "MPI_Put, 5 calls on rank 0", "(partner_lost)", "(unmatched)", "(pending)", "(freed)", "(failed)",
+                 "rank 2 (cancelled)", "rank 0 (proc_null)", "order of 1 message was not certain", "several threads",
+                 "creation of its communicator was not seen", "communicators whose creation was not seen: 1",
+                 "off (MPI_Pcontrol): 3 times on ranks 0, 2, 2 s in all; left out: 4 operations posted then and 1 partner",
+                 "unsuccessful tests and probes: 1000234", "rank 1 (killed)"):
+        check("completeness section", text in section, f"'{text}' is not in\n{section}")
+    missing = json.loads(run("report", lossy, "--format", "json")[1])["completeness"]
+    check("json losses", {(c["name"], c["n"], c["where"]) for c in missing["loss_causes"]} == {
+        ("disk", 17, "1"), ("limit", 14, "0-2"), ("memory", 1, "0"), ("cut_off", 21, "2"), ("damaged", 2, "2"),
+        ("no_spool", 1, "3")}, missing)
+    check("json off", missing["left_out"] == 5 and missing["recording_off"] == {
+        "times": 3, "ranks": 2, "where": "0, 2", "operations": 4, "partners": 1, "time_s": 2.0}, missing)
+    check("json doubts", [c["n"] for c in missing["uncertain_reasons"]] == [1, 1] and missing["unsuccessful_tests"] ==
+          1000234 and missing["unknown_communicators"] == 1, missing)
+    html_report = run("report", lossy, "--format", "html")[1]
+    check("html losses", "14 records on ranks 0-2 (limit)" in html_report and "own cost" in html_report, html_report[:300])
+    # Ranks without end: many ranges are cut.
+    wide = database(folder / "wide.db", (HERE / "halo.sql").read_text(),
+                    "WITH RECURSIVE r(n) AS (SELECT 5 UNION ALL SELECT n + 2 FROM r WHERE n < 99) INSERT INTO loss "
+                    "SELECT n, 'disk', 1 FROM r; INSERT INTO loss VALUES (6, 'disk', 1);")
+    shown = run("report", wide)[1]
+    check("many ranges", "lost: 49 records on ranks 5-7, 9, 11, 13, 15, 17, 19, 21, ... (disk)" in shown, shown[:1500])
 
 
 with tempfile.TemporaryDirectory() as temporary:

@@ -1,0 +1,165 @@
+/* How complete the recording is: each loss by its cause, and on which ranks. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report.h"
+
+static int collect_verdict(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT posted, matched, unmatched, lost, untracked, uncertain, missing_processes, verdict, left_out, "
+              "(SELECT count(*) FROM communicator WHERE known = 0), "
+              "(SELECT coalesce(sum(idle_calls), 0) FROM call_row) FROM completeness",
+              error);
+    if (rows_next(&rows))
+        report->completeness = (struct report_completeness){
+            .posted = rows_integer(&rows, 0),
+            .matched = rows_integer(&rows, 1),
+            .unmatched = rows_integer(&rows, 2),
+            .lost = rows_integer(&rows, 3),
+            .untracked = rows_integer(&rows, 4),
+            .uncertain = rows_integer(&rows, 5),
+            .missing_processes = rows_integer(&rows, 6),
+            .verdict = rows_text(&rows, 7, &report->pool),
+            .left_out = rows_integer(&rows, 8),
+            .unknown_communicators = rows_integer(&rows, 9),
+            .idle_calls = rows_integer(&rows, 10),
+            .off = {.where = ""},
+        };
+    return rows_close(&rows);
+}
+
+/* Ranks in ascending order as "1, 3-5". */
+struct ranges {
+    char text[512];
+    size_t used;
+    int n;
+    int64_t first, last; /* of the open range */
+};
+
+static void end_range(struct ranges *ranges)
+{
+    if (ranges->n > REPORT_RANGES + 1 || ranges->used >= sizeof ranges->text)
+        return;
+    const char *comma = ranges->n > 1 ? ", " : "";
+    char *end = ranges->text + ranges->used;
+    size_t room = sizeof ranges->text - ranges->used;
+    int written = 0;
+    if (ranges->n > REPORT_RANGES)
+        written = snprintf(end, room, ", ...");
+    else if (ranges->first == ranges->last)
+        written = snprintf(end, room, "%s%" PRId64, comma, ranges->first);
+    else
+        written = snprintf(end, room, "%s%" PRId64 "-%" PRId64, comma, ranges->first, ranges->last);
+    ranges->used += written > 0 ? (size_t)written : 0;
+}
+
+static void add_rank(struct ranges *ranges, int64_t rank)
+{
+    bool follows = ranges->n > 0 && ranges->last < INT64_MAX && rank == ranges->last + 1;
+    if (!follows && ranges->n > 0)
+        end_range(ranges);
+    if (!follows) {
+        ranges->n++;
+        ranges->first = rank;
+    }
+    ranges->last = rank;
+}
+
+/* The text; no ranks: "". */
+static const char *finish_ranges(struct ranges *ranges, struct pool *pool)
+{
+    if (ranges->n > 0)
+        end_range(ranges);
+    const char *text = pool_clean(pool, ranges->text, strlen(ranges->text));
+    *ranges = (struct ranges){0};
+    return text != NULL ? text : "";
+}
+
+static int64_t saturated_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* sql: name, n, rank (NULL: of none), affects_messages; rows of one name behind each other, in the order of ranks. */
+static int collect_counts(struct report *report, sqlite3 *database, const char *sql, struct report_count **counts,
+                          size_t *n_counts, struct error *error)
+{
+    struct rows rows;
+    struct ranges ranges = {0};
+    struct report_count *count = NULL;
+    rows_open(&rows, database, report->path, sql, error);
+    while (rows_next(&rows)) {
+        const char *name = rows_text(&rows, 0, &report->pool);
+        if (count == NULL || strcmp(count->name, name) != 0) {
+            if (count != NULL)
+                count->where = finish_ranges(&ranges, &report->pool);
+            if (list_grow(counts, *n_counts, sizeof **counts) != 0) {
+                rows_no_memory(&rows);
+                break;
+            }
+            count = &(*counts)[(*n_counts)++];
+            *count = (struct report_count){.name = name, .where = ""};
+        }
+        count->n = saturated_sum(count->n, rows_integer(&rows, 1));
+        count->affects_messages = count->affects_messages || rows_integer(&rows, 3) != 0;
+        if (!isnan(rows_real(&rows, 2))) {
+            count->ranks++;
+            add_rank(&ranges, rows_integer(&rows, 2));
+        }
+    }
+    if (count != NULL)
+        count->where = finish_ranges(&ranges, &report->pool);
+    return rows_close(&rows);
+}
+
+static int collect_off(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    struct ranges ranges = {0};
+    struct report_off *off = &report->completeness.off;
+    rows_open(&rows, database, report->path,
+              "SELECT rank, count(*), sum(operations), sum(partners), sum(end_ns - begin_ns) * 1e-9 FROM recording_off "
+              "GROUP BY rank ORDER BY rank",
+              error);
+    while (rows_next(&rows)) {
+        add_rank(&ranges, rows_integer(&rows, 0));
+        off->ranks++;
+        off->times = saturated_sum(off->times, rows_integer(&rows, 1));
+        off->operations = saturated_sum(off->operations, rows_integer(&rows, 2));
+        off->partners = saturated_sum(off->partners, rows_integer(&rows, 3));
+        off->time_s += rows_real(&rows, 4);
+    }
+    off->where = finish_ranges(&ranges, &report->pool);
+    return rows_close(&rows);
+}
+
+int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error)
+{
+    int result = collect_verdict(report, database, error);
+    if (result == 0)
+        result = collect_off(report, database, error);
+    if (result == 0)
+        result = collect_counts(report, database, "SELECT cause, n, rank, 1 FROM loss ORDER BY cause, rank",
+                                &report->losses, &report->n_losses, error);
+    if (result == 0)
+        result = collect_counts(report, database,
+                                "SELECT name, calls, rank, affects_messages FROM untracked "
+                                "ORDER BY max(affects_messages) OVER (PARTITION BY name) DESC, "
+                                "total(calls) OVER (PARTITION BY name) DESC, name, rank",
+                                &report->untracked, &report->n_untracked, error);
+    if (result == 0)
+        result =
+            collect_counts(report, database,
+                           "SELECT reason, count(*), rank, reason NOT IN ('proc_null', 'cancelled') FROM unmatched "
+                           "GROUP BY reason, rank ORDER BY reason, rank",
+                           &report->unmatched, &report->n_unmatched, error);
+    if (result == 0)
+        result = collect_counts(report, database, "SELECT reason, messages, NULL, 1 FROM doubt ORDER BY 2 DESC, 1",
+                                &report->doubts, &report->n_doubts, error);
+    return result;
+}
