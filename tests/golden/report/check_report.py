@@ -247,7 +247,7 @@ def unusual(folder):
                      " (5, 2, 'receive', NULL, 0, NULL, 8, 'freed', 1, NULL, 'MPI_Irecv', 1),"
                      " (6, 2, 'receive', 1, 0, 7, 8, 'failed', 1, 2, 'MPI_Recv', 1),"
                      " (7, 2, 'receive', 1, 0, 7, 8, 'cancelled', 1, 2, 'MPI_Irecv', 1);"
-                     "INSERT INTO communicator VALUES (3, NULL, NULL, 'MPI_Comm_dup', 4, 0);"
+                     "INSERT INTO communicator(id, size, known) VALUES (3, 4, 0);"
                      "INSERT INTO message SELECT NULL, src, dst, 3, tag, 1, level, NULL, send_post_ns, send_complete_ns,"
                      " recv_post_ns, recv_complete_ns, recv_bytes, send_function, recv_function, 0, 0, NULL, NULL, NULL,"
                      " NULL, 5 FROM message WHERE round_id = 1;"
