@@ -15,6 +15,7 @@
 #include "installation.h"
 #include "pattern.h"
 #include "run/launch.h"
+#include "run/nested.h"
 #include "run/run_keys.h"
 #include "run/spool_folder.h"
 
@@ -172,6 +173,9 @@ static int ingest_spools(const struct spool_folder *folder, const char *output, 
         folders[0] = folder->path;
     if (strcmp(folder->collected, folder->path) != 0 && spool_folder_count(folder->collected) > 0)
         folders[1] = folder->collected;
+    size_t inner = nested_tell(folder->path);
+    if (folders[0] == NULL && folders[1] == NULL && inner > 0)
+        return EXIT_DONE;
     if (folders[0] == NULL && folders[1] == NULL)
         return fail("nothing was recorded: no process of the job left a spool in %s. Likely reasons:\n"
                     "  - the job failed before MPI_Init, or its program uses no MPI or is statically linked to it\n"
@@ -189,6 +193,8 @@ static int ingest_spools(const struct spool_folder *folder, const char *output, 
         char name[PATH_MAX + 32];
         name_output(output, i + 1, name);
         code = ingest_run(folders, keys.keys[i].text, name, options);
+        if (code == EXIT_DONE)
+            nested_leave(name);
     }
     run_keys_release(&keys);
     if (code == EXIT_DONE && !options->keep_spools)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LIST           "OMPI_MCA_mca_base_env_list"
@@ -153,12 +154,24 @@ static bool has_option(char **command, const char *option)
     return false;
 }
 
+/* A name of this run for processes that cannot ask each other for one, and for a run within this one. */
+static int set_key(void)
+{
+    char host[256] = "", key[sizeof host + 64];
+    struct timespec now;
+    gethostname(host, sizeof host - 1);
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(key, sizeof key, "%s-%ld-%lld.%09ld", host, (long)getppid(), (long long)now.tv_sec, now.tv_nsec);
+    return setenv("MPISTAIR_KEY", key, 1);
+}
+
 /* In the child: never returns; an errno value goes through the pipe where the command cannot be started. */
 _Noreturn static void become(const struct launch *job, const sigset_t *mask, int report)
 {
     char **command = job->command;
-    bool is_set = setenv("MPISTAIR_SPOOL", job->spool, 1) == 0 && setenv("MPISTAIR_OUTPUT", job->output, 1) == 0 &&
-                  setenv("MPISTAIR_INGEST", "0", 1) == 0 && set_preload(job->preload) == 0;
+    bool is_set = setenv("MPISTAIR_SPOOL", job->spool, 1) == 0 && set_key() == 0 &&
+                  setenv("MPISTAIR_OUTPUT", job->output, 1) == 0 && setenv("MPISTAIR_INGEST", "0", 1) == 0 &&
+                  set_preload(job->preload) == 0;
     if (is_set && is_openmpi_launcher(command[0])) {
         if (has_option(command, "-x") && getenv(LIST) == NULL)
             command = with_options(command);

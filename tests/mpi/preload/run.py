@@ -112,6 +112,11 @@ def check_environment():
     done = run("-o", "outer.db", mpistair, "run", "-o", "inner.db", "--", "sh", "-c", 'echo "$LD_PRELOAD"; ' + " ".join([*JOB, exchange]))
     expect(done.stdout.split("\n")[0].count("libmpistair.so") == 1, "a run within a run preloads once")
     expect(messages("inner.db") == 200, "and the inner one records")
+    told = [line for line in done.stderr.splitlines() if "inside this one" in line]
+    expect(len(told) == 1 and told[0].endswith("/inner.db"), "the outer one says where the trace is")
+    expect(done.returncode == 0 and "outer.db" not in folder(), "exits as the job did, with no trace of its own")
+    done = run("-o", "outer.db", "--", "sh", "-c", f"'{mpistair}' run -o inner.db -- {' '.join([*JOB, exchange])}; exit 5")
+    expect(done.returncode == 5 and messages("inner.db") == 200, "also where the job failed behind it")
 
 
 def check_signals():
