@@ -31,6 +31,33 @@ repeat 70 every 100
 end
 * Allreduce 9000-9010
 """
+# The rarer records, each kind with one name more than once; the first of rank 1 are RARE, in this order.
+RARE_SCRIPT = """world 2
+1 stack 1 0x1000,0x2000,0x3000,0x4000,0x5000
+1 persistent 1 Psend_init 0 3 64 1 partitions=4
+1 Start 0 3 64 5-90 started=1 partitioned stack=1
+1 partitions 1 10-20 4 4
+1 partition 1 Pready 2 10
+1 persistent 2 Recv_init any 4 64 6
+1 Start 0 4 64 7-90 started=2 receive any_source
+1 rma Put 0 8 10-12 stack=1
+1 mark 7 50
+1 Mprobe 0 5 64 60-90 probe receive call=4
+1 mark 0 91
+1 Isend 0 6 1 92-99 off
+1 mark 1 95
+1 Iallreduce 96-110 call=2 nonblocking stack=1
+1 Waitall 80-99 3
+0 persistent 1 Precv_init 1 3 64 1 partitions=4
+0 Start 1 3 64 5-90 started=1 receive partitioned
+0 partitions 1 30-40 4 4
+0 Send 1 4 64 7-30
+0 Send 1 5 64 8-30
+0 Irecv 1 6 1 92-99
+0 mark 7 50
+0 Iallreduce 96-110 call=2 nonblocking
+"""
+RARE = {}  # record of RARE_SCRIPT's rank 1 -> its place in the file
 FIRST = 65536 + 64  # the first record of a spool; that of rank 1 is a communicator, then operations of 64 bytes
 
 
@@ -43,6 +70,11 @@ def patch(at, form, value):
 
 def cut(size):
     return lambda data: data[:size]
+
+
+def patch_rare(record, at, form, value):
+    """Like patch, `at` bytes into a record of RARE_SCRIPT, whose places are known once it is written."""
+    return lambda data: patch(RARE[record] + at, form, value)(data)
 
 
 # name, change to the spool of rank 1, exit code, text on standard error, (cause in `loss` of rank 1 or None)
@@ -76,6 +108,42 @@ CASES = [
     ("completed in 500 years", patch(FIRST + 96, "<Q", 1 << 63), 0, "", "damaged"),
     ("communicator of no size", patch(FIRST + 20, "<i", 0), 0, "", "damaged"),
     ("communicator without parent", patch(FIRST + 8, "<I", 55), 0, "", "damaged"),
+]
+
+# The same for RARE_SCRIPT. A number that names nothing is damage, and what it belonged to is kept.
+RARE_CASES = [
+    ("as it is", lambda data: data, 0, "", None),
+    ("stack of 2^32 frames", patch_rare("stack", 4, "<I", 0xFFFFFFFF), 0, "", "damaged"),
+    ("stack of 64 frames", patch_rare("stack", 4, "<I", 64), 0, "", "damaged"),
+    ("stack of no frames", patch_rare("stack", 4, "<I", 0), 0, "", "damaged"),
+    ("stack without number", patch_rare("stack", 2, "<H", 0), 0, "", "damaged"),
+    ("stack of another number", patch_rare("stack", 2, "<H", 9), 0, "", "damaged"),
+    ("persistent of a number beyond all", patch_rare("persistent", 44, "<I", 0xFFFFFFFF), 0, "", "damaged"),
+    ("persistent without number", patch_rare("persistent", 44, "<I", 0), 0, "", "damaged"),
+    ("persistent of no communicator", patch_rare("persistent", 4, "<I", 99), 0, "", "damaged"),
+    ("persistent of no direction", patch_rare("persistent", 1, "<B", 7), 0, "", "damaged"),
+    ("persistent of no function", patch_rare("persistent", 2, "<H", 0xFFFF), 0, "", "damaged"),
+    ("persistent with the number of another", patch_rare("persistent 2", 44, "<I", 1), 0, "", "damaged"),
+    ("persistent of 2^32 partitions", patch_rare("persistent", 48, "<I", 0xFFFFFFFF), 0, "", None),
+    ("start of no request", patch_rare("start", 60, "<I", 77), 0, "", "damaged"),
+    ("operation with a stack that is not there", patch_rare("start", 58, "<H", 77), 0, "", "damaged"),
+    ("partitions without operation", patch_rare("start", 56, "<H", 256), 0, "", "damaged"),
+    ("partitions without number", patch_rare("partitions", 4, "<I", 0), 0, "", "damaged"),
+    ("partitions that end before they begin", patch_rare("partitions", 8, "<Q", 1 << 50), 0, "", "damaged"),
+    ("partitions before the start", patch_rare("partitions", 8, "<Q", 1), 0, "", "damaged"),
+    ("partition without partitions", patch_rare("partition", 16, "<I", 5), 0, "", "damaged"),
+    ("partition beyond the last", patch_rare("partition", 4, "<I", 4), 0, "", "damaged"),
+    ("partition before the start", patch_rare("partition", 8, "<Q", 1), 0, "", "damaged"),
+    ("one-sided call of no communicator", patch_rare("rma", 4, "<I", 99), 0, "", "damaged"),
+    ("one-sided call to nobody", patch_rare("rma", 8, "<i", 2), 0, "", "damaged"),
+    ("one-sided call of negative size", patch_rare("rma", 16, "<q", -1), 0, "", "damaged"),
+    ("one-sided call that ends before it begins", patch_rare("rma", 32, "<Q", 2), 0, "", "damaged"),
+    ("one-sided call of no function", patch_rare("rma", 2, "<H", 0xFFFF), 0, "", "damaged"),
+    ("mark before the start", patch_rare("mark", 8, "<Q", 1), 0, "", "damaged"),
+    ("mark of the smallest number", patch_rare("mark", 4, "<i", -2**31), 0, "", None),
+    ("all at once off", patch_rare("mark", 4, "<i", 0), 0, "", None),
+    ("name without end", patch_rare("last", 0, "160s", b"\x0a" + b"\xff" * 159), 0, "", "damaged"),
+    ("name of no communicator", patch_rare("last", 0, "8s", b"\x0a\0\0\0\x63\0\0\0"), 0, "", None),
 ]
 
 
@@ -122,19 +190,37 @@ def check_random(folder, original, generator):
 SPOOL_BEGIN = 65536
 
 
+def write_script(folder, text):
+    """The spool of rank 1 as bytes."""
+    script = spool.Script(*spool.read_functions(sys.argv[2], sys.argv[3]))
+    script.read(text.splitlines())
+    with open(script.write(folder)[1], "rb") as file:
+        return file.read()
+
+
+def find_rare(data):
+    """Fills RARE; `last` is the room behind the last record."""
+    at = FIRST
+    for name in ("stack", "persistent", "start", "partitions", "partition", "persistent 2", "start 2", "rma", "mark"):
+        RARE[name] = at
+        at += spool.record_bytes(data, at)
+    while data[at] != 0:
+        at += spool.record_bytes(data, at)
+    RARE["last"] = at
+
+
 def main():
     failures = []
     with tempfile.TemporaryDirectory() as folder:
-        script = spool.Script(*spool.read_functions(sys.argv[2], sys.argv[3]))
-        script.read([line for line in SCRIPT.splitlines()])
-        path = script.write(folder)[1]
-        with open(path, "rb") as file:
-            original = file.read()
-        for case in CASES:
-            failures.append(check_case(folder, original, *case))
         generator = random.Random(20231)
-        for _ in range(100):
-            failures.append(check_random(folder, original, generator))
+        for text, cases in ((SCRIPT, CASES), (RARE_SCRIPT, RARE_CASES)):
+            original = write_script(folder, text)
+            if text is RARE_SCRIPT:
+                find_rare(original)
+            for case in cases:
+                failures.append(check_case(folder, original, *case))
+            for _ in range(60):
+                failures.append(check_random(folder, original, generator))
         shutil.rmtree(folder)
         os.mkdir(folder)
         for name in ("no spool at all", "a folder named so"):
@@ -145,7 +231,8 @@ def main():
                 os.mkdir(os.path.join(folder, "x.mpispool"))
     failures = [failure for failure in failures if failure is not None]
     print("\n".join(failures))
-    print(f"{len(CASES) + 102 - len(failures)} of {len(CASES) + 102} damaged spools read as expected")
+    total = len(CASES) + len(RARE_CASES) + 122
+    print(f"{total - len(failures)} of {total} damaged spools read as expected")
     sys.exit(1 if failures else 0)
 
 
