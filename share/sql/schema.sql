@@ -411,7 +411,7 @@ CREATE VIEW doubt(reason, messages) AS
   SELECT reason, sum(messages) FROM bit JOIN found ON uncertain & n GROUP BY n;
 
 -- left_out: operations without a row, since recording was off (MPI_Pcontrol) where they or their partners were posted.
-CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, verdict, left_out) AS
+CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out, verdict) AS
   WITH c AS (
     SELECT 2 * (SELECT count(*) FROM message) AS matched,
            (SELECT count(*) FROM unmatched) AS other,
@@ -422,15 +422,14 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
            (SELECT world_size - spools FROM run) AS missing_processes,
            (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
            (SELECT count(*) FROM recording_off) AS times_off)
-  SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes,
+  SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out,
          CASE WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing'
               WHEN lost > 0 THEN 'incomplete: ' || lost || ' records lost'
               WHEN untracked > 0 THEN 'incomplete: ' || untracked || ' calls not recorded that may carry messages'
               WHEN unmatched > 0 THEN 'incomplete: ' || unmatched || ' operations without a partner'
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'
-              ELSE 'complete' END,
-         left_out
+              ELSE 'complete' END
   FROM c;
 
 -- A rank's time in all rounds, measured against modelled: sums over kinds of the mean over the kind's rounds, each
