@@ -24,10 +24,10 @@ static int predict_models(const struct predict_options *options, const struct pa
                           struct prediction *predictions, struct error *error)
 {
     for (size_t m = 0; m < options->n_models; m++) {
-        const struct model *model = options->models[m];
+        const struct model_choice *model = &options->models[m];
         if (prediction_init(&predictions[m], placement->n_ranks) != 0)
             return error_set(error, "no memory for %zu ranks", placement->n_ranks);
-        if (model->predict(pattern, placement, machine, &options->model, &predictions[m], error) != 0)
+        if (model_choice_predict(model, pattern, placement, machine, &options->model, &predictions[m], error) != 0)
             return -1;
         note_extrapolated(model->name, machine, predictions[m].extrapolated);
     }
@@ -107,7 +107,7 @@ static void note_summary(const struct predict_options *options, const struct mac
                          const struct replay_summary *summary)
 {
     for (size_t m = 0; m < options->n_models; m++)
-        note_extrapolated(options->models[m]->name, machine, summary->extrapolated[m]);
+        note_extrapolated(options->models[m].name, machine, summary->extrapolated[m]);
     if (summary->n_kinds == 0)
         fprintf(stderr, "mpistair: note: %s holds no rounds; there is nothing to predict\n", options->trace);
     if (options->placement != NULL)

@@ -30,8 +30,9 @@ int grouping_init(struct grouping *grouping, const struct placement *placement, 
 {
     size_t n_ranks = placement->n_ranks;
     *grouping = (struct grouping){.first = malloc((n_ranks + 1) * sizeof *grouping->first),
-                                  .member = malloc((n_ranks + 1) * sizeof *grouping->member)};
-    if (grouping->first == NULL || grouping->member == NULL) {
+                                  .member = malloc((n_ranks + 1) * sizeof *grouping->member),
+                                  .of = malloc((n_ranks + 1) * sizeof *grouping->of)};
+    if (grouping->first == NULL || grouping->member == NULL || grouping->of == NULL) {
         grouping_release(grouping);
         return -1;
     }
@@ -43,7 +44,9 @@ int grouping_init(struct grouping *grouping, const struct placement *placement, 
     for (size_t i = 1; i <= n_ranks; i++) {
         if (i < n_ranks && compare_places(&order, grouping->member[i - 1], grouping->member[i]) == 0)
             continue;
-        size_t size = i - grouping->first[grouping->n_groups];
+        size_t begin = grouping->first[grouping->n_groups], size = i - begin;
+        for (size_t k = begin; k < i; k++)
+            grouping->of[grouping->member[k]] = (uint32_t)grouping->n_groups;
         grouping->first[++grouping->n_groups] = i;
         if (size > grouping->largest)
             grouping->largest = size;
@@ -55,5 +58,6 @@ void grouping_release(struct grouping *grouping)
 {
     free(grouping->first);
     free(grouping->member);
+    free(grouping->of);
     *grouping = (struct grouping){0};
 }

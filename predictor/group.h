@@ -8,6 +8,7 @@ struct grouping {
     size_t n_groups;
     size_t *first;    /* [n_groups + 1] into member */
     uint32_t *member; /* [n_ranks] ranks, ascending within a group */
+    uint32_t *of;     /* [n_ranks] the group of a rank */
     size_t largest;   /* ranks of the largest group */
 };
 

@@ -45,6 +45,20 @@ extern const struct model *const model_table[];
 /* NULL if there is no such model. */
 const struct model *model_find(const char *name);
 
+/* A model with the terms that are added to it. */
+struct model_choice {
+    const struct model *model;
+    bool queue;    /* B3 */
+    char name[32]; /* "staircase+queue" */
+};
+
+/* Of a name as given to --model: 0, or -1 if there is no such model or term. */
+int model_choose(const char *name, struct model_choice *choice);
+/* As model.predict. */
+int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
+                         const struct placement *placement, const struct machine *machine,
+                         const struct model_options *options, struct prediction *prediction, struct error *error);
+
 /* All zero. 0, or -1 without memory. */
 int prediction_init(struct prediction *prediction, size_t n_ranks);
 /* For models: all zero before; after, the sum of the parts in time_s: 0, or -1 where one is beyond the range of a

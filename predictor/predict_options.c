@@ -33,16 +33,20 @@ void predict_options_usage(void)
     fputs(usage_text, stdout);
     for (size_t i = 0; model_table[i] != NULL; i++)
         printf("  %-10s  %s\n", model_table[i]->name, model_table[i]->source);
+    puts("  MODEL+queue  with the cost of queue search, B3");
 }
 
-static int add_model(struct predict_options *options, const struct model *model)
+static int add_model(struct predict_options *options, const char *name)
 {
+    struct model_choice choice;
+    if (model_choose(name, &choice) != 0)
+        return -1;
     for (size_t i = 0; i < options->n_models; i++)
-        if (options->models[i] == model)
+        if (strcmp(options->models[i].name, name) == 0)
             return 0;
     if (options->n_models == MAX_MODELS)
         return -1;
-    options->models[options->n_models++] = model;
+    options->models[options->n_models++] = choice;
     return 0;
 }
 
@@ -51,7 +55,7 @@ static int add_models(struct predict_options *options, const char *list)
 {
     if (strcmp(list, "all") == 0) {
         for (size_t i = 0; model_table[i] != NULL; i++)
-            add_model(options, model_table[i]);
+            add_model(options, model_table[i]->name);
         return 0;
     }
     for (const char *at = list;; at++) {
@@ -59,12 +63,11 @@ static int add_models(struct predict_options *options, const char *list)
         size_t length = strcspn(at, ",");
         if (length < sizeof name)
             memcpy(name, at, length);
-        const struct model *model = model_find(name);
-        if (model == NULL || add_model(options, model) != 0) {
+        if (length >= sizeof name || add_model(options, name) != 0) {
             char known[256] = "";
             for (size_t i = 0, used = 0; model_table[i] != NULL && used < sizeof known; i++)
                 used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", model_table[i]->name);
-            return wrong_usage("predict", "--model: no model '%.*s'; there are %sor all",
+            return wrong_usage("predict", "--model: no model '%.*s'; there are %sor all, and MODEL+queue",
                                length < 40 ? (int)length : 40, at, known);
         }
         at += length;

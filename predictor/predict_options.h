@@ -15,7 +15,7 @@ struct predict_options {
     const char *machine;   /* as given, or NULL */
     const char *output;    /* NULL: standard output */
     enum output_format format;
-    const struct model *models[MAX_MODELS];
+    struct model_choice models[MAX_MODELS];
     size_t n_models;
     struct model_options model;
     bool help;

@@ -130,8 +130,8 @@ static int predict_kind(struct replay_state *state, sqlite3_int64 kind_id, sqlit
         return error_set(error, "no memory for %zu ranks", state->placement.n_ranks);
     int result = 0;
     for (size_t m = 0; result == 0 && m < replay->n_models; m++) {
-        result = replay->models[m]->predict(&state->pattern, &state->placement, replay->machine, replay->options,
-                                            &prediction, error);
+        result = model_choice_predict(&replay->models[m], &state->pattern, &state->placement, replay->machine,
+                                      replay->options, &prediction, error);
         if (result == 0)
             result = store_prediction(state, state->run_ids[m], kind_id, &prediction, error);
         if (result == 0)
@@ -143,7 +143,7 @@ static int predict_kind(struct replay_state *state, sqlite3_int64 kind_id, sqlit
 }
 
 /* One statement with the machine, and if not NULL model and options, as parameters 1 to 3; then n as the 4th. */
-static int execute(const struct replay_state *state, const char *sql, const struct model *model, sqlite3_int64 n,
+static int execute(const struct replay_state *state, const char *sql, const struct model_choice *model, sqlite3_int64 n,
                    struct error *error)
 {
     const struct replay *replay = state->replay;
@@ -153,7 +153,7 @@ static int execute(const struct replay_state *state, const char *sql, const stru
     if (ready && model != NULL) {
         sqlite3_bind_text(statement, 1, replay->machine->name, -1, SQLITE_STATIC);
         sqlite3_bind_text(statement, 2, model->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, model_options_text(model, replay->options), -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 3, model_options_text(model->model, replay->options), -1, SQLITE_STATIC);
         sqlite3_bind_int64(statement, 4, n);
     }
     if (!ready || sqlite3_step(statement) != SQLITE_DONE)
@@ -170,11 +170,11 @@ static int open_runs(struct replay_state *state, struct error *error)
         if (execute(state,
                     "DELETE FROM prediction WHERE run_id IN (SELECT id FROM prediction_run WHERE machine = ?1 AND "
                     "model = ?2 AND options = ?3)",
-                    replay->models[m], 0, error) != 0 ||
+                    &replay->models[m], 0, error) != 0 ||
             execute(state, "DELETE FROM prediction_run WHERE machine = ?1 AND model = ?2 AND options = ?3",
-                    replay->models[m], 0, error) != 0 ||
+                    &replay->models[m], 0, error) != 0 ||
             execute(state, "INSERT INTO prediction_run(machine, model, options, extrapolated) VALUES (?1, ?2, ?3, ?4)",
-                    replay->models[m], 0, error) != 0)
+                    &replay->models[m], 0, error) != 0)
             return -1;
         state->run_ids[m] = sqlite3_last_insert_rowid(replay->database);
         state->summary->extrapolated[m] = 0;
@@ -188,7 +188,7 @@ static int close_runs(struct replay_state *state, struct error *error)
     for (size_t m = 0; m < replay->n_models; m++)
         if (execute(state,
                     "UPDATE prediction_run SET extrapolated = ?4 WHERE machine = ?1 AND model = ?2 AND options = ?3",
-                    replay->models[m], (sqlite3_int64)state->summary->extrapolated[m], error) != 0)
+                    &replay->models[m], (sqlite3_int64)state->summary->extrapolated[m], error) != 0)
             return -1;
     return 0;
 }

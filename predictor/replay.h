@@ -12,7 +12,7 @@ struct replay {
     const char *path; /* of the database, for messages */
     const struct machine *machine;
     const struct placement *placement; /* NULL: the recorded places */
-    const struct model *const *models; /* [n_models] */
+    const struct model_choice *models; /* [n_models] */
     size_t n_models;
     const struct model_options *options;
 };

@@ -36,7 +36,7 @@ void show_times(FILE *stream, const struct predict_options *options, const struc
         fputs(options->format == FORMAT_CSV ? "rank,model,time_s\n" : "[", stream);
     for (size_t m = 0; m < options->n_models; m++)
         for (size_t rank = 0; rank < predictions[m].n_ranks; rank++)
-            show_time(stream, options->format, rank, options->models[m]->name, &predictions[m], m == 0 && rank == 0);
+            show_time(stream, options->format, rank, options->models[m].name, &predictions[m], m == 0 && rank == 0);
     if (options->format == FORMAT_JSON)
         fputs("\n]\n", stream);
 }
@@ -93,8 +93,8 @@ static void read_row(sqlite3_stmt *statement, const struct predict_options *opti
     for (size_t m = 0; m < options->n_models; m++) {
         const char *model = (const char *)sqlite3_column_text(statement, 0);
         const char *text = (const char *)sqlite3_column_text(statement, 1);
-        if (model == NULL || text == NULL || strcmp(model, options->models[m]->name) != 0 ||
-            strcmp(text, model_options_text(options->models[m], &options->model)) != 0)
+        if (model == NULL || text == NULL || strcmp(model, options->models[m].name) != 0 ||
+            strcmp(text, model_options_text(options->models[m].model, &options->model)) != 0)
             continue;
         for (int i = 0; i < 3; i++)
             if (sqlite3_column_type(statement, 2 + i) != SQLITE_NULL)
@@ -137,8 +137,8 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     else
         fputs(options->format == FORMAT_CSV ? "machine,model,options,error,mape,bias,worst_rank\n" : "[", stream);
     for (size_t m = 0; m < options->n_models; m++)
-        show_error(stream, options->format, machine, options->models[m]->name,
-                   model_options_text(options->models[m], &options->model), &rows[m], m == 0);
+        show_error(stream, options->format, machine, options->models[m].name,
+                   model_options_text(options->models[m].model, &options->model), &rows[m], m == 0);
     if (options->format == FORMAT_JSON)
         fputs("\n]\n", stream);
     return 0;

@@ -83,7 +83,7 @@ static int receive_groups(const struct traffic *traffic, unsigned levels, const 
     return 0;
 }
 
-static double part_latency_s(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side)
+double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side)
 {
     double in_s = traffic_latency_s(traffic, rank, INCOMING, levels);
     double out_s = traffic_latency_s(traffic, rank, OUTGOING, levels);
@@ -92,26 +92,25 @@ static double part_latency_s(const struct traffic *traffic, size_t rank, unsigne
     return side == LATENCY_OUT || out_s > in_s ? out_s : in_s;
 }
 
-/* T8 (one level) and T15 (within a node), added to the prediction. */
-static int predict_part(const struct traffic *traffic, const struct placement *placement,
-                        const struct staircase_part *part, enum latency_side side, struct prediction *prediction)
+int staircase_add(const struct traffic *traffic, const struct placement *placement, unsigned levels,
+                  enum group_by group_by, enum latency_side side, struct prediction *prediction)
 {
     int result = -1;
     struct grouping grouping;
     struct bandwidth_steps steps = {0};
-    if (grouping_init(&grouping, placement, part->group_by) != 0)
+    if (grouping_init(&grouping, placement, group_by) != 0)
         return -1;
     double *recv_s = calloc(2 * traffic->n_ranks + 1, sizeof *recv_s);
     struct competitor *competitors = malloc((grouping.largest + 1) * sizeof *competitors);
     if (recv_s == NULL || competitors == NULL || bandwidth_steps_init(&steps, traffic, grouping.largest) != 0)
         goto out;
     double *send_s = recv_s + traffic->n_ranks;
-    if (receive_groups(traffic, part->levels, &grouping, &steps, competitors, recv_s) != 0 ||
-        staircase_delivery(traffic, part->levels, recv_s, send_s) != 0)
+    if (receive_groups(traffic, levels, &grouping, &steps, competitors, recv_s) != 0 ||
+        staircase_delivery(traffic, levels, recv_s, send_s) != 0)
         goto out;
     for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
         /* T8, T15: T_i = M_i tau + max(t_i^recv, t_i,0^send, ...). */
-        prediction->latency_s[rank] += part_latency_s(traffic, rank, part->levels, side);
+        prediction->latency_s[rank] += staircase_latency_s(traffic, rank, levels, side);
         prediction->bandwidth_s[rank] += send_s[rank] > recv_s[rank] ? send_s[rank] : recv_s[rank];
     }
     prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
@@ -134,7 +133,7 @@ static int staircase_predict(const struct pattern *pattern, const struct placeme
     prediction_clear(prediction);
     int result = 0;
     for (size_t i = 0; result == 0 && i < sizeof parts / sizeof parts[0]; i++)
-        if (predict_part(&traffic, placement, &parts[i], options->latency, prediction) != 0)
+        if (staircase_add(&traffic, placement, parts[i].levels, parts[i].group_by, options->latency, prediction) != 0)
             result = error_set(error, "no memory for the steps of %zu messages", pattern->n_messages);
     traffic_release(&traffic);
     return result == 0 ? prediction_sum(prediction, error) : result;

@@ -12,7 +12,8 @@ enum range { FROM_ZERO, ABOVE_ZERO };
 
 /* Units of DESIGN.md, all SI. gamma and delta: B equations 3 and 5; injection: R_N of B equation 2; queue_step: of the
  * queue of posted receives (n = depth); buffer: MODELS.md's B, what the transport takes without the receiver;
- * tau_l3 ...: of pairs of a socket that share an L3 cache, else a NUMA node, else the package only. */
+ * tau_gpu ...: between GPUs, tau_to_gpu ..., tau_from_gpu ...: copies to and from one, injection_gpu: H Tables I, II,
+ * IV; tau_l3 ...: of pairs of a socket that share an L3 cache, else a NUMA node, else the package only. */
 static const struct quantity {
     const char *name;
     const char *unit;
@@ -20,14 +21,29 @@ static const struct quantity {
     enum range range;
     bool whole;
 } quantities[] = {
-    {"tau", "s", N_NONE, FROM_ZERO, false},         {"bw", "B/s", N_POSITIVE, ABOVE_ZERO, false},
-    {"threshold", "B", N_NONE, FROM_ZERO, true},    {"injection", "B/s", N_NONE, ABOVE_ZERO, false},
-    {"gamma", "s", N_NONE, FROM_ZERO, false},       {"queue_step", "s", N_POSITIVE, FROM_ZERO, false},
-    {"delta", "s/B", N_NONE, FROM_ZERO, false},     {"cores", "1", N_NONE, ABOVE_ZERO, true},
-    {"buffer", "B", N_NONE, FROM_ZERO, false},      {"queue_step_unexpected", "s", N_POSITIVE, FROM_ZERO, false},
-    {"tau_l3", "s", N_NONE, FROM_ZERO, false},      {"bw_l3", "B/s", N_POSITIVE, ABOVE_ZERO, false},
-    {"tau_numa", "s", N_NONE, FROM_ZERO, false},    {"bw_numa", "B/s", N_POSITIVE, ABOVE_ZERO, false},
-    {"tau_package", "s", N_NONE, FROM_ZERO, false}, {"bw_package", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"tau", "s", N_NONE, FROM_ZERO, false},
+    {"bw", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"threshold", "B", N_NONE, FROM_ZERO, true},
+    {"injection", "B/s", N_NONE, ABOVE_ZERO, false},
+    {"gamma", "s", N_NONE, FROM_ZERO, false},
+    {"queue_step", "s", N_POSITIVE, FROM_ZERO, false},
+    {"delta", "s/B", N_NONE, FROM_ZERO, false},
+    {"cores", "1", N_NONE, ABOVE_ZERO, true},
+    {"buffer", "B", N_NONE, FROM_ZERO, false},
+    {"queue_step_unexpected", "s", N_POSITIVE, FROM_ZERO, false},
+    {"tau_l3", "s", N_NONE, FROM_ZERO, false},
+    {"bw_l3", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"tau_gpu", "s", N_NONE, FROM_ZERO, false},
+    {"bw_gpu", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"tau_to_gpu", "s", N_NONE, FROM_ZERO, false},
+    {"bw_to_gpu", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"tau_from_gpu", "s", N_NONE, FROM_ZERO, false},
+    {"bw_from_gpu", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"injection_gpu", "B/s", N_NONE, ABOVE_ZERO, false},
+    {"tau_numa", "s", N_NONE, FROM_ZERO, false},
+    {"bw_numa", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"tau_package", "s", N_NONE, FROM_ZERO, false},
+    {"bw_package", "B/s", N_POSITIVE, ABOVE_ZERO, false},
 };
 
 int machine_check_parameter(const struct machine_parameter *parameter, struct error *error)

@@ -95,6 +95,13 @@ enum machine_protocol machine_protocol_of(const struct machine_protocols *protoc
 int machine_tau_s(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
                   double *tau_s, struct error *error);
 
+/* Value of a row that has no n, as injection or buffer; `absent` where there is none. level LEVEL_COUNT: `any`. */
+double machine_value(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+                     const char *quantity, double absent);
+/* c(depth), what one step through a queue costs, s: linear between the tabulated depths, the end values outside; with a
+ * gamma instead of a table twice that (B). */
+int machine_queue_step_s(const struct machine *machine, double depth, double *step_s, struct error *error);
+
 /* BW(n) of one (level, protocol), B/s: knots by ascending n, borrowed by nobody: own arrays. */
 struct machine_bandwidth {
     size_t n_knots;

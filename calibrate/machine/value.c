@@ -65,6 +65,48 @@ int machine_tau_s(const struct machine *machine, enum machine_level level, enum 
     return missing(machine, level, machine_protocol_name[protocol], "tau", error);
 }
 
+double machine_value(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+                     const char *quantity, double absent)
+{
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        if (is_quantity(row, level, quantity) && row->protocol == protocol && row->n == MACHINE_NO_N)
+            return row->value;
+    }
+    return absent;
+}
+
+int machine_queue_step_s(const struct machine *machine, double depth, double *step_s, struct error *error)
+{
+    const struct machine_parameter *below = NULL, *above = NULL; /* the nearest depths on either side */
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        if (!is_quantity(row, LEVEL_COUNT, "queue_step"))
+            continue;
+        double n = (double)row->n;
+        if (n <= depth && (below == NULL || row->n > below->n))
+            below = row;
+        if (n >= depth && (above == NULL || row->n < above->n))
+            above = row;
+    }
+    if (below == NULL && above == NULL) {
+        double gamma_s = machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, "gamma", -1);
+        *step_s = 2 * gamma_s;
+        return gamma_s >= 0 ? 0
+                            : error_set(error,
+                                        "machine '%s' has neither queue_step nor gamma, which queue needs: calibrate "
+                                        "it, or take another machine",
+                                        machine->name);
+    }
+    if (below == NULL || above == NULL || below == above) {
+        *step_s = below != NULL ? below->value : above->value;
+        return 0;
+    }
+    double share = (depth - (double)below->n) / ((double)above->n - (double)below->n);
+    *step_s = below->value + share * (above->value - below->value);
+    return 0;
+}
+
 static int compare_n(const void *a, const void *b)
 {
     const struct machine_parameter *x = *(const struct machine_parameter *const *)a;

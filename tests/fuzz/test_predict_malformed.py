@@ -62,7 +62,7 @@ COMMANDS = [
     ([*PATTERN, "--latency", "both"], 2, "--latency both: expected in, out or max"),
     ([*PATTERN, "--format", "xml"], 2, "--format xml: expected text, csv or json"),
     ([*PATTERN, "--colour"], 2, "--colour"),
-    ([*PATTERN, "--machine", "cray-1"], 1, "machine 'cray-1': not among the shipped ones (epyc-rome, kunpeng"),
+    ([*PATTERN, "--machine", "cray-1"], 1, "machine 'cray-1': not among the shipped ones (blue-waters, epyc-rome, kunpeng"),
     ([*PATTERN, "--machine", "x" * 3000], 1, "not among the shipped ones"),
     ([*PATTERN, "-o", "no/such/folder/x"], 1, "no/such/folder/x: cannot be written"),
     (["none.db"], 1, "none.db: cannot be opened: No such file"),

@@ -59,9 +59,10 @@ struct prediction case_predict(const struct model_case *c, const char *model, en
     struct prediction prediction;
     struct error error = {.text = ""};
     struct model_options options = {.latency = side};
-    assert_non_null(model_find(model));
+    struct model_choice choice;
+    assert_int_equal(model_choose(model, &choice), 0);
     assert_int_equal(prediction_init(&prediction, c->placement.n_ranks), 0);
-    if (model_find(model)->predict(&c->pattern, &c->placement, &c->machine, &options, &prediction, &error) != 0)
+    if (model_choice_predict(&choice, &c->pattern, &c->placement, &c->machine, &options, &prediction, &error) != 0)
         fail_msg("%s: %s", model, error.text);
     return prediction;
 }

@@ -23,10 +23,11 @@ def bandwidth(knots, n):
 
 
 class Reference:
-    """machine: {level: {protocol: (threshold, tau, [(n, bw), ...])}}; places: [(node, socket)]."""
+    """machine: {level: {protocol: (threshold, tau, [(n, bw), ...])}}; places: [(node, socket)]; injection: {protocol: B/s}
+    between nodes; buffer: bytes that the transport takes."""
 
-    def __init__(self, machine, places, messages):
-        self.machine, self.ranks = machine, range(len(places))
+    def __init__(self, machine, places, messages, injection, buffer):
+        self.machine, self.ranks, self.injection, self.buffer = machine, range(len(places)), injection, buffer
         self.places = places
         self.messages = [(src, dst, size, level_of(places, src, dst)) for src, dst, size in messages if src != dst]
 
@@ -109,7 +110,49 @@ class Reference:
                 times_s[rank] += max(recv_s[rank], send_s[rank])
         return [times_s[rank] for rank in self.ranks]
 
+    def node_aware(self, rank):
+        """B1 within a node, B2 between nodes with all bytes of a protocol together."""
+        mine, node = self.of(rank, 0, LEVELS), self.group(rank, ["inter_node"])
+        ppn = sum(any(self.of(other, 0, ["inter_node"])) for other in node)
+        total_s = self.tau(mine)
+        total_s += sum(size / bandwidth(self.entry(size, level)[2], 1) for size, level in mine if level != "inter_node")
+        for protocol, (_, _, knots) in self.machine["inter_node"].items():
+            volume = sum(size for size, level in mine
+                         if level == "inter_node" and protocol_of(self.machine, level, size) == protocol)
+            limit = min(self.injection.get(protocol, float("inf")), ppn * bandwidth(knots, 1))
+            total_s += ppn * volume / limit if volume > 0 else 0
+        return total_s
+
+    def through(self, node, side, x):
+        """u_l(x): the integral, piece by piece between the sizes of the flows that cross this side of the node."""
+        flows = [(size, ends[side]) for *ends, size, level in self.messages
+                 if level == "inter_node" and self.places[ends[side]][0] == node]
+        knots = sorted({0, x} | {size for size, _ in flows if size < x})
+        total_s = 0
+        for low, high in zip(knots, knots[1:]):
+            open_flows = [flow for flow in flows if flow[0] > low]
+            n = len({rank for _, rank in open_flows})
+            total_s += (high - low) * sum(1 / bandwidth(self.entry(size, "inter_node")[2], n) for size, _ in open_flows)
+        return total_s
+
+    def flow(self, side):
+        latest_s = {rank: 0.0 for rank in self.ranks}
+        for src, dst, size, level in self.messages:
+            if level == "inter_node":
+                both = [(self.places[src][0], 0), (self.places[dst][0], 1)]
+                latest_s[dst] = max(latest_s[dst], *(self.through(*end, size) for end in both))
+                if size > self.buffer:
+                    latest_s[src] = max(latest_s[src], *(self.through(*end, size - self.buffer) for end in both))
+        within = Reference(self.machine, self.places, [], {}, 0)
+        within.messages = [message for message in self.messages if message[3] != "inter_node"]
+        times_s = within.staircase(side)
+        for rank in self.ranks:
+            tau = [self.tau(self.of(rank, which, ["inter_node"])) for which in (1, 0)]
+            times_s[rank] += {"in": tau[0], "out": tau[1], "max": max(tau)}[side] + latest_s[rank]
+        return times_s
+
     def predict(self, model, side):
-        if model == "staircase":
-            return self.staircase(side)
-        return [self.postal(rank) if model == "postal" else self.max_rate(rank) for rank in self.ranks]
+        if model in ("staircase", "flow"):
+            return self.staircase(side) if model == "staircase" else self.flow(side)
+        of_rank = {"postal": self.postal, "max-rate": self.max_rate, "node-aware": self.node_aware}[model]
+        return [of_rank(rank) for rank in self.ranks]

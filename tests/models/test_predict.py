@@ -17,6 +17,7 @@ from reference import LEVELS, Reference
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 
+MODELS = ["postal", "max-rate", "node-aware", "staircase", "flow"]  # in the order of --model all
 PATTERN_A = [(0, 1, 2000000), (1, 0, 2000000), (2, 3, 1000000), (3, 2, 1000000), (4, 5, 500000), (5, 4, 500000)]
 PATTERN_B = [(0, 1, 500000), (0, 2, 100000), (1, 0, 200000), (1, 2, 300000), (2, 0, 600000)]
 PATTERN_C = [(2, 0, 600000), (3, 0, 200000), (3, 1, 250000), (3, 1, 250000), (0, 2, 400000)]
@@ -75,7 +76,7 @@ class Predict(unittest.TestCase):
         with open(self.path("out.json")) as file:
             rows = json.load(file)
         self.assertEqual([(row["model"], row["rank"]) for row in rows],
-                         [(model, rank) for model in ("postal", "max-rate", "staircase") for rank in (0, 1)])
+                         [(model, rank) for model in MODELS for rank in (0, 1)])
         for row in rows:
             parts = sum(row[part] for part in ("latency_s", "bandwidth_s", "queue_s", "contention_s"))
             self.assertEqual(row["time_s"], parts)
@@ -104,13 +105,17 @@ class Predict(unittest.TestCase):
                         file.writelines(f"{level} {name} bw {n} {bw!r} B/s\n" for n, bw in knots)
                         if threshold > 0:
                             file.write(f"{level} {name} threshold - {threshold} B\n")
+                last = list(machine["inter_node"])[-1]
+                injection, buffer = ({last: chance.uniform(1e9, 6e9)}, chance.randrange(300000)) if case % 2 else ({}, 0)
+                file.writelines(f"inter_node {name} injection - {rate!r} B/s\n" for name, rate in injection.items())
+                file.writelines([f"inter_node any buffer - {buffer} B\n"] if case % 2 else [])
             ranks = chance.randrange(1, 24)
             places = [(chance.randrange(2), chance.randrange(2)) for _ in range(ranks)]
             messages = [(chance.randrange(ranks), chance.randrange(ranks),
                          chance.choice([0, 1000, 70000, chance.randrange(1000000)])) for _ in range(chance.randrange(90))]
-            reference = Reference(machine, places, messages)
+            reference = Reference(machine, places, messages, injection, buffer)
             side = ("in", "out", "max")[case // 3 % 3]
-            for model in ("postal", "max-rate", "staircase"):
+            for model in MODELS:
                 times = self.predict_pattern(self.path("m.tbl"), model, messages, [place[0] for place in places],
                                              [place[1] for place in places], "--latency", side)
                 for rank, expected in enumerate(reference.predict(model, side)):
@@ -169,24 +174,26 @@ class Predict(unittest.TestCase):
         error = sum(abs(actual[rank] - model[rank]) for rank in range(4)) / sum(actual.values())
         bias = sum(model[rank] - actual[rank] for rank in range(4)) / sum(actual.values())
         table = list(csv.DictReader(io.StringIO(done.stdout)))
-        self.assertEqual([row["model"] for row in table], ["postal", "max-rate", "staircase"])
-        self.assertAlmostEqual(float(table[2]["error"]), error, delta=1e-12)
-        self.assertAlmostEqual(float(table[2]["bias"]), bias, delta=1e-12)
-        self.assertEqual(int(table[2]["worst_rank"]), max(range(4), key=lambda r: abs(actual[r] - model[r])))
+        self.assertEqual([row["model"] for row in table], MODELS)
+        self.assertAlmostEqual(float(table[MODELS.index("staircase")]["error"]), error, delta=1e-12)
+        self.assertAlmostEqual(float(table[MODELS.index("staircase")]["bias"]), bias, delta=1e-12)
+        self.assertEqual(int(table[MODELS.index("staircase")]["worst_rank"]), max(range(4), key=lambda r: abs(actual[r] - model[r])))
 
     def test_trace_again_replaces(self):
         path = self.make_trace([(1, PATTERN_C, {rank: 1e-4 for rank in range(4)})])
         self.run_predict(path, "--machine", "thunderx2")
         first = self.rows(path, "SELECT * FROM prediction ORDER BY run_id, rank")
         self.run_predict(path)  # the only machine of the trace
-        self.assertEqual(len(self.rows(path, "SELECT * FROM prediction_run")), 3)
+        self.assertEqual(len(self.rows(path, "SELECT * FROM prediction_run")), len(MODELS))
         self.assertEqual([row[1:] for row in first],
                          [row[1:] for row in self.rows(path, "SELECT * FROM prediction ORDER BY run_id, rank")])
         self.run_predict(path, "--latency", "max", "--model", "staircase,postal,staircase")
         self.assertEqual(self.rows(path, "SELECT model, options FROM prediction_run ORDER BY model, options"),
-                         [("max-rate", ""), ("postal", ""), ("staircase", ""), ("staircase", "latency=max")])
+                         [("flow", ""), ("max-rate", ""), ("node-aware", ""), ("postal", ""), ("staircase", ""),
+                          ("staircase", "latency=max")])
         done = self.run_predict(path, "--latency", "max", "--json")
-        self.assertEqual([row["options"] for row in json.loads(done.stdout)], ["", "", "latency=max"])
+        self.assertEqual([row["options"] for row in json.loads(done.stdout)],
+                         ["latency=max" if model in ("staircase", "flow") else "" for model in MODELS])
         self.run_predict(path, "--machine", "kunpeng")
         self.assertIn("thunderx2", self.run_predict(path, code=1).stderr)
 

@@ -13,7 +13,8 @@
 
 enum { CASES = 400 };
 
-static const char *const models[] = {"postal", "max-rate", "staircase"};
+static const char *const models[] = {"postal", "max-rate", "node-aware", "staircase", "flow"};
+enum { N_MODELS = sizeof models / sizeof models[0] };
 
 static const enum latency_side sides[] = {LATENCY_IN, LATENCY_OUT, LATENCY_MAX};
 
@@ -127,7 +128,7 @@ static void ranks_have_no_names(void **state)
             case_add(&renamed, name[c.pattern.src[m]], name[c.pattern.dst[m]], c.pattern.bytes[m]);
         for (size_t k = 0; k < c.machine.n_parameters; k++)
             assert_int_equal(machine_append(&renamed.machine, &c.machine.parameters[k]), 0);
-        for (size_t m = 0; m < 3; m++) {
+        for (size_t m = 0; m < N_MODELS; m++) {
             struct prediction first = case_predict(&c, models[m], sides[i % 3]);
             struct prediction second = case_predict(&renamed, models[m], sides[i % 3]);
             for (size_t rank = 0; rank < n_ranks; rank++)
@@ -148,20 +149,20 @@ static void times_scale_with_sizes(void **state)
     struct chance chance = {.state = 4};
     for (int i = 0; i < CASES; i++) {
         struct model_case c;
-        struct prediction before[3];
+        struct prediction before[N_MODELS];
         uint64_t k = 2 + chance_below(&chance, 1000);
         case_random(&c, &chance, i % 2 == 1);
         for (size_t r = 0; r < c.machine.n_parameters; r++)
             if (strcmp(c.machine.parameters[r].quantity, "tau") == 0)
                 c.machine.parameters[r].value = 0;
-        for (size_t m = 0; m < 3; m++)
+        for (size_t m = 0; m < N_MODELS; m++)
             before[m] = case_predict(&c, models[m], LATENCY_IN);
         for (size_t m = 0; m < c.pattern.n_messages; m++)
             c.pattern.bytes[m] *= k;
         for (size_t r = 0; r < c.machine.n_parameters; r++)
             if (strcmp(c.machine.parameters[r].quantity, "threshold") == 0)
                 c.machine.parameters[r].value *= (double)k;
-        for (size_t m = 0; m < 3; m++) {
+        for (size_t m = 0; m < N_MODELS; m++) {
             struct prediction after = case_predict(&c, models[m], LATENCY_IN);
             for (size_t rank = 0; rank < c.placement.n_ranks; rank++)
                 assert_same(after.time_s[rank], (double)k * before[m].time_s[rank]);
@@ -187,7 +188,7 @@ static void results_are_plausible(void **state)
         for (size_t m = 0; m < c.pattern.n_messages; m++)
             if (c.pattern.src[m] != c.pattern.dst[m])
                 busy[c.pattern.src[m]] = busy[c.pattern.dst[m]] = true;
-        for (size_t m = 0; m < 3; m++) {
+        for (size_t m = 0; m < N_MODELS; m++) {
             struct prediction p = case_predict(&c, models[m], sides[i % 3]);
             for (size_t rank = 0; rank < c.placement.n_ranks; rank++) {
                 assert_true(p.latency_s[rank] >= 0 && p.bandwidth_s[rank] >= 0 && isfinite(p.time_s[rank]));

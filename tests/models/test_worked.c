@@ -193,6 +193,123 @@ static void several_protocols(void **state)
     case_release(&c);
 }
 
+/* F: 8 ranks of 8 nodes send 1e6 bytes to one rank; the receiver's NIC is the limit. Outcast is the same the other way
+ * round; its sends are complete once all but B is through. */
+static void worked_f(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "incast"}};
+    static const uint32_t node[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 0, "s");
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 50e6, "B/s");
+    case_place(&c, 9, node, NULL);
+    for (uint32_t rank = 1; rank < 9; rank++)
+        case_add(&c, rank, 0, 1000000);
+    const double all_us = 8e6 / 50e6 * 1e6;
+    const double in_us[] = {all_us, all_us, all_us, all_us, all_us, all_us, all_us, all_us, all_us};
+    assert_times(&c, "flow", LATENCY_IN, in_us);
+    assert_times(&c, "staircase", LATENCY_IN, in_us);
+    assert_times(&c, "max-rate", LATENCY_IN, (const double[]){all_us, 0, 0, 0, 0, 0, 0, 0, 0});
+    /* node-aware sees 8 senders, each alone on its node. */
+    const double alone_us = all_us / 8;
+    assert_times(&c, "node-aware", LATENCY_IN,
+                 (const double[]){0, alone_us, alone_us, alone_us, alone_us, alone_us, alone_us, alone_us, alone_us});
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 250000, "B");
+    const double sent_us = 0.75 * all_us;
+    assert_times(&c, "flow", LATENCY_IN,
+                 (const double[]){all_us, sent_us, sent_us, sent_us, sent_us, sent_us, sent_us, sent_us, sent_us});
+    for (size_t m = 0; m < c.pattern.n_messages; m++) {
+        c.pattern.dst[m] = c.pattern.src[m];
+        c.pattern.src[m] = 0;
+    }
+    const double out_us[] = {sent_us, all_us, all_us, all_us, all_us, all_us, all_us, all_us, all_us};
+    assert_times(&c, "flow", LATENCY_IN, out_us);
+    case_release(&c);
+}
+
+/* Two flows of different size out of one node, the smaller one into a node that receives another: by hand. */
+static void flow_by_hand(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "flows"}};
+    static const uint32_t node[] = {0, 0, 1, 2, 3};
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 5e-6, "s");
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 2, 1.6e9, "B/s");
+    case_place(&c, 5, node, NULL);
+    case_add(&c, 0, 2, 400000);
+    case_add(&c, 1, 3, 1000000);
+    case_add(&c, 4, 2, 700000);
+    /* Out of node 0: 400000 of both at 1.6 GB/s take 500 us, the other 600000 at 1 GB/s 600 us more. Into node 1, one
+     * rank: 800000 at 1 GB/s 800 us, then 300000 more: 1100. */
+    static const double us[] = {800, 1100, 10 + 1100, 5 + 1100, 1100};
+    assert_times(&c, "flow", LATENCY_IN, us);
+    /* B = 100000: rank 0 is done when 300000 are through: out 375, in 600 us. Rank 1: 900000: 1000 us. Rank 4: 600000
+     * into node 1: 1000 us. */
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 100000, "B");
+    static const double early_us[] = {600, 1000, 10 + 1100, 5 + 1100, 1000};
+    assert_times(&c, "flow", LATENCY_IN, early_us);
+    case_release(&c);
+}
+
+/* B2 on Blue Waters: two of three ranks of a node send between nodes; the limit is of rendezvous messages alone. */
+static void node_aware_by_hand(void **state)
+{
+    (void)state;
+    struct model_case c = {0};
+    static const uint32_t node[] = {0, 0, 0, 1};
+    case_machine(&c, "blue-waters");
+    case_place(&c, 4, node, NULL);
+    case_add(&c, 0, 3, 1000000);
+    case_add(&c, 0, 3, 1000);
+    case_add(&c, 1, 3, 2000000);
+    case_add(&c, 1, 2, 100);
+    case_add(&c, 2, 0, 1000000);
+    /* ppn = 2: min(6.6, 2 x 2.9) = 5.8 GB/s, and for eager messages 2 x 0.75. */
+    static const double us[] = {3.0 + 7.0 + 2e6 / 5.8e3 + 2e3 / 1.5e3, 3.0 + 0.44 + 4e6 / 5.8e3 + 100 / 2.2e3,
+                                1.7 + 1e6 / 6.2e3, 0};
+    assert_times(&c, "node-aware", LATENCY_IN, us);
+    /* A third sender: 3 x 2.9 is above the limit. */
+    case_add(&c, 2, 3, 6600);
+    struct prediction prediction = case_predict(&c, "node-aware", LATENCY_IN);
+    assert_close(prediction.time_s[1] * 1e6, 3.0 + 0.44 + 6e6 / 6.6e3 + 100 / 2.2e3, 1e-9);
+    prediction_release(&prediction);
+    case_release(&c);
+}
+
+/* B3 on Blue Waters, 8.4 ns n^2; a table over depth is read linearly, c = 2 gamma. Messages to oneself are not searched
+ * for. */
+static void queue_by_hand(void **state)
+{
+    (void)state;
+    struct model_case c = {0};
+    case_machine(&c, "blue-waters");
+    case_place(&c, 2, NULL, NULL);
+    for (int i = 0; i < 100; i++)
+        case_add(&c, 1, 0, 8);
+    case_add(&c, 0, 0, 8);
+    double alone_us[2];
+    struct prediction alone = case_predict(&c, "postal", LATENCY_IN);
+    for (int i = 0; i < 2; i++)
+        alone_us[i] = alone.time_s[i] * 1e6;
+    prediction_release(&alone);
+    struct prediction with = case_predict(&c, "postal+queue", LATENCY_IN);
+    assert_close(with.queue_s[0] * 1e6, 84, 1e-12);
+    assert_close(with.time_s[0] * 1e6, alone_us[0] + 84, 1e-12);
+    assert_close(with.time_s[1] * 1e6, alone_us[1], 1e-12);
+    prediction_release(&with);
+    case_value(&c, LEVEL_COUNT, PROTOCOL_ANY, "queue_step", 50, 4e-9, "s");
+    case_value(&c, LEVEL_COUNT, PROTOCOL_ANY, "queue_step", 150, 8e-9, "s");
+    with = case_predict(&c, "staircase+queue", LATENCY_IN);
+    assert_close(with.queue_s[0] * 1e6, 3e-3 * 100 * 100, 1e-12);
+    prediction_release(&with);
+    struct model_choice choice;
+    assert_int_equal(model_choose("staircase+", &choice), -1);
+    assert_int_equal(model_choose("staircase+queue+queue", &choice), -1);
+    assert_int_equal(model_choose("+queue", &choice), -1);
+    case_release(&c);
+}
+
 /* Nothing to do, nothing but latency, and ties. */
 static void edges(void **state)
 {
@@ -260,6 +377,10 @@ int main(void)
         cmocka_unit_test(worked_b),
         cmocka_unit_test(worked_c),
         cmocka_unit_test(total_adds_two_maxima),
+        cmocka_unit_test(worked_f),
+        cmocka_unit_test(queue_by_hand),
+        cmocka_unit_test(flow_by_hand),
+        cmocka_unit_test(node_aware_by_hand),
         cmocka_unit_test(several_protocols),
         cmocka_unit_test(edges),
         cmocka_unit_test(missing_level_is_named),

@@ -1,0 +1,36 @@
+/* +queue: what searching the queues of the MPI costs at most, added to any model.
+ *
+ * A. Bienz, W. D. Gropp and L. N. Olson, Improving Performance Models for Irregular Point-to-Point Communication,
+ * EuroMPI 2018 (B), equation 3:
+ *
+ *   T_q = gamma n^2
+ *
+ *   n       incoming messages of the rank in the round, over all levels    messages   -
+ *   gamma   half of what one step through a queue costs                    step_s/2   s
+ *
+ * gamma = c(n)/2, c from the machine's table over depth (`queue_step`), or its `gamma`. An upper bound: in the worst
+ * order n(n+1)/2 entries are passed, in order n (MODELS.md). Limits: it knows neither the order of arrival nor an MPI
+ * that finds messages by hashing. */
+#include <stdlib.h>
+
+#include "terms.h"
+
+int queue_add(const struct pattern *pattern, const struct machine *machine, struct prediction *prediction,
+              struct error *error)
+{
+    uint64_t *messages = calloc(prediction->n_ranks + 1, sizeof *messages);
+    int result = messages == NULL ? error_set(error, "no memory for %zu ranks", prediction->n_ranks) : 0;
+    for (size_t k = 0; result == 0 && k < pattern->n_messages; k++)
+        if (pattern->src[k] != pattern->dst[k])
+            messages[pattern->dst[k]]++;
+    for (size_t rank = 0; result == 0 && rank < prediction->n_ranks; rank++) {
+        double n = (double)messages[rank], step_s;
+        if (messages[rank] == 0)
+            continue;
+        result = machine_queue_step_s(machine, n, &step_s, error);
+        if (result == 0)
+            prediction->queue_s[rank] += step_s / 2 * n * n; /* B3 */
+    }
+    free(messages);
+    return result;
+}
