@@ -35,7 +35,8 @@ static const char usage[] =
     "                       default: FILE.spool, or in TMPDIR where that lies on a network file system\n"
     "  --keep-spools        keep them, for `mpistair ingest`\n"
     "\n"
-    "Environment: MPISTAIR_SPOOL_LIMIT, bytes of spools a node (K, M, G; default 1G).\n";
+    "Environment: MPISTAIR_SPOOL_LIMIT, bytes of spools a node (K, M, G; default 1G);\n"
+    "MPISTAIR_STACK, frames of callers to keep with each operation (0 to 63; default 0).\n";
 
 struct run_options {
     const char *output;

@@ -11,6 +11,7 @@ void collective_reserve(struct collective_call *collective, uint32_t communicato
         record->communicator = communicator;
         record->begin_ticks = collective->call.begin_ticks;
         record->site = collective->call.site;
+        record->stack = collective->call.thread->stack;
         record->root = -1;
     }
     collective->record = record;

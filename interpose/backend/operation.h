@@ -52,6 +52,7 @@ static inline struct spool_operation *operation_post(const struct recorded_call 
     operation->bytes = elements_bytes(count, datatype);
     operation->post_ticks = call->begin_ticks;
     operation->site = call->site;
+    operation->stack = call->thread->stack;
     operation->cpu_post = current_processor();
     operation->cpu_complete = -1;
     if (direction == SPOOL_RECEIVE)

@@ -30,7 +30,7 @@ static void pair(MPI_Request request)
     wait_end(&completion, MPI_SUCCESS, &request);
 }
 
-/* ns of the fastest batch; the lane has room for all of them, and for one pair before. */
+/* ns of the fastest batch; the lane has room for all of them, and for one pair and a stack before. */
 static uint64_t fastest_batch_ns(MPI_Request request)
 {
     uint64_t fastest_ns = UINT64_MAX;
@@ -49,7 +49,7 @@ uint64_t own_cost_ps(void)
 {
     static uint64_t stand_in; /* no request of MPI's has its address, or these bits */
     uint64_t handle = (uint64_t)(uintptr_t)&stand_in, fastest_ns = 0;
-    const size_t bytes = BATCHES * BATCH_BYTES + PAIR_BYTES;
+    const size_t bytes = BATCHES * BATCH_BYTES + PAIR_BYTES + spool_stack_bytes(SPOOL_STACK_LIMIT);
     int saved_errno = errno;
     MPI_Request request;
     struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();

@@ -11,6 +11,7 @@
 #include "datatype.h"
 #include "eager_limit.h"
 #include "request_table.h"
+#include "stack.h"
 
 #ifdef OPEN_MPI
 #define BACKEND_FAMILY SPOOL_FAMILY_OPENMPI
@@ -38,6 +39,7 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
         return ENOMEM;
     }
     run_copy_maps(run);
+    stack_open(run->rank);
     return 0;
 }
 

@@ -49,6 +49,7 @@ struct recorder_thread {
     uint32_t communicator_index;
     struct scratch scratch;
     struct mpistair_fortran_note *fortran_note; /* of this thread; never NULL */
+    uint16_t stack;                             /* of the call in progress: spool_stack.number, 0: none */
 };
 
 struct recorder {
@@ -58,6 +59,7 @@ struct recorder {
     int multiple;                     /* MPI_THREAD_MULTIPLE: the tables take their locks */
     int statuses_matter;              /* for good: a wildcard was posted, or something cancelled */
     int cancelled;                    /* for good: MPI_Cancel was called */
+    int stack_frames;                 /* to keep of each operation's stack; 0: none, see stack.h */
     enum spool_clock_source clock_source;
     pid_t pid;
     struct spool_writer spool;
@@ -90,6 +92,9 @@ struct recorded_call {
     enum mpistair_function function;
 };
 
+/* See stack.h. */
+void stack_note(struct recorder_thread *thread, enum mpistair_function function, uint64_t site);
+
 /* First of every begin function. Returns whether the call is recorded. */
 static inline int call_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
 {
@@ -99,6 +104,8 @@ static inline int call_begin(struct recorded_call *call, enum mpistair_function 
     call->thread = recorder_thread ? recorder_thread : recorder_thread_begin();
     call->function = function;
     call->site = site;
+    if (__builtin_expect(recorder.stack_frames != 0, 0) && call->thread)
+        stack_note(call->thread, function, site);
     call->begin_ticks = clock_ticks(recorder.clock_source);
     return call->thread != NULL;
 }

@@ -35,6 +35,7 @@ static void reserve(struct rma_call *rma, uint64_t window)
     record->target = -1;
     record->begin_ticks = rma->call.begin_ticks;
     record->site = rma->call.site;
+    record->stack = rma->call.thread->stack;
 }
 
 /* The record of a call with all that its arguments say. */

@@ -134,9 +134,9 @@ class Job:
               f"{len(own)} pairs, all as the job counted")
 
     def expect_complete(self):
-        row = self.query("SELECT * FROM completeness")[0]
-        if row[-1] != "complete":
-            fail(f"completeness {row}; unmatched: "
+        verdict = self.value("SELECT verdict FROM completeness")
+        if verdict != "complete":
+            fail(f"completeness {self.query('SELECT * FROM completeness')[0]}; unmatched: "
                  f"{self.query('SELECT reason, direction, function, count(*) FROM unmatched GROUP BY 1, 2, 3')}; "
                  f"untracked: {self.query('SELECT name, sum(calls) FROM untracked WHERE affects_messages GROUP BY 1')}; "
                  f"lost: {self.query('SELECT * FROM loss')}")
