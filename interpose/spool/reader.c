@@ -297,14 +297,17 @@ static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t 
     return begin >= start && begin < latest && (end == 0 || (end >= begin && end < latest));
 }
 
+/* Processes of several worlds in one communicator; ingest keeps a number for each. */
+#define FOREIGN_LIMIT (1 << 20)
+
 static bool plausible_communicator(const struct spool *spool, const struct spool_communicator *communicator)
 {
     return communicator->function < FN_COUNT && communicator->identity <= SPOOL_BY_TIME && communicator->size > 0 &&
-           communicator->size <=
-               (communicator->identity == SPOOL_BY_TIME ? SPOOL_WORLD_LIMIT : spool->header.world_size) &&
+           communicator->size <= (communicator->identity == SPOOL_BY_TIME ? FOREIGN_LIMIT : spool->header.world_size) &&
            communicator->rank >= 0 && communicator->rank < communicator->size && communicator->leader >= -1 &&
            communicator->leader < spool->header.world_size && communicator->remote_size >= 0 &&
-           communicator->remote_size <= SPOOL_WORLD_LIMIT;
+           communicator->remote_size <= SPOOL_WORLD_LIMIT &&
+           plausible_times(spool, communicator->begin_ticks, communicator->end_ticks);
 }
 
 static bool plausible_operation(const struct spool *spool, const struct spool_operation *operation)

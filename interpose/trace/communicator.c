@@ -131,7 +131,7 @@ static int add_new(struct communicator_table *table, struct trace *trace, const 
     if (added == NULL || identity_set(&table->identities, identity, id) != 0)
         return -1;
     added->remote_size = record->remote_size;
-    added->made = true;
+    added->made = record->identity != SPOOL_BY_MEETING;
     added->used = true;
     added->function = record->function;
     if (record->identity != SPOOL_BY_MEETING && record->parent != SPOOL_NO_COMMUNICATOR)

@@ -182,7 +182,7 @@ struct trace_communicator {
     int32_t *members;    /* [size] ranks of MPI_COMM_WORLD, -1: not known */
     int32_t named_by;    /* rank whose MPI_Comm_set_name gave the name, -1: none */
     uint16_t function;
-    bool made; /* by a function, that is neither MPI_COMM_WORLD nor MPI_COMM_SELF */
+    bool made; /* by a function that was recorded; not MPI_COMM_WORLD, MPI_COMM_SELF, nor one that was met */
     bool known;
     bool used;
 };

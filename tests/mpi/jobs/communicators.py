@@ -69,6 +69,8 @@ def main():
                                              " WHERE m.uncertain")}
     if not test.arguments.also == "threads":
         job.expect_equal(doubtful, met, "communicators with messages of uncertain order")
+    job.expect_equal(test.query("SELECT name, function FROM communicator WHERE NOT known"), [(name, None) for name in met],
+                     "communicators that nobody saw being made, and their function")
     creators = {name for name, in test.query("SELECT DISTINCT function FROM communicator WHERE function IS NOT NULL")}
     expected = {"MPI_" + name for name in CREATORS}
     expected |= {"MPI_Comm_create_from_group"} if any(label.startswith("session") for label in members) else set()
