@@ -2,7 +2,8 @@
 
 usage: run.py MPISTAIR GEN_WRAPPERS MPI.TBL CASE
 
-A case: the script; then `? SQL` and its rows, one a line, columns between '|', NULL as '-'. Before the first: `options
+A case: the script; then `? SQL` (or `? @NAME`, a query of share/sql) and its rows, one a line, columns between '|', NULL
+as '-'. Before the first: `options
 ...` for ingest, `exit N`, `stderr TEXT` (somewhere in it). '{case}' in the script stands for this folder.
 """
 import os
@@ -38,9 +39,18 @@ def read_case(path):
     return case
 
 
+def text_of(value):
+    if isinstance(value, float):
+        value = float(f"{value:.12g}")
+    return "-" if value is None else str(value)
+
+
 def rows_of(database, sql):
+    if sql.startswith("@"):
+        with open(os.path.join(os.environ["MPISTAIR_SHARE"], "sql", sql[1:] + ".sql"), encoding="utf-8") as file:
+            sql = file.read()
     with sqlite3.connect(f"file:{database}?immutable=1", uri=True) as connection:
-        return ["|".join("-" if value is None else str(value) for value in row) for row in connection.execute(sql)]
+        return ["|".join(text_of(value) for value in row) for row in connection.execute(sql)]
 
 
 def main():
