@@ -5,7 +5,9 @@
 
 void collective_reserve(struct collective_call *collective, uint32_t communicator)
 {
-    struct spool_collective *record = spool_lane_reserve(collective->call.thread->lane, sizeof *record);
+    struct spool_collective *record = NULL;
+    if (!__atomic_load_n(&recorder.off, __ATOMIC_RELAXED))
+        record = spool_lane_reserve(collective->call.thread->lane, sizeof *record);
     if (record) {
         record->function = (uint16_t)collective->call.function;
         record->communicator = communicator;
@@ -65,7 +67,7 @@ void icollective_end(struct collective_call *collective, int result, const MPI_R
     uint64_t now = clock_ticks(recorder.clock_source);
     record->call_ticks = saturate_ticks(now - collective->call.begin_ticks);
     if (result == MPI_SUCCESS) {
-        request_table_add(HANDLE_KEY(*request), record, request_is_complete);
+        request_table_add(collective->call.thread, HANDLE_KEY(*request), record);
     } else {
         record->flags |= SPOOL_FAILED;
         __atomic_store_n(&record->end_ticks, now, __ATOMIC_RELEASE);

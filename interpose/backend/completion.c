@@ -1,38 +1,7 @@
 /* From handles before a call to operations that it completed, see completion.h. */
 #include "completion.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "timed_call.h"
-
-/* Memory for the arrays of one call: the thread's own unless an outer call of it is in there. NULL: none. */
-static void *borrow(struct scratch *scratch, size_t bytes)
-{
-    int saved_errno = errno;
-    void *memory = scratch->memory;
-    if (scratch->busy) {
-        memory = malloc(bytes);
-    } else if (bytes > scratch->bytes) {
-        memory = realloc(scratch->memory, bytes * 2);
-        if (memory) {
-            scratch->memory = memory;
-            scratch->bytes = bytes * 2;
-        }
-    }
-    if (memory == scratch->memory)
-        scratch->busy = 1;
-    errno = saved_errno;
-    return memory;
-}
-
-static void give_back(struct scratch *scratch, void *memory)
-{
-    if (memory && memory == scratch->memory)
-        scratch->busy = 0;
-    else
-        free(memory);
-}
 
 /* Whether MPI has to fill statuses that the caller ignores. */
 static inline int statuses_matter(void)
@@ -42,7 +11,7 @@ static inline int statuses_matter(void)
 
 static inline void *take_before(MPI_Request request)
 {
-    return request == MPI_REQUEST_NULL ? NULL : request_table_take(HANDLE_KEY(request));
+    return request == MPI_REQUEST_NULL ? NULL : request_table_take_before(HANDLE_KEY(request));
 }
 
 /* Copies the handles and makes room for n_statuses statuses. */
@@ -58,7 +27,7 @@ static void arrays_begin(struct completion_call *completion, int64_t n, const MP
     size_t taken_bytes = recorder.multiple ? length * sizeof *completion->taken : 0;
     size_t status_bytes = n_statuses * sizeof(MPI_Status);
     size_t request_bytes = length * sizeof *requests;
-    char *memory = borrow(&completion->call.thread->scratch, taken_bytes + request_bytes + status_bytes);
+    char *memory = scratch_borrow(&completion->call.thread->scratch, taken_bytes + request_bytes + status_bytes);
     if (!memory) {
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, length);
         completion->call.thread = NULL;
@@ -77,13 +46,21 @@ static void arrays_begin(struct completion_call *completion, int64_t n, const MP
     }
 }
 
+/* Takes out what the i-th request, which was reported, stood for. */
 static inline void *claim(struct completion_call *completion, int i)
 {
+    struct recorder_thread *thread = completion->call.thread;
     if (!completion->taken)
-        return request_table_take(HANDLE_KEY(completion->before[i]));
-    void *pending = completion->taken[i];
+        return request_table_take(thread, HANDLE_KEY(completion->before[i]));
+    void *value = completion->taken[i];
     completion->taken[i] = NULL;
-    return pending;
+    return request_table_claim(thread, value);
+}
+
+static inline int is_persistent(const struct completion_call *completion, int i)
+{
+    return (completion->taken ? request_value_persistent(completion->taken[i])
+                              : request_table_persistent(HANDLE_KEY(completion->before[i]))) != NULL;
 }
 
 /* Returns what was not completed and the memory of the call. */
@@ -92,16 +69,20 @@ static void arrays_end(struct completion_call *completion)
     if (completion->taken)
         for (int i = completion->n; i-- > 0;)
             if (completion->taken[i])
-                request_table_put_back(HANDLE_KEY(completion->before[i]), completion->taken[i]);
+                request_table_put_back(completion->call.thread, HANDLE_KEY(completion->before[i]),
+                                       completion->taken[i]);
     if (completion->memory)
-        give_back(&completion->call.thread->scratch, completion->memory);
+        scratch_return(&completion->call.thread->scratch, completion->memory);
 }
 
-/* Completes what the i-th request stood for, if it is known and done. Returns how many: 0 or 1. */
+/* Completes what the i-th request stood for, if it is known and done: MPI nulls a request that it reports, but for
+ * persistent ones `reported` says it. Returns how many: 0 or 1. */
 static uint32_t complete(struct completion_call *completion, int i, const MPI_Request *requests,
-                         const MPI_Status *status, int ok, struct moment now)
+                         const MPI_Status *status, int ok, int reported, struct moment now)
 {
-    if (completion->before[i] == MPI_REQUEST_NULL || requests[i] != MPI_REQUEST_NULL)
+    if (completion->before[i] == MPI_REQUEST_NULL)
+        return 0;
+    if (requests[i] != MPI_REQUEST_NULL && (!reported || !is_persistent(completion, i)))
         return 0;
     void *pending = claim(completion, i);
     return pending ? pending_complete(pending, completion->call.thread, status, ok, now) : 0;
@@ -122,6 +103,13 @@ static int is_in_status(int result)
     return result != MPI_SUCCESS && PMPI(Error_class)(result, &class) == MPI_SUCCESS && class == MPI_ERR_IN_STATUS;
 }
 
+/* Whether a persistent request is done, where a call that failed in some of its requests does not say. */
+static int is_inactive(MPI_Request request)
+{
+    int flag = 0;
+    return PMPI(Request_get_status)(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
+}
+
 /* Completes what an array call reported. indices NULL: statuses[i] belongs to the i-th request, else to the
  * indices[i]-th. Without valid statuses nobody knows which of the operations failed, and none is flagged. */
 static uint32_t complete_listed(struct completion_call *completion, int result, const MPI_Request *requests, int n,
@@ -133,8 +121,12 @@ static uint32_t complete_listed(struct completion_call *completion, int result, 
     for (int k = 0; k < n; k++) {
         int i = indices ? indices[k] : k;
         int ok = !mixed || !statuses || statuses[k].MPI_ERROR == MPI_SUCCESS;
-        if (i >= 0 && i < completion->n)
-            completed += complete(completion, i, requests, statuses ? &statuses[k] : NULL, ok, now);
+        int reported = result == MPI_SUCCESS;
+        if (i < 0 || i >= completion->n)
+            continue;
+        if (!reported && completion->before[i] != MPI_REQUEST_NULL && requests[i] != MPI_REQUEST_NULL)
+            reported = is_inactive(requests[i]);
+        completed += complete(completion, i, requests, statuses ? &statuses[k] : NULL, ok, reported, now);
     }
     return completed;
 }
@@ -160,13 +152,14 @@ void wait_begin(struct completion_call *completion, enum mpistair_function funct
 
 /* Completes the one request of MPI_Wait and MPI_Test. Returns the operations completed, or -1 where nothing is
  * recorded any more. */
-static int one_end(struct completion_call *completion, int result, const MPI_Request *request, struct moment *now)
+static int one_end(struct completion_call *completion, int result, const MPI_Request *request, int reported,
+                   struct moment *now)
 {
     const MPI_Status *status = watched_result(&completion->watched);
     if (!call_recorded(&completion->call))
         return -1;
     *now = moment_now();
-    uint32_t completed = complete(completion, 0, request, status, result == MPI_SUCCESS, *now);
+    uint32_t completed = complete(completion, 0, request, status, result == MPI_SUCCESS, reported, *now);
     arrays_end(completion);
     return (int)completed;
 }
@@ -174,7 +167,7 @@ static int one_end(struct completion_call *completion, int result, const MPI_Req
 void wait_end(struct completion_call *completion, int result, const MPI_Request *request)
 {
     struct moment now;
-    int completed = one_end(completion, result, request, &now);
+    int completed = one_end(completion, result, request, 1, &now);
     if (completed >= 0)
         timed_call_store(&completion->call, (uint32_t)completed, now.ticks);
 }
@@ -182,8 +175,7 @@ void wait_end(struct completion_call *completion, int result, const MPI_Request 
 void test_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag)
 {
     struct moment now;
-    (void)flag; /* the request says it: MPI nulls it where it reports completion */
-    int completed = one_end(completion, result, request, &now);
+    int completed = one_end(completion, result, request, result != MPI_SUCCESS || *flag, &now);
     if (completed >= 0)
         store_test(completion, (uint32_t)completed, now.ticks);
 }
@@ -273,9 +265,9 @@ static uint32_t any_end(struct completion_call *completion, int result, const MP
 {
     uint32_t completed = 0;
     if (result == MPI_SUCCESS && index >= 0 && index < completion->n)
-        completed = complete(completion, index, requests, status, 1, now);
+        completed = complete(completion, index, requests, status, 1, 1, now);
     for (int i = 0; result != MPI_SUCCESS && i < completion->n; i++)
-        completed += complete(completion, i, requests, status, 0, now);
+        completed += complete(completion, i, requests, status, 0, 0, now);
     arrays_end(completion);
     return completed;
 }
@@ -315,23 +307,61 @@ void cancel_end(struct completion_call *completion, int result)
         timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
 }
 
+void request_get_status_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                              MPI_Request request, MPI_Status **status)
+{
+    completion->watched.status = NULL;
+    if (!call_begin(&completion->call, function, site))
+        return;
+    completion->one_before = request;
+    if (statuses_matter())
+        watch_status(&completion->watched, status);
+}
+
+void request_get_status_end(struct completion_call *completion, int result, const int *flag)
+{
+    const MPI_Status *status = watched_result(&completion->watched);
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    struct recorder_thread *thread = completion->call.thread;
+    uint32_t completed = 0;
+    if (result == MPI_SUCCESS && *flag && completion->one_before != MPI_REQUEST_NULL) {
+        void *pending = request_table_peek(thread, HANDLE_KEY(completion->one_before));
+        if (pending && pending_type(pending) != PENDING_CALLBACK)
+            completed = pending_complete(pending, thread, status, 1, now);
+    }
+    store_test(completion, completed, now.ticks);
+}
+
 void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
                         const MPI_Request *request)
 {
-    MPI_Status *none = MPI_STATUS_IGNORE;
-    wait_begin(completion, function, site, request, &none);
-    completion->watched.status = NULL;
+    if (!call_begin(&completion->call, function, site))
+        return;
+    completion->one_before = *request;
+    completion->one_taken = take_before(*request);
+    if (request_value_persistent(completion->one_taken))
+        request_table_take_persistent(HANDLE_KEY(*request));
 }
 
 void request_free_end(struct completion_call *completion, int result, const MPI_Request *request)
 {
+    struct recorder_thread *thread = completion->call.thread;
     (void)result;
-    if (!call_recorded(&completion->call))
+    if (!call_recorded(&completion->call) || !completion->one_taken)
         return;
-    if (completion->one_before != MPI_REQUEST_NULL && *request == MPI_REQUEST_NULL) {
-        void *pending = claim(completion, 0);
+    struct persistent *persistent = request_value_persistent(completion->one_taken);
+    int freed = *request == MPI_REQUEST_NULL;
+    if (freed && persistent) {
+        persistent_free(persistent, thread);
+    } else if (freed) {
+        void *pending = request_table_claim(thread, completion->one_taken);
         if (pending)
-            pending_abandon(pending, completion->call.thread, SPOOL_FREED);
+            pending_abandon(pending, thread, SPOOL_FREED);
+    } else if (persistent) {
+        request_table_add_persistent(thread, HANDLE_KEY(completion->one_before), persistent);
+    } else {
+        request_table_put_back(thread, HANDLE_KEY(completion->one_before), completion->one_taken);
     }
-    arrays_end(completion);
 }

@@ -47,8 +47,10 @@ static uint64_t variable_value(const char *name)
 
 uint64_t eager_limit_bytes(int between_nodes)
 {
-    int provided, saved_errno = errno;
-    if (!has_tool_interface() || PMPI(T_init_thread)(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
+    int level = MPI_THREAD_SINGLE, saved_errno = errno;
+    /* Open MPI 4 answers MPI_Query_thread with the level that is asked for here: it must stay what it is. */
+    PMPI(Query_thread)(&level);
+    if (!has_tool_interface() || PMPI(T_init_thread)(level, &level) != MPI_SUCCESS)
         return 0;
     uint64_t bytes = 0;
     if (variable_value("pml_ob1_priority") > 0)

@@ -8,7 +8,8 @@ void operation_resolve(struct spool_operation *operation, const MPI_Status *stat
         int known = status && (ok || status->MPI_SOURCE >= 0 || status->MPI_SOURCE == MPI_PROC_NULL);
         operation->peer = known ? recorded_peer(status->MPI_SOURCE) : SPOOL_UNKNOWN;
     }
-    if ((flags & SPOOL_ANY_TAG) && status && (ok || status->MPI_TAG >= 0))
+    /* MPICH 4.0 reports tag 0 of a receive from nobody. */
+    if ((flags & SPOOL_ANY_TAG) && operation->peer != SPOOL_PROC_NULL && status && (ok || status->MPI_TAG >= 0))
         operation->tag = status->MPI_TAG == MPI_ANY_TAG ? SPOOL_ANY : status->MPI_TAG;
 }
 
@@ -28,14 +29,4 @@ void operation_complete(struct spool_operation *operation, const MPI_Status *sta
     operation->flags = (uint16_t)flags;
     operation->cpu_complete = processor;
     __atomic_store_n(&operation->complete_ticks, ticks, __ATOMIC_RELEASE);
-}
-
-int request_is_complete(uint64_t key)
-{
-    MPI_Request request;
-    int complete = 1;
-    memcpy(&request, &key, sizeof request);
-    if (PMPI(Request_get_status)(request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        return 1;
-    return complete;
 }

@@ -33,6 +33,53 @@ static inline int32_t recorded_peer(int peer)
     return peer == MPI_PROC_NULL ? SPOOL_PROC_NULL : peer == MPI_ANY_SOURCE ? SPOOL_ANY : peer;
 }
 
+static inline int32_t recorded_tag(int tag)
+{
+    return tag == MPI_ANY_TAG ? SPOOL_ANY : tag;
+}
+
+/* Flags of a receive for its wildcards. */
+static inline unsigned wildcard_flags(int source, int tag)
+{
+    unsigned flags = (source == MPI_ANY_SOURCE ? (unsigned)SPOOL_ANY_SOURCE : 0U) |
+                     (tag == MPI_ANY_TAG ? (unsigned)SPOOL_ANY_TAG : 0U);
+    if (__builtin_expect(flags != 0, 0))
+        need_statuses();
+    return flags;
+}
+
+/* Room for the n records of one call behind each other, with what they have of the call: function, time, site,
+ * processor, and SPOOL_OFF. NULL: lost. The caller fills the rest and publishes them. */
+static inline struct spool_operation *operation_reserve(const struct recorded_call *call, unsigned n)
+{
+    struct spool_operation *operations = spool_lane_reserve(call->thread->lane, n * sizeof *operations);
+    int16_t processor = operations ? current_processor() : (int16_t)-1;
+    for (unsigned i = 0; operations && i < n; i++) {
+        operations[i].function = (uint16_t)call->function;
+        operations[i].post_ticks = call->begin_ticks;
+        operations[i].site = call->site;
+        operations[i].stack = call->thread->stack;
+        operations[i].cpu_post = processor;
+        operations[i].cpu_complete = -1;
+        operations[i].flags = (uint16_t)__atomic_load_n(&recorder.off, __ATOMIC_RELAXED);
+    }
+    return operations;
+}
+
+/* Fills in the message of a reserved record. */
+static inline void operation_fill(struct spool_operation *operation, enum spool_direction direction,
+                                  uint32_t communicator, uint64_t bytes, int peer, int tag, unsigned flags)
+{
+    operation->direction = (uint8_t)direction;
+    operation->communicator = communicator;
+    operation->peer = recorded_peer(peer);
+    operation->tag = recorded_tag(tag);
+    operation->bytes = bytes;
+    if (direction == SPOOL_RECEIVE)
+        flags |= wildcard_flags(peer, tag);
+    operation->flags = (uint16_t)(operation->flags | flags);
+}
+
 /* Stores the record of a post; NULL: lost. */
 static inline struct spool_operation *operation_post(const struct recorded_call *call, enum spool_direction direction,
                                                      int64_t count, MPI_Datatype datatype, int peer, int tag,
@@ -41,26 +88,10 @@ static inline struct spool_operation *operation_post(const struct recorded_call 
     uint32_t communicator = communicator_index(call->thread, comm);
     if (communicator == COMMUNICATOR_NONE)
         return NULL;
-    struct spool_operation *operation = spool_lane_reserve(call->thread->lane, sizeof *operation);
+    struct spool_operation *operation = operation_reserve(call, 1);
     if (!operation)
         return NULL;
-    operation->direction = (uint8_t)direction;
-    operation->function = (uint16_t)call->function;
-    operation->communicator = communicator;
-    operation->peer = recorded_peer(peer);
-    operation->tag = tag == MPI_ANY_TAG ? SPOOL_ANY : tag;
-    operation->bytes = elements_bytes(count, datatype);
-    operation->post_ticks = call->begin_ticks;
-    operation->site = call->site;
-    operation->stack = call->thread->stack;
-    operation->cpu_post = current_processor();
-    operation->cpu_complete = -1;
-    if (direction == SPOOL_RECEIVE)
-        flags |= (peer == MPI_ANY_SOURCE ? (unsigned)SPOOL_ANY_SOURCE : 0U) |
-                 (tag == MPI_ANY_TAG ? (unsigned)SPOOL_ANY_TAG : 0U);
-    if (__builtin_expect((flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)) != 0, 0))
-        need_statuses();
-    operation->flags = (uint16_t)flags;
+    operation_fill(operation, direction, communicator, elements_bytes(count, datatype), peer, tag, flags);
     spool_record_publish(operation, SPOOL_OPERATION);
     return operation;
 }
@@ -144,6 +175,24 @@ static inline void recv_end(struct posted_call *post, int result)
     blocking_end(post, result, watched_result(&post->watched));
 }
 
+/* Room for both operations of a call that sends and receives, behind each other; NULL: both are lost. */
+static inline struct spool_operation *operation_post_two(const struct recorded_call *call, int64_t send_count,
+                                                         MPI_Datatype send_type, int dest, int send_tag,
+                                                         int64_t receive_count, MPI_Datatype receive_type, int source,
+                                                         int receive_tag, MPI_Comm comm, unsigned flags)
+{
+    uint32_t communicator = communicator_index(call->thread, comm);
+    struct spool_operation *two = communicator == COMMUNICATOR_NONE ? NULL : operation_reserve(call, 2);
+    if (!two)
+        return NULL;
+    operation_fill(&two[0], SPOOL_SEND, communicator, elements_bytes(send_count, send_type), dest, send_tag, flags);
+    operation_fill(&two[1], SPOOL_RECEIVE, communicator, elements_bytes(receive_count, receive_type), source,
+                   receive_tag, flags | SPOOL_SAME_CALL);
+    spool_record_publish(&two[1], SPOOL_OPERATION); /* a reader sees both or none */
+    spool_record_publish(&two[0], SPOOL_OPERATION);
+    return two;
+}
+
 /* sendrecv: MPI_Sendrecv, and _replace, which hands in one count and datatype twice. */
 static inline void sendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
                                   int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
@@ -155,11 +204,12 @@ static inline void sendrecv_begin(struct posted_call *post, enum mpistair_functi
     post->watched.status = NULL;
     if (!call_begin(&post->call, function, site))
         return;
-    post->operation =
-        operation_post(&post->call, SPOOL_SEND, send_count, send_type, dest, send_tag, comm, SPOOL_BLOCKING);
-    post->second = operation_post(&post->call, SPOOL_RECEIVE, receive_count, receive_type, source, receive_tag, comm,
-                                  SPOOL_BLOCKING | SPOOL_SAME_CALL);
-    if (post->second && (post->second->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)))
+    post->operation = operation_post_two(&post->call, send_count, send_type, dest, send_tag, receive_count,
+                                         receive_type, source, receive_tag, comm, SPOOL_BLOCKING);
+    if (!post->operation)
+        return;
+    post->second = post->operation + 1;
+    if (post->second->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG))
         watch_status(&post->watched, status);
 }
 
@@ -191,16 +241,35 @@ static inline void irecv_begin(struct posted_call *post, enum mpistair_function 
         post->operation = operation_post(&post->call, SPOOL_RECEIVE, count, datatype, source, tag, comm, 0);
 }
 
-/* Whether MPI holds the request for complete; request_table_add asks. */
-int request_is_complete(uint64_t key);
-
 static inline void isend_end(struct posted_call *post, int result, const MPI_Request *request)
 {
     if (!post->operation || !call_recorded(&post->call))
         return;
     if (result == MPI_SUCCESS)
-        request_table_add(HANDLE_KEY(*request), post->operation, request_is_complete);
+        request_table_add(post->call.thread, HANDLE_KEY(*request), post->operation);
     operation_posted(&post->call, post->operation, result);
+}
+
+/* isendrecv: MPI_Isendrecv and _replace; the receive stands for both operations. */
+static inline void isendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
+                                   int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
+                                   int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                                   MPI_Comm comm)
+{
+    post->operation = NULL;
+    if (call_begin(&post->call, function, site))
+        post->operation = operation_post_two(&post->call, send_count, send_type, dest, send_tag, receive_count,
+                                             receive_type, source, receive_tag, comm, 0);
+}
+
+static inline void isendrecv_end(struct posted_call *post, int result, const MPI_Request *request)
+{
+    if (!post->operation || !call_recorded(&post->call))
+        return;
+    if (result == MPI_SUCCESS)
+        request_table_add(post->call.thread, HANDLE_KEY(*request), post->operation + 1);
+    operation_posted(&post->call, post->operation, result);
+    operation_posted(&post->call, post->operation + 1, result);
 }
 
 static inline void irecv_end(struct posted_call *post, int result, const MPI_Request *request)

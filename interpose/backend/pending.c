@@ -14,14 +14,25 @@ static uint32_t end_record(uint64_t *end_ticks, uint16_t *flags, int ok, uint64_
     return 1;
 }
 
+/* MPICH 4.0 fills the status of MPI_Isendrecv with zeros, whatever was received. */
+static int is_empty(const MPI_Status *status)
+{
+    int count = 0;
+    return status && status->MPI_SOURCE == 0 && status->MPI_TAG == 0 &&
+           PMPI(Get_count)(status, MPI_BYTE, &count) == MPI_SUCCESS && count == 0;
+}
+
 /* Both operations of MPI_Isendrecv; the status is that of the receive. */
 static uint32_t complete_operations(struct spool_operation *operation, const MPI_Status *status, int ok,
                                     struct moment now)
 {
     if (operation->complete_ticks != 0)
         return 0;
-    if (operation->flags & SPOOL_SAME_CALL)
+    if (operation->flags & SPOOL_SAME_CALL) {
         operation_complete(operation - 1, NULL, ok, now.ticks, now.processor);
+        if (is_empty(status))
+            status = NULL;
+    }
     operation_complete(operation, status, ok, now.ticks, now.processor);
     return 1;
 }
@@ -45,6 +56,16 @@ uint32_t pending_complete(void *pending, struct recorder_thread *thread, const M
     default:
         return 0;
     }
+}
+
+void pending_posted(void *pending, uint64_t ticks)
+{
+    struct spool_operation *operation = pending;
+    struct spool_collective *collective = pending;
+    if (pending_type(pending) == SPOOL_OPERATION)
+        operation->call_ticks = saturate_ticks(ticks);
+    else if (pending_type(pending) == SPOOL_COLLECTIVE)
+        collective->call_ticks = saturate_ticks(ticks);
 }
 
 void pending_abandon(void *pending, struct recorder_thread *thread, unsigned flag)

@@ -47,6 +47,9 @@ uint32_t pending_complete(void *pending, struct recorder_thread *thread, const M
 /* The request was freed (flag SPOOL_FREED), or its handle came back unseen (flag 0): no call will report its end. */
 void pending_abandon(void *pending, struct recorder_thread *thread, unsigned flag);
 
+/* The call that posted it returned after so many ticks. */
+void pending_posted(void *pending, uint64_t ticks);
+
 /* Sets a flag of the record, where it has flags. */
 void pending_flag(void *pending, unsigned flag);
 

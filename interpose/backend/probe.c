@@ -128,7 +128,7 @@ void imrecv_end(struct matched_receive *receive, int result, const MPI_Message *
     uint64_t now = clock_ticks(recorder.clock_source);
     if (receive->operation && !still_matched(receive, result, message)) {
         if (result == MPI_SUCCESS)
-            request_table_add(HANDLE_KEY(*request), receive->operation, request_is_complete);
+            request_table_add(receive->call.thread, HANDLE_KEY(*request), receive->operation);
         else
             operation_complete(receive->operation, NULL, 0, now, current_processor());
     }

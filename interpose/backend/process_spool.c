@@ -30,7 +30,7 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
         return error;
     recorder.multiple = thread_level == 3;
     datatype_init();
-    if (request_table_init(recorder.multiple) != 0 ||
+    if (request_table_init() != 0 ||
         (world == MPI_GROUP_NULL ? communicator_init(recorder.multiple)
                                  : communicator_init_session(world, recorder.multiple)) != 0) {
         unlink(run->spool);

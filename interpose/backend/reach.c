@@ -44,10 +44,11 @@ static long find_launcher(void)
 /* The variables that Open MPI's parameter files or environment tell it to hand on; "" where there is none. */
 static void read_handed_on(char *value, size_t size)
 {
-    int provided, index, count = 0;
+    int level = MPI_THREAD_SINGLE, index, count = 0;
     MPI_T_cvar_handle handle;
     value[0] = '\0';
-    if (PMPI(T_init_thread)(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
+    PMPI(Query_thread)(&level); /* which T_init_thread would change, see eager_limit.c */
+    if (PMPI(T_init_thread)(level, &level) != MPI_SUCCESS)
         return;
     if (PMPI(T_cvar_get_index)("mca_base_env_list", &index) == MPI_SUCCESS &&
         PMPI(T_cvar_handle_alloc)(index, NULL, &handle, &count) == MPI_SUCCESS) {

@@ -7,12 +7,41 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "shared_queue.h"
+
 struct recorder recorder;
 _Thread_local struct recorder_thread *recorder_thread;
 
 static pthread_key_t thread_key;
 static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
 static int has_thread_key;
+
+void *scratch_borrow(struct scratch *scratch, size_t bytes)
+{
+    int saved_errno = errno;
+    void *memory = scratch->memory;
+    if (scratch->busy) {
+        memory = malloc(bytes);
+    } else if (bytes > scratch->bytes) {
+        memory = realloc(scratch->memory, bytes * 2);
+        if (memory) {
+            scratch->memory = memory;
+            scratch->bytes = bytes * 2;
+        }
+    }
+    if (memory == scratch->memory)
+        scratch->busy = 1;
+    errno = saved_errno;
+    return memory;
+}
+
+void scratch_return(struct scratch *scratch, void *memory)
+{
+    if (memory && memory == scratch->memory)
+        scratch->busy = 0;
+    else
+        free(memory);
+}
 
 /* Runs when a thread ends: its lane goes to the next new thread. */
 static void thread_ended(void *memory)
@@ -21,6 +50,7 @@ static void thread_ended(void *memory)
     recorder_thread = NULL;
     if (recorder.pid == getpid())
         spool_lane_release(thread->lane);
+    shared_queue_release(thread);
     free(thread->scratch.memory);
     free(thread);
 }

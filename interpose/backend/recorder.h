@@ -50,16 +50,18 @@ struct recorder_thread {
     struct scratch scratch;
     struct mpistair_fortran_note *fortran_note; /* of this thread; never NULL */
     uint16_t stack;                             /* of the call in progress: spool_stack.number, 0: none */
+    struct shared_queues *queues;               /* shared_queue.h; NULL: none yet */
 };
 
 struct recorder {
     const struct mpistair_host *host; /* NULL: not started */
     int recording;                    /* wrappers record */
     int begun;                        /* MPI_Init was seen to return */
-    int multiple;                     /* MPI_THREAD_MULTIPLE: the tables take their locks */
+    int multiple;                     /* MPI_THREAD_MULTIPLE: tables change by atomic operations */
     int statuses_matter;              /* for good: a wildcard was posted, or something cancelled */
     int cancelled;                    /* for good: MPI_Cancel was called */
     int stack_frames;                 /* to keep of each operation's stack; 0: none, see stack.h */
+    unsigned off;                     /* SPOOL_OFF while MPI_Pcontrol has switched recording off, else 0 */
     enum spool_clock_source clock_source;
     pid_t pid;
     struct spool_writer spool;
@@ -69,6 +71,10 @@ struct recorder {
 extern struct recorder recorder;
 /* Of the calling thread; NULL until its first recorded call. */
 extern _Thread_local struct recorder_thread *recorder_thread __attribute__((tls_model("initial-exec")));
+
+/* Memory for bytes: the thread's own, unless an outer call of it is in there; NULL: none. To be returned. */
+void *scratch_borrow(struct scratch *scratch, size_t bytes);
+void scratch_return(struct scratch *scratch, void *memory);
 
 /* Gives the calling thread its lane; NULL: no memory. */
 struct recorder_thread *recorder_thread_begin(void);

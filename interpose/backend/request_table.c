@@ -1,227 +1,221 @@
-/* Open addressing with linear probing: a slot a handle, with its oldest operation in place and the others, which
- * only shared handles have, in a list. See request_table.h. */
+/* Values of slots and how they change, see request_table.h. */
 #include "request_table.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "pending.h"
-#include "recorder.h"
+#include "persistent.h"
+#include "shared_queue.h"
 
-#define FIRST_SLOTS  1024U
-#define KNOWN_SHARED 8
+static struct handle_table requests;
+static unsigned n_shared; /* numbers of shared handles given out */
 
-struct waiter {
-    void *pending;
-    struct waiter *next;
-};
-
-struct slot {
-    uint64_t handle;
-    void *oldest;               /* NULL: the slot is free */
-    struct waiter *rest, *last; /* behind the oldest */
-};
-
-static struct {
-    struct slot *slots;
-    uint64_t mask;
-    uint64_t used;
-    struct waiter *spare;
-    uint64_t shared[KNOWN_SHARED]; /* handles that MPI gives to many requests */
-    unsigned n_shared;
-    int locked;
-    pthread_mutex_t lock;
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static inline void lock_table(void)
+int request_table_init(void)
 {
-    if (table.locked)
-        pthread_mutex_lock(&table.lock);
+    return handle_table_init(&requests);
 }
 
-static inline void unlock_table(void)
+static void *shared_value(unsigned number)
 {
-    if (table.locked)
-        pthread_mutex_unlock(&table.lock);
+    return (void *)(((uintptr_t)number << 2) | REQUEST_SHARED);
 }
 
-static inline uint64_t home(uint64_t handle)
+static inline int is_shared(const void *value)
 {
-    uint64_t mixed = handle * UINT64_C(0x9e3779b97f4a7c15);
-    return (mixed ^ (mixed >> 32)) & table.mask;
+    return ((uintptr_t)value & REQUEST_TAGS) == REQUEST_SHARED;
 }
 
-/* The slot of the handle, or the free one where it belongs. */
-static inline struct slot *find(uint64_t handle)
+static inline unsigned shared_number(const void *value)
 {
-    uint64_t i = home(handle);
-    while (table.slots[i].oldest && table.slots[i].handle != handle)
-        i = (i + 1) & table.mask;
-    return &table.slots[i];
+    return (unsigned)((uintptr_t)value >> 2);
 }
 
-int request_table_init(int locked)
+/* slot->value becomes `wanted` if it is *there. Returns whether, else *there is what it is. */
+static inline int replace(struct handle_slot *slot, void **there, void *wanted)
 {
-    table.locked = locked;
-    if (!table.slots) {
-        table.slots = calloc(FIRST_SLOTS, sizeof *table.slots);
-        table.mask = FIRST_SLOTS - 1;
-    }
-    return table.slots ? 0 : -1;
-}
-
-/* Doubles the table when it is half full. Returns -1 where there is no memory and no free slot to spare. */
-static int make_room(void)
-{
-    if (table.used * 2 <= table.mask)
+    if (recorder.multiple)
+        return __atomic_compare_exchange_n(&slot->value, there, wanted, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (slot->value != *there) {
+        *there = slot->value;
         return 0;
-    int saved_errno = errno;
-    uint64_t old_slots = table.mask + 1;
-    struct slot *old = table.slots;
-    struct slot *wider = calloc(old_slots * 2, sizeof *wider);
-    errno = saved_errno;
-    if (!wider)
-        return table.used + 1 < old_slots ? 0 : -1;
-    table.slots = wider;
-    table.mask = old_slots * 2 - 1;
-    for (uint64_t i = 0; i < old_slots; i++)
-        if (old[i].oldest)
-            *find(old[i].handle) = old[i];
-    free(old);
-    return 0;
-}
-
-/* Empties a slot and moves those behind it up, so that probing never meets a gap. */
-static void remove_slot(struct slot *slot)
-{
-    uint64_t gap = (uint64_t)(slot - table.slots);
-    table.used--;
-    for (uint64_t i = (gap + 1) & table.mask; table.slots[i].oldest; i = (i + 1) & table.mask) {
-        uint64_t distance = (i - home(table.slots[i].handle)) & table.mask;
-        if (distance >= ((i - gap) & table.mask)) {
-            table.slots[gap] = table.slots[i];
-            gap = i;
-        }
     }
-    table.slots[gap] = (struct slot){0, NULL, NULL, NULL};
+    slot->value = wanted;
+    return 1;
 }
 
-static struct waiter *new_waiter(void *pending)
+static void lose(void)
 {
-    struct waiter *waiter = table.spare;
-    if (waiter) {
-        table.spare = waiter->next;
-    } else {
-        int saved_errno = errno;
-        waiter = malloc(sizeof *waiter);
-        errno = saved_errno;
-        if (!waiter) {
-            spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
-            return NULL;
-        }
-    }
-    *waiter = (struct waiter){pending, NULL};
-    return waiter;
+    spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
 }
 
-static int is_known_shared(uint64_t handle)
+static void put(struct recorder_thread *thread, unsigned number, void *pending)
 {
-    for (unsigned i = 0; i < table.n_shared; i++)
-        if (table.shared[i] == handle)
-            return 1;
-    return 0;
+    if (shared_queue_put(thread, number, pending) != 0)
+        lose();
 }
 
-static void flag_shared(void *pending)
+static int request_is_complete(uint64_t handle)
 {
-    pending_flag(pending, SPOOL_SHARED_HANDLE);
+    MPI_Request request;
+    int complete = 1;
+    memcpy(&request, &handle, sizeof request);
+    if (PMPI(Request_get_status)(request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return 1;
+    return complete;
 }
 
-/* Queues an operation behind others of its handle. */
-static void add_again(struct slot *slot, void *pending)
+/* A number for one more shared handle; SHARED_HANDLES: there is none. */
+static unsigned new_number(void)
 {
-    struct waiter *waiter = new_waiter(pending);
-    if (!waiter)
-        return;
-    flag_shared(pending);
-    flag_shared(slot->oldest);
-    if (slot->rest)
-        slot->last->next = waiter;
+    unsigned number = __atomic_load_n(&n_shared, __ATOMIC_RELAXED);
+    while (number < SHARED_HANDLES &&
+           !__atomic_compare_exchange_n(&n_shared, &number, number + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    return number;
+}
+
+/* The older one was not seen to end. */
+static void abandon(struct recorder_thread *thread, void *value)
+{
+    struct persistent *persistent = request_value_persistent(value);
+    if (persistent)
+        persistent_free(persistent, thread);
     else
-        slot->rest = waiter;
-    slot->last = waiter;
+        pending_abandon(value, thread, 0);
 }
 
-void request_table_add(uint64_t handle, void *pending, int (*is_complete)(uint64_t handle))
+/* The slot is not empty and the handle not known to be shared. is_live: the older one is a live request, too. */
+static __attribute__((noinline)) void add_again(struct recorder_thread *thread, struct handle_slot *slot,
+                                                uint64_t handle, void *pending, int is_live)
 {
-    lock_table();
-    struct slot *slot = find(handle);
-    if (slot->oldest && is_complete && !is_known_shared(handle)) {
-        unlock_table();
-        int complete = is_complete(handle);
-        lock_table();
-        slot = find(handle);
-        if (complete && table.n_shared < KNOWN_SHARED && !is_known_shared(handle))
-            table.shared[table.n_shared++] = handle;
-        while (!complete && slot->oldest) {
-            unlock_table();
-            void *unseen = request_table_take(handle);
-            if (unseen)
-                pending_abandon(unseen, recorder_thread, 0);
-            lock_table();
-            slot = find(handle);
+    void *there = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE);
+    int can_share = is_live || (!request_value_persistent(pending) && request_is_complete(handle));
+    unsigned number = SHARED_HANDLES;
+    for (;;) {
+        if (is_shared(there) && !request_value_persistent(pending)) {
+            put(thread, shared_number(there), pending);
+            return;
+        }
+        if (can_share && there && !request_value_persistent(there) && number == SHARED_HANDLES)
+            number = new_number();
+        if (there && !request_value_persistent(there) && number < SHARED_HANDLES) {
+            if (!replace(slot, &there, shared_value(number)))
+                continue;
+            put(thread, number, is_live ? pending : there);
+            put(thread, number, is_live ? there : pending);
+            return;
+        }
+        if (replace(slot, &there, pending)) {
+            if (there && !is_shared(there))
+                abandon(thread, there);
+            return;
         }
     }
-    if (slot->oldest) {
-        add_again(slot, pending);
-    } else if (make_room() == 0) {
-        *find(handle) = (struct slot){handle, pending, NULL, NULL};
-        table.used++;
-    } else {
-        spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
-    }
-    unlock_table();
 }
 
-void *request_table_take(uint64_t handle)
+static inline void add(struct recorder_thread *thread, uint64_t handle, void *value)
 {
-    lock_table();
-    struct slot *slot = find(handle);
-    void *pending = slot->oldest;
-    if (pending && slot->rest) {
-        struct waiter *waiter = slot->rest;
-        slot->oldest = waiter->pending;
-        slot->rest = waiter->next;
-        waiter->next = table.spare;
-        table.spare = waiter;
-    } else if (pending) {
-        remove_slot(slot);
-    }
-    unlock_table();
-    return pending;
+    struct handle_slot *slot = handle_table_find(&requests, handle);
+    void *there = NULL;
+    if (__builtin_expect(!slot, 0) && !(slot = handle_table_add(&requests, handle)))
+        lose();
+    else if (replace(slot, &there, value))
+        return;
+    else if (is_shared(there) && !request_value_persistent(value))
+        put(thread, shared_number(there), value);
+    else
+        add_again(thread, slot, handle, value, 0);
 }
 
-void request_table_put_back(uint64_t handle, void *pending)
+void request_table_add(struct recorder_thread *thread, uint64_t handle, void *pending)
 {
-    lock_table();
-    struct slot *slot = find(handle);
-    if (slot->oldest) {
-        struct waiter *waiter = new_waiter(slot->oldest);
-        if (waiter) {
-            flag_shared(pending);
-            flag_shared(slot->oldest);
-            waiter->next = slot->rest;
-            if (!slot->rest)
-                slot->last = waiter;
-            slot->rest = waiter;
-            slot->oldest = pending;
+    add(thread, handle, pending);
+}
+
+void *request_table_take_before(uint64_t handle)
+{
+    struct handle_slot *slot = handle_table_find(&requests, handle);
+    for (; slot; slot = handle_table_next(&requests, slot, handle)) {
+        void *value = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE);
+        while (value && !((uintptr_t)value & REQUEST_TAGS))
+            if (__atomic_compare_exchange_n(&slot->value, &value, NULL, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                break;
+        if (value)
+            return value;
+    }
+    return NULL;
+}
+
+void request_table_put_back(struct recorder_thread *thread, uint64_t handle, void *value)
+{
+    struct handle_slot *slot = handle_table_find(&requests, handle);
+    void *there = NULL;
+    if (!slot || ((uintptr_t)value & REQUEST_TAGS))
+        return;
+    if (!__atomic_compare_exchange_n(&slot->value, &there, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        add_again(thread, slot, handle, value, 1);
+}
+
+void *request_table_claim(struct recorder_thread *thread, void *value)
+{
+    struct persistent *persistent = request_value_persistent(value);
+    if (is_shared(value))
+        return shared_queue_take(thread, shared_number(value));
+    if (!persistent)
+        return value;
+    void *active = persistent->active;
+    persistent->active = NULL;
+    return active;
+}
+
+void *request_table_take(struct recorder_thread *thread, uint64_t handle)
+{
+    struct handle_slot *slot = handle_table_find(&requests, handle);
+    void *value = slot ? slot->value : NULL;
+    if (!((uintptr_t)value & REQUEST_TAGS)) {
+        if (value)
+            slot->value = NULL;
+        return value;
+    }
+    return request_table_claim(thread, value);
+}
+
+/* The value of the handle, left in. */
+static void *look_up(uint64_t handle)
+{
+    void *value = NULL;
+    struct handle_slot *slot = handle_table_find(&requests, handle);
+    for (; slot && !value; slot = handle_table_next(&requests, slot, handle))
+        value = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE);
+    return value;
+}
+
+void *request_table_peek(struct recorder_thread *thread, uint64_t handle)
+{
+    void *value = look_up(handle);
+    struct persistent *persistent = request_value_persistent(value);
+    if (is_shared(value))
+        return recorder.multiple ? NULL : shared_queue_peek(thread, shared_number(value));
+    return persistent ? persistent->active : value;
+}
+
+void request_table_add_persistent(struct recorder_thread *thread, uint64_t handle, struct persistent *persistent)
+{
+    add(thread, handle, (void *)((uintptr_t)persistent | REQUEST_PERSISTENT));
+}
+
+struct persistent *request_table_persistent(uint64_t handle)
+{
+    return request_value_persistent(look_up(handle));
+}
+
+struct persistent *request_table_take_persistent(uint64_t handle)
+{
+    struct handle_slot *slot = handle_table_find(&requests, handle);
+    for (; slot; slot = handle_table_next(&requests, slot, handle)) {
+        void *value = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE);
+        if (request_value_persistent(value)) {
+            __atomic_store_n(&slot->value, NULL, __ATOMIC_RELEASE);
+            return request_value_persistent(value);
         }
-    } else if (make_room() == 0) {
-        *find(handle) = (struct slot){handle, pending, NULL, NULL};
-        table.used++;
-    } else {
-        spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
     }
-    unlock_table();
+    return NULL;
 }

@@ -1,31 +1,59 @@
 /* What a request handle stands for (see pending.h).
  *
- * Handles repeat among live requests: both MPIs hand out one pre-completed request for every small send that is done
- * at once, and for operations with MPI_PROC_NULL. Operations of one handle therefore form a queue, first in, first
- * out, and are flagged SPOOL_SHARED_HANDLE; since all of them were complete at their post, only which of them is
- * reported first is a guess. A handle that comes back while an operation of it is still here, and that MPI then says
- * is not complete, cannot be such a request: the older operation was freed where we could not see it, and is dropped.
+ * A handle has a slot in a handle table, and its value is one of
+ *     what was posted under it        the handle is that request's alone
+ *     a persistent request            until that is freed; what its start posted is in there
+ *     the number of a shared handle   one that MPI gives to many requests: what was posted is in shared_queue.h
+ * A handle is known to be shared when it comes back while what was posted under it is still here, and MPI says that
+ * it is complete. If it is not complete, then the older request went by unseen, and is dropped.
  *
- * Under MPI_THREAD_MULTIPLE a completion call takes its operations out before it calls MPI (another thread may be
- * given a freed handle at once) and puts back those that were not completed; else it takes them out afterwards.
- * A lock is taken only under MPI_THREAD_MULTIPLE.
+ * Nothing here takes a lock. Under MPI_THREAD_MULTIPLE a completion call takes what has its handle alone out before
+ * it calls MPI (another thread may be given a freed handle at once) and puts back what was not completed; else it takes
+ * out afterwards, with plain loads and stores. Of shared handles it takes afterwards in any case: they are never freed.
  */
 #ifndef MPISTAIR_BACKEND_REQUEST_TABLE_H
 #define MPISTAIR_BACKEND_REQUEST_TABLE_H
 
-#include <stdint.h>
+#include "handle_table.h"
+#include "recorder.h"
 
-/* Sets up the empty table; locked: every call takes the lock. Returns 0, or -1 (no memory). */
-int request_table_init(int locked);
+struct persistent;
 
-/* Adds what was posted behind those of the same handle. is_complete(handle), which may be NULL, tells whether
- * MPI holds the request for complete; it is asked, without the lock, only where the handle is not new. */
-void request_table_add(uint64_t handle, void *pending, int (*is_complete)(uint64_t handle));
+/* The value of a slot: a pointer, with what it is in its lowest bits; NULL: nothing is known of the handle. */
+enum request_tag { REQUEST_SHARED = 1, REQUEST_PERSISTENT = 2, REQUEST_TAGS = 3 };
 
-/* Takes out the oldest of the handle; NULL: none is known. */
-void *request_table_take(uint64_t handle);
+/* Sets up the empty table. Returns 0, or -1 (no memory). */
+int request_table_init(void);
 
-/* Puts back, as the oldest of its handle, what request_table_take gave. */
-void request_table_put_back(uint64_t handle, void *pending);
+/* Adds what was posted under the handle. */
+void request_table_add(struct recorder_thread *thread, uint64_t handle, void *pending);
+
+/* Under MPI_THREAD_MULTIPLE, before a completion call: what the handle stands for. What has the handle alone is taken
+ * out and to be put back or claimed; the rest is left in. */
+void *request_table_take_before(uint64_t handle);
+
+/* Puts back what request_table_take_before gave. */
+void request_table_put_back(struct recorder_thread *thread, uint64_t handle, void *value);
+
+/* After a call that reported the request: takes out what was posted under the handle, or by the last start of the
+ * persistent request; NULL: nothing is known of it, or it was inactive. value: what request_table_take_before gave. */
+void *request_table_claim(struct recorder_thread *thread, void *value);
+/* The same without request_table_take_before. */
+void *request_table_take(struct recorder_thread *thread, uint64_t handle);
+
+/* What request_table_take would give, left in; NULL also for shared handles under MPI_THREAD_MULTIPLE. */
+void *request_table_peek(struct recorder_thread *thread, uint64_t handle);
+
+/* Persistent requests: added, found (NULL: it is none), and taken out (by request_table_take_persistent, or by the
+ * value that request_table_take_before gave). */
+void request_table_add_persistent(struct recorder_thread *thread, uint64_t handle, struct persistent *persistent);
+struct persistent *request_table_persistent(uint64_t handle);
+struct persistent *request_table_take_persistent(uint64_t handle);
+
+static inline struct persistent *request_value_persistent(void *value)
+{
+    uintptr_t bits = (uintptr_t)value;
+    return (bits & REQUEST_TAGS) == REQUEST_PERSISTENT ? (struct persistent *)(bits & ~(uintptr_t)REQUEST_TAGS) : NULL;
+}
 
 #endif

@@ -25,7 +25,9 @@ static uint64_t transfer_bytes(const struct rma_arguments *a)
 /* Reserves the record of a call on a window (0: not known); the caller publishes it. */
 static void reserve(struct rma_call *rma, uint64_t window)
 {
-    struct spool_rma *record = spool_lane_reserve(rma->call.thread->lane, sizeof *record);
+    struct spool_rma *record = NULL;
+    if (!__atomic_load_n(&recorder.off, __ATOMIC_RELAXED))
+        record = spool_lane_reserve(rma->call.thread->lane, sizeof *record);
     rma->record = record;
     if (!record)
         return;
@@ -78,7 +80,7 @@ void rma_request_end(struct rma_call *rma, int result, const MPI_Request *reques
     rma->record->flags |= SPOOL_NONBLOCKING;
     rma->record->call_ticks = saturate_ticks(clock_ticks(recorder.clock_source) - rma->call.begin_ticks);
     if (result == MPI_SUCCESS)
-        request_table_add(HANDLE_KEY(*request), rma->record, request_is_complete);
+        request_table_add(rma->call.thread, HANDLE_KEY(*request), rma->record);
     else
         end(rma, result);
 }

@@ -10,6 +10,8 @@
 static inline void timed_call_store(const struct recorded_call *call, uint32_t completed, uint64_t end_ticks)
 {
     struct recorder_thread *thread = call->thread;
+    if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0))
+        return;
     struct spool_call *record = spool_lane_reserve(thread->lane, sizeof *record);
     if (!record)
         return;

@@ -4,9 +4,11 @@
 
 #include "collective.h"
 #include "completion.h"
+#include "control.h"
 #include "creation.h"
 #include "lifecycle.h"
 #include "operation.h"
+#include "persistent.h"
 #include "probe.h"
 #include "recorder.h"
 #include "rma.h"

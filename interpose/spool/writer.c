@@ -160,6 +160,16 @@ void spool_lane_release(struct spool_lane *lane)
     pthread_mutex_unlock(&lane->writer->lock);
 }
 
+void spool_lane_flush(struct spool_lane *lane)
+{
+    int saved_errno = errno;
+    pthread_mutex_lock(&lane->writer->lock);
+    if (lane->chunk && lane->writer->fd >= 0)
+        sync_file_range(lane->writer->fd, chunk_offset(lane->chunk_number), SPOOL_CHUNK_BYTES, SYNC_FILE_RANGE_WRITE);
+    pthread_mutex_unlock(&lane->writer->lock);
+    errno = saved_errno;
+}
+
 /* The next chunk of the lane becomes its current one. Returns 0, or -1 with lane->cause. Holds writer->lock. */
 static int open_chunk(struct spool_lane *lane)
 {

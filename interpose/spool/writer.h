@@ -54,6 +54,9 @@ uint64_t spool_writer_close(struct spool_writer *writer);
 struct spool_lane *spool_lane_acquire(struct spool_writer *writer);
 void spool_lane_release(struct spool_lane *lane);
 
+/* Asks the kernel to write the lane's current chunk to the disk now; does not wait for it. */
+void spool_lane_flush(struct spool_lane *lane);
+
 /* Counts n lost records. */
 void spool_writer_lose(struct spool_writer *writer, enum spool_loss cause, uint64_t n);
 

@@ -342,6 +342,47 @@ def case_internal(job):
                  ["Cart_create 0 0", "Neighbor_alltoallw 2 16", "Reduce 0 4"])
             require("passed File_write_all 1" in lines, f"rank {rank}: the output is not counted")
         shutil.rmtree(job.spools)
+def case_persistent(job):
+    """Each operation of a start belongs to the persistent record of the same message."""
+    case_plain(job)
+    for rank in range(2):
+        _, lines = job.dump(rank)
+        made = {found[1]: found[2] for line in lines
+                if (found := re.search(r" persistent (?:Recv|S|Ss|Bs|Rs)\w*_init number=(\d+) (comm=\S+ peer=\S+ tag=\S+ bytes=\d+) ", line))}
+        require(len(made) == 16 + 3 + 6000, f"rank {rank}: {len(made)} persistent records")
+        used = set()
+        for line in lines:
+            found = re.search(r" operation Start(?:all)? \w+ comm=(\S+) peer=(\S+) tag=(\S+) bytes=(\d+) .* flags=(\d+) persistent=(\d+) ", line)
+            if not found:
+                continue
+            used.add(found[6])
+            comm, peer, tag, size = re.findall(r"=(\S+)", made[found[6]])
+            wild = int(found[5]) & 6
+            require((comm, size) == (found[1], found[4]) and (wild or (peer, tag) == (found[2], found[3])),
+                    f"rank {rank}: {line} is of {made[found[6]]}")
+        require(used == set(made), f"rank {rank}: {set(made) - used} were never started")
+
+
+def case_reported(job):
+    """The call that reported an operation has it; the Waitall that frees the request reports the other alone."""
+    case_plain(job)
+    for rank in range(2):
+        _, lines = job.dump(rank)
+        found = [re.match(r"call (\w+) completed=(\d+)", line).groups() for line in calls(lines)]
+        one = [("Request_get_status", "1"), ("Waitall", "1")]
+        require(found == one * 2 + [("Request_get_status", "1"), ("Wait", "0")] * 2, f"rank {rank}: {found}")
+
+
+def case_control(job):
+    case_plain(job)
+    for rank in range(2):
+        _, lines = job.dump(rank)
+        marks = [line.split()[-1] for line in lines if " mark " in line]
+        require(marks == (["7", "0", "1", "2", "-3"] if rank else ["7", "2", "-3"]), f"rank {rank}: marks {marks}")
+        stored = 4 if rank else 6
+        require(len(calls(lines)) == stored, f"rank {rank}: {len(calls(lines))} calls, not {stored}")
+        n = sum(" collective " in line for line in lines)
+        require(n == stored, f"rank {rank}: {n} collectives, not {stored}")
 
 
 def main():

@@ -6,7 +6,17 @@
 #include <mpi.h>
 
 /* Flags as in interpose/spool/event.h, spelt out here so that a change there does not pass unseen. */
-enum { BLOCKING = 1, WILD_SOURCE = 2, WILD_TAG = 4, FAILED = 16, CANCELLED = 32, SECOND = 128, FREED = 4096 };
+enum {
+    BLOCKING = 1,
+    WILD_SOURCE = 2,
+    WILD_TAG = 4,
+    FAILED = 16,
+    CANCELLED = 32,
+    SECOND = 128,
+    STARTED = 256,
+    OFF = 2048,
+    FREED = 4096
+};
 
 /* Opens the file of this rank in the folder RECORDER_EXPECT. */
 void expect_open(int rank);
@@ -45,5 +55,9 @@ void case_probes(int rank);
 void case_nonblocking(int rank);
 void case_rma(int rank);
 void case_internal(int rank);
+void case_persistent(int rank);
+void case_isendrecv(int rank);
+void case_reported(int rank);
+void case_control(int rank);
 
 #endif

@@ -136,6 +136,8 @@ void case_null(int rank)
     MPI_Wait(&persistent[0], &status);
     for (int i = 0; i < 3; i++) {
         MPI_Startall(2, persistent);
+        expect("Startall", "receive", 0, peer, 1, 100, 1, STARTED);
+        expect("Startall", "send", 0, peer, 1, 10, 1, STARTED);
         requests[1] = persistent[0];
         requests[3] = persistent[1];
         MPI_Irecv(buffer[0], 7, MPI_BYTE, peer, 2, MPI_COMM_WORLD, &requests[0]);
