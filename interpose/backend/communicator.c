@@ -1,30 +1,33 @@
-/* Table of communicators and their records, see communicator.h. */
+/* Table of communicators and their records, see communicator.h.
+ *
+ * Looking up takes no lock: a handle's slot stays where it is for good, its value, the communicator's facts, is
+ * replaced as a whole, and facts never move. Only what makes, frees or meets a communicator takes turns.
+ */
 #include "communicator.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "handle_table.h"
 #include "members.h"
 
-struct known {
-    uint64_t key;
-    uint32_t index;
-};
-
-/* By index: what is needed of a communicator after its record was written. */
+/* What is needed of a communicator after its record was written. */
 struct facts {
+    uint32_t index;
     uint32_t creations;
     int rank;
     uint8_t is_inter;
     uint8_t foreign; /* has members of another MPI_COMM_WORLD */
 };
 
+#define FIRST_BLOCK 64U
+#define BLOCKS      26U
+
 static struct {
-    struct known *live; /* few: searched from the newest */
-    size_t n_live, room_live;
-    struct facts *all;
-    size_t n_all, room_all;
+    struct handle_table live;     /* handle -> struct facts */
+    struct facts *blocks[BLOCKS]; /* facts by index: the first FIRST_BLOCK, then twice as many as before each time */
+    uint32_t n_all;
     int locked;
     pthread_mutex_t lock;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -41,50 +44,56 @@ static void unlock_table(void)
         pthread_mutex_unlock(&table.lock);
 }
 
-/* An array of elements of bytes with room for n + 1, moved and *room doubled where needed; NULL: no memory, and the
- * old one stays. */
-static void *with_room(void *array, size_t *room, size_t n, size_t bytes)
+/* The block of an index; *begin: the first index in it. */
+static unsigned block_of(uint32_t index, uint32_t *begin)
 {
-    if (n < *room)
-        return array;
-    size_t wanted = *room ? *room * 2 : 64;
-    int saved_errno = errno;
-    void *wider = realloc(array, wanted * bytes);
-    errno = saved_errno;
-    if (wider)
-        *room = wanted;
-    return wider;
+    unsigned block = 31U - (unsigned)__builtin_clz(index / FIRST_BLOCK + 1);
+    *begin = FIRST_BLOCK * ((1U << block) - 1);
+    return block;
 }
 
-static int reserve_live(void)
+/* Of an index that the caller was given. */
+static struct facts *facts_of(uint32_t index)
 {
-    struct known *live = with_room(table.live, &table.room_live, table.n_live, sizeof *live);
-    if (live)
-        table.live = live;
-    return live ? 0 : -1;
+    uint32_t begin;
+    unsigned block = block_of(index, &begin);
+    return &__atomic_load_n(&table.blocks[block], __ATOMIC_ACQUIRE)[index - begin];
 }
 
-static int reserve_all(void)
+/* Under the lock: room for the next facts; NULL: no memory. */
+static struct facts *new_facts(void)
 {
-    struct facts *all = with_room(table.all, &table.room_all, table.n_all, sizeof *all);
-    if (all)
-        table.all = all;
-    return all ? 0 : -1;
+    uint32_t begin;
+    unsigned block = block_of(table.n_all, &begin);
+    if (block >= BLOCKS)
+        return NULL;
+    if (!table.blocks[block]) {
+        int saved_errno = errno;
+        __atomic_store_n(&table.blocks[block], calloc(FIRST_BLOCK << block, sizeof(struct facts)), __ATOMIC_RELEASE);
+        errno = saved_errno;
+    }
+    return table.blocks[block] ? &table.blocks[block][table.n_all - begin] : NULL;
 }
 
-/* Under the lock: everything cached about handles is void. */
+/* Everything cached about handles is void. */
 static void next_epoch(void)
 {
-    __atomic_store_n(&recorder.communicator_epoch, recorder.communicator_epoch + 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&recorder.communicator_epoch, 1, __ATOMIC_RELEASE);
 }
 
-/* Under the lock. */
 static uint32_t find(uint64_t key)
 {
-    for (size_t i = table.n_live; i-- > 0;)
-        if (table.live[i].key == key)
-            return table.live[i].index;
-    return COMMUNICATOR_NONE;
+    const struct handle_slot *slot = handle_table_find(&table.live, key);
+    const struct facts *facts = slot ? __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE) : NULL;
+    return facts ? facts->index : COMMUNICATOR_NONE;
+}
+
+/* Under the lock: what the handle stands for from now on; NULL: nothing. Returns what it stood for. */
+static struct facts *set_live(struct handle_slot *slot, struct facts *facts)
+{
+    struct facts *before = __atomic_exchange_n(&slot->value, facts, __ATOMIC_ACQ_REL);
+    next_epoch();
+    return before;
 }
 
 static uint64_t now(void)
@@ -105,16 +114,19 @@ static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, const struct 
     /* Another thread may have met it just now. */
     uint32_t index = record->identity == SPOOL_BY_MEETING ? find(key) : COMMUNICATOR_NONE;
     if (index == COMMUNICATOR_NONE) {
-        if (reserve_live() != 0 || reserve_all() != 0) {
+        struct handle_slot *slot = handle_table_add(&table.live, key);
+        struct facts *facts = slot ? new_facts() : NULL;
+        if (!facts) {
             unlock_table();
             spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
             return COMMUNICATOR_NONE;
         }
-        index = (uint32_t)table.n_all++;
-        table.all[index] =
-            (struct facts){.rank = members->rank, .is_inter = members->is_inter != 0, .foreign = members->foreign != 0};
-        table.live[table.n_live++] = (struct known){key, index};
-        next_epoch();
+        index = table.n_all++;
+        *facts = (struct facts){.index = index,
+                                .rank = members->rank,
+                                .is_inter = members->is_inter != 0,
+                                .foreign = members->foreign != 0};
+        set_live(slot, facts);
         record->index = index;
         struct spool_communicator *stored = spool_lane_reserve(thread->lane, sizeof *stored);
         if (stored) {
@@ -162,6 +174,8 @@ static int take_world(struct recorder_thread *thread)
 int communicator_init(int locked)
 {
     table.locked = locked;
+    if (handle_table_init(&table.live) != 0)
+        return -1;
     return take_world(recorder_thread ? recorder_thread : recorder_thread_begin());
 }
 
@@ -172,7 +186,7 @@ int communicator_init_session(MPI_Group world, int locked)
                                             {.function = FN_Session_init, .creation = UINT32_MAX}};
     struct members all = {.leader = 0}, self = {.size = 1};
     table.locked = locked;
-    if (!thread || PMPI(Group_size)(world, &all.size) != MPI_SUCCESS ||
+    if (handle_table_init(&table.live) != 0 || !thread || PMPI(Group_size)(world, &all.size) != MPI_SUCCESS ||
         PMPI(Group_rank)(world, &all.rank) != MPI_SUCCESS)
         return -1;
     self.leader = all.rank;
@@ -192,10 +206,8 @@ uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
     uint64_t key = HANDLE_KEY(comm);
     if (comm == MPI_COMM_NULL)
         return COMMUNICATOR_NONE;
-    lock_table();
-    uint32_t epoch = recorder.communicator_epoch;
+    uint32_t epoch = __atomic_load_n(&recorder.communicator_epoch, __ATOMIC_ACQUIRE);
     uint32_t index = find(key);
-    unlock_table();
     if (index == COMMUNICATOR_NONE) {
         struct spool_communicator record = {
             .identity = SPOOL_BY_MEETING, .begin_ticks = now(), .parent = SPOOL_NO_COMMUNICATOR};
@@ -214,18 +226,12 @@ uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
 
 int communicator_rank(uint32_t index)
 {
-    lock_table();
-    int rank = table.all[index].rank;
-    unlock_table();
-    return rank;
+    return facts_of(index)->rank;
 }
 
 uint32_t communicator_count_creation(uint32_t parent)
 {
-    lock_table();
-    uint32_t creation = table.all[parent].creations++;
-    unlock_table();
-    return creation;
+    return __atomic_fetch_add(&facts_of(parent)->creations, 1, __ATOMIC_RELAXED);
 }
 
 /* How the communicator is recognised elsewhere; fills in what that takes. */
@@ -253,9 +259,8 @@ uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, con
     if (made == MPI_COMM_NULL)
         return COMMUNICATOR_NONE;
     if (origin->parent != COMMUNICATOR_NONE) {
-        lock_table();
-        parent = table.all[origin->parent];
-        unlock_table();
+        parent.is_inter = facts_of(origin->parent)->is_inter;
+        parent.foreign = facts_of(origin->parent)->foreign;
     }
     int all = origin->way != COMMUNICATOR_COLLECTIVE || parent.is_inter || parent.foreign;
     if (members_describe(made, all, &members) != 0)
@@ -281,27 +286,22 @@ void communicator_named(struct recorder_thread *thread, uint32_t index, const ch
 
 uint32_t communicator_forget(MPI_Comm comm)
 {
-    uint64_t key = HANDLE_KEY(comm);
-    uint32_t index = COMMUNICATOR_NONE;
-    lock_table();
-    for (size_t i = table.n_live; i-- > 0;) {
-        if (table.live[i].key == key) {
-            index = table.live[i].index;
-            table.live[i] = table.live[--table.n_live];
-            next_epoch();
-            break;
-        }
+    struct handle_slot *slot = handle_table_find(&table.live, HANDLE_KEY(comm));
+    const struct facts *facts = NULL;
+    if (slot) {
+        lock_table();
+        facts = set_live(slot, NULL);
+        unlock_table();
     }
-    unlock_table();
-    return index;
+    return facts ? facts->index : COMMUNICATOR_NONE;
 }
 
 void communicator_restore(MPI_Comm comm, uint32_t index)
 {
+    struct handle_slot *slot = handle_table_find(&table.live, HANDLE_KEY(comm));
+    if (!slot)
+        return;
     lock_table();
-    if (reserve_live() == 0) {
-        table.live[table.n_live++] = (struct known){HANDLE_KEY(comm), index};
-        next_epoch();
-    }
+    set_live(slot, facts_of(index));
     unlock_table();
 }
