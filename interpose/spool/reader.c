@@ -235,6 +235,14 @@ static enum spool_open_result read_chunks(struct spool *spool, struct error *err
     return SPOOL_READY;
 }
 
+/* Takes pages out of the process: whoever looks again, reads the file again. */
+static void forget(const struct spool *spool, size_t begin, size_t end)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    begin = begin / page * page;
+    madvise((void *)(uintptr_t)(spool->data + begin), end - begin, MADV_DONTNEED);
+}
+
 enum spool_open_result spool_open(const char *path, struct spool *spool, struct error *error)
 {
     struct spool opened = {.path = strdup(path)};
@@ -261,6 +269,8 @@ enum spool_open_result spool_open(const char *path, struct spool *spool, struct 
     result = check_header(path, &opened.header, error);
     if (result == SPOOL_READY)
         result = read_chunks(&opened, error);
+    if (result == SPOOL_READY)
+        forget(&opened, 0, opened.size);
 out:
     if (file >= 0)
         close(file);
@@ -365,7 +375,8 @@ static bool plausible(const struct spool *spool, const void *record)
 const void *spool_next(struct spool_cursor *cursor)
 {
     const struct spool *spool = cursor->spool;
-    while (cursor->span < spool->n_spans) {
+    size_t end_span = cursor->end_span != 0 ? cursor->end_span : spool->n_spans;
+    while (cursor->span < end_span) {
         const struct spool_span *span = &spool->spans[cursor->span];
         if (cursor->at < span->begin)
             cursor->at = span->begin;
@@ -381,6 +392,7 @@ const void *spool_next(struct spool_cursor *cursor)
             }
             cursor->damaged += count_rest(spool->data, cursor->at, span->end);
         }
+        forget(spool, span->begin, span->end);
         cursor->span++;
         cursor->at = 0;
     }

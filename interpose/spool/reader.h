@@ -50,8 +50,12 @@ struct spool_cursor {
     size_t span;
     size_t at;
     uint64_t damaged; /* records skipped so far */
+    size_t end_span;  /* it ends before this one; 0: with the last */
 };
-/* The next record (its first byte is its type, SPOOL_OPERATION ...), NULL after the last one. */
+/* The memory of chunks that were read through is given back to the system: a record may be looked at again, but costs a
+ * page fault then.
+ *
+ * The next record (its first byte is its type, SPOOL_OPERATION ...), NULL after the last one. */
 const void *spool_next(struct spool_cursor *cursor);
 /* Ends the text, puts a blank for a tab ("MPICH Version:\t4.0.2") and '?' for what would harm a terminal or a database.
  */

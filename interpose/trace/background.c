@@ -12,156 +12,136 @@
 #include "background.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct burst {
-    uint32_t first; /* operation; the next burst's first ends it */
-    uint32_t pending;
+    uint32_t number;
+    uint32_t first;   /* pending operation, linked through burst_next */
+    uint32_t pending; /* how many */
     uint32_t crossed; /* completed sets of others */
 };
 
-void background_release(struct background *work)
+/* Everything pending of a burst is background. */
+static void mark_burst(struct trace *trace, struct burst *burst)
 {
-    free(work->next);
-    free(work->previous);
-    free(work->burst_of);
-    free(work->bursts);
-    free(work->stack);
-    *work = (struct background){0};
-}
-
-static int reserve(struct background *work, size_t n)
-{
-    if (n + 2 <= work->capacity)
-        return 0;
-    background_release(work);
-    work->capacity = n + 2;
-    work->next = malloc(work->capacity * sizeof *work->next);
-    work->previous = malloc(work->capacity * sizeof *work->previous);
-    work->burst_of = malloc(work->capacity * sizeof *work->burst_of);
-    work->bursts = malloc(work->capacity * sizeof *work->bursts);
-    work->stack = malloc(work->capacity * sizeof *work->stack);
-    if (work->next != NULL && work->previous != NULL && work->burst_of != NULL && work->bursts != NULL &&
-        work->stack != NULL)
-        return 0;
-    background_release(work);
-    return -1;
-}
-
-void pending_clear(struct background *work)
-{
-    work->next[0] = work->previous[0] = 0;
-}
-
-void pending_add(struct background *work, uint32_t operation)
-{
-    uint32_t entry = operation + 1, last = work->previous[0];
-    work->next[entry] = 0;
-    work->previous[entry] = last;
-    work->next[last] = work->previous[0] = entry;
-}
-
-void pending_remove(struct background *work, uint32_t operation)
-{
-    uint32_t entry = operation + 1;
-    work->next[work->previous[entry]] = work->next[entry];
-    work->previous[work->next[entry]] = work->previous[entry];
-}
-
-struct finder {
-    struct background *work;
-    bool *background;
-    uint32_t n_bursts;
-    size_t depth;      /* of work->stack */
-    uint32_t received; /* youngest burst of which a receive completed in this set, + 1; 0: none */
-    bool completing;
-};
-
-static void begin_burst(struct finder *finder, uint32_t operation)
-{
-    finder->work->bursts[finder->n_bursts++] = (struct burst){.first = operation};
+    for (uint32_t i = burst->first; i != TRACE_NONE; i = trace->operations[i].burst_next) {
+        struct trace_operation *operation = &trace->operations[i];
+        operation->background = operation->settled = true;
+        operation->burst = TRACE_NONE;
+    }
+    burst->first = TRACE_NONE;
+    burst->pending = 0;
 }
 
 /* The rank posts again after completions. */
-static void end_set(struct finder *finder, uint32_t operation)
+static void end_set(struct background *work, struct trace *trace)
 {
-    struct background *work = finder->work;
-    while (finder->depth > 0 && work->bursts[work->stack[finder->depth - 1]].pending == 0)
-        finder->depth--;
-    if (finder->depth > 0 && finder->received > 0) {
-        uint32_t youngest = work->stack[finder->depth - 1];
-        if (finder->received - 1 > youngest && ++work->bursts[youngest].crossed == 2) {
-            uint32_t end = work->bursts[youngest + 1].first; /* there is a younger one: it was received from */
-            for (uint32_t i = work->bursts[youngest].first; i < end; i++)
-                if (work->burst_of[i] == youngest) {
-                    finder->background[i] = true;
-                    pending_remove(work, i);
-                }
-            work->bursts[youngest].pending = 0;
-        }
+    while (work->depth > 0 && work->bursts[work->depth - 1].pending == 0)
+        work->depth--;
+    if (work->depth > 0 && work->received > 0) {
+        struct burst *youngest = &work->bursts[work->depth - 1];
+        if (work->received - 1 > youngest->number && ++youngest->crossed == 2)
+            mark_burst(trace, youngest);
     }
-    finder->completing = false;
-    finder->received = 0;
-    begin_burst(finder, operation);
+    work->completing = false;
+    work->received = 0;
+    work->n_bursts++;
 }
 
-static void complete(struct finder *finder, uint32_t operation, bool receive)
+/* The burst that posts belong to now; NULL: no memory. */
+static struct burst *current_burst(struct background *work)
 {
-    struct background *work = finder->work;
-    uint32_t burst = work->burst_of[operation];
-    if (burst != TRACE_NONE && !finder->background[operation]) {
-        work->bursts[burst].pending--;
-        work->burst_of[operation] = TRACE_NONE;
-        pending_remove(work, operation);
-        if (receive && burst + 1 > finder->received)
-            finder->received = burst + 1;
+    uint32_t number = work->n_bursts - 1;
+    if (work->depth > 0 && work->bursts[work->depth - 1].number == number)
+        return &work->bursts[work->depth - 1];
+    /* Those that are over are left out where the array would have to grow. */
+    if (work->depth == work->capacity) {
+        size_t kept = 0;
+        for (size_t i = 0; i < work->depth; i++)
+            if (work->bursts[i].pending > 0)
+                work->bursts[kept++] = work->bursts[i];
+        work->depth = kept;
     }
-    finder->completing = true;
+    struct burst *grown = trace_reserve(work->bursts, work->depth + 1, &work->capacity, sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    work->bursts = grown;
+    work->bursts[work->depth] = (struct burst){.number = number, .first = TRACE_NONE};
+    return &work->bursts[work->depth++];
 }
 
-static void post(struct finder *finder, uint32_t operation)
+/* The burst of that number among those that have something pending. */
+static struct burst *find_burst(struct background *work, uint32_t number)
 {
-    struct background *work = finder->work;
-    uint32_t burst = finder->n_bursts - 1;
-    work->burst_of[operation] = burst;
-    if (work->bursts[burst].pending++ == 0 && (finder->depth == 0 || work->stack[finder->depth - 1] != burst))
-        work->stack[finder->depth++] = burst;
-    pending_add(work, operation);
+    size_t low = 0, high = work->depth - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->bursts[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &work->bursts[low];
 }
 
-int background_find(struct background *work, const struct timeline *timeline, const struct trace *trace, size_t first,
-                    size_t n, bool *background)
+int background_post(struct background *work, struct trace *trace, uint32_t index)
 {
-    if (reserve(work, n) != 0)
+    if (work->completing || work->n_bursts == 0)
+        end_set(work, trace);
+    struct burst *burst = current_burst(work);
+    if (burst == NULL)
         return -1;
-    memset(background, 0, n * sizeof *background);
-    memset(work->burst_of, 0xff, n * sizeof *work->burst_of);
-    pending_clear(work);
-    struct finder finder = {.work = work, .background = background};
-    for (size_t i = 0; i < timeline->n_events; i++) {
-        const struct timeline_event *event = &timeline->events[i];
-        uint32_t operation = event->kind == EVENT_COLLECTIVE ? 0 : (uint32_t)(event->index - first);
-        bool receive = event->kind != EVENT_COLLECTIVE && trace->operations[event->index].direction == SPOOL_RECEIVE;
-        if (event->kind == EVENT_POST || event->kind == EVENT_BLOCKING) {
-            if (finder.completing || finder.n_bursts == 0)
-                end_set(&finder, operation);
-        }
-        if (event->kind == EVENT_POST) {
-            post(&finder, operation);
-        } else if (event->kind == EVENT_COMPLETE) {
-            complete(&finder, operation, receive);
-        } else if (event->kind == EVENT_BLOCKING && receive) {
-            finder.completing = true;
-            finder.received = finder.n_bursts;
-        } else if (event->kind == EVENT_COLLECTIVE) {
-            while (work->next[0] != 0) {
-                uint32_t crossing = work->next[0] - 1;
-                background[crossing] = true;
-                work->bursts[work->burst_of[crossing]].pending--;
-                work->burst_of[crossing] = TRACE_NONE;
-                pending_remove(work, crossing);
-            }
-        }
-    }
+    struct trace_operation *operation = &trace->operations[index];
+    operation->burst = burst->number;
+    operation->burst_next = burst->first;
+    operation->burst_previous = TRACE_NONE;
+    if (burst->first != TRACE_NONE)
+        trace->operations[burst->first].burst_previous = index;
+    burst->first = index;
+    burst->pending++;
     return 0;
+}
+
+void background_complete(struct background *work, struct trace *trace, uint32_t index)
+{
+    struct trace_operation *operation = &trace->operations[index];
+    if (operation->burst != TRACE_NONE) {
+        struct burst *burst = find_burst(work, operation->burst);
+        if (operation->burst_next != TRACE_NONE)
+            trace->operations[operation->burst_next].burst_previous = operation->burst_previous;
+        if (operation->burst_previous != TRACE_NONE)
+            trace->operations[operation->burst_previous].burst_next = operation->burst_next;
+        else
+            burst->first = operation->burst_next;
+        burst->pending--;
+        if (operation->direction == SPOOL_RECEIVE && operation->burst + 1 > work->received)
+            work->received = operation->burst + 1;
+        operation->burst = TRACE_NONE;
+        operation->settled = true;
+    }
+    work->completing = true;
+}
+
+void background_blocking(struct background *work, struct trace *trace, uint32_t index)
+{
+    struct trace_operation *operation = &trace->operations[index];
+    if (work->completing || work->n_bursts == 0)
+        end_set(work, trace);
+    operation->settled = true;
+    if (operation->direction == SPOOL_RECEIVE) {
+        work->completing = true;
+        work->received = work->n_bursts;
+    }
+}
+
+void background_collective(struct background *work, struct trace *trace)
+{
+    for (size_t i = 0; i < work->depth; i++)
+        mark_burst(trace, &work->bursts[i]);
+    work->depth = 0;
+}
+
+void background_release(struct background *work)
+{
+    free(work->bursts);
+    *work = (struct background){0};
 }

@@ -2,27 +2,24 @@
 #ifndef MPISTAIR_TRACE_BACKGROUND_H
 #define MPISTAIR_TRACE_BACKGROUND_H
 
-#include "timeline.h"
+#include "trace.h"
 
-/* Work space for one rank; grows as needed. Indices are of the rank's operations, from 0. */
+/* What is known of one rank while its events come in; starts as zeroes. */
 struct background {
-    uint32_t
-        *next; /* pending operations, linked both ways through [capacity]: operation 0 is entry 1, entry 0 the ends */
-    uint32_t *previous;
-    uint32_t *burst_of; /* [capacity] */
-    struct burst *bursts;
-    uint32_t *stack; /* bursts with something pending, the youngest last */
+    struct burst *bursts; /* [depth] that have or had something pending, the youngest last */
+    size_t depth;
     size_t capacity;
+    uint32_t n_bursts;
+    uint32_t received; /* youngest burst of which a receive completed in this set, + 1; 0: none */
+    bool completing;
 };
 
-/* Sets background[i] for operation first + i of the timeline's rank (n of them). 0, or -1 without memory. */
-int background_find(struct background *work, const struct timeline *timeline, const struct trace *trace, size_t first,
-                    size_t n, bool *background);
+/* The events of a rank in the order of time. They set `background` of operations, and `settled` as soon as that is
+ * certain. 0, or -1 without memory. */
+int background_post(struct background *work, struct trace *trace, uint32_t operation);
+void background_complete(struct background *work, struct trace *trace, uint32_t operation);
+void background_blocking(struct background *work, struct trace *trace, uint32_t operation);
+void background_collective(struct background *work, struct trace *trace);
 void background_release(struct background *work);
-
-/* The list of pending operations. */
-void pending_clear(struct background *work);
-void pending_add(struct background *work, uint32_t operation);
-void pending_remove(struct background *work, uint32_t operation);
 
 #endif

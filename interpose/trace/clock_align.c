@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "map.h"
+#include "stream.h"
 
 /* What the messages from one node to another say: offset(to) - offset(from) >= at_least. */
 struct edge {
@@ -79,40 +80,37 @@ static void apply_links(struct trace *trace, uint32_t root)
     }
 }
 
-static uint32_t node_of(const struct trace *trace, const struct trace_operation *operation)
+/* The strongest constraint of each ordered pair of nodes under the present offsets: one message more. */
+static int add_message(void *context, const struct trace *trace, const struct trace_operation *send,
+                       const struct trace_operation *receive)
 {
-    return trace->processes[operation->rank].node;
-}
-
-/* The strongest constraint of each ordered pair of nodes under the present offsets. */
-static int collect_edges(const struct trace *trace, struct edges *edges)
-{
-    for (size_t i = 0; i < trace->n_operations; i++) {
-        const struct trace_operation *receive = &trace->operations[i];
-        if (receive->direction != SPOOL_RECEIVE || receive->partner == TRACE_NONE ||
-            receive->complete_ns == TRACE_NO_TIME)
-            continue;
-        const struct trace_operation *send = &trace->operations[receive->partner];
-        uint32_t from = node_of(trace, send), to = node_of(trace, receive);
-        if (from == to)
-            continue;
-        int64_t at_least =
-            clock_run_ns(&trace->nodes[from], send->post_ns) - clock_run_ns(&trace->nodes[to], receive->complete_ns);
-        uint32_t *index = map_at(&edges->index, (struct map_key){from, to, 0});
-        if (index == NULL)
+    struct edges *edges = context;
+    uint32_t from = trace->processes[send->rank].node, to = trace->processes[receive->rank].node;
+    if (from == to || receive->complete_ns == TRACE_NO_TIME)
+        return 0;
+    int64_t at_least = send->post_ns - receive->complete_ns;
+    uint32_t *index = map_at(&edges->index, (struct map_key){from, to, 0});
+    if (index == NULL)
+        return -1;
+    if (*index == MAP_ABSENT) {
+        struct edge *grown = trace_grow(edges->edges, edges->n_edges, sizeof *grown);
+        if (grown == NULL)
             return -1;
-        if (*index == MAP_ABSENT) {
-            struct edge *grown = trace_grow(edges->edges, edges->n_edges, sizeof *grown);
-            if (grown == NULL)
-                return -1;
-            edges->edges = grown;
-            *index = (uint32_t)edges->n_edges;
-            edges->edges[edges->n_edges++] = (struct edge){from, to, at_least};
-        } else if (edges->edges[*index].at_least_ns < at_least) {
-            edges->edges[*index].at_least_ns = at_least;
-        }
+        edges->edges = grown;
+        *index = (uint32_t)edges->n_edges;
+        edges->edges[edges->n_edges++] = (struct edge){from, to, at_least};
+    } else if (edges->edges[*index].at_least_ns < at_least) {
+        edges->edges[*index].at_least_ns = at_least;
     }
     return 0;
+}
+
+static int compare_edges(const void *left, const void *right)
+{
+    const struct edge *a = left, *b = right;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return a->to < b->to ? -1 : a->to > b->to;
 }
 
 /* Places one node without link beside those that have a place; false if no message leads to it. */
@@ -169,7 +167,7 @@ static int tighten(struct trace *trace, const struct edges *edges, uint32_t root
     return 0;
 }
 
-/* All times of the run through the offsets, zero at its start. */
+/* The offsets so that the run starts at zero, and all times that are known already through them. */
 static void shift_times(struct trace *trace)
 {
     int64_t start = INT64_MAX, end = 0;
@@ -191,19 +189,6 @@ static void shift_times(struct trace *trace)
         end = process->end_ns > end ? process->end_ns : end;
     }
     trace->duration_ns = end;
-    for (size_t i = 0; i < trace->n_operations; i++) {
-        struct trace_operation *operation = &trace->operations[i];
-        const struct trace_node *node = &trace->nodes[node_of(trace, operation)];
-        operation->post_ns = clock_run_ns(node, operation->post_ns);
-        operation->post_end_ns = clock_run_ns(node, operation->post_end_ns);
-        if (operation->complete_ns != TRACE_NO_TIME)
-            operation->complete_ns = clock_run_ns(node, operation->complete_ns);
-    }
-    for (size_t i = 0; i < trace->n_calls; i++) {
-        const struct trace_node *node = &trace->nodes[trace->processes[trace->calls[i].rank].node];
-        trace->calls[i].begin_ns = clock_run_ns(node, trace->calls[i].begin_ns);
-        trace->calls[i].end_ns = clock_run_ns(node, trace->calls[i].end_ns);
-    }
     for (size_t i = 0; i < trace->n_collectives; i++) {
         const struct trace_node *node = &trace->nodes[trace->processes[trace->collectives[i].rank].node];
         trace->collectives[i].begin_ns = clock_run_ns(node, trace->collectives[i].begin_ns);
@@ -225,7 +210,10 @@ int clock_align(struct trace *trace, struct error *error)
     struct edges edges = {0};
     if (trace->n_nodes > 1) {
         apply_links(trace, root);
-        result = collect_edges(trace, &edges);
+        result = stream_messages(trace, add_message, &edges);
+        /* Where the messages contradict each other the order decides: it must not depend on how they were read. */
+        if (edges.n_edges > 1)
+            qsort(edges.edges, edges.n_edges, sizeof *edges.edges, compare_edges);
         for (bool placed = true; result == 0 && placed;) {
             placed = false;
             for (uint32_t i = 0; i < trace->n_nodes; i++)

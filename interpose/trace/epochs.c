@@ -2,7 +2,38 @@
 
 #include <stdlib.h>
 
-#include "timeline.h"
+bool collective_bounds(const struct trace_collective *collective)
+{
+    if (collective->flags & SPOOL_NONBLOCKING)
+        return false;
+    switch (collective->function) {
+    case FN_Pcontrol: /* 0, 1 and 2 switch recording off, on, and flush */
+        return collective->root < 0 || collective->root > 2;
+    case FN_Comm_idup:
+    case FN_Comm_idup_with_info:
+        return false;
+    case FN_Barrier:
+    case FN_Allgather:
+    case FN_Allgather_c:
+    case FN_Allgatherv:
+    case FN_Allgatherv_c:
+    case FN_Allreduce:
+    case FN_Allreduce_c:
+    case FN_Alltoall:
+    case FN_Alltoall_c:
+    case FN_Alltoallv:
+    case FN_Alltoallv_c:
+    case FN_Alltoallw:
+    case FN_Alltoallw_c:
+    case FN_Reduce_scatter:
+    case FN_Reduce_scatter_c:
+    case FN_Reduce_scatter_block:
+    case FN_Reduce_scatter_block_c:
+        return true;
+    default:
+        return function_family(collective->function) == FAMILY_COMM_CREATE;
+    }
+}
 
 struct epoch_entry {
     uint64_t communicator; /* or MARKS + the number of marks */

@@ -7,11 +7,9 @@
 #include "callsite.h"
 #include "clock.h"
 #include "load.h"
-#include "match.h"
+#include "marks.h"
 #include "place.h"
-#include "round.h"
 #include "spools.h"
-#include "step.h"
 #include "write.h"
 
 /* Lines about ranks are cut off behind this many runs of ranks. */
@@ -45,9 +43,8 @@ static void tell_lost(const struct trace *trace)
 static int build(struct trace *trace, const struct spools *spools, const struct ingest_options *options,
                  struct error *error)
 {
-    if (nodes_build(spools, trace, error) != 0 || trace_load(trace, error) != 0 || match(trace, error) != 0 ||
-        clock_align(trace, error) != 0 || places_find(trace, options->placement, error) != 0 ||
-        steps_find(trace, error) != 0 || rounds_find(trace, error) != 0)
+    if (nodes_build(spools, trace, error) != 0 || trace_load(trace, error) != 0 || clock_align(trace, error) != 0 ||
+        places_find(trace, options->placement, error) != 0 || marks_find(trace, error) != 0)
         return -1;
     callsites_resolve(trace);
     return 0;

@@ -1,6 +1,7 @@
 /* One process after the other, by rank. Of one thread the records come in the order of its calls; with several lanes
- * the process's records are sorted by time, equal times by lane. Records that name a communicator or a rank that does
- * not exist are damaged.
+ * what is kept of a process is sorted by time. Records that name a communicator or a rank that does not exist are
+ * damaged. Of operations and completion calls, of which there are millions, only that is noted which the last reading
+ * has to know beforehand: call sites, where the process posted, when it ended.
  */
 #include "load.h"
 
@@ -28,64 +29,64 @@ uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t n
     return TRACE_NONE;
 }
 
-static void add_operation(struct loader *loader, const struct spool_operation *record)
+/* Counts the posts of each processor: there are few in one process. */
+static void count_post(struct loader *loader, int32_t cpu)
+{
+    struct trace_process *process = loader->process;
+    size_t i = 0;
+    while (i < process->n_posts && process->posts[i].cpu != cpu)
+        i++;
+    if (i == process->n_posts) {
+        struct trace_posts *grown = loader_grow(loader, process->posts, i, sizeof *grown);
+        if (grown == NULL)
+            return;
+        process->posts = grown;
+        process->posts[process->n_posts++] = (struct trace_posts){.cpu = cpu};
+    }
+    process->posts[i].posts++;
+}
+
+static void live_until(struct loader *loader, uint64_t ticks)
+{
+    if (ticks > loader->last_ticks)
+        loader->last_ticks = ticks;
+}
+
+bool operation_known(const struct trace *trace, const struct trace_process *process,
+                     const struct spool_operation *record)
+{
+    uint32_t communicator =
+        record->communicator < process->n_communicators ? process->communicators[record->communicator] : TRACE_NONE;
+    if (communicator == TRACE_NONE)
+        return false;
+    const struct trace_communicator *known = &trace->communicators[communicator];
+    return record->peer < (known->remote_size > 0 ? known->remote_size : known->size);
+}
+
+/* What has to be known of an operation before any is read for good. */
+static void note_operation(struct loader *loader, const struct spool_operation *record)
 {
     struct trace *trace = loader->trace;
-    uint32_t communicator = communicator_of(&loader->communicators, trace, record->communicator);
-    const struct trace_communicator *known = communicator == TRACE_NONE ? NULL : &trace->communicators[communicator];
-    if (known == NULL || record->peer >= (known->remote_size > 0 ? known->remote_size : known->size)) {
+    if (!operation_known(trace, loader->process, record)) {
         loader->process->damaged++;
         return;
     }
-    struct trace_operation *grown = loader_grow(loader, trace->operations, trace->n_operations, sizeof *grown);
-    if (grown == NULL)
-        return;
-    trace->operations = grown;
-    struct trace_operation *operation = &trace->operations[trace->n_operations++];
-    *operation = (struct trace_operation){
-        .post_ns = loader_ns(loader, record->post_ticks),
-        .complete_ns = TRACE_NO_TIME,
-        .bytes = record->bytes,
-        .rank = loader->rank,
-        .communicator = communicator,
-        .peer = record->peer,
-        .peer_world = -1, /* once all members are known */
-        .tag = record->tag,
-        .partner = TRACE_NONE,
-        .callsite = callsite_of(&loader->callsites, trace, record->site),
-        .step = TRACE_NONE,
-        .lane = loader->lane,
-        .origin = origin_load(loader, record),
-        .function = record->function,
-        .flags = record->flags,
-        .cpu_post = record->cpu_post,
-        .cpu_complete = record->cpu_complete,
-        .direction = record->direction,
-        .uncertain = (record->flags & SPOOL_UNCERTAIN_ORDER) ? DOUBT_THREADS : 0,
-    };
+    communicator_of(&loader->communicators, trace, record->communicator);
+    callsite_of(&loader->callsites, trace, record->site);
+    uint32_t origin = origin_load(loader, record);
     if (record->flags & SPOOL_PARTITIONED)
-        loader->partitioned = operation->origin;
-    operation->post_end_ns = loader_ns(loader, record->post_ticks + record->call_ticks);
-    if (record->complete_ticks != 0)
-        operation->complete_ns = loader_ns(loader, record->complete_ticks);
+        loader->partitioned = origin;
+    if (record->cpu_post >= 0)
+        count_post(loader, record->cpu_post);
+    loader->process->off = loader->process->off || (record->flags & SPOOL_OFF);
+    live_until(loader, record->post_ticks + record->call_ticks);
+    live_until(loader, record->complete_ticks);
 }
 
-static void add_call(struct loader *loader, const struct spool_call *record)
+static void note_call(struct loader *loader, const struct spool_call *record)
 {
-    struct trace *trace = loader->trace;
-    struct trace_call *grown = loader_grow(loader, trace->calls, trace->n_calls, sizeof *grown);
-    if (grown == NULL)
-        return;
-    trace->calls = grown;
-    trace->calls[trace->n_calls++] = (struct trace_call){
-        .begin_ns = loader_ns(loader, record->begin_ticks),
-        .end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks),
-        .rank = loader->rank,
-        .completed = record->completed,
-        .idle_calls = record->idle_calls,
-        .callsite = callsite_of(&loader->callsites, trace, record->site),
-        .function = record->function,
-    };
+    callsite_of(&loader->callsites, loader->trace, record->site);
+    live_until(loader, record->begin_ticks + record->call_ticks);
 }
 
 static void add_collective(struct loader *loader, const struct spool_collective *record)
@@ -120,33 +121,15 @@ static void add_collective(struct loader *loader, const struct spool_collective 
         collective->call_end_ns = collective->end_ns != TRACE_NO_TIME ? collective->end_ns : collective->begin_ns;
 }
 
-/* When the operation took its place in matching: a matched probe does at the end of its call. */
-static int64_t place_ns(const struct trace_operation *operation)
-{
-    return operation->flags & SPOOL_MATCHED_PROBE ? operation->post_end_ns : operation->post_ns;
-}
-
-static int compare_operations(const void *left, const void *right)
-{
-    const struct trace_operation *a = left, *b = right;
-    int64_t a_ns = place_ns(a), b_ns = place_ns(b);
-    if (a_ns != b_ns)
-        return a_ns < b_ns ? -1 : 1;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    /* Of one thread at one time: the pair of a Sendrecv, its first half first. */
-    return (a->flags & SPOOL_SAME_CALL) - (b->flags & SPOOL_SAME_CALL);
-}
-
-static int compare_calls(const void *left, const void *right)
-{
-    const struct trace_call *a = left, *b = right;
-    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
-}
-
 static int compare_collectives(const void *left, const void *right)
 {
     const struct trace_collective *a = left, *b = right;
+    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+static int compare_rma(const void *left, const void *right)
+{
+    const struct trace_rma *a = left, *b = right;
     return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
 }
 
@@ -190,6 +173,60 @@ static void resolve_numbers(struct loader *loader)
     map_release(&loader->partitions);
 }
 
+/* The lanes of a process, in the order of its spans. */
+static void find_lanes(struct loader *loader)
+{
+    struct trace_process *process = loader->process;
+    const struct spool *spool = process->spool;
+    for (size_t i = 0; i < spool->n_spans; i++) {
+        if (process->n_lanes > 0 && process->lanes[process->n_lanes - 1].number == spool->spans[i].lane) {
+            process->lanes[process->n_lanes - 1].end_span = i + 1;
+            continue;
+        }
+        struct trace_lane *grown = loader_grow(loader, process->lanes, process->n_lanes, sizeof *grown);
+        if (grown == NULL)
+            return;
+        process->lanes = grown;
+        process->lanes[process->n_lanes++] =
+            (struct trace_lane){.number = spool->spans[i].lane, .first_span = i, .end_span = i + 1};
+    }
+}
+
+static void load_lane(struct loader *loader, struct trace_lane *lane)
+{
+    struct spool_cursor cursor = {
+        .spool = loader->process->spool, .span = lane->first_span, .end_span = lane->end_span};
+    lane->first_origin = loader->trace->n_origins;
+    loader->lane = lane->number;
+    for (const uint8_t *record; !loader->no_memory && (record = spool_next(&cursor)) != NULL;) {
+        if (*record == SPOOL_PARTITIONS)
+            partitions_load(loader, (const void *)record);
+        loader->partitioned = TRACE_NONE;
+        if (*record == SPOOL_OPERATION)
+            note_operation(loader, (const void *)record);
+        else if (*record == SPOOL_CALL)
+            note_call(loader, (const void *)record);
+        else
+            add_rare(loader, record);
+    }
+    loader->process->damaged += cursor.damaged;
+}
+
+/* The process's numbers of communicators stay known to the last reading. */
+static void keep_communicators(struct loader *loader)
+{
+    struct trace_process *process = loader->process;
+    process->n_communicators = loader->communicators.n_local;
+    process->communicators = malloc((process->n_communicators + 1) * sizeof *process->communicators);
+    if (process->communicators == NULL) {
+        process->n_communicators = 0;
+        loader->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < process->n_communicators; i++)
+        process->communicators[i] = loader->communicators.local[i];
+}
+
 static void load_process(struct loader *loader)
 {
     struct trace *trace = loader->trace;
@@ -201,10 +238,10 @@ static void load_process(struct loader *loader)
     loader->first_origin = trace->n_origins;
     loader->first_persistent = trace->n_persistents;
     loader->first_partition_event = trace->n_partition_events;
+    loader->last_ticks = spool->header.start.ticks;
     process->begin_ns = clock_ns(loader->node, spool->header.start.ticks, &loader->clock_hint);
     process->end_ns = process->begin_ns;
-    if (spool->header.finish.ticks != 0)
-        loader_ns(loader, spool->header.finish.ticks);
+    live_until(loader, spool->header.finish.ticks);
     uint64_t damaged = 0;
     if (communicators_of_process(&loader->communicators, trace, spool, &damaged) != 0 ||
         callsites_of_process(&loader->callsites, trace, spool) != 0) {
@@ -212,26 +249,16 @@ static void load_process(struct loader *loader)
         return;
     }
     process->damaged = spool->damaged + damaged;
-    struct spool_cursor cursor = {.spool = spool};
-    for (const uint8_t *record; !loader->no_memory && (record = spool_next(&cursor)) != NULL;) {
-        loader->lane = spool_cursor_lane(&cursor);
-        if (*record == SPOOL_PARTITIONS)
-            partitions_load(loader, (const void *)record);
-        loader->partitioned = TRACE_NONE;
-        if (*record == SPOOL_OPERATION)
-            add_operation(loader, (const void *)record);
-        else if (*record == SPOOL_CALL)
-            add_call(loader, (const void *)record);
-        else
-            add_rare(loader, record);
-    }
-    process->damaged += cursor.damaged;
+    keep_communicators(loader);
+    find_lanes(loader);
+    for (size_t i = 0; i < process->n_lanes; i++)
+        load_lane(loader, &process->lanes[i]);
+    loader_ns(loader, loader->last_ticks);
     resolve_numbers(loader);
-    if (trace->n_operations > process->first_operation)
-        sort_new(trace->operations, process->first_operation, trace->n_operations, sizeof *trace->operations,
-                 compare_operations);
-    if (trace->n_calls > process->first_call)
-        sort_new(trace->calls, process->first_call, trace->n_calls, sizeof *trace->calls, compare_calls);
+    process->callsites = loader->callsites.addresses;
+    loader->callsites.addresses = (struct map){0};
+    if (trace->n_rma > process->first_rma)
+        sort_new(trace->rma, process->first_rma, trace->n_rma, sizeof *trace->rma, compare_rma);
     if (trace->n_collectives > process->first_collective)
         sort_new(trace->collectives, process->first_collective, trace->n_collectives, sizeof *trace->collectives,
                  compare_collectives);
@@ -244,8 +271,6 @@ int trace_load(struct trace *trace, struct error *error)
     for (int32_t rank = 0; rank <= trace->world_size; rank++) {
         loader.rank = (uint32_t)rank;
         loader.process = &trace->processes[rank];
-        loader.process->first_operation = trace->n_operations;
-        loader.process->first_call = trace->n_calls;
         loader.process->first_collective = trace->n_collectives;
         loader.process->first_rma = trace->n_rma;
         if (loader.process->spool != NULL && !loader.no_memory)
@@ -254,20 +279,14 @@ int trace_load(struct trace *trace, struct error *error)
     communicators_release(&loader.communicators);
     callsites_release(&loader.callsites);
     map_release(&loader.stack_ids);
-    if (loader.no_memory || trace->n_operations >= TRACE_NONE)
+    if (loader.no_memory)
         return error_set(error, "no memory for the records of %zu processes", trace->n_spools);
     communicators_complete(trace);
-    for (size_t i = 0; i < trace->n_operations; i++) {
-        struct trace_operation *operation = &trace->operations[i];
-        operation->peer_world = communicator_world_rank(trace, operation->communicator, operation->peer);
-        operation->uncertain |= trace->communicators[operation->communicator].known ? 0 : DOUBT_COMMUNICATOR;
-        operation->communicator = communicator_context(trace, operation->communicator);
-    }
     for (size_t i = 0; i < trace->n_persistents; i++) {
         struct trace_persistent *request = &trace->persistents[i];
         if (request->direction <= SPOOL_RECEIVE)
             request->peer_world = communicator_world_rank(trace, request->communicator, request->peer);
         request->communicator = communicator_context(trace, request->communicator);
     }
-    return 0;
+    return persistents_number(trace) == 0 ? 0 : error_set(error, "no memory for the requests of the run");
 }

@@ -1,13 +1,16 @@
-/* The records of all spools as arrays of the run. */
+/* The first reading of all spools. */
 #ifndef MPISTAIR_TRACE_LOAD_H
 #define MPISTAIR_TRACE_LOAD_H
 
 #include "error.h"
 #include "trace.h"
 
-/* Needs nodes_build. Fills communicators, operations (by rank, then by post), calls and collectives (by rank, then by
- * begin), call sites, and the ranges, ends and damage of the processes; times are of the nodes' own clocks. 0, or -1
- * without memory. */
+/* Needs nodes_build. Fills communicators, collectives and what else is rare (by rank, then by begin), call sites, and
+ * of the processes all but their places; times are of the nodes' own clocks. 0, or -1 without memory. */
 int trace_load(struct trace *trace, struct error *error);
+
+/* Whether the communicator and the peer that the record names exist; else it is damaged. */
+bool operation_known(const struct trace *trace, const struct trace_process *process,
+                     const struct spool_operation *record);
 
 #endif

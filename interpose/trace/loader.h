@@ -25,6 +25,7 @@ struct loader {
     uint32_t lane;
     uint32_t partitioned; /* origin of the record just read if that was a partitioned operation, else TRACE_NONE */
     size_t clock_hint;
+    uint64_t last_ticks; /* of the process, so far */
     size_t first_origin; /* of the process */
     size_t first_persistent;
     size_t first_partition_event;

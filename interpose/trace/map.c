@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct map_entry {
     struct map_key key;
@@ -37,7 +38,7 @@ static struct map_entry *find_slot(const struct map *map, struct map_key key)
 
 static bool grow(struct map *map)
 {
-    struct map larger = {.capacity = map->capacity == 0 ? 64 : 2 * map->capacity, .n_entries = map->n_entries};
+    struct map larger = {.capacity = map->capacity == 0 ? 16 : 2 * map->capacity, .n_entries = map->n_entries};
     larger.entries = calloc(larger.capacity, sizeof *larger.entries);
     if (larger.entries == NULL)
         return false;
@@ -73,4 +74,11 @@ void map_release(struct map *map)
 {
     free(map->entries);
     *map = (struct map){0};
+}
+
+void map_clear(struct map *map)
+{
+    if (map->n_entries > 0)
+        memset(map->entries, 0, map->capacity * sizeof *map->entries);
+    map->n_entries = 0;
 }

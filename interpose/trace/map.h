@@ -24,6 +24,8 @@ uint32_t *map_at(struct map *map, struct map_key key);
 /* The number of key, or MAP_ABSENT. */
 uint32_t map_find(const struct map *map, struct map_key key);
 void map_release(struct map *map);
+/* Empties it and keeps its room. */
+void map_clear(struct map *map);
 
 /* A 64-bit value of a key in which every bit counts. */
 uint64_t map_hash(struct map_key key);

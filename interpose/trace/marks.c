@@ -4,8 +4,6 @@
  */
 #include "marks.h"
 
-#include <stdlib.h>
-
 #include "row.h"
 
 void mark_load(struct loader *loader, const struct spool_mark *record)
@@ -28,69 +26,75 @@ void mark_load(struct loader *loader, const struct spool_mark *record)
     };
 }
 
-/* A time without recording on one rank. */
-struct off {
-    int64_t begin_ns;
-    int64_t end_ns;
-    int64_t operations; /* posted in it */
-    int64_t partners;   /* operations of others, recorded, that met one of them */
-};
+static struct trace_off *add_off(struct trace *trace, uint32_t rank, int64_t begin_ns)
+{
+    struct trace_off *grown = trace_grow(trace->offs, trace->n_offs, sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    trace->offs = grown;
+    trace->offs[trace->n_offs] =
+        (struct trace_off){.rank = rank, .begin_ns = begin_ns, .end_ns = trace->processes[rank].end_ns};
+    return &trace->offs[trace->n_offs++];
+}
 
 /* Those of a rank in the order of time; where there is none although operations say so (its mark is lost), its whole
- * life is one. NULL: no memory. */
-static struct off *find_offs(const struct trace *trace, int32_t rank, size_t *n_offs)
+ * life is one. */
+static int find_offs(struct trace *trace, uint32_t rank)
 {
     const struct trace_process *process = &trace->processes[rank];
-    struct off *offs = malloc((process[1].first_collective - process->first_collective + 1) * sizeof *offs);
-    size_t n = 0;
+    size_t before = trace->n_offs;
     bool off = false;
-    for (size_t i = process->first_collective; offs != NULL && i < process[1].first_collective; i++) {
+    for (size_t i = process->first_collective; i < process[1].first_collective; i++) {
         const struct trace_collective *mark = &trace->collectives[i];
         if (mark->function != FN_Pcontrol)
             continue;
-        if (mark->root == 0 && !off)
-            offs[n++] = (struct off){.begin_ns = mark->begin_ns, .end_ns = process->end_ns};
-        else if (mark->root == 1 && off)
-            offs[n - 1].end_ns = mark->begin_ns;
+        if (mark->root == 0 && !off && add_off(trace, rank, mark->begin_ns) == NULL)
+            return -1;
+        if (mark->root == 1 && off)
+            trace->offs[trace->n_offs - 1].end_ns = mark->begin_ns;
         off = mark->root == 0 || (off && mark->root != 1);
     }
-    for (size_t i = process->first_operation; offs != NULL && n == 0 && i < process[1].first_operation; i++)
-        if (trace->operations[i].flags & SPOOL_OFF)
-            offs[n++] = (struct off){.begin_ns = process->begin_ns, .end_ns = process->end_ns};
-    *n_offs = n;
-    return offs;
+    return process->off && trace->n_offs == before && add_off(trace, rank, process->begin_ns) == NULL ? -1 : 0;
 }
 
-static void count_operations(const struct trace *trace, int32_t rank, struct off *offs, size_t n_offs)
+int marks_find(struct trace *trace, struct error *error)
 {
-    const struct trace_process *process = &trace->processes[rank];
-    size_t at = 0;
-    for (size_t i = process->first_operation; n_offs > 0 && i < process[1].first_operation; i++) {
-        const struct trace_operation *operation = &trace->operations[i];
-        if (!(operation->flags & SPOOL_OFF))
-            continue;
-        while (at + 1 < n_offs && offs[at + 1].begin_ns <= operation->post_ns)
-            at++;
-        offs[at].operations++;
-        offs[at].partners +=
-            operation->partner != TRACE_NONE && !(trace->operations[operation->partner].flags & SPOOL_OFF);
-    }
-}
-
-static int write_offs(const struct trace *trace, struct row *row)
-{
-    for (int32_t rank = 0; rank < trace->world_size; rank++) {
-        size_t n_offs;
-        struct off *offs = find_offs(trace, rank, &n_offs);
-        if (offs == NULL)
-            return -1;
-        count_operations(trace, rank, offs, n_offs);
-        for (size_t i = 0; i < n_offs; i++)
-            row_insert(row, "iiiii", (int64_t)rank, offs[i].begin_ns, offs[i].end_ns, offs[i].operations,
-                       offs[i].partners);
-        free(offs);
-    }
+    for (uint32_t rank = 0; rank < (uint32_t)trace->world_size; rank++)
+        if (find_offs(trace, rank) != 0)
+            return error_set(error, "no memory for the times without recording");
     return 0;
+}
+
+/* The time without recording in which the operation was posted: the last of its rank that began before. */
+static struct trace_off *off_of(struct trace *trace, const struct trace_operation *operation)
+{
+    size_t low = 0, high = trace->n_offs;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct trace_off *off = &trace->offs[middle];
+        if (off->rank < operation->rank || (off->rank == operation->rank && off->begin_ns <= operation->post_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* One that was posted before the first, which clocks that were put right may make of it, is counted there. */
+    if (low > 0 && trace->offs[low - 1].rank == operation->rank)
+        return &trace->offs[low - 1];
+    return low < trace->n_offs && trace->offs[low].rank == operation->rank ? &trace->offs[low] : NULL;
+}
+
+void marks_count(struct trace *trace, const struct trace_operation *operation)
+{
+    struct trace_off *off = off_of(trace, operation);
+    if (off != NULL)
+        off->operations++;
+}
+
+void marks_count_partner(struct trace *trace, const struct trace_operation *operation)
+{
+    struct trace_off *off = off_of(trace, operation);
+    if (off != NULL)
+        off->partners++;
 }
 
 int marks_write(const struct trace *trace, sqlite3 *database)
@@ -101,6 +105,8 @@ int marks_write(const struct trace *trace, sqlite3 *database)
         if (call->function == FN_Pcontrol)
             row_insert(&mark, "iiiu", (int64_t)call->rank, (int64_t)call->root, call->begin_ns, call->callsite);
     }
-    int result = write_offs(trace, &off);
-    return row_finish(&mark) | row_finish(&off) | result;
+    for (size_t i = 0; i < trace->n_offs; i++)
+        row_insert(&off, "iiiii", (int64_t)trace->offs[i].rank, trace->offs[i].begin_ns, trace->offs[i].end_ns,
+                   trace->offs[i].operations, trace->offs[i].partners);
+    return row_finish(&mark) | row_finish(&off);
 }

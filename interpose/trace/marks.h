@@ -4,17 +4,17 @@
 
 #include <sqlite3.h>
 
+#include "error.h"
 #include "loader.h"
 
 /* Into trace.collectives, see there. */
 void mark_load(struct loader *loader, const struct spool_mark *record);
 
-/* Whether no row is made of the operation: recording was off on its side, or on that of its partner. */
-static inline bool operation_left_out(const struct trace *trace, const struct trace_operation *operation)
-{
-    return (operation->flags & SPOOL_OFF) ||
-           (operation->partner != TRACE_NONE && (trace->operations[operation->partner].flags & SPOOL_OFF));
-}
+/* Finds the times without recording; needs clock_align. 0, or -1 without memory. */
+int marks_find(struct trace *trace, struct error *error);
+/* Counts an operation posted in such a time; and one of a process that recorded, whose partner is the operation. */
+void marks_count(struct trace *trace, const struct trace_operation *operation);
+void marks_count_partner(struct trace *trace, const struct trace_operation *operation);
 
 /* The tables mark and recording_off. 0, or -1: the database says why, or there was no memory. */
 int marks_write(const struct trace *trace, sqlite3 *database);

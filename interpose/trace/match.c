@@ -14,27 +14,36 @@
  * that it fits is left over, the receives posted after it are marked uncertain. Also uncertain: threads whose calls on
  * one envelope overlap, receives whose wildcard was resolved through a shared request handle, communicators whose
  * creation was not seen, and pairs that contradict time on one node.
+ *
+ * Operations of a rank come in the order of posting, those of different ranks in any order: what has no partner yet
+ * waits in its envelope.
  */
 #include "match.h"
 
 #include <stdlib.h>
 
-#include "map.h"
 #include "persistent.h"
 
-/* Operations of one envelope in order, linked through next[]. */
+/* Envelopes in which nothing waits are kept up to this number. */
+enum { ENVELOPES_KEPT = 1 << 16 };
+
+/* Operations of one envelope that wait, in order, linked through next. */
 struct envelope {
+    struct map_key key;
     uint32_t first[2]; /* [direction] */
     uint32_t last[2];
+    /* The latest operation, waiting or not. */
+    int64_t post_end_ns[2];
+    uint32_t latest[2];
+    uint32_t lane[2];
+    uint64_t sequence[2];
+    bool doubt; /* sends were left over that an open wildcard receive may have taken */
 };
 
-struct matcher {
-    struct trace *trace;
-    struct map index;
-    struct envelope *envelopes;
-    size_t n_envelopes;
-    uint32_t *next;          /* [n_operations] */
-    struct map open_receive; /* (communicator, rank) -> earliest wildcard receive that never completed */
+/* The earliest wildcard receive of a rank on a communicator that was never reported complete. */
+struct open_receive {
+    int64_t post_ns;
+    int32_t tag;
 };
 
 static bool has_lost(const struct trace *trace, int32_t rank)
@@ -78,16 +87,21 @@ static enum trace_reason leftover_reason(const struct trace *trace, const struct
     return pending ? REASON_PENDING : REASON_UNMATCHED;
 }
 
-static int note_open_receive(struct matcher *matcher, uint32_t index)
+static int note_open_receive(struct matcher *matcher, const struct trace_operation *operation)
 {
-    const struct trace_operation *operation = &matcher->trace->operations[index];
     if (operation->direction != SPOOL_RECEIVE)
         return 0;
-    uint32_t *first = map_at(&matcher->open_receive, (struct map_key){operation->communicator, operation->rank, 0});
+    uint32_t *first = map_at(&matcher->open, (struct map_key){operation->communicator, operation->rank, 0});
     if (first == NULL)
         return -1;
-    if (*first == MAP_ABSENT)
-        *first = index;
+    if (*first != MAP_ABSENT)
+        return 0;
+    struct open_receive *grown = trace_grow(matcher->open_receives, matcher->n_open, sizeof *grown);
+    if (grown == NULL)
+        return -1;
+    matcher->open_receives = grown;
+    *first = (uint32_t)matcher->n_open;
+    matcher->open_receives[matcher->n_open++] = (struct open_receive){operation->post_ns, operation->tag};
     return 0;
 }
 
@@ -105,43 +119,61 @@ static uint32_t partitioned_as(struct trace *trace, struct trace_operation *oper
     return persistent->ordinal == TRACE_NONE ? TRACE_NONE : persistent->ordinal + 1;
 }
 
-static int append(struct matcher *matcher, uint32_t index)
+static struct envelope *envelope_of(struct matcher *matcher, const struct trace_operation *operation, uint32_t domain)
 {
-    struct trace_operation *operation = &matcher->trace->operations[index];
     bool send = operation->direction == SPOOL_SEND;
-    uint32_t domain = partitioned_as(matcher->trace, operation);
-    if (domain == TRACE_NONE)
-        return 0;
     uint32_t source = send ? operation->rank : (uint32_t)operation->peer_world;
     uint32_t destination = send ? (uint32_t)operation->peer_world : operation->rank;
-    uint32_t *found = map_at(
-        &matcher->index, (struct map_key){(uint64_t)source << 32 | destination,
-                                          (uint64_t)operation->communicator << 32 | (uint32_t)operation->tag, domain});
+    struct map_key key = {(uint64_t)source << 32 | destination,
+                          (uint64_t)operation->communicator << 32 | (uint32_t)operation->tag, domain};
+    uint32_t *found = map_at(&matcher->index, key);
     if (found == NULL)
-        return -1;
+        return NULL;
     if (*found == MAP_ABSENT) {
         struct envelope *grown = trace_grow(matcher->envelopes, matcher->n_envelopes, sizeof *grown);
         if (grown == NULL)
-            return -1;
+            return NULL;
         matcher->envelopes = grown;
         *found = (uint32_t)matcher->n_envelopes;
-        matcher->envelopes[matcher->n_envelopes++] =
-            (struct envelope){{TRACE_NONE, TRACE_NONE}, {TRACE_NONE, TRACE_NONE}};
+        matcher->envelopes[matcher->n_envelopes++] = (struct envelope){.key = key,
+                                                                       .first = {TRACE_NONE, TRACE_NONE},
+                                                                       .last = {TRACE_NONE, TRACE_NONE},
+                                                                       .latest = {TRACE_NONE, TRACE_NONE}};
     }
-    struct envelope *envelope = &matcher->envelopes[*found];
-    uint32_t last = envelope->last[operation->direction];
-    if (last == TRACE_NONE) {
-        envelope->first[operation->direction] = index;
-    } else {
-        struct trace_operation *before = &matcher->trace->operations[last];
-        if (before->lane != operation->lane && before->post_end_ns > operation->post_ns) {
+    return &matcher->envelopes[*found];
+}
+
+/* Two threads at once on one envelope: which of them came first is not certain. An operation that was written already
+ * is not marked any more, the later one is. */
+static void check_overlap(struct trace *trace, struct envelope *envelope, uint32_t index)
+{
+    struct trace_operation *operation = &trace->operations[index];
+    unsigned side = operation->direction;
+    if (envelope->latest[side] != TRACE_NONE && envelope->lane[side] != operation->lane &&
+        envelope->post_end_ns[side] > operation->post_ns) {
+        operation->uncertain |= DOUBT_THREADS;
+        struct trace_operation *before = &trace->operations[envelope->latest[side]];
+        if (before->rank == operation->rank && before->sequence == envelope->sequence[side]) {
             before->uncertain |= DOUBT_THREADS;
-            operation->uncertain |= DOUBT_THREADS;
+            if (before->partner != TRACE_NONE)
+                trace->operations[before->partner].uncertain |= DOUBT_THREADS;
         }
-        matcher->next[last] = index;
     }
-    envelope->last[operation->direction] = index;
-    return 0;
+    envelope->latest[side] = index;
+    envelope->lane[side] = operation->lane;
+    envelope->post_end_ns[side] = operation->post_end_ns;
+    envelope->sequence[side] = operation->sequence;
+}
+
+static void append(struct trace *trace, struct envelope *envelope, uint32_t index)
+{
+    unsigned side = trace->operations[index].direction;
+    trace->operations[index].next = TRACE_NONE;
+    if (envelope->first[side] == TRACE_NONE)
+        envelope->first[side] = index;
+    else
+        trace->operations[envelope->last[side]].next = index;
+    envelope->last[side] = index;
 }
 
 static void pair(struct trace *trace, uint32_t send_index, uint32_t receive_index)
@@ -158,77 +190,149 @@ static void pair(struct trace *trace, uint32_t send_index, uint32_t receive_inde
     send->uncertain = receive->uncertain = (uint8_t)uncertain;
 }
 
-/* An open wildcard receive of the same rank and communicator may have taken what is left over. */
-static void doubt_later_receives(struct matcher *matcher, const struct envelope *envelope)
+static int stay_alone(struct matcher *matcher, uint32_t index)
 {
-    struct trace *trace = matcher->trace;
-    uint32_t first = envelope->first[SPOOL_RECEIVE];
-    if (first == TRACE_NONE)
-        return;
-    const struct trace_operation *receive = &trace->operations[first];
-    if (receive->flags & SPOOL_PARTITIONED)
-        return;
-    uint32_t open = map_find(&matcher->open_receive, (struct map_key){receive->communicator, receive->rank, 0});
-    if (open == MAP_ABSENT)
-        return;
-    const struct trace_operation *wildcard = &trace->operations[open];
-    if (wildcard->tag != SPOOL_ANY && wildcard->tag != receive->tag)
-        return;
-    for (uint32_t i = first; i != TRACE_NONE; i = matcher->next[i])
-        if (i > open && trace->operations[i].partner != TRACE_NONE) {
-            trace->operations[i].uncertain |= DOUBT_WILDCARD;
-            trace->operations[trace->operations[i].partner].uncertain |= DOUBT_WILDCARD;
-        }
+    struct trace_operation *operation = &matcher->trace->operations[index];
+    if (operation->reason == REASON_MATCHED)
+        operation->reason = (uint8_t)leftover_reason(matcher->trace, operation);
+    return matcher->alone(matcher->context, index);
 }
 
-static void match_envelope(struct matcher *matcher, const struct envelope *envelope)
+/* Pairs what waits on both sides. */
+static int match_envelope(struct matcher *matcher, struct envelope *envelope)
 {
     struct trace *trace = matcher->trace;
-    uint32_t send = envelope->first[SPOOL_SEND], receive = envelope->first[SPOOL_RECEIVE];
-    while (send != TRACE_NONE && receive != TRACE_NONE) {
+    while (envelope->first[SPOOL_SEND] != TRACE_NONE && envelope->first[SPOOL_RECEIVE] != TRACE_NONE) {
+        uint32_t send = envelope->first[SPOOL_SEND], receive = envelope->first[SPOOL_RECEIVE];
         const struct trace_operation *taker = &trace->operations[receive];
-        if (!(taker->flags & SPOOL_FAILED) || trace->operations[send].bytes > taker->bytes) {
+        bool takes = !(taker->flags & SPOOL_FAILED) || trace->operations[send].bytes > taker->bytes;
+        envelope->first[SPOOL_RECEIVE] = taker->next;
+        if (takes) {
+            envelope->first[SPOOL_SEND] = trace->operations[send].next;
             pair(trace, send, receive);
-            send = matcher->next[send];
         }
-        receive = matcher->next[receive];
+        int result = takes ? matcher->paired(matcher->context, send, receive) : stay_alone(matcher, receive);
+        if (result != 0)
+            return result;
     }
-    if (send != TRACE_NONE)
-        doubt_later_receives(matcher, envelope);
+    return 0;
 }
 
-int match(struct trace *trace, struct error *error)
+/* The open wildcard receive of the same rank and communicator that may have taken what is left over of the envelope;
+ * NULL: none. */
+static const struct open_receive *open_for(const struct matcher *matcher, const struct envelope *envelope)
 {
-    struct matcher matcher = {.trace = trace};
-    int result = persistents_number(trace);
-    if (result != 0)
-        goto out;
-    result = -1;
-    matcher.next = malloc((trace->n_operations + 1) * sizeof *matcher.next);
-    if (matcher.next == NULL)
-        goto out;
-    for (uint32_t i = 0; i < trace->n_operations; i++) {
-        struct trace_operation *operation = &trace->operations[i];
-        matcher.next[i] = TRACE_NONE;
-        operation->reason = (uint8_t)envelope_reason(operation);
-        bool open = operation->reason == REASON_PENDING || operation->reason == REASON_FREED;
-        if (open && note_open_receive(&matcher, i) != 0)
-            goto out;
-        if (operation->reason == REASON_MATCHED && operation->peer_world >= 0 && append(&matcher, i) != 0)
-            goto out;
+    uint32_t communicator = (uint32_t)(envelope->key.b >> 32), destination = (uint32_t)envelope->key.a;
+    uint32_t open = map_find(&matcher->open, (struct map_key){communicator, destination, 0});
+    if (envelope->key.c != 0 || open == MAP_ABSENT)
+        return NULL;
+    const struct open_receive *wildcard = &matcher->open_receives[open];
+    bool fits = wildcard->tag == SPOOL_ANY || wildcard->tag == (int32_t)(uint32_t)envelope->key.b;
+    return fits ? wildcard : NULL;
+}
+
+int match_operation(struct matcher *matcher, uint32_t index)
+{
+    struct trace *trace = matcher->trace;
+    struct trace_operation *operation = &trace->operations[index];
+    operation->reason = (uint8_t)envelope_reason(operation);
+    bool open = operation->reason == REASON_PENDING || operation->reason == REASON_FREED;
+    if (open && note_open_receive(matcher, operation) != 0)
+        return -1;
+    uint32_t domain = partitioned_as(trace, operation);
+    if (operation->reason != REASON_MATCHED || operation->peer_world < 0 || domain == TRACE_NONE)
+        return stay_alone(matcher, index);
+    struct envelope *envelope = envelope_of(matcher, operation, domain);
+    if (envelope == NULL)
+        return -1;
+    check_overlap(trace, envelope, index);
+    /* Nothing can meet it any more if its partner's process has no more to tell. */
+    if (trace->processes[operation->peer_world].exhausted && envelope->first[1 - operation->direction] == TRACE_NONE) {
+        envelope->doubt =
+            envelope->doubt || (operation->direction == SPOOL_SEND && open_for(matcher, envelope) != NULL);
+        return stay_alone(matcher, index);
     }
-    for (size_t i = 0; i < matcher.n_envelopes; i++)
-        match_envelope(&matcher, &matcher.envelopes[i]);
-    for (size_t i = 0; i < trace->n_operations; i++) {
-        struct trace_operation *operation = &trace->operations[i];
-        if (operation->reason == REASON_MATCHED && operation->partner == TRACE_NONE)
-            operation->reason = (uint8_t)leftover_reason(trace, operation);
+    append(trace, envelope, index);
+    return match_envelope(matcher, envelope);
+}
+
+int match_tidy(struct matcher *matcher)
+{
+    if (matcher->n_envelopes < ENVELOPES_KEPT || matcher->n_envelopes < 2 * matcher->live_envelopes)
+        return 0;
+    map_release(&matcher->index);
+    size_t kept = 0;
+    for (size_t i = 0; i < matcher->n_envelopes; i++) {
+        const struct envelope *envelope = &matcher->envelopes[i];
+        if (envelope->first[SPOOL_SEND] == TRACE_NONE && envelope->first[SPOOL_RECEIVE] == TRACE_NONE &&
+            !envelope->doubt)
+            continue;
+        uint32_t *index = map_at(&matcher->index, envelope->key);
+        if (index == NULL)
+            return -1;
+        *index = (uint32_t)kept;
+        matcher->envelopes[kept++] = *envelope;
     }
-    result = 0;
-out:
-    map_release(&matcher.index);
-    map_release(&matcher.open_receive);
-    free(matcher.envelopes);
-    free(matcher.next);
-    return result == 0 ? 0 : error_set(error, "no memory to match %zu operations", trace->n_operations);
+    matcher->live_envelopes = kept;
+    matcher->n_envelopes = kept;
+    return 0;
+}
+
+int match_end(struct matcher *matcher)
+{
+    int result = 0;
+    for (size_t i = 0; i < matcher->n_envelopes; i++) {
+        struct envelope *envelope = &matcher->envelopes[i];
+        if (envelope->first[SPOOL_SEND] != TRACE_NONE && open_for(matcher, envelope) != NULL)
+            envelope->doubt = true;
+        for (unsigned side = SPOOL_SEND; side <= SPOOL_RECEIVE; side++)
+            while (result == 0 && envelope->first[side] != TRACE_NONE) {
+                uint32_t index = envelope->first[side];
+                envelope->first[side] = matcher->trace->operations[index].next;
+                result = stay_alone(matcher, index);
+            }
+    }
+    return result;
+}
+
+void match_release(struct matcher *matcher)
+{
+    map_release(&matcher->index);
+    map_release(&matcher->open);
+    free(matcher->envelopes);
+    free(matcher->open_receives);
+}
+
+int match_doubts_write(const struct matcher *matcher, sqlite3 *database)
+{
+    /* Forms of the messages in question get a twin with the doubt, which then takes their place. */
+    static const char *const statements[] = {
+        "INSERT INTO form(level, send_function, recv_function, send_callsite, recv_callsite, any_source, any_tag, "
+        "uncertain, send_completed, recv_completed) SELECT level, send_function, recv_function, send_callsite, "
+        "recv_callsite, any_source, any_tag, uncertain | ?6, send_completed, recv_completed FROM form WHERE NOT "
+        "uncertain & ?6 AND id IN (SELECT form FROM message_row WHERE src = ?1 AND dst = ?2 AND comm = ?3 AND tag = ?4 "
+        "AND send_post_ns + late_ns > ?5)",
+        "UPDATE message_row SET form = (SELECT max(t.id) FROM form t JOIN form f ON f.id = message_row.form AND "
+        "t.level "
+        "IS f.level AND t.send_function = f.send_function AND t.recv_function = f.recv_function AND t.send_callsite IS "
+        "f.send_callsite AND t.recv_callsite IS f.recv_callsite AND t.any_source = f.any_source AND t.any_tag = "
+        "f.any_tag AND t.uncertain = f.uncertain | ?6 AND t.send_completed IS f.send_completed AND t.recv_completed IS "
+        "f.recv_completed) WHERE src = ?1 AND dst = ?2 AND comm = ?3 AND tag = ?4 AND send_post_ns + late_ns > ?5"};
+    int failed = 0;
+    for (size_t i = 0; i < matcher->n_envelopes; i++) {
+        const struct envelope *envelope = &matcher->envelopes[i];
+        for (int which = 0; envelope->doubt && which < 2; which++) {
+            sqlite3_stmt *statement = NULL;
+            failed |= sqlite3_prepare_v2(database, statements[which], -1, &statement, NULL) != SQLITE_OK;
+            sqlite3_bind_int64(statement, 1, (int64_t)(envelope->key.a >> 32));
+            sqlite3_bind_int64(statement, 2, (int64_t)(uint32_t)envelope->key.a);
+            sqlite3_bind_int64(statement, 3, (int64_t)(envelope->key.b >> 32));
+            sqlite3_bind_int64(statement, 4, (int64_t)(int32_t)(uint32_t)envelope->key.b);
+            sqlite3_bind_int64(statement, 5, open_for(matcher, envelope)->post_ns);
+            sqlite3_bind_int64(statement, 6, DOUBT_WILDCARD);
+            failed |= sqlite3_step(statement) != SQLITE_DONE;
+            sqlite3_finalize(statement);
+        }
+    }
+    return failed ? -1 : 0;
 }

@@ -56,7 +56,7 @@ void partitions_resolve(struct loader *loader)
 }
 
 /* Both kinds of rows begin with the operation; false: it was left out. */
-static bool operation_written(const struct trace *trace, uint32_t partitions, int64_t ids[2],
+static bool has_row(const struct trace *trace, uint32_t partitions, int64_t ids[2],
                               const struct trace_origin **origin)
 {
     *origin = &trace->origins[trace->partitions[partitions].origin];
@@ -77,7 +77,7 @@ int partitions_write(const struct trace *trace, sqlite3 *database)
     int64_t ids[2];
     for (uint32_t i = 0; i < trace->n_partitions; i++) {
         const struct trace_partitions *summary = &trace->partitions[i];
-        if (!operation_written(trace, i, ids, &origin))
+        if (!has_row(trace, i, ids, &origin))
             continue;
         row_insert(&row, "ooitoooiiu", ids[0], ids[1], (int64_t)origin->rank,
                    origin->direction == SPOOL_SEND ? "send" : "receive", TRACE_NO_TIME,
@@ -86,7 +86,7 @@ int partitions_write(const struct trace *trace, sqlite3 *database)
     }
     for (size_t i = 0; i < trace->n_partition_events; i++) {
         const struct trace_partition *partition = &trace->partition_events[i];
-        if (partition->partitions == TRACE_NONE || !operation_written(trace, partition->partitions, ids, &origin))
+        if (partition->partitions == TRACE_NONE || !has_row(trace, partition->partitions, ids, &origin))
             continue;
         int64_t at_ns = run_ns(trace, origin, partition->at_ns);
         row_insert(&row, "ooitoooiiu", ids[0], ids[1], (int64_t)origin->rank,

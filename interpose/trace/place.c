@@ -114,13 +114,12 @@ static void place_process(const struct trace *trace, uint32_t rank, size_t *coun
 {
     struct trace_process *process = &trace->processes[rank];
     const struct trace_node *node = &trace->nodes[process->node];
-    size_t end = trace->processes[rank + 1].first_operation;
-    for (size_t i = process->first_operation; i < end; i++) {
-        const struct trace_place *place = place_at(node, trace->operations[i].cpu_post);
+    for (size_t i = 0; i < process->n_posts; i++) {
+        const struct trace_place *place = place_at(node, process->posts[i].cpu);
         if (place == NULL || place->socket < 0)
             continue;
-        counts[trace->operations[i].cpu_post]++;
-        socket_counts[place->socket]++;
+        counts[process->posts[i].cpu] += process->posts[i].posts;
+        socket_counts[place->socket] += process->posts[i].posts;
     }
     size_t best = 0;
     for (size_t cpu = 0; cpu < node->n_places; cpu++) {

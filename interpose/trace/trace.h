@@ -1,17 +1,21 @@
-/* A recorded run in memory, between the spools and trace.db. Every step of ingest fills in its part:
+/* A recorded run between the spools and trace.db. The spools are read twice, or three times:
  *
  *     spools_gather   which files make up the run                      spools.h
  *     nodes_build     hosts, the clock of each                         clock.h
- *     trace_load      operations, calls, collectives, communicators    load.h, communicator.h, callsite.h
- *                     and what few have: persistent.h, partition.h, rma.h, stack.h
- *     match           which send met which receive                     match.h
- *     clock_align     all times on one clock                           clock.h
- *     places_find     node, socket, ... of processes; message levels   place.h
- *     steps_find      what each rank did together                      step.h
- *     rounds_find     which ranks did it together; kinds               round.h
- *     trace_write     the rows                                         write.h
+ *     trace_load      first reading: what there is little of, whole    load.h, communicator.h, callsite.h,
+ * persistent.h, (communicators, collectives, marks, call sites)  partition.h, rma.h, stack.h clock_align     all times
+ * on one clock; with several nodes a     clock.h reading of its own for what their messages say places_find     node,
+ * socket, ... of processes; message levels   place.h stream_run      last reading: operations and completion calls
+ * stream.h in windows of time; of each which send met which receive                                 match.h what each
+ * rank did together                                  background.h, step.h which ranks did it together; kinds round.h
+ *         rows of what nothing can change any more                     sink.h
+ *     trace_write     all other rows                                   write.h
  *
- * Arrays of structures, indices instead of pointers, operations of a rank behind each other in the order of posting.
+ * So memory depends on the number of ranks and on what is open at one time, not on the length of the run, but for what
+ * trace_load keeps.
+ *
+ * Arrays of structures, indices instead of pointers. Operations and steps live in pools: what is done with is used
+ * again.
  */
 #ifndef MPISTAIR_TRACE_TRACE_H
 #define MPISTAIR_TRACE_TRACE_H
@@ -22,6 +26,8 @@
 
 #include "event.h"
 #include "functions.h"
+#include "in_mpi.h"
+#include "map.h"
 #include "reader.h"
 
 #define TRACE_NONE    UINT32_MAX /* no operation, communicator, call site, step, round */
@@ -49,12 +55,15 @@ enum trace_doubt {
     DOUBT_FAILED = 1U << 5,       /* its receive returned an error */
 };
 
-/* Times: nanoseconds, of the node's CLOCK_MONOTONIC until clock_align, of the run afterwards. */
+/* Times: nanoseconds of the run. A message is made of two; what belongs to it besides is in the receive. */
 struct trace_operation {
     int64_t post_ns;
     int64_t post_end_ns; /* return of the posting call */
     int64_t complete_ns; /* TRACE_NO_TIME: no call reported it */
+    int64_t busy_ns;     /* inside MPI before the post */
     uint64_t bytes;
+    uint64_t sequence;    /* of its rank's operations, in the order of posting */
+    uint64_t step_number; /* trace_step.number of its step */
     uint32_t rank;
     uint32_t communicator; /* of trace.communicators */
     int32_t peer;          /* rank in the communicator, SPOOL_ANY, SPOOL_PROC_NULL, SPOOL_UNKNOWN */
@@ -65,6 +74,12 @@ struct trace_operation {
     uint32_t step;
     uint32_t lane;
     uint32_t origin; /* of trace.origins, TRACE_NONE for most */
+    uint32_t next;   /* operation: in its envelope, later in the messages of its round; of what is free */
+    uint32_t burst;  /* background.c: burst in which it is pending, TRACE_NONE: none */
+    uint32_t burst_next;
+    uint32_t burst_previous;
+    uint32_t held_next; /* step.c: pending operations of the step */
+    uint32_t held_previous;
     uint16_t function;
     uint16_t flags; /* enum spool_operation_flag */
     int16_t cpu_post;
@@ -72,6 +87,14 @@ struct trace_operation {
     uint8_t direction;
     uint8_t reason;
     uint8_t uncertain; /* enum trace_doubt */
+    int8_t completed;  /* operations that its call completed, -1: another operation stands for the call */
+    bool settled;      /* whether it is background is certain */
+    bool background;
+    bool placed;  /* its step is certain */
+    bool counts;  /* it is, or may become, part of a message that makes rounds */
+    bool held;    /* and its step waits for that */
+    bool passed;  /* no event of it will come any more */
+    bool written; /* no row of it will be written any more */
 };
 
 /* What only some operations have: a persistent request, partitions, a stack. Each TRACE_NONE: none. While its process
@@ -145,17 +168,6 @@ struct trace_stack {
     uint32_t n_frames;
 };
 
-/* A call that completes operations. */
-struct trace_call {
-    int64_t begin_ns;
-    int64_t end_ns;
-    uint32_t rank;
-    uint32_t completed;
-    uint32_t idle_calls;
-    uint32_t callsite;
-    uint16_t function;
-};
-
 /* A collective, or a call of MPI_Pcontrol: a mark bounds rounds as a synchronising collective does, so that they are
  * kept together in the order of time. Of a mark root is the number and communicator TRACE_NONE. */
 struct trace_collective {
@@ -195,6 +207,21 @@ struct trace_place {
     int32_t core;
 };
 
+/* How often a process posted on a processor. */
+struct trace_posts {
+    int32_t cpu;
+    uint64_t posts;
+};
+
+/* A time without recording on one rank. */
+struct trace_off {
+    int64_t begin_ns;
+    int64_t end_ns;
+    int64_t operations; /* posted in it */
+    int64_t partners;   /* operations of others, recorded, that met one of them */
+    uint32_t rank;
+};
+
 /* A host. */
 struct trace_node {
     const char *host; /* borrowed from a spool */
@@ -217,19 +244,35 @@ struct trace_node {
     int32_t n_cores;
 };
 
+/* The chunks of one thread, and the first of the origins that its operations have. */
+struct trace_lane {
+    uint32_t number;
+    size_t first_span; /* of the spool */
+    size_t end_span;
+    size_t first_origin;
+};
+
 struct trace_process {
     struct spool *spool; /* borrowed; NULL: lost */
     uint32_t node;       /* of trace.nodes, TRACE_NONE: lost */
     uint32_t placed;     /* number of its node in the database, TRACE_NONE: not known */
     struct trace_place place;
     bool by_hand;
+    bool off;       /* it has operations with SPOOL_OFF */
+    bool exhausted; /* all its operations were read */
     uint64_t damaged;
-    size_t first_operation; /* of trace.operations; they end where those of the next rank begin */
-    size_t first_call;
-    size_t first_collective;
+    size_t first_collective; /* of trace.collectives; they end where those of the next rank begin */
     size_t first_rma;
     int64_t begin_ns;
     int64_t end_ns;
+    struct trace_lane *lanes; /* [n_lanes] */
+    size_t n_lanes;
+    uint32_t *communicators; /* [n_communicators] by the process's index, TRACE_NONE: none */
+    size_t n_communicators;
+    struct map callsites;      /* address -> trace.callsites */
+    struct trace_posts *posts; /* [n_posts] by processor */
+    size_t n_posts;
+    struct busy busy;
 };
 
 struct trace_callsite {
@@ -245,27 +288,23 @@ struct trace_module {
     char *build_id; /* NULL: not known */
 };
 
-/* What a rank did together: see step.c. */
+/* What a rank did together: see step.c. Steps of one round hang on one of them: see round.c. */
 struct trace_step {
     int64_t begin_ns;
     int64_t end_ns;
+    int64_t begin_busy_ns; /* inside MPI before its begin, before its end; once it is closed */
+    int64_t end_busy_ns;
+    int64_t first_post_ns; /* of its own operations posted in it; INT64_MAX: none yet */
+    uint64_t number;       /* 1, 2, ... in the order of opening; 0: the place is free */
     uint32_t rank;
-    uint32_t epoch; /* synchronising collectives that the rank had begun before */
-    uint32_t round; /* TRACE_NONE: no message to another rank */
-};
-
-struct trace_round {
-    int64_t begin_ns;
-    int64_t end_ns;
-    uint32_t kind;
-};
-
-struct trace_round_process {
-    int64_t begin_ns;
-    int64_t end_ns;
-    int64_t in_mpi_ns;
-    uint32_t round;
-    uint32_t rank;
+    uint32_t epoch;  /* synchronising collectives that the rank had begun before */
+    uint32_t parent; /* union and find; itself: it represents its round, and only then: */
+    uint32_t next;   /* step of the round (of all steps this one); of what is free */
+    uint32_t last;
+    uint32_t first_message; /* receive, linked through next; TRACE_NONE: none yet */
+    uint32_t last_message;
+    uint32_t open; /* steps that are not closed */
+    uint32_t held; /* operations that may make another message */
 };
 
 struct trace_kind {
@@ -283,10 +322,9 @@ struct trace {
     size_t n_nodes;
     struct trace_communicator *communicators;
     size_t n_communicators;
-    struct trace_operation *operations;
+    struct trace_operation *operations; /* a pool */
     size_t n_operations;
-    struct trace_call *calls;
-    size_t n_calls;
+    uint32_t first_free; /* of the pool, linked through next */
     struct trace_collective *collectives;
     size_t n_collectives;
     struct trace_origin *origins;
@@ -307,13 +345,11 @@ struct trace {
     size_t n_callsites;
     struct trace_module *modules;
     size_t n_modules;
-    struct trace_step *steps;
+    struct trace_off *offs; /* see marks.c */
+    size_t n_offs;
+    struct trace_step *steps; /* a pool */
     size_t n_steps;
-    uint32_t *message_rounds; /* [n_operations] round of a matched receive, else TRACE_NONE */
-    struct trace_round *rounds;
-    size_t n_rounds;
-    struct trace_round_process *round_processes; /* by round, then rank */
-    size_t n_round_processes;
+    size_t n_rounds; /* written */
     struct trace_kind *kinds;
     size_t n_kinds;
 };
@@ -323,6 +359,14 @@ void trace_release(struct trace *trace);
 /* Room for one more element at the end of a growing array of which n are in use: its capacity is the next power of two,
  * so that it needs no field. Returns the array, moved perhaps, or NULL without memory (the old one stays). */
 void *trace_grow(void *array, size_t n, size_t element_bytes);
+
+/* Room for n elements in an array of that capacity, which grows; else like trace_grow. */
+void *trace_reserve(void *array, size_t n, size_t *capacity, size_t element_bytes);
+
+/* A zeroed operation of the pool, TRACE_NONE: no memory. It is given back once it is both passed and written. */
+uint32_t operation_new(struct trace *trace);
+void operation_passed(struct trace *trace, uint32_t operation);
+void operation_written(struct trace *trace, uint32_t operation);
 
 /* "MPI_Isend" of a number of functions.h, which is below FN_COUNT. */
 const char *function_name(uint16_t function);

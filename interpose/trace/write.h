@@ -15,7 +15,6 @@ struct trace_summary {
 
 /* Writes the database beside path and renames it: 0, or -1 with the reason and path as it was. calls: rows in `call`.
  */
-int trace_write(const struct trace *trace, const char *path, bool calls, struct trace_summary *summary,
-                struct error *error);
+int trace_write(struct trace *trace, const char *path, bool calls, struct trace_summary *summary, struct error *error);
 
 #endif
