@@ -1,0 +1,144 @@
+/* Spools of a job without MPI, as many and as long as wanted, in a moment: a ring in which each rank of a node
+ * exchanges with its two neighbours, by four nonblocking operations and one MPI_Waitall a step. Nodes have clocks that
+ * are apart.
+ *
+ * usage: make_spools FOLDER RANKS RANKS_A_NODE STEPS
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "functions.h"
+
+enum {
+    STEP_NS = 4000,
+    START_NS = 1000000,
+    CHUNK_RECORDS_BYTES = SPOOL_CHUNK_BYTES - sizeof(struct spool_chunk),
+    STEP_BYTES = 4 * sizeof(struct spool_operation) + sizeof(struct spool_call)
+};
+
+static void fail(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void write_all(int file, const void *data, size_t bytes)
+{
+    for (const char *at = data; bytes > 0;) {
+        ssize_t written = write(file, at, bytes);
+        if (written <= 0)
+            fail("write");
+        at += written;
+        bytes -= (size_t)written;
+    }
+}
+
+static void write_header(int file, int rank, int ranks, int ranks_a_node, uint64_t steps, uint32_t chunks)
+{
+    static union {
+        struct spool_header header;
+        char bytes[SPOOL_HEADER_BYTES];
+    } room;
+    memset(&room, 0, sizeof room);
+    uint64_t end_ns = START_NS + STEP_NS * (steps + 1);
+    int leader = rank / ranks_a_node * ranks_a_node;
+    room.header = (struct spool_header){
+        .magic = SPOOL_MAGIC,
+        .version = SPOOL_VERSION,
+        .chunk_bytes = SPOOL_CHUNK_BYTES,
+        .chunks = chunks,
+        .clock_source = SPOOL_CLOCK_MONOTONIC,
+        .family = SPOOL_FAMILY_MPICH,
+        .end = SPOOL_END_FINALIZE,
+        .rank = rank,
+        .world_size = ranks,
+        .node_leader = leader,
+        .pid = (uint32_t)(1000 + rank),
+        .n_functions = FN_COUNT,
+        .table_hash = MPISTAIR_TABLE_HASH,
+        .started_unix_ns = UINT64_C(1700000000000000000),
+        .started_by = FN_Init,
+        .start = {START_NS, START_NS},
+        .finish = {end_ns, end_ns},
+        .link_init = {.at_ns = leader == 0 ? 0 : START_NS, .rtt_ns = 2000, .parent_rank = leader == 0 ? -1 : 0},
+        .link_finalize = {.at_ns = leader == 0 ? 0 : end_ns, .rtt_ns = 2000, .parent_rank = leader == 0 ? -1 : 0},
+        .run_key = "bench",
+        .library = "bench",
+        .command = "bench",
+    };
+    snprintf(room.header.host, sizeof room.header.host, "node%d", rank / ranks_a_node);
+    write_all(file, &room, sizeof room);
+}
+
+/* The five records of one step. */
+static char *put_step(char *at, uint64_t step, int rank, int ranks)
+{
+    int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+    uint64_t begin = START_NS + STEP_NS * step + (uint64_t)(rank % 64) * 10, end = begin + 2000;
+    for (int i = 0; i < 4; i++) {
+        bool receive = i < 2;
+        struct spool_operation operation = {.type = SPOOL_OPERATION,
+                                            .direction = receive ? SPOOL_RECEIVE : SPOOL_SEND,
+                                            .function = receive ? FN_Irecv : FN_Isend,
+                                            .peer = i == 0 || i == 3 ? left : right,
+                                            .tag = i == 0 || i == 2 ? 0 : 1,
+                                            .bytes = 1000,
+                                            .post_ticks = begin + (uint64_t)i * 100,
+                                            .complete_ticks = end,
+                                            .call_ticks = 80,
+                                            .cpu_post = (int16_t)(rank % 64),
+                                            .cpu_complete = (int16_t)(rank % 64)};
+        memcpy(at, &operation, sizeof operation);
+        at += sizeof operation;
+    }
+    struct spool_call call = {.type = SPOOL_CALL,
+                              .function = FN_Waitall,
+                              .completed = 4,
+                              .begin_ticks = begin + 400,
+                              .call_ticks = (uint32_t)(end - begin - 400)};
+    memcpy(at, &call, sizeof call);
+    return at + sizeof call;
+}
+
+static void write_spool(const char *folder, int rank, int ranks, int ranks_a_node, uint64_t steps)
+{
+    char path[4096];
+    static char chunk[SPOOL_CHUNK_BYTES];
+    const uint64_t steps_a_chunk = CHUNK_RECORDS_BYTES / STEP_BYTES;
+    uint32_t chunks = (uint32_t)((steps + steps_a_chunk - 1) / steps_a_chunk);
+    snprintf(path, sizeof path, "%s/bench-%d%s", folder, rank, SPOOL_SUFFIX);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (file < 0)
+        fail(path);
+    write_header(file, rank, ranks, ranks_a_node, steps, chunks);
+    for (uint32_t i = 0; i < chunks; i++) {
+        uint64_t first = i * steps_a_chunk, end = first + steps_a_chunk < steps ? first + steps_a_chunk : steps;
+        uint64_t at_ns = START_NS + STEP_NS * first + 1;
+        memset(chunk, 0, sizeof chunk);
+        struct spool_chunk head = {.magic = SPOOL_CHUNK_MAGIC, .sequence = i, .clock = {at_ns, at_ns}};
+        memcpy(chunk, &head, sizeof head);
+        char *at = chunk + sizeof head;
+        for (uint64_t step = first; step < end; step++)
+            at = put_step(at, step, rank, ranks);
+        /* As the recorder leaves it: the last chunk is cut to what it holds. */
+        write_all(file, chunk, i + 1 < chunks ? sizeof chunk : (size_t)(at - chunk));
+    }
+    if (close(file) != 0)
+        fail(path);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5 || atoi(argv[2]) < 3 || atoi(argv[3]) < 1 || atoll(argv[4]) < 1) {
+        fprintf(stderr, "usage: make_spools FOLDER RANKS RANKS_A_NODE STEPS\n");
+        return 2;
+    }
+    for (int rank = 0; rank < atoi(argv[2]); rank++)
+        write_spool(argv[1], rank, atoi(argv[2]), atoi(argv[3]), strtoull(argv[4], NULL, 10));
+    return 0;
+}
