@@ -10,7 +10,7 @@ build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-de
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
 plot_packages='gnuplot-nox'
-test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3
+test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3 cp2k
     dpkg-dev g++"
 
 # Open MPI refuses root otherwise; containers and test machines often have nobody else.

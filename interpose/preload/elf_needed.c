@@ -1,6 +1,6 @@
 /* Loading a backend that needs a libmpi which is not in the process would bring a second MPI in. So its needs are read
- * from the file before: program headers, the dynamic segment, the string table that it points to. Every offset is
- * checked against the file's size. */
+ * from the file before: program headers, the dynamic segment, the string table that it points to. A program that holds
+ * its MPI shows it only in its symbol table, which is not loaded. Every offset is checked against the file's size. */
 #include "elf_needed.h"
 
 #include <fcntl.h>
@@ -80,22 +80,78 @@ static int find_needed(const struct image *image, const char *prefix, char *name
     return strings < image->size ? 0 : -1;
 }
 
-int elf_needed(const char *path, const char *prefix, char *name, size_t size)
+/* The section headers, or NULL. */
+static const ElfW(Shdr) * section_headers(const struct image *image, size_t *n)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return -1;
+    const ElfW(Ehdr) *header = (const void *)image->bytes;
+    if (program_headers(image, n) == NULL || header->e_shentsize != sizeof(ElfW(Shdr)) ||
+        header->e_shoff % _Alignof(ElfW(Shdr)) != 0 ||
+        !fits(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof(ElfW(Shdr))))
+        return NULL;
+    *n = header->e_shnum;
+    return (const void *)(image->bytes + header->e_shoff);
+}
+
+static bool table_defines(const struct image *image, const ElfW(Shdr) * symbols, const ElfW(Shdr) * strings,
+                          const char *name)
+{
+    if (!fits(image, symbols->sh_offset, symbols->sh_size) || !fits(image, strings->sh_offset, strings->sh_size) ||
+        symbols->sh_offset % _Alignof(ElfW(Sym)) != 0)
+        return false;
+    const ElfW(Sym) *entries = (const void *)(image->bytes + symbols->sh_offset);
+    const char *text = (const char *)image->bytes + strings->sh_offset;
+    size_t bytes = strlen(name) + 1;
+    for (size_t i = 0; i < symbols->sh_size / sizeof *entries; i++)
+        if (entries[i].st_shndx != SHN_UNDEF && entries[i].st_name < strings->sh_size &&
+            strings->sh_size - entries[i].st_name >= bytes && memcmp(text + entries[i].st_name, name, bytes) == 0)
+            return true;
+    return false;
+}
+
+static bool find_symbol(const struct image *image, const char *name)
+{
+    size_t n = 0;
+    const ElfW(Shdr) *sections = section_headers(image, &n);
+    for (size_t i = 0; sections != NULL && i < n; i++)
+        if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < n &&
+            table_defines(image, &sections[i], &sections[sections[i].sh_link], name))
+            return true;
+    return false;
+}
+
+/* Maps the file. Returns false where it cannot. */
+static bool open_image(const char *path, struct image *image)
+{
     struct stat status;
-    int result = -1;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    void *bytes = MAP_FAILED;
+    if (descriptor < 0)
+        return false;
     if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-        struct image image = {.size = (size_t)status.st_size};
-        void *bytes = mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (bytes != MAP_FAILED) {
-            image.bytes = bytes;
-            result = find_needed(&image, prefix, name, size);
-            munmap(bytes, image.size);
-        }
+        image->size = (size_t)status.st_size;
+        bytes = mmap(NULL, image->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        image->bytes = bytes;
     }
     close(descriptor);
+    return bytes != MAP_FAILED;
+}
+
+int elf_needed(const char *path, const char *prefix, char *name, size_t size)
+{
+    struct image image;
+    if (!open_image(path, &image))
+        return -1;
+    int result = find_needed(&image, prefix, name, size);
+    munmap((void *)image.bytes, image.size);
     return result;
+}
+
+bool elf_defines(const char *path, const char *name)
+{
+    struct image image;
+    if (!open_image(path, &image))
+        return false;
+    bool found = find_symbol(&image, name);
+    munmap((void *)image.bytes, image.size);
+    return found;
 }

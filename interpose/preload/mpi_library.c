@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf_needed.h"
+
 #define PROBE "PMPI_Get_library_version"
 
 struct object_names {
@@ -209,7 +211,13 @@ bool mpi_library_is_static(void)
     Dl_info info;
     struct link_map *map = NULL;
     void *probe = dlsym(RTLD_DEFAULT, PROBE);
-    return probe != NULL && dladdr1(probe, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map->l_prev == NULL;
+    if (probe != NULL && dladdr1(probe, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map->l_prev == NULL)
+        return true;
+    /* Most programs do not export what they hold. Only what a launcher started, and has no MPI behind us, is worth
+     * reading its file; of a static library it has what it calls. */
+    bool is_rank = getenv("PMI_RANK") != NULL || getenv("PMIX_RANK") != NULL;
+    return is_rank && dlsym(RTLD_NEXT, PROBE) == NULL &&
+           (elf_defines("/proc/self/exe", "MPI_Init") || elf_defines("/proc/self/exe", "MPI_Init_thread"));
 }
 
 enum spool_family mpi_library_family(mpistair_code *get_library_version, char *said, size_t size)

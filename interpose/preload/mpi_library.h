@@ -32,8 +32,8 @@ enum spool_family mpi_library_family(mpistair_code *get_library_version, char *s
 /* Whether an MPI is loaded under the name `soname`. */
 bool mpi_library_is_loaded(const char *soname);
 
-/* Whether the program itself defines MPI (it was linked to it statically) and shows that in its symbol table: its calls
- * then never reach a preloaded library. */
+/* Whether the program itself defines MPI (it was linked to it statically): its calls then never reach a preloaded
+ * library. A program without symbol table does not show it. */
 bool mpi_library_is_static(void);
 
 /* The last component of a path. */

@@ -1,9 +1,9 @@
 /* One clock for the run: rank 0's.
  *
  * Each node's leader measured its offset against its parent's leader at MPI_Init and MPI_Finalize; along the tree of
- * parents these add up, linear in between, constant where only one was measured. What has no link (a killed job has
- * none of the end, a lost leader none at all) is put in the middle of what the messages allow: no receive completes
- * before its send starts, so of two nodes A and B
+ * parents these add up, linear in between (draw_line), constant where only one was measured. What has no link (a killed
+ * job has none of the end, a lost leader none at all) is put in the middle of what the messages allow: no receive
+ * completes before its send starts, so of two nodes A and B
  *
  *     max (send on A - completion on B)  <=  offset(B) - offset(A)  <=  min (completion on A - send on B).
  *
@@ -17,6 +17,8 @@
 
 #include "map.h"
 #include "stream.h"
+
+#define DRIFT_PRIOR 50e-6 /* of two crystals, as they are sold */
 
 /* What the messages from one node to another say: offset(to) - offset(from) >= at_least. */
 struct edge {
@@ -36,10 +38,13 @@ int64_t clock_run_ns(const struct trace_node *node, int64_t node_ns)
     return node_ns + node->offset_ns + (int64_t)((double)(node_ns - node->base_ns) * node->drift);
 }
 
-/* The offset of a node against rank 0's at a time of its own, along its parents; *known is false where a link lacks. */
-static int64_t chain_offset(const struct trace *trace, uint32_t node, int link, uint32_t root, bool *known)
+/* The offset of a node against rank 0's at a time of its own, along its parents, and how uncertain it is; *known is
+ * false where a link lacks. */
+static int64_t chain_offset(const struct trace *trace, uint32_t node, int link, uint32_t root, bool *known,
+                            double *uncertainty_ns)
 {
     int64_t sum = 0;
+    *uncertainty_ns = 1;
     for (size_t depth = 0; node != root; depth++) {
         const struct trace_node *from = &trace->nodes[node];
         if (from->leader == TRACE_NONE || depth > trace->n_nodes)
@@ -52,6 +57,7 @@ static int64_t chain_offset(const struct trace *trace, uint32_t node, int link, 
         node = trace->processes[measured->parent_rank].node;
         if (node == TRACE_NONE || __builtin_add_overflow(sum, measured->offset_ns, &sum))
             goto unknown;
+        *uncertainty_ns += (double)from->rtt_ns[use] / 2;
     }
     *known = true;
     return sum;
@@ -60,12 +66,32 @@ unknown:
     return 0;
 }
 
+/* The line through both measurements, each as good as its round trip was short: on a busy machine one of them may be
+ * off by milliseconds, and the slope between them would then be no drift of a clock. Estimated with what is known of
+ * clocks before, that they drift by DRIFT_PRIOR. */
+static void draw_line(struct trace_node *node, double apart_ns, double first_ns, double last_ns)
+{
+    double duration_ns = (double)(node->links_ns[1] - node->links_ns[0]);
+    double variance = (first_ns * first_ns + last_ns * last_ns) / (duration_ns * duration_ns);
+    double drift = apart_ns / duration_ns * (DRIFT_PRIOR * DRIFT_PRIOR / (DRIFT_PRIOR * DRIFT_PRIOR + variance));
+    /* The bounds are hard: true offsets are within half a round trip. */
+    double least = (apart_ns - first_ns - last_ns) / duration_ns, most = (apart_ns + first_ns + last_ns) / duration_ns;
+    drift = drift < least ? least : drift > most ? most : drift;
+    double weight = first_ns * first_ns / (first_ns * first_ns + last_ns * last_ns); /* of the last one */
+    /* A crystal is off by less than this; more is a suspended machine or damage. */
+    if (!(drift > -1e-2 && drift < 1e-2))
+        return;
+    node->drift = drift;
+    node->offset_ns += (int64_t)(weight * (apart_ns - drift * duration_ns));
+}
+
 static void apply_links(struct trace *trace, uint32_t root)
 {
     for (uint32_t i = 0; i < trace->n_nodes; i++) {
         struct trace_node *node = &trace->nodes[i];
         bool known;
-        int64_t first = chain_offset(trace, i, 0, root, &known);
+        double first_ns, last_ns;
+        int64_t first = chain_offset(trace, i, 0, root, &known, &first_ns);
         node->linked = known;
         if (!known || i == root)
             continue;
@@ -73,9 +99,8 @@ static void apply_links(struct trace *trace, uint32_t root)
         int64_t begin = node->links_ns[0], end = node->links_ns[1];
         node->base_ns = begin != TRACE_NO_TIME ? begin : end;
         if (begin != TRACE_NO_TIME && end != TRACE_NO_TIME && end > begin) {
-            double drift = (double)(chain_offset(trace, i, 1, root, &known) - first) / (double)(end - begin);
-            /* A crystal is off by less than this; more is a suspended machine or damage. */
-            node->drift = drift > -1e-2 && drift < 1e-2 ? drift : 0;
+            int64_t last = chain_offset(trace, i, 1, root, &known, &last_ns);
+            draw_line(node, (double)(last - first), first_ns, last_ns);
         }
     }
 }

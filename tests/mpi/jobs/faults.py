@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""What the recorder needs is not there: the job's exit status and output are those without it, one line on stderr says why
+records are missing, from one rank, and what was recorded until then is in the trace, with the losses counted."""
+import contextlib
+import os
+import pathlib
+import subprocess
+
+import job
+
+STEPS = 30000  # two chunks and more of a rank
+
+
+def add_arguments(parser):
+    parser.add_argument("--fault", choices=[name[6:] for name in globals() if name.startswith("fault_")], required=True)
+
+
+def expect_same(test, said_words, steps=500, **variables):
+    """The job as without the recorder, with one line more."""
+    command = test.launch(test.program("abrupt"), "fail", str(steps), "-")
+    bare = test.run(command)
+    recorded = test.run(command, **test.preloaded(MPISTAIR_INGEST="0", **variables))
+    job.expect_equal(recorded.returncode, bare.returncode, "exit status, against that without the recorder")
+    job.expect_equal(recorded.stdout, bare.stdout, "output, against that without the recorder")
+    said = [line for line in recorded.stderr.splitlines() if line.startswith("mpistair")]
+    if len(said) != 1 or not all(word in said[0] for word in said_words):
+        job.fail(f"expected one line with {said_words}, found {said}")
+    if test.mpi == "mpich":
+        job.expect_equal([line for line in recorded.stderr.splitlines() if line not in said], bare.stderr.splitlines(),
+                         "the rest of stderr, against that without the recorder")
+
+
+def expect_losses(test, cause):
+    test.ingest()
+    test.expect_sound()
+    lost = dict(test.query("SELECT cause, sum(n) FROM loss GROUP BY cause"))
+    recorded = test.value("SELECT count(*) FROM operation")
+    verdict = test.value("SELECT verdict FROM completeness")
+    print(f"{recorded} operations recorded, lost: {lost}; {verdict}")
+    if list(lost) != [cause] or recorded < test.ranks * 1000 or not verdict.startswith("incomplete"):
+        job.fail(f"expected operations, losses by {cause} alone, and a verdict that says so")
+    # Of each rank's operations and calls some are there and the rest is counted: 3 records a step, 2 of them operations.
+    for rank, n in test.query("SELECT rank, sum(n) FROM loss GROUP BY rank"):
+        there = test.value("SELECT count(*) FROM operation WHERE rank = ?", rank)
+        if not STEPS * 2 <= there + n <= STEPS * 3 + 100:
+            job.fail(f"rank {rank}: {there} operations and {n} losses of {STEPS} steps")
+
+
+def fault_limit(test):
+    """The limit of the spools is reached."""
+    expect_same(test, ["records of 2 of 2 processes are lost", "MPISTAIR_SPOOL_LIMIT is reached"], STEPS,
+                MPISTAIR_SPOOL_LIMIT="4M")
+    expect_losses(test, "limit")
+
+
+@contextlib.contextmanager
+def file_system(test, *options):
+    test.spools.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", *options, "tmpfs", test.spools], capture_output=True, text=True)
+    if done.returncode != 0:
+        job.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", test.spools], check=True)
+
+
+def fault_full(test):
+    """The disk of the spools is full."""
+    with file_system(test, "-o", "size=5m"):
+        expect_same(test, ["records of", "processes are lost", "the disk of the spools is full"], STEPS)
+        expect_losses(test, "disk")
+
+
+def fault_readonly(test):
+    """The folder of the spools cannot be written."""
+    said = ["2 of 2 processes are not recorded: rank 0 cannot write", str(test.spools)]
+    if os.geteuid() != 0:
+        test.spools.mkdir(mode=0o500)
+        expect_same(test, said)
+        return
+    with file_system(test, "-o", "ro"):
+        expect_same(test, said)
+
+
+def fault_missing(test):
+    """The folder of the spools cannot be made, for its own folder is missing."""
+    test.spools = test.folder / "missing/spools"
+    expect_same(test, ["2 of 2 processes are not recorded: rank 0 cannot write", "missing/spools", "No such file"])
+    job.expect_equal((test.folder / "missing").exists(), False, "a folder of that name")
+
+
+def fault_backend(test):
+    """There is no backend for this MPI."""
+    folder = test.folder / "no-backends"
+    folder.mkdir()
+    expect_same(test, [f"not recorded: mpistair-backend-{test.mpi}.so was not found in", str(folder)], MPISTAIR_LIB=str(folder))
+    job.expect_equal(test.spools.exists(), False, "a folder of spools")
+
+
+def fault_static(test):
+    """The program holds its MPI in itself."""
+    program = pathlib.Path(test.program("static"))
+    if not program.exists():
+        job.skip("the MPI has no static library here")
+    test.program = lambda name: str(program)
+    expect_same(test, ["not recorded: the program is statically linked to its MPI"])
+
+
+def main():
+    test = job.Job(__doc__, add_arguments)
+    test.ranks = 2
+    globals()["fault_" + test.arguments.fault](test)
+
+
+main()
