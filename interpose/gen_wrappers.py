@@ -44,7 +44,7 @@ def read_table(path):
 def write_functions(table, out):
     """functions.h: enum of numbers, X-macros of (name, family) and of the functions that return no error code."""
     _, functions, table_hash = table
-    families = []
+    families = ["untracked", "counted", "local"]  # there also while no function is of it
     for f in functions:
         if f.family not in families:
             families.append(f.family)
@@ -128,6 +128,13 @@ RECORDED_FAMILIES = {
     "improbe": ("struct matched_probe", "rank tag comm &status", "message out"),
     "mrecv": ("struct matched_receive", "count datatype message", "message"),
     "imrecv": ("struct matched_receive", "count datatype message", "message request"),
+    "comm_idup": ("struct creation_call", "comm", "made request"),
+    "collective_init": ("struct persistent_call", "arguments", "request"),
+    "partitioned_init": ("struct persistent_call", "count count2 datatype rank tag comm", "request"),
+    "pready": ("struct partition_call", "int handle", ""),
+    "pready_range": ("struct partition_call", "int int2 handle", ""),
+    "pready_list": ("struct partition_call", "int indices handle", ""),
+    "parrived": ("struct partition_call", "int handle", "out"),
     "rma": ("struct rma_call", "arguments", ""),
     "rma_request": ("struct rma_call", "arguments", "request"),
     "win_test": ("struct rma_call", "arguments", "out"),
@@ -142,7 +149,8 @@ RECORDED_FAMILIES = {
 # Families whose begin or end function is that of another one.
 BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany",
              "iprobe": "probe", "improbe": "mprobe", "imrecv": "mrecv", "rma_request": "rma"}
-ENDS_AS = {"comm_create_tagged": "comm_create", "comm_connect": "comm_create", "comm_join": "comm_create"}
+ENDS_AS = {"comm_create_tagged": "comm_create", "comm_connect": "comm_create", "comm_join": "comm_create",
+           "pready_range": "pready", "pready_list": "pready"}
 KIND_ROLES = {
     "COUNT": "count", "LCOUNT": "count", "DATATYPE": "datatype", "RANK": "rank", "TAG": "tag", "COMM": "comm",
     "REQUEST_INOUT": "request", "REQUEST": "handle", "INT": "int", "REQUEST_ARRAY": "requests", "STATUS_OUT": "status", "STATUS_ARRAY": "statuses",
@@ -204,7 +212,8 @@ def rma_arguments(function):
 
 
 # The families whose begin function takes the arguments as one struct, and what makes its initialiser.
-ARGUMENT_STRUCTS = {"collective": collective_arguments, "icollective": collective_arguments, "rma": rma_arguments,
+ARGUMENT_STRUCTS = {"collective": collective_arguments, "icollective": collective_arguments,
+                    "collective_init": collective_arguments, "rma": rma_arguments,
                     "rma_request": rma_arguments, "win_test": rma_arguments}
 
 

@@ -8,15 +8,14 @@ static struct live_table messages = LIVE_TABLE_INITIALIZER;
 
 static void keep(MPI_Message message, struct spool_operation *operation)
 {
-    if (live_table_put(&messages, HANDLE_KEY(message), (uint64_t)(uintptr_t)operation) != 0)
+    if (live_table_put(&messages, HANDLE_KEY(message), operation) != 0)
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
 }
 
 /* Takes out the operation of a message; NULL: not known. */
 static struct spool_operation *take(MPI_Message message)
 {
-    uint64_t value = message == MPI_MESSAGE_NULL ? 0 : live_table_take(&messages, HANDLE_KEY(message));
-    return (struct spool_operation *)(uintptr_t)value;
+    return message == MPI_MESSAGE_NULL ? NULL : live_table_take(&messages, HANDLE_KEY(message));
 }
 
 void probe_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)

@@ -9,9 +9,9 @@ static struct live_table windows = LIVE_TABLE_INITIALIZER;
 static uint32_t n_windows; /* made so far */
 
 /* A window in the table: its number in the lower half, its communicator in the upper one. */
-static uint64_t window_value(uint32_t number, uint32_t communicator)
+static uintptr_t window_value(uint32_t number, uint32_t communicator)
 {
-    return (uint64_t)communicator << 32 | number;
+    return (uintptr_t)communicator << 32 | number;
 }
 
 static uint64_t transfer_bytes(const struct rma_arguments *a)
@@ -23,7 +23,7 @@ static uint64_t transfer_bytes(const struct rma_arguments *a)
 }
 
 /* Reserves the record of a call on a window (0: not known); the caller publishes it. */
-static void reserve(struct rma_call *rma, uint64_t window)
+static void reserve(struct rma_call *rma, uintptr_t window)
 {
     struct spool_rma *record = NULL;
     if (!__atomic_load_n(&recorder.off, __ATOMIC_RELAXED))
@@ -43,7 +43,7 @@ static void reserve(struct rma_call *rma, uint64_t window)
 /* The record of a call with all that its arguments say. */
 static void store(struct rma_call *rma, const struct rma_arguments *a)
 {
-    reserve(rma, live_table_get(&windows, HANDLE_KEY(a->window)));
+    reserve(rma, (uintptr_t)live_table_get(&windows, HANDLE_KEY(a->window)));
     if (!rma->record)
         return;
     rma->record->target = a->target >= 0 ? a->target : -1;
@@ -128,7 +128,7 @@ void win_create_end(struct rma_call *rma, int result, const MPI_Win *made)
 {
     if (!call_recorded(&rma->call))
         return;
-    if (result == MPI_SUCCESS && live_table_put(&windows, HANDLE_KEY(*made), rma->window) != 0)
+    if (result == MPI_SUCCESS && live_table_put(&windows, HANDLE_KEY(*made), (void *)rma->window) != 0)
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
     rma_end(rma, result);
 }
@@ -139,7 +139,7 @@ void win_free_begin(struct rma_call *rma, enum mpistair_function function, uint6
     if (!call_begin(&rma->call, function, site))
         return;
     rma->handle = *window;
-    rma->window = live_table_take(&windows, HANDLE_KEY(*window));
+    rma->window = (uintptr_t)live_table_take(&windows, HANDLE_KEY(*window));
     reserve(rma, rma->window);
     if (rma->record)
         spool_record_publish(rma->record, SPOOL_RMA);
@@ -150,6 +150,6 @@ void win_free_end(struct rma_call *rma, int result)
     if (!call_recorded(&rma->call))
         return;
     if (result != MPI_SUCCESS && rma->window)
-        live_table_put(&windows, HANDLE_KEY(rma->handle), rma->window);
+        live_table_put(&windows, HANDLE_KEY(rma->handle), (void *)rma->window);
     rma_end(rma, result);
 }

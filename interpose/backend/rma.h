@@ -22,7 +22,7 @@ struct rma_arguments {
 struct rma_call {
     struct recorded_call call;
     struct spool_rma *record; /* NULL: lost, or not recorded */
-    uint64_t window;          /* win_free: what the table held */
+    uintptr_t window;         /* win_free: what the table held */
     MPI_Win handle;
 };
 

@@ -385,6 +385,58 @@ def case_control(job):
         require(n == stored, f"rank {rank}: {n} collectives, not {stored}")
 
 
+def case_idup(job):
+    case_plain(job)
+    for rank in range(2):
+        _, lines = job.dump(rank)
+        made = [(int(index), int(identity), int(parent), int(creation)) for index, identity, parent, creation in
+                re.findall(r"communicator index=(\d+) identity=(\d+) parent=(\d+) creation=(\d+)", "\n".join(lines))]
+        # In the order of their completion, under the numbers of their calls.
+        require(made[2:] == [(2, 0, 0, 1), (3, 0, 0, 0), (4, 0, 3, 0), (5, 0, 4, 0), (6, 0, 0, 2)], f"rank {rank}: {made}")
+        same(rank, others(job, rank, "collective", r"(\w+) comm=(\d+) .* ended=1 flags=(\d+)"),
+             ["Comm_idup 0 8192", "Comm_dup 0 0", "Comm_dup 3 0", "Comm_idup 4 8192", "Comm_idup 0 8192"])
+
+
+def skip_where_told(job):
+    for rank in range(2):
+        with open(os.path.join(job.expected, str(rank)), encoding="ascii") as said:
+            line = said.readline()
+        if line.startswith("skipped: "):
+            print(line.strip())
+            sys.exit(77)
+
+
+def case_started_collectives(job):
+    job.run(job.arguments.case)
+    skip_where_told(job)
+    job.check()
+    for rank in range(2):
+        same(rank, others(job, rank, "persistent", r"(\w+) number=(\d+) comm=(\d+) peer=(-?\d+) .*bytes=(\d+)"),
+             ["Barrier_init 1 0 -1 0", "Allreduce_init 2 0 -1 12", "Neighbor_alltoall_init 3 2 -1 16",
+              "Bcast_init 4 0 1 20"])
+        cycle = ["Start 0 20 1 8448 4", "Startall 0 0 -1 8448 1", "Startall 0 12 -1 8448 2", "Startall 2 16 -1 8448 3"]
+        same(rank, others(job, rank, "collective", r"(\w+) comm=(\d+) bytes=(\d+) root=(-?\d+) ended=1 flags=(\d+) "
+                          r"persistent=(\d+)"), ["Cart_create 0 0 -1 0 0"] + 2 * cycle)
+
+
+def case_partitioned(job):
+    for each in ("0", "1"):
+        job.run(job.arguments.case, MPISTAIR_PARTITIONS=each)
+        skip_where_told(job)
+        job.check()
+        for rank in range(2):
+            same(rank, others(job, rank, "persistent", r"(\w+) number=1 comm=0 peer=(\d) tag=6 bytes=48 partitions=4"),
+                 [("Psend_init 1", "Precv_init 0")[rank]])
+            same(rank, others(job, rank, "partitions", r"number=(\d) done=(\d) of=4 first=1 last=1"), ["1 4", "2 4"])
+            found = others(job, rank, "partition", r"(\w+) number=(\d) partition=(\d)")
+            if rank == 0:
+                one = ["Pready %d 1", "Pready_list %d 3", "Pready %d 0", "Pready_range %d 2"]
+            else:
+                one = [f"Parrived %d {i}" for i in range(4)]
+            same(rank, found, [line % start for start in (1, 2) for line in one] if each == "1" else [])
+        shutil.rmtree(job.spools)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("case")

@@ -30,6 +30,12 @@ void expect(const char *function, const char *direction, int comm, int peer, int
     fflush(file);
 }
 
+void expect_skip(const char *reason)
+{
+    fprintf(file, "skipped: %s\n", reason);
+    fflush(file);
+}
+
 void expect_failed(const char *path, int line, const char *condition)
 {
     fprintf(stderr, "%s:%d: %s does not hold\n", path, line, condition);
@@ -57,6 +63,9 @@ static const struct {
     {"kill", case_kill},
     {"flood", case_flood},
     {"collectives", case_collectives},
+    {"idup", case_idup},
+    {"started_collectives", case_started_collectives},
+    {"partitioned", case_partitioned},
     {"probes", case_probes},
     {"nonblocking", case_nonblocking},
     {"rma", case_rma},

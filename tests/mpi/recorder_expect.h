@@ -26,6 +26,9 @@ void expect_close(void);
 void expect(const char *function, const char *direction, int comm, int peer, int tag, long long bytes, int complete,
             int flags);
 
+/* The case is not for this MPI. */
+void expect_skip(const char *reason);
+
 /* Stops the test with a message where a condition does not hold. */
 #define REQUIRE(condition)                                                                                             \
     do {                                                                                                               \
@@ -55,6 +58,9 @@ void case_probes(int rank);
 void case_nonblocking(int rank);
 void case_rma(int rank);
 void case_internal(int rank);
+void case_idup(int rank);
+void case_started_collectives(int rank);
+void case_partitioned(int rank);
 void case_persistent(int rank);
 void case_isendrecv(int rank);
 void case_reported(int rank);
