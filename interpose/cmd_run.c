@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "ingest.h"
 #include "installation.h"
 #include "pattern.h"
 #include "run/launch.h"
@@ -138,20 +139,29 @@ static int find_preload(char path[PATH_MAX], struct error *error)
     return 0;
 }
 
-/* The spools of one run become a trace. Returns the exit code. */
-static int ingest_run(const char *const folders[2], const char *key, const char *output,
+/* The spools of one run, and of those that were joined to it, become a trace. Returns the exit code. */
+static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *keys, size_t number, const char *output,
                       const struct run_options *options)
 {
-    const char *arguments[9] = {"ingest", "--run", key, "-o", output};
-    int n = 5;
-    if (options->placement != NULL) {
-        arguments[n++] = "--placement";
-        arguments[n++] = options->placement;
+    const char *path = options->placement != NULL ? options->placement : getenv("MPISTAIR_PLACEMENT");
+    struct placement placement = {0};
+    struct error error;
+    struct ingest_options ingest_options = {.folders = folders,
+                                            .n_folders = n_folders,
+                                            .run_key = keys->keys[number].text,
+                                            .output = output,
+                                            .calls = true,
+                                            .tell = run_keys_done,
+                                            .context = keys};
+    int result = 0;
+    if (path != NULL && path[0] != '\0') {
+        result = placement_read_csv(path, &placement, &error);
+        ingest_options.placement = &placement;
     }
-    for (int i = 0; i < 2; i++)
-        if (folders[i] != NULL)
-            arguments[n++] = folders[i];
-    return cmd_ingest(n, (char **)(uintptr_t)arguments);
+    if (result == 0)
+        result = ingest(&ingest_options, &error);
+    placement_release(&placement);
+    return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
 /* The trace of the number-th run, 1, 2, ...: t.db, t-2.db, ... */
@@ -190,10 +200,17 @@ static int ingest_spools(const struct spool_folder *folder, const char *output, 
             code = fail("no memory for the runs in %s", folders[i]);
     if (code == EXIT_DONE && keys.n == 0)
         code = fail("%s: no spool in it can be read", folder->path);
+    char *present[2];
+    size_t n_present = 0, n_traces = 0;
+    for (int i = 0; i < 2; i++)
+        if (folders[i] != NULL)
+            present[n_present++] = (char *)(uintptr_t)folders[i];
     for (size_t i = 0; code == EXIT_DONE && i < keys.n; i++) {
         char name[PATH_MAX + 32];
-        name_output(output, i + 1, name);
-        code = ingest_run(folders, keys.keys[i].text, name, options);
+        if (keys.keys[i].is_done)
+            continue;
+        name_output(output, ++n_traces, name);
+        code = ingest_run(present, n_present, &keys, i, name, options);
         if (code == EXIT_DONE)
             nested_leave(name);
     }

@@ -128,6 +128,10 @@ static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, const struct 
                                 .foreign = members->foreign != 0};
         set_live(slot, facts);
         record->index = index;
+        if (record->identity == SPOOL_BY_TIME) {
+            recorder.connected = 1;
+            recorder.spool.header->connected = 1;
+        }
         struct spool_communicator *stored = spool_lane_reserve(thread->lane, sizeof *stored);
         if (stored) {
             record->type = SPOOL_NONE;
@@ -182,8 +186,11 @@ int communicator_init(int locked)
 int communicator_init_session(MPI_Group world, int locked)
 {
     struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();
-    struct spool_communicator records[2] = {{.function = FN_Session_init, .creation = UINT32_MAX},
-                                            {.function = FN_Session_init, .creation = UINT32_MAX}};
+    struct spool_communicator record = {.function = FN_Session_init,
+                                        .creation = UINT32_MAX,
+                                        .begin_ticks = recorder.spool.header->start.ticks,
+                                        .end_ticks = now()};
+    struct spool_communicator records[2] = {record, record};
     struct members all = {.leader = 0}, self = {.size = 1};
     table.locked = locked;
     if (handle_table_init(&table.live) != 0 || !thread || PMPI(Group_size)(world, &all.size) != MPI_SUCCESS ||

@@ -118,14 +118,14 @@ static void say(const struct run *run, const struct command *command, const char
             run->facts.folder, command->collected[0] ? " " : "", command->collected, run->facts.output);
 }
 
-void ingest_say(const struct run *run)
+void ingest_say(const struct run *run, const char *what)
 {
     const char *wanted = getenv("MPISTAIR_INGEST");
     struct command command;
     if (wanted && strcmp(wanted, "0") == 0)
         return;
     find_command(run, &command);
-    say(run, &command, "processes with MPI sessions end apart; once all have ended, the trace is made by");
+    say(run, &command, what);
 }
 
 void ingest_run(const struct run *run, uint64_t bytes)

@@ -95,6 +95,18 @@ int launcher_world(char *name, size_t size)
     return name[0] ? 0 : -1;
 }
 
+int launcher_parent(char *name, size_t size, int *root)
+{
+    unsigned long world;
+    name[0] = '\0';
+    *root = -1;
+    /* Open MPI 4: NAMESPACE.RANK:TAG */
+    if (sscanf(environment("OMPI_PARENT_PORT"), "%lu.%d:", &world, root) != 2)
+        return -1;
+    snprintf(name, size, "pmix-%lu", world);
+    return 0;
+}
+
 static int number_of(const char *const names[], size_t n, int otherwise)
 {
     for (size_t i = 0; i < n; i++)

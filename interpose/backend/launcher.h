@@ -13,6 +13,10 @@ void launcher_name(char *name, size_t size);
  * Returns 0, or -1 with name empty. */
 int launcher_world(char *name, size_t size);
 
+/* The world of the processes that spawned this one, as launcher_world names it there, and the rank of the root of the
+ * spawn. Returns 0, or -1 with name empty: not spawned, or not told. */
+int launcher_parent(char *name, size_t size, int *root);
+
 /* Rank among the processes of this host, -1: not known; and how many they are, 0: not known. */
 int launcher_local_rank(void);
 int launcher_local_size(void);

@@ -28,6 +28,7 @@ static int in_world;  /* between MPI_Init and the end of MPI_Finalize */
 static int is_closed; /* the spool is closed for good */
 static int self_key = MPI_KEYVAL_INVALID;
 static uint64_t run_bytes; /* of all spools; on rank 0, after the closing */
+static int run_connected;  /* to another MPI_COMM_WORLD, which may still run; on rank 0 */
 
 /* In a forked child: the spool is the parent's. The preload library makes all calls pass through by itself. */
 static void forked_child(void)
@@ -118,6 +119,7 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
         is_closed = 1;
     }
     losses_tell(run, recorded ? recorder.spool.header : NULL);
+    PMPI(Reduce)(&recorder.connected, &run_connected, 1, MPI_INT, MPI_MAX, 0, run->comm);
     PMPI(Reduce)(&bytes, &run_bytes, 1, MPI_UINT64_T, MPI_SUM, 0, run->comm);
     PMPI(Barrier)(run->comm); /* all copies are made */
     if (!go_on && run->node_leader == run->rank && run->host_key != run->facts.host_key &&
@@ -129,7 +131,7 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
     if (go_on) {
         run_bytes = 0; /* no trace yet */
         if (ends && run->rank == 0)
-            ingest_say(run);
+            ingest_say(run, INGEST_SESSIONS);
     }
     PMPI(Comm_free)(&run->comm);
     in_world = 0;
@@ -240,8 +242,12 @@ void finalize_end(struct recorded_call *call, int result)
 {
     int saved_errno = errno;
     (void)call;
-    if (result == MPI_SUCCESS && recorder.begun && run->rank == 0 && run_bytes > 0)
-        ingest_run(run, run_bytes);
+    if (result == MPI_SUCCESS && recorder.begun && run->rank == 0 && run_bytes > 0) {
+        if (!run_connected)
+            ingest_run(run, run_bytes);
+        else if (run->parents == 0) /* of spawned ones their parents tell */
+            ingest_say(run, "several MPI_COMM_WORLDs are connected; once all have ended, their trace is made by");
+    }
     errno = saved_errno;
 }
 

@@ -10,6 +10,7 @@
 #include "communicator.h"
 #include "datatype.h"
 #include "eager_limit.h"
+#include "launcher.h"
 #include "request_table.h"
 #include "stack.h"
 
@@ -82,8 +83,12 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     header->table_hash = MPISTAIR_TABLE_HASH;
     header->started_by = (uint32_t)started_by;
     header->parents = run->parents;
+    header->connected = (uint32_t)recorder.connected; /* spawned: its parents are there already */
     snprintf(header->run_key, sizeof header->run_key, "%s", run->facts.key);
     snprintf(header->launch, sizeof header->launch, "%s", run->launch);
+    launcher_world(header->world, sizeof header->world);
+    if (run->parents > 0)
+        launcher_parent(header->parent_world, sizeof header->parent_world, &header->parent_root);
     snprintf(header->host, sizeof header->host, "%s", run->host);
     PMPI(Get_library_version)(library, &length);
     snprintf(header->library, sizeof header->library, "%.511s", library);

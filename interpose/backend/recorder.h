@@ -57,6 +57,7 @@ struct recorder {
     const struct mpistair_host *host; /* NULL: not started */
     int recording;                    /* wrappers record */
     int begun;                        /* MPI_Init was seen to return */
+    int connected;                    /* met processes of another MPI_COMM_WORLD */
     int multiple;                     /* MPI_THREAD_MULTIPLE: tables change by atomic operations */
     int statuses_matter;              /* for good: a wildcard was posted, or something cancelled */
     int cancelled;                    /* for good: MPI_Cancel was called */

@@ -71,7 +71,9 @@ void topology_write(struct run *run);
 /* After MPI_Finalize on rank 0: builds the trace, or says how. bytes: of all spools. */
 void ingest_run(const struct run *run, uint64_t bytes);
 
-/* Where no process knows when the others end: says how to build the trace, unless that is cared for. */
-void ingest_say(const struct run *run);
+/* Where no process knows when the others end: says how to build the trace, unless that is cared for. what: the line's
+ * beginning. */
+#define INGEST_SESSIONS "processes with MPI sessions end apart; once all have ended, the trace is made by"
+void ingest_say(const struct run *run, const char *what);
 
 #endif

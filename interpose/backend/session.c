@@ -160,7 +160,7 @@ static void end_alone(void)
     if (run->made_folder)
         rmdir(run->folder); /* empty where all files were brought elsewhere */
     if (run->rank == 0)
-        ingest_say(run);
+        ingest_say(run, INGEST_SESSIONS);
 }
 
 void session_finalize_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* In the inner one, when its job has ended: leaves the trace's absolute name to the run around this one, if there is one. */
+/* In the inner one, when its job has ended: leaves the trace's absolute name to the run around this one, if there is
+ * one. */
 void nested_leave(const char *output);
 
 /* In the outer one: a line on stderr for each name left in its folder of spools, which goes. Returns how many. */

@@ -60,6 +60,14 @@ int run_keys_add(struct run_keys *keys, const char *folder)
     return result;
 }
 
+void run_keys_done(void *context, const char *key)
+{
+    struct run_keys *keys = context;
+    for (size_t i = 0; i < keys->n; i++)
+        if (strcmp(keys->keys[i].text, key) == 0)
+            keys->keys[i].is_done = true;
+}
+
 void run_keys_release(struct run_keys *keys)
 {
     free(keys->keys);

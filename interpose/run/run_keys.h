@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_RUN_RUN_KEYS_H
 #define MPISTAIR_RUN_RUN_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,7 @@
 struct run_key {
     char text[sizeof((struct spool_header){0}.run_key)];
     uint64_t started_unix_ns;
+    bool is_done; /* run_keys_done */
 };
 
 struct run_keys {
@@ -20,6 +22,8 @@ struct run_keys {
 /* Adds the keys of the spools in a folder that are not there yet. Files that are no spools are passed over: ingest
  * tells of them. 0, or -1 without memory. */
 int run_keys_add(struct run_keys *keys, const char *folder);
+/* Marks a key as done: its run is in a trace. The first argument is a struct run_keys. */
+void run_keys_done(void *keys, const char *key);
 void run_keys_release(struct run_keys *keys);
 
 #endif

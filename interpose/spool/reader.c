@@ -134,6 +134,9 @@ static void copy_header(struct spool_header *copy, const uint8_t *data)
     clean_text(copy->command, sizeof copy->command, false);
     clean_text(copy->topology, sizeof copy->topology, false);
     clean_text(copy->maps, sizeof copy->maps, false);
+    clean_text(copy->launch, sizeof copy->launch, false);
+    clean_text(copy->world, sizeof copy->world, false);
+    clean_text(copy->parent_world, sizeof copy->parent_world, false);
     clean_text(copy->launch, sizeof copy->launch, true);
 }
 

@@ -26,7 +26,9 @@ struct spool {
     const uint8_t *data; /* [size], mapped */
     size_t size;
     struct spool_header header; /* a copy with all strings terminated */
-    struct spool_span *spans;   /* [n_spans] by lane, then sequence */
+    uint32_t world; /* of the run's MPI_COMM_WORLDs, 0, 1, ..., and its first rank there; the reader leaves 0 */
+    int32_t world_first;
+    struct spool_span *spans; /* [n_spans] by lane, then sequence */
     size_t n_spans;
     struct spool_clock_pair *pairs; /* [n_pairs] strictly ascending in both clocks; at least the header's start */
     size_t n_pairs;

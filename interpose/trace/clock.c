@@ -114,6 +114,7 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
 {
     trace->world_size = spools->world_size;
     trace->n_spools = spools->n_spools;
+    trace->worlds = &spools->worlds;
     trace->processes = calloc((size_t)trace->world_size + 1, sizeof *trace->processes);
     if (trace->processes == NULL)
         goto no_memory;
@@ -144,7 +145,7 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
                              node->host);
         if (node->ticks && add_pairs(node, spool) != 0)
             goto no_memory;
-        if (spool->header.node_leader == spool->header.rank) {
+        if (spool->header.node_leader == spool->header.rank && node->leader == TRACE_NONE) {
             node->leader = (uint32_t)spool->header.rank;
             add_links(node, &spool->header);
         }

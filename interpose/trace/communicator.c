@@ -44,14 +44,22 @@ static int set_name(struct trace_communicator *communicator, const char *name)
 
 int communicators_begin(struct communicator_table *table, struct trace *trace)
 {
-    *table = (struct communicator_table){0};
-    struct trace_communicator *world = add(trace, trace->world_size);
-    if (world == NULL)
+    *table = (struct communicator_table){.worlds = trace->worlds};
+    const struct worlds *worlds = trace->worlds;
+    table->links = malloc((worlds->n_links + 1) * sizeof *table->links);
+    if (table->links == NULL)
         return -1;
-    for (int32_t i = 0; i < world->size; i++)
-        world->members[i] = i;
-    world->used = true;
-    return set_name(world, "MPI_COMM_WORLD");
+    for (uint32_t i = 0; i < worlds->n_links; i++)
+        table->links[i] = TRACE_NONE;
+    for (size_t w = 0; w < worlds->n_worlds; w++) {
+        struct trace_communicator *world = add(trace, worlds->worlds[w].size);
+        if (world == NULL || set_name(world, "MPI_COMM_WORLD") != 0)
+            return -1;
+        for (int32_t i = 0; i < world->size; i++)
+            world->members[i] = worlds->worlds[w].first + i;
+        world->used = true;
+    }
+    return 0;
 }
 
 /* What a spool says of communicators. */
@@ -122,6 +130,28 @@ static void join_groups(struct trace *trace, uint32_t id, uint32_t first)
     other->remote = id;
 }
 
+/* The two sides of a call by which worlds met get to know each other. */
+static void join_worlds(struct communicator_table *table, struct trace *trace, uint32_t id, uint32_t link)
+{
+    if (table->links[link] == TRACE_NONE)
+        table->links[link] = id;
+    else
+        join_groups(trace, id, table->links[link]);
+}
+
+/* The record with ranks of the run instead of ranks of its world. */
+static struct spool_communicator in_run(const struct spool *spool, const struct spool_communicator *record)
+{
+    struct spool_communicator copy = *record;
+    if (copy.leader >= 0)
+        copy.leader += spool->world_first;
+    if (copy.identity == SPOOL_BY_TIME && copy.remote_size == 0)
+        copy.leader = -1; /* rank 0 may be of another world, where nobody here knows its rank */
+    else if (copy.identity != SPOOL_BY_TIME && copy.members_hash != 0)
+        copy.members_hash += spool->world * UINT64_C(0x9e3779b97f4a7c15); /* it is over ranks of the world */
+    return copy;
+}
+
 /* Adds the communicator of a record that is the first to speak of it. 0, or -1 without memory. */
 static int add_new(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
                    struct identity *identity)
@@ -141,9 +171,11 @@ static int add_new(struct communicator_table *table, struct trace *trace, const 
     return 0;
 }
 
-static int add_record(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
-                      int32_t world_rank, uint64_t *damaged)
+static int add_record(struct communicator_table *table, struct trace *trace, const struct spool *spool,
+                      const struct spool_communicator *stored, uint64_t *damaged)
 {
+    const struct spool_communicator copy = in_run(spool, stored), *record = &copy;
+    int32_t world_rank = spool->header.rank;
     bool met = record->identity == SPOOL_BY_MEETING;
     uint32_t parent = met || record->parent >= table->n_local ? TRACE_NONE : table->local[record->parent];
     bool orphan = !met && record->parent != SPOOL_NO_COMMUNICATOR && parent == TRACE_NONE;
@@ -160,7 +192,10 @@ static int add_record(struct communicator_table *table, struct trace *trace, con
         return -1;
     struct trace_communicator *communicator = &trace->communicators[identity.id];
     int32_t *member = &communicator->members[record->rank];
-    if (met || identity.doubtful || (has_parent && !trace->communicators[parent].known) ||
+    uint32_t link = map_find(&table->worlds->links, (struct map_key){(uint32_t)world_rank, record->index, 0});
+    if (link < table->worlds->n_links)
+        join_worlds(table, trace, identity.id, link);
+    if (met || link == WORLDS_AMBIGUOUS || identity.doubtful || (has_parent && !trace->communicators[parent].known) ||
         (*member != -1 && *member != world_rank))
         communicator->known = false;
     *member = world_rank;
@@ -199,15 +234,14 @@ int communicators_of_process(struct communicator_table *table, struct trace *tra
     if (self == NULL || set_name(self, "MPI_COMM_SELF") != 0)
         return -1;
     self->members[0] = rank;
-    if (set_local(table, 1, (uint32_t)(trace->n_communicators - 1)) != 0 ||
-        set_local(table, 0, COMMUNICATOR_WORLD) != 0)
+    if (set_local(table, 1, (uint32_t)(trace->n_communicators - 1)) != 0 || set_local(table, 0, spool->world) != 0)
         return -1;
     struct records records;
     int result = read_records(spool, &records);
     for (size_t i = 0; result == 0 && i < records.n_made; i++) {
         const struct spool_communicator *record = records.made[i];
         if (record->index > 1)
-            result = add_record(table, trace, record, rank, damaged);
+            result = add_record(table, trace, spool, record, damaged);
     }
     if (result == 0)
         result = add_names(table, trace, &records, rank);
@@ -248,6 +282,7 @@ uint32_t communicator_of(struct communicator_table *table, struct trace *trace, 
 void communicators_release(struct communicator_table *table)
 {
     identity_release(&table->identities);
+    free(table->links);
     free(table->local);
     *table = (struct communicator_table){0};
 }

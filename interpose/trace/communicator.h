@@ -5,15 +5,15 @@
 #include "identity.h"
 #include "trace.h"
 
-enum { COMMUNICATOR_WORLD = 0 };
-
 struct communicator_table {
     struct identity_table identities;
+    const struct worlds *worlds;
+    uint32_t *links; /* [worlds->n_links] communicator of the side that came first */
     uint32_t *local; /* [n_local] of one process: its index -> trace.communicators */
     size_t n_local;
 };
 
-/* Makes MPI_COMM_WORLD. 0, or -1 without memory. */
+/* Makes MPI_COMM_WORLD, of each world one, by its number. 0, or -1 without memory. */
 int communicators_begin(struct communicator_table *table, struct trace *trace);
 /* Reads the communicators of the next process, whose indices communicator_of understands from then on; adds those that
  * contradict themselves to *damaged. 0, or -1 without memory. */

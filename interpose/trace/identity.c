@@ -32,6 +32,23 @@ bool identity_has_parent(const struct spool_communicator *record)
     }
 }
 
+bool identity_is_meeting(const struct spool_communicator *record)
+{
+    if (record->identity != SPOOL_BY_TIME)
+        return false;
+    switch (record->function) {
+    case FN_Comm_spawn:
+    case FN_Comm_spawn_multiple:
+    case FN_Comm_get_parent:
+    case FN_Comm_accept:
+    case FN_Comm_connect:
+    case FN_Comm_join:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* One side accepts, the other connects. */
 static uint16_t common_function(const struct spool_communicator *record)
 {

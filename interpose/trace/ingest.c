@@ -80,6 +80,8 @@ int ingest(const struct ingest_options *options, struct error *error)
                 output, trace.world_size, trace.world_size == 1 ? "" : "s", summary.posted, summary.messages,
                 summary.unmatched, trace.n_rounds, trace.n_rounds == 1 ? "" : "s", trace.n_kinds,
                 trace.n_kinds == 1 ? "" : "s", summary.verdict);
+    for (size_t i = 0; options->tell != NULL && i < spools.worlds.n_worlds; i++)
+        options->tell(options->context, spools.worlds.worlds[i].key);
 out:
     free(output);
     trace_release(&trace);

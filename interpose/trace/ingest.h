@@ -11,11 +11,13 @@
 struct ingest_options {
     char *const *folders; /* [n_folders] of spools */
     size_t n_folders;
-    const char *run_key;               /* NULL: there is only one run */
-    const char *output;                /* NULL: mpistair-<run key>.db in the working directory */
-    const struct placement *placement; /* NULL: where the processes were observed */
-    bool calls;                        /* fill the table `call` */
-    bool quiet;                        /* no summary on standard error */
+    const char *run_key;                              /* NULL: there is only one run */
+    const char *output;                               /* NULL: mpistair-<run key>.db in the working directory */
+    const struct placement *placement;                /* NULL: where the processes were observed */
+    bool calls;                                       /* fill the table `call` */
+    bool quiet;                                       /* no summary on standard error */
+    void (*tell)(void *context, const char *run_key); /* NULL, or called for each run that went into the trace */
+    void *context;
 };
 
 /* 0, or -1 with the reason, the output as it was. */

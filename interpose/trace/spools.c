@@ -1,6 +1,6 @@
 /* A folder of spools may hold more than one run (a user's TMPDIR), the same rank twice (copied by hand), and files that
- * are no spools. Runs are told apart by their key; of a rank's files the one that ended, else that with more chunks, is
- * kept.
+ * are no spools. Runs are told apart by their key, and joined where their worlds met (worlds.h); of a rank's files the
+ * one that ended, else that with more chunks, is kept.
  */
 #include "spools.h"
 
@@ -76,29 +76,8 @@ static int compare_spools(const void *left, const void *right)
     return strcmp(a->path, b->path);
 }
 
-/* Several runs and no choice: an error that lists them. */
-static int check_one_run(const struct spools *spools, struct error *error)
+static bool is_kept(const struct spool *spool, const struct spool *previous, int32_t world_size)
 {
-    char keys[sizeof error->text / 2] = "";
-    size_t used = 0, runs = 0;
-    for (size_t i = 0; i < spools->n_spools; i++) {
-        const char *key = spools->spools[i].header.run_key;
-        if (i > 0 && strcmp(key, spools->spools[i - 1].header.run_key) == 0)
-            continue;
-        runs++;
-        if (used < sizeof keys)
-            used += (size_t)snprintf(keys + used, sizeof keys - used, " %s", key);
-    }
-    if (runs > 1)
-        return error_set(error, "%zu runs in one place, choose one by --run KEY:%s%s", runs, keys,
-                         used >= sizeof keys ? " ..." : "");
-    return 0;
-}
-
-static bool is_kept(const struct spool *spool, const struct spool *previous, const char *run_key, int32_t world_size)
-{
-    if (run_key != NULL && strcmp(spool->header.run_key, run_key) != 0)
-        return false;
     if (spool->header.world_size != world_size) {
         fprintf(stderr, "mpistair: %s: its MPI_COMM_WORLD has %d ranks, that of the others %d; left out\n", spool->path,
                 spool->header.world_size, world_size);
@@ -115,20 +94,53 @@ static bool is_kept(const struct spool *spool, const struct spool *previous, con
     return true;
 }
 
-/* The world's size that most files of the run have: one file may be damaged. */
-static int32_t common_world_size(const struct spools *spools, const char *run_key)
+/* Ranks of the world become ranks of the run. */
+static void renumber(struct spool *spool, const struct world *world, uint32_t number, int32_t run_size)
 {
-    int32_t candidate = 0;
-    size_t lead = 0;
-    for (size_t i = 0; i < spools->n_spools; i++) {
-        const struct spool_header *header = &spools->spools[i].header;
-        if (run_key != NULL && strcmp(header->run_key, run_key) != 0)
-            continue;
-        if (lead == 0)
-            candidate = header->world_size;
-        lead = header->world_size == candidate ? lead + 1 : lead - 1;
+    struct spool_header *header = &spool->header;
+    spool->world = number;
+    spool->world_first = world->first;
+    header->world_size = run_size;
+    header->rank += world->first;
+    header->node_leader += header->node_leader >= 0 ? world->first : 0;
+    header->link_init.parent_rank += header->link_init.parent_rank >= 0 ? world->first : 0;
+    header->link_finalize.parent_rank += header->link_finalize.parent_rank >= 0 ? world->first : 0;
+}
+
+/* Those of the chosen worlds, world by world; the others are closed. 0, or -1 without memory. */
+static int keep(struct spools *found)
+{
+    const struct worlds *worlds = &found->worlds;
+    const struct world *last = &worlds->worlds[worlds->n_worlds - 1];
+    struct spool *kept = malloc(found->n_spools * sizeof *kept);
+    bool *is_moved = calloc(found->n_spools, sizeof *is_moved);
+    size_t n = 0;
+    if (kept == NULL || is_moved == NULL) {
+        free(kept);
+        free(is_moved);
+        return -1;
     }
-    return candidate;
+    found->world_size = last->first + last->size;
+    for (uint32_t w = 0; w < worlds->n_worlds; w++) {
+        const struct world *world = &worlds->worlds[w];
+        const struct spool *previous = NULL;
+        for (size_t i = world->begin; i < world->end; i++) {
+            if (!is_kept(&found->spools[i], previous, world->size))
+                continue;
+            previous = &found->spools[i];
+            is_moved[i] = true;
+            kept[n] = found->spools[i];
+            renumber(&kept[n++], world, w, found->world_size);
+        }
+    }
+    for (size_t i = 0; i < found->n_spools; i++)
+        if (!is_moved[i])
+            spool_close(&found->spools[i]);
+    free(is_moved);
+    free(found->spools);
+    found->spools = kept;
+    found->n_spools = n;
+    return 0;
 }
 
 int spools_gather(char *const *folders, size_t n_folders, const char *run_key, struct spools *spools,
@@ -146,22 +158,9 @@ int spools_gather(char *const *folders, size_t n_folders, const char *run_key, s
     if (result != 0)
         goto out;
     qsort(found.spools, found.n_spools, sizeof *found.spools, compare_spools);
-    if (run_key == NULL)
-        result = check_one_run(&found, error);
-    if (result != 0)
-        goto out;
-    found.world_size = common_world_size(&found, run_key);
-    size_t kept = 0;
-    for (size_t i = 0; i < found.n_spools; i++) {
-        struct spool *spool = &found.spools[i];
-        if (is_kept(spool, kept > 0 ? &found.spools[kept - 1] : NULL, run_key, found.world_size))
-            found.spools[kept++] = *spool;
-        else
-            spool_close(spool);
-    }
-    found.n_spools = kept;
-    if (kept == 0)
-        result = error_set(error, "%s: no spool of the run '%s'", folders[0], run_key != NULL ? run_key : "");
+    result = worlds_choose(found.spools, found.n_spools, run_key, &found.worlds, error);
+    if (result == 0 && keep(&found) != 0)
+        result = error_set(error, "%s: no memory for %zu spools", folders[0], found.n_spools);
 out:
     if (result == 0)
         *spools = found;
@@ -175,5 +174,6 @@ void spools_release(struct spools *spools)
     for (size_t i = 0; i < spools->n_spools; i++)
         spool_close(&spools->spools[i]);
     free(spools->spools);
+    worlds_release(&spools->worlds);
     *spools = (struct spools){0};
 }

@@ -7,16 +7,19 @@
 
 #include "error.h"
 #include "reader.h"
+#include "worlds.h"
 
 struct spools {
     struct spool *spools; /* [n_spools] ascending by rank, each rank once, all of one run */
     size_t n_spools;
-    int32_t world_size;
+    int32_t world_size; /* of all worlds of the run together */
+    struct worlds worlds;
 };
 
 /* Opens all *.mpispool of the folders. Files that cannot be used, and the less complete of two of the same rank, are
- * left out with a line on standard error. run_key chooses among several runs, NULL: there must be one. 0, or -1 with
- * the reason: no spool, several runs, another build. */
+ * left out with a line on standard error. run_key chooses among several runs, NULL: there must be one. Ranks in the
+ * headers become ranks of the run: worlds that were joined are numbered one behind the other. 0, or -1 with the reason:
+ * no spool, several runs, another build. */
 int spools_gather(char *const *folders, size_t n_folders, const char *run_key, struct spools *spools,
                   struct error *error);
 void spools_release(struct spools *spools);

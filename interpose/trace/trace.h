@@ -29,6 +29,7 @@
 #include "in_mpi.h"
 #include "map.h"
 #include "reader.h"
+#include "worlds.h"
 
 #define TRACE_NONE    UINT32_MAX /* no operation, communicator, call site, step, round */
 #define TRACE_NO_TIME INT64_MIN
@@ -314,7 +315,8 @@ struct trace_kind {
 };
 
 struct trace {
-    int32_t world_size;
+    int32_t world_size; /* processes of all worlds */
+    const struct worlds *worlds;
     size_t n_spools;
     int64_t duration_ns;
     struct trace_process *processes; /* [world_size + 1], the last one ends the ranges */

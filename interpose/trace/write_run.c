@@ -119,19 +119,23 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
 static int write_processes(const struct trace *trace, sqlite3 *database)
 {
     static const char *const ends[] = {"killed", "finalize", "abort", "exit"};
-    struct row row = row_prepare(database, "process", 11);
+    struct row row = row_prepare(database, "process", 13);
+    const struct world *worlds = trace->worlds->worlds;
+    int64_t world = 0;
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];
         const struct trace_place *place = &process->place;
         const struct spool *spool = process->spool;
         const char *ended = spool == NULL ? "lost" : ends[spool->header.end <= SPOOL_END_EXIT ? spool->header.end : 0];
-        row_insert(&row, "iunnnnottoo", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
+        if ((size_t)world + 1 < trace->worlds->n_worlds && rank == worlds[world + 1].first)
+            world++;
+        row_insert(&row, "iunnnnottooii", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
                    place->core, spool == NULL ? TRACE_NO_TIME : (int64_t)spool->header.pid,
                    process->by_hand     ? "placement"
                    : place->socket >= 0 ? "observed"
                                         : NULL,
                    ended, spool == NULL ? TRACE_NO_TIME : process->begin_ns,
-                   spool == NULL ? TRACE_NO_TIME : process->end_ns);
+                   spool == NULL ? TRACE_NO_TIME : process->end_ns, world, (int64_t)(rank - worlds[world].first));
     }
     return row_finish(&row);
 }

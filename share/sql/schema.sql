@@ -2,8 +2,8 @@
 -- executes it, `mpistair predict` adds rows to machine..., prediction....
 --
 -- Units stand in the names: _ns integers since the start of the run (the first MPI_Init) on the clock of rank 0's
--- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD. Levels are self, intra_socket, inter_socket, inter_node,
--- proc_null, or NULL where a place is not known.
+-- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
+-- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
 PRAGMA user_version = 2;
 
@@ -53,7 +53,9 @@ CREATE TABLE process(
   place TEXT,                          -- where the place is from: placement, observed
   ended TEXT NOT NULL,                 -- finalize, abort, exit, killed, lost
   begin_ns INTEGER,
-  end_ns INTEGER
+  end_ns INTEGER,
+  world INTEGER NOT NULL DEFAULT 0,    -- 0: the first MPI_COMM_WORLD; 1, ...: others that were spawned or connected
+  world_rank INTEGER                   -- rank in that world
 );
 
 CREATE TABLE clock(

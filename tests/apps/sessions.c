@@ -8,8 +8,8 @@
  *     after   MPI_Init, a session that goes on after MPI_Finalize
  *     exit    as `only`, but the processes end without MPI_Session_finalize
  * All ranks send once around their ring on a communicator of the session (tag 1) and, where they called MPI_Init, on
- * MPI_COMM_WORLD (tag 2), and with `after` and `only` once more on the session's late in their life (tag 3). They print a
- * line `message SRC DST TAG BYTES` for each. An MPI without sessions: exits with 77.
+ * MPI_COMM_WORLD (tag 2), and with `after` and `only` once more on the session's late in their life (tag 3). They print
+ * a line `message SRC DST TAG BYTES` for each. An MPI without sessions: exits with 77.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -65,8 +65,10 @@ int main(int argc, char **argv)
     if (inits)
         ring(MPI_COMM_WORLD, 2);
     fflush(stdout);
-    if (strcmp(way, "exit") == 0)
+    if (strcmp(way, "exit") == 0) {
+        MPI_Barrier(comm); /* the launcher may end the others: all have printed */
         exit(0);
+    }
     if (!inits) {
         late = open_session(&second, "second");
         MPI_Comm_free(&comm);

@@ -1,0 +1,38 @@
+/* Calls by which processes of different MPI_COMM_WORLDs got to know each other, and which of them were one. */
+#ifndef MPISTAIR_TRACE_MEETING_H
+#define MPISTAIR_TRACE_MEETING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+#define MEETING_NONE UINT32_MAX
+
+/* What one process recorded of such a call. */
+struct meeting {
+    const struct spool *spool;
+    const struct spool_communicator *made;
+    int64_t begin_ns; /* on its host's CLOCK_MONOTONIC */
+    int64_t end_ns;
+    int64_t to_unix_ns; /* added: wall clock */
+    uint32_t world;
+    uint32_t link; /* the same for all processes of both sides, MEETING_NONE: the other side is not known */
+    uint32_t candidates;
+};
+
+struct meetings {
+    struct meeting *all; /* [n], by world */
+    size_t n;
+    uint32_t n_links;
+};
+
+/* Adds what the spools [begin, end), of one world, recorded. All spools, [n_spools], help with the rate of the clock.
+ * 0, or -1 without memory. */
+int meetings_collect(struct meetings *meetings, const struct spool *spools, size_t n_spools, size_t begin, size_t end,
+                     uint32_t world);
+
+/* Once all worlds are there: finds the other sides. What several calls may be is left. */
+void meetings_pair(struct meetings *meetings);
+
+#endif
