@@ -180,8 +180,14 @@ static bool may_carry_messages(enum mpistair_family family)
     case FAMILY_LOCAL:
     case FAMILY_COLLECTIVE:
     case FAMILY_ICOLLECTIVE:
+    case FAMILY_COLLECTIVE_INIT:
+    case FAMILY_PROBE:
+    case FAMILY_IPROBE:
     case FAMILY_RMA:
     case FAMILY_RMA_REQUEST:
+    case FAMILY_WIN_CREATE:
+    case FAMILY_WIN_FREE:
+    case FAMILY_WIN_TEST:
         return false;
     default:
         return true;
