@@ -97,6 +97,15 @@ static void store_test(struct completion_call *completion, uint32_t completed, u
         timed_call_idle(&completion->call);
 }
 
+/* The same of one request; yes is stored although MPI_Request_get_status may have reported the operation before. */
+static void store_answer(struct completion_call *completion, uint32_t completed, int flag, uint64_t end_ticks)
+{
+    if (flag && completion->one_before != MPI_REQUEST_NULL)
+        timed_call_store(&completion->call, completed, end_ticks);
+    else
+        store_test(completion, completed, end_ticks);
+}
+
 static int is_in_status(int result)
 {
     int class = result;
@@ -177,7 +186,7 @@ void test_end(struct completion_call *completion, int result, const MPI_Request 
     struct moment now;
     int completed = one_end(completion, result, request, result != MPI_SUCCESS || *flag, &now);
     if (completed >= 0)
-        store_test(completion, (uint32_t)completed, now.ticks);
+        store_answer(completion, (uint32_t)completed, *flag, now.ticks);
 }
 
 void waitall_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
@@ -331,7 +340,7 @@ void request_get_status_end(struct completion_call *completion, int result, cons
         if (pending && pending_type(pending) != PENDING_CALLBACK)
             completed = pending_complete(pending, thread, status, 1, now);
     }
-    store_test(completion, completed, now.ticks);
+    store_answer(completion, completed, *flag, now.ticks);
 }
 
 void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
@@ -349,7 +358,10 @@ void request_free_end(struct completion_call *completion, int result, const MPI_
 {
     struct recorder_thread *thread = completion->call.thread;
     (void)result;
-    if (!call_recorded(&completion->call) || !completion->one_taken)
+    if (!call_recorded(&completion->call))
+        return;
+    timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
+    if (!completion->one_taken)
         return;
     struct persistent *persistent = request_value_persistent(completion->one_taken);
     int freed = *request == MPI_REQUEST_NULL;

@@ -16,17 +16,18 @@ import find_mpi4py
 import job
 
 SITES = """
-SELECT rank, function, file, line, count(*) FROM (
+SELECT rank, called.function, file, line, count(*) FROM (
   SELECT src AS rank, send_function AS function, send_callsite AS site FROM message
   UNION ALL SELECT dst, recv_function, recv_callsite FROM message
   UNION ALL SELECT rank, function, callsite FROM unmatched
   UNION ALL SELECT rank, function, callsite FROM call
   UNION ALL SELECT rank, function, callsite FROM collective
-) LEFT JOIN callsite ON callsite.id = site
+  UNION ALL SELECT rank, function, callsite FROM persistent
+) AS called LEFT JOIN callsite ON callsite.id = site
 GROUP BY 1, 2, 3, 4"""
 MESSAGES = "SELECT src, dst, tag, bytes, count(*) FROM message GROUP BY 1, 2, 3, 4"
 # Calls of the main programs and of no interest to the matrix.
-FRAME = {"MPI_Reduce", "MPI_Barrier", "MPI_Gather"}
+FRAME = {"MPI_Reduce", "MPI_Barrier", "MPI_Gather", "MPI_Gatherv"}
 
 
 def add_arguments(parser):

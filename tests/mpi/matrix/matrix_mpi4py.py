@@ -165,7 +165,9 @@ def persistent():
         names = ("Send_init", "Bsend_init", "Ssend_init", "Rsend_init")
         outs = [data(30 + i, i) for i in range(4)]
         requests = [getattr(world, name)([outs[i], MPI.BYTE], dest=1, tag=200 + i) for i, name in enumerate(names)]
+        did(*names)
     else:
+        did(*["Recv_init"] * 4)
         requests = [world.Recv_init([rooms[i], MPI.BYTE], source=MPI.ANY_SOURCE if i % 2 else 0, tag=200 + i) for i in range(4)]
     for step in range(3):
         if rank == 0:
@@ -191,6 +193,7 @@ def persistent():
                 check(rooms[i], 30 + i, i)
     for request in requests:
         request.Free()
+        did("Request_free")
 
 
 def probes():

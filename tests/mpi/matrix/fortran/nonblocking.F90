@@ -101,7 +101,7 @@
       o = matrix_other
       call matrix_fill(out, 10, 5)
       call matrix_fill(both, 10, 6)
-      CALL(Isendrecv) (out, 10, MPI_INTEGER, o, 41, in, 10, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, WORLD, pending(1), ierr(1))
+      CALL(Isendrecv) (out, 10, MPI_INTEGER, o, 41, in, 10, MPI_INTEGER, o, 41, WORLD, pending(1), ierr(1))
       CALL(Wait) (pending(1), MPI_STATUS_IGNORE, ierr(1))
       CALL(Isendrecv_replace) (both, 9, MPI_INTEGER, o, 42, o, 42, WORLD, pending(1), ierr(1))
       CALL(Wait) (pending(1), MPI_STATUS_IGNORE, ierr(1))
