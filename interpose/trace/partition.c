@@ -36,6 +36,7 @@ void partition_load(struct loader *loader, const struct spool_partition *record)
         .partitions = record->number,
         .partition = record->partition,
         .callsite = callsite_of(&loader->callsites, trace, record->site),
+        .function = record->function,
     };
 }
 
@@ -56,8 +57,7 @@ void partitions_resolve(struct loader *loader)
 }
 
 /* Both kinds of rows begin with the operation; false: it was left out. */
-static bool has_row(const struct trace *trace, uint32_t partitions, int64_t ids[2],
-                              const struct trace_origin **origin)
+static bool has_row(const struct trace *trace, uint32_t partitions, int64_t ids[2], const struct trace_origin **origin)
 {
     *origin = &trace->origins[trace->partitions[partitions].origin];
     ids[0] = (*origin)->message_id != 0 ? (*origin)->message_id : TRACE_NO_TIME;
@@ -72,26 +72,27 @@ static int64_t run_ns(const struct trace *trace, const struct trace_origin *orig
 
 int partitions_write(const struct trace *trace, sqlite3 *database)
 {
-    struct row row = row_prepare(database, "partition", 10);
+    struct row row = row_prepare(database, "partition", 11);
     const struct trace_origin *origin;
     int64_t ids[2];
     for (uint32_t i = 0; i < trace->n_partitions; i++) {
         const struct trace_partitions *summary = &trace->partitions[i];
         if (!has_row(trace, i, ids, &origin))
             continue;
-        row_insert(&row, "ooitoooiiu", ids[0], ids[1], (int64_t)origin->rank,
+        row_insert(&row, "ooitoooiitu", ids[0], ids[1], (int64_t)origin->rank,
                    origin->direction == SPOOL_SEND ? "send" : "receive", TRACE_NO_TIME,
                    run_ns(trace, origin, summary->first_ns), run_ns(trace, origin, summary->last_ns),
-                   (int64_t)summary->done, (int64_t)summary->partitions, TRACE_NONE);
+                   (int64_t)summary->done, (int64_t)summary->partitions, NULL, TRACE_NONE);
     }
     for (size_t i = 0; i < trace->n_partition_events; i++) {
         const struct trace_partition *partition = &trace->partition_events[i];
         if (partition->partitions == TRACE_NONE || !has_row(trace, partition->partitions, ids, &origin))
             continue;
         int64_t at_ns = run_ns(trace, origin, partition->at_ns);
-        row_insert(&row, "ooitoooiiu", ids[0], ids[1], (int64_t)origin->rank,
+        row_insert(&row, "ooitoooiitu", ids[0], ids[1], (int64_t)origin->rank,
                    origin->direction == SPOOL_SEND ? "send" : "receive", (int64_t)partition->partition, at_ns, at_ns,
-                   (int64_t)1, (int64_t)trace->partitions[partition->partitions].partitions, partition->callsite);
+                   (int64_t)1, (int64_t)trace->partitions[partition->partitions].partitions,
+                   function_name(partition->function), partition->callsite);
     }
     return row_finish(&row);
 }

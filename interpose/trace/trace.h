@@ -145,6 +145,7 @@ struct trace_partition {
     uint32_t partitions; /* of trace.partitions, TRACE_NONE: damaged; while loading, the process's own number */
     uint32_t partition;
     uint32_t callsite;
+    uint16_t function;
 };
 
 /* A call of one-sided communication. */

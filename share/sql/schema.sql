@@ -211,6 +211,7 @@ CREATE TABLE partition(
   last_ns INTEGER,
   done INTEGER NOT NULL,               -- marked ready, or answered yes
   partitions INTEGER NOT NULL,         -- all
+  function TEXT,                       -- MPI_Pready_list ...; NULL: a row of all partitions
   callsite INTEGER
 );
 

@@ -23,6 +23,7 @@ SELECT rank, called.function, file, line, count(*) FROM (
   UNION ALL SELECT rank, function, callsite FROM call
   UNION ALL SELECT rank, function, callsite FROM collective
   UNION ALL SELECT rank, function, callsite FROM persistent
+  UNION ALL SELECT rank, function, callsite FROM partition WHERE function IS NOT NULL
 ) AS called LEFT JOIN callsite ON callsite.id = site
 GROUP BY 1, 2, 3, 4"""
 MESSAGES = "SELECT src, dst, tag, bytes, count(*) FROM message GROUP BY 1, 2, 3, 4"
@@ -106,7 +107,7 @@ def main():
     bare = test.must(test.launch(*command), **more)
     notes = not test.arguments.source
     calls, messages = read_notes(test) if notes else (collections.Counter(), collections.Counter())
-    recorded = test.record(*command, **more)
+    recorded = test.record(*command, **more, MPISTAIR_PARTITIONS="1")
     job.expect_equal(recorded.stdout, bare.stdout, "what the program prints")
     if notes:
         calls, messages = read_notes(test)

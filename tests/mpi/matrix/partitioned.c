@@ -42,6 +42,7 @@ void matrix_partitioned(void)
             do
                 TRY(Parrived, (requests[0], 3, &flag));
             while (!flag);
+            matrix_found();
         }
         CALL(Waitall, (2, requests, MPI_STATUSES_IGNORE));
         for (int i = 0; matrix_rank == 1 && i < 2; i++)
