@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "groups.h"
 #include "levels.h"
+#include "benchmarks.h"
 #include "measure.h"
 
 /* Repetitions of an execution, T's num_repeats: BATCH_MIN of large messages, if they fit in the buffer; of small ones
@@ -191,13 +192,9 @@ static double exchange(struct measure *measure, const struct task *task)
     return (clock_now_s() - begin_s) / task->repeats;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct benchmark_program program = {
-        .name = "algorithm1",
-        .summary = "Bi-directional multi-pair benchmark: the bandwidth that N processes of a socket or node share.",
-        .list = list,
-        .exchange = exchange,
-    };
-    return measure_main(argc, argv, &program);
-}
+const struct benchmark_program algorithm1_program = {
+    .name = "algorithm1",
+    .summary = "Bi-directional multi-pair benchmark: the bandwidth that N processes of a socket or node share.",
+    .list = list,
+    .exchange = exchange,
+};

@@ -26,6 +26,7 @@
 #include "bisection.h"
 #include "clock.h"
 #include "levels.h"
+#include "benchmarks.h"
 #include "measure.h"
 #include "paused.h"
 
@@ -275,13 +276,9 @@ static int lead(struct measure *measure, const struct benchmark_program *program
     return 0;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct benchmark_program program = {
-        .name = "buffer",
-        .summary = "The bytes that the transport takes while the receiver is paused.",
-        .lead = lead,
-        .exchange = exchange,
-    };
-    return measure_main(argc, argv, &program);
-}
+const struct benchmark_program buffer_program = {
+    .name = "buffer",
+    .summary = "The bytes that the transport takes while the receiver is paused.",
+    .lead = lead,
+    .exchange = exchange,
+};

@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "error.h"
+#include "benchmarks.h"
 #include "measure.h"
 #include "schedule.h"
 
@@ -267,19 +268,11 @@ static double exchange(struct measure *measure, const struct task *task)
     return clock_now_s() - begin_s;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct benchmark_program program = {
-        .name = "contention",
-        .summary = "Many messages between pairs of nodes that share a link (--link), alone and at the same time.",
-        .prepare = prepare,
-        .list = list,
-        .lead = lead,
-        .exchange = exchange,
-    };
-    int code = measure_main(argc, argv, &program);
-    free(shared.pairs);
-    for (size_t i = 0; i < n_node_pairs; i++)
-        free(alone[i].pairs);
-    return code;
-}
+const struct benchmark_program contention_program = {
+    .name = "contention",
+    .summary = "Many messages between pairs of nodes that share a link (--link), alone and at the same time.",
+    .prepare = prepare,
+    .list = list,
+    .lead = lead,
+    .exchange = exchange,
+};

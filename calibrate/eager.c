@@ -19,6 +19,7 @@
 #include "bisection.h"
 #include "clock.h"
 #include "levels.h"
+#include "benchmarks.h"
 #include "measure.h"
 
 enum { PAIRS_A_LEVEL = 2, WARM_UPS = 3, TESTS_MIN = 100, DATA_TAG = 1, ANSWER_TAG = 2 };
@@ -213,13 +214,9 @@ static int lead(struct measure *measure, const struct benchmark_program *program
     return 0;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct benchmark_program program = {
-        .name = "eager",
-        .summary = "The size from which a send waits for its receive: the rendezvous threshold, by probe.",
-        .lead = lead,
-        .exchange = exchange,
-    };
-    return measure_main(argc, argv, &program);
-}
+const struct benchmark_program eager_program = {
+    .name = "eager",
+    .summary = "The size from which a send waits for its receive: the rendezvous threshold, by probe.",
+    .lead = lead,
+    .exchange = exchange,
+};

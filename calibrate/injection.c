@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "benchmarks.h"
 #include "measure.h"
-#include "schedule.h"
 
 /* Repetitions that are posted at once, and of a sample at most. */
 enum { BATCH = 10, REPEATS_MAX = 4096, DATA_TAG = 1, START_TAG = 2 };
@@ -97,6 +97,12 @@ static size_t next_n(size_t n)
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_shapes = 0;
+    if (make_pairs(&measure->placement) != 0)
+        return -1;
+    if (n_pairs_max == 0) {
+        fprintf(stderr, MEASURE_NOTE "left_out injection: all %d ranks are on one node\n", measure->size);
+        return 0;
+    }
     for (size_t n = 1; n <= n_pairs_max; n = next_n(n))
         for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= 2)
             n_shapes++;
@@ -119,16 +125,6 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
                 .ranks = name,
             };
         }
-    return 0;
-}
-
-static int lead(struct measure *measure, const struct benchmark_program *program)
-{
-    if (make_pairs(&measure->placement) != 0)
-        return -1;
-    if (n_pairs_max > 0)
-        return schedule_lead(measure, program);
-    fprintf(stderr, MEASURE_NOTE "left_out injection: all %d ranks are on one node\n", measure->size);
     return 0;
 }
 
@@ -158,16 +154,9 @@ static double exchange(struct measure *measure, const struct task *task)
     return (clock_now_s() - begin_s) / task->repeats;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct benchmark_program program = {
-        .name = "injection",
-        .summary = "Processes of a node send to other nodes at the same time: the rate at which a node injects data.",
-        .list = list,
-        .lead = lead,
-        .exchange = exchange,
-    };
-    int code = measure_main(argc, argv, &program);
-    free(pairs);
-    return code;
-}
+const struct benchmark_program injection_program = {
+    .name = "injection",
+    .summary = "Processes of a node send to other nodes at the same time: the rate at which a node injects data.",
+    .list = list,
+    .exchange = exchange,
+};

@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "levels.h"
+#include "benchmarks.h"
 #include "measure.h"
 
 enum { PAIRS_A_LEVEL = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
@@ -94,13 +95,9 @@ static double exchange(struct measure *measure, const struct task *task)
     return task->is_first ? (clock_now_s() - begin_s) / (2.0 * task->repeats) : 0;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct benchmark_program program = {
-        .name = "pingpong",
-        .summary = "Ping-pong between pairs of ranks of every level: latency and bandwidth of a single message.",
-        .list = list,
-        .exchange = exchange,
-    };
-    return measure_main(argc, argv, &program);
-}
+const struct benchmark_program pingpong_program = {
+    .name = "pingpong",
+    .summary = "Ping-pong between pairs of ranks of every level: latency and bandwidth of a single message.",
+    .list = list,
+    .exchange = exchange,
+};

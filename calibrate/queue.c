@@ -37,6 +37,7 @@
 
 #include "clock.h"
 #include "levels.h"
+#include "benchmarks.h"
 #include "measure.h"
 
 enum { MESSAGE_BYTES = 8, DEPTH_MAX = 10000, MARKER_TAG = DEPTH_MAX, GO_TAG };
@@ -156,13 +157,9 @@ static double exchange(struct measure *measure, const struct task *task)
     return seconds / task->repeats;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct benchmark_program program = {
-        .name = "queue",
-        .summary = "Many messages in order and reversed: what one step through the queues of the MPI costs.",
-        .list = list,
-        .exchange = exchange,
-    };
-    return measure_main(argc, argv, &program);
-}
+const struct benchmark_program queue_program = {
+    .name = "queue",
+    .summary = "Many messages in order and reversed: what one step through the queues of the MPI costs.",
+    .list = list,
+    .exchange = exchange,
+};

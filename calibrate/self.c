@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "benchmarks.h"
 #include "measure.h"
 
 enum { RANKS_MAX = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
@@ -70,13 +71,9 @@ static double exchange(struct measure *measure, const struct task *task)
     return (clock_now_s() - begin_s) / task->repeats;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct benchmark_program program = {
-        .name = "self",
-        .summary = "Messages of a rank to itself: latency and bandwidth.",
-        .list = list,
-        .exchange = exchange,
-    };
-    return measure_main(argc, argv, &program);
-}
+const struct benchmark_program self_program = {
+    .name = "self",
+    .summary = "Messages of a rank to itself: latency and bandwidth.",
+    .list = list,
+    .exchange = exchange,
+};

@@ -15,7 +15,7 @@
 #define SECONDS_MIN 0.2
 #define NEEDED_MIN  0.5
 
-enum condition { ALWAYS, SPANS_NODES, SHARED_LINK };
+enum condition { ALWAYS, SHARED_LINK };
 
 /* In the order in which they run. */
 static const struct program {
@@ -25,13 +25,9 @@ static const struct program {
     bool is_needed; /* there is no table without */
 } programs[] = {
     {"eager", 0.06, ALWAYS, false},           /* thresholds: a matter of one or two seconds */
-    {"pingpong", 0.30, ALWAYS, true},         /* latency and bandwidth of one message */
-    {"self", 0.05, ALWAYS, false},            /* messages of a rank to itself */
-    {"injection", 0.12, SPANS_NODES, false},  /* what a node sends at most */
-    {"queue", 0.12, ALWAYS, false},           /* search of long queues */
     {"buffer", 0.08, ALWAYS, false},          /* what the transport takes without a receiver */
     {"contention", 0.40, SHARED_LINK, false}, /* asked for, so it gets time */
-    {"algorithm1", 0.45, ALWAYS, true},       /* bandwidth that processes share */
+    {"curves", 1.00, ALWAYS, true},           /* all that is measured over sizes and processes */
 };
 
 enum { N_PROGRAMS = sizeof programs / sizeof programs[0], MAX_ARGUMENTS = 16 };
@@ -57,17 +53,10 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Whether a program belongs to this calibration; one that needs several nodes does until it is known that there is one
- * only. */
+/* Whether a program belongs to this calibration. */
 static bool applies(const struct run *run, const struct program *program)
 {
-    const struct notes *notes = &run->raw->notes;
-    if (program->condition == SHARED_LINK)
-        return run->calibration->shared_link != NULL;
-    for (size_t i = 0; i < notes->kept.n && program->condition == SPANS_NODES; i++)
-        if (strncmp(notes->kept.texts[i], "left_out inter_node", 19) == 0)
-            return false;
-    return true;
+    return program->condition != SHARED_LINK || run->calibration->shared_link != NULL;
 }
 
 static bool is_done(const struct raw_file *raw, const struct program *program, unsigned launch)

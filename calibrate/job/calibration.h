@@ -17,8 +17,8 @@ struct calibration {
     bool cached;             /* messages stay in the cache */
 };
 
-/* Runs what raw does not hold yet and puts into it what the programs say. Ping-pong and Algorithm 1 are needed, of the
- * other programs one may fail: this is said on stderr and kept as a note `failed NAME: WHY`. 0; -1 with the reason:
+/* Runs what raw does not hold yet and puts into it what the programs say. The curves are needed, of the other
+ * programs one may fail: this is said on stderr and kept as a note `failed NAME: WHY`. 0; -1 with the reason:
  * raw holds what was measured until then. */
 int calibration_run(const struct calibration *calibration, struct raw_file *raw, struct error *error);
 

@@ -5,11 +5,11 @@
  *   # mpistair calibrate 1
  *   # asked launcher mpiexec -n 8           what identifies the calibration (asked.h): it is continued only by the
  *   # asked seconds 57                      same
- *   # begin pingpong 1 19.5                 program, launch, seconds that it got
+ *   # begin curves 1 19.5                   program, launch, seconds that it got
  *   # ranks 8                               a note (notes.h)
  *   benchmark,variant,level,...             header, once
  *   pingpong,,intra_socket,...              samples
- *   # done pingpong 1 17.2                  program, launch, seconds that it took
+ *   # done curves 1 17.2                    program, launch, seconds that it took
  *
  * Lines are appended as they come and flushed by raw_file_flush(); a line that was cut off is removed when a later
  * calibration continues. The file is locked (flock) as long as it is open.

@@ -14,14 +14,14 @@
 #include "thresholds_mpit.h"
 #include "visit.h"
 
-enum { CACHE_LINE = 64 };
+enum { CACHE_LINE = 64, PARTS_MAX = 16 };
 
 #define LEAD_S 5e-3 /* at first */
 
 void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, double seconds)
 {
-    printf("%s,%s,%s,%llu,%llu,%d,%.9g,%u,%s,%s,%d,%.3f\n", program->name, item->variant,
+    printf("%s,%s,%s,%llu,%llu,%d,%.9g,%u,%s,%s,%d,%.3f\n", benchmark_of(program, item->part)->name, item->variant,
            machine_level_name[item->level], (unsigned long long)item->bytes, (unsigned long long)item->n, item->count,
            seconds, measure->launch, item->ranks, item->domain != NULL ? item->domain : "", repeats,
            clock_now_s() - measure->begin_s);
@@ -59,9 +59,15 @@ static void note_levels(const struct measure *measure)
 static int read_resumed(struct measure *measure, const struct benchmark_program *program)
 {
     struct error error;
+    const char *names[PARTS_MAX];
+    size_t n_names = 0;
     int code = 0;
+    do {
+        names[n_names] = benchmark_of(program, (int)n_names)->name;
+        n_names++;
+    } while ((int)n_names < program->n_parts && n_names < PARTS_MAX);
     if (measure->rank == 0 && measure->resume_path != NULL &&
-        resume_read(measure->resume_path, program->name, measure->launch, &measure->resume, &error) != 0)
+        resume_read(measure->resume_path, names, n_names, measure->launch, &measure->resume, &error) != 0)
         code = error_report(&error);
     MPI_Bcast(&code, 1, MPI_INT, 0, measure->control);
     return code;
@@ -70,7 +76,8 @@ static int read_resumed(struct measure *measure, const struct benchmark_program 
 int measure_main(int argc, char **argv, const struct benchmark_program *program)
 {
     MPI_Init(&argc, &argv);
-    struct measure measure = {.lead_s = LEAD_S, .machine = sharing_machine(), .n_processors = binding_processors()};
+    struct measure measure = {
+        .program = program, .lead_s = LEAD_S, .machine = sharing_machine(), .n_processors = binding_processors()};
     struct error error;
     MPI_Comm_rank(MPI_COMM_WORLD, &measure.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &measure.size);
@@ -115,12 +122,13 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
 
 size_t measure_resumed(const struct measure *measure, const struct item *item, double *seconds, size_t max)
 {
+    const char *name = benchmark_of(measure->program, item->part)->name;
     size_t found = 0;
     for (size_t i = 0; i < measure->resume.n_rows; i++) {
         const struct resume_row *row = &measure->resume.rows[i];
         if (row->bytes != item->bytes || row->n != item->n || row->level != item->level ||
-            row->count != (uint64_t)item->count || strcmp(row->ranks, item->ranks) != 0 ||
-            strcmp(row->variant, item->variant) != 0 ||
+            row->count != (uint64_t)item->count || strcmp(row->benchmark, name) != 0 ||
+            strcmp(row->ranks, item->ranks) != 0 || strcmp(row->variant, item->variant) != 0 ||
             strcmp(row->domain, item->domain != NULL ? item->domain : "") != 0)
             continue;
         if (found < max)

@@ -44,6 +44,8 @@ struct item {
     const struct pair *pairs; /* [n_pairs], borrowed; a pair of a rank with itself is visited once */
     const char *ranks;        /* for the CSV, borrowed */
     const char *domain;       /* for the CSV, borrowed; NULL: none */
+    int part;                 /* of a benchmark that is made of others: which; set by the schedule */
+    double weight;            /* of its time against that of other items, 1 on average; set by the schedule */
 };
 
 /* What a rank is told to do. */
@@ -51,6 +53,7 @@ struct task {
     double start_s; /* on rank 0's clock, of the first sample */
     double gap_s;   /* from start to start of the samples; 0: one directly after the other */
     uint64_t bytes;
+    int part;
     int mode;
     int count;
     int repeats;
@@ -80,6 +83,7 @@ struct measure {
     const char *link; /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
 
     /* private */
+    const struct benchmark_program *program;
     MPI_Comm control;
     int *host;
     uint64_t machine;  /* sharing.h */
@@ -101,13 +105,19 @@ enum { MEASURE_SAMPLES_MAX = 16 };
 /* Ranks that have nothing to do look for a task at the multiples of that time on rank 0's clock. */
 #define MEASURE_IDLE_S 5e-3
 
+struct benchmark_part;
+
 struct benchmark_program {
     const char *name;    /* as in the CSV */
     const char *summary; /* for --help */
+    /* Benchmarks that list items and are measured together, in one random order, instead of the functions below. */
+    const struct benchmark_part *parts; /* [n_parts] */
+    int n_parts;
     /* On every rank, once the places are known, may be NULL: 0; or an exit code, the same on all of them, if this job
      * or these options are not for this benchmark. Only a rank that is to speak says why. */
     int (*prepare)(struct measure *measure, bool speak);
-    /* On rank 0: the items; the benchmark owns them until the program ends. 0, or -1 without memory. */
+    /* On rank 0: the items, for the caller to free; what they borrow lives as long as the program. 0, or -1 without
+     * memory. */
     int (*list)(const struct measure *measure, struct item **items, size_t *n_items);
     /* On rank 0, instead of list: measures by measure_visit() and writes by measure_write(). 0, or -1 without memory.
      */
@@ -116,6 +126,17 @@ struct benchmark_program {
      * time counts. */
     double (*exchange)(struct measure *measure, const struct task *task);
 };
+
+struct benchmark_part {
+    const struct benchmark_program *program;
+    double weight; /* share of the time, against those of the other parts that have items */
+};
+
+/* The benchmark that an item or a task is of. */
+static inline const struct benchmark_program *benchmark_of(const struct benchmark_program *program, int part)
+{
+    return program->n_parts > 0 ? program->parts[part].program : program;
+}
 
 /* The main function of a benchmark program: MPI_Init to MPI_Finalize; returns the exit code. */
 int measure_main(int argc, char **argv, const struct benchmark_program *program);

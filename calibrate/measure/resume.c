@@ -103,7 +103,22 @@ static int keep(struct reading *reading, struct resume *resume, const struct res
     return 0;
 }
 
-static int read_row(struct reading *reading, char *line, const char *benchmark, unsigned launch, struct resume *resume,
+/* What is read: benchmarks and launch. */
+struct wanted {
+    const char *const *names;
+    size_t n_names;
+    unsigned launch;
+};
+
+static bool is_wanted(const struct wanted *wanted, const char *benchmark)
+{
+    for (size_t i = 0; i < wanted->n_names; i++)
+        if (strcmp(benchmark, wanted->names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int read_row(struct reading *reading, char *line, const struct wanted *wanted, struct resume *resume,
                     struct error *error)
 {
     if (reading->n_fields == 0)
@@ -115,16 +130,17 @@ static int read_row(struct reading *reading, char *line, const char *benchmark, 
     if (n != reading->n_fields)
         return error_set(error, "%s:%zu: %zu fields, the header has %zu", reading->path, reading->line, n,
                          reading->n_fields);
-    if (strcmp(fields[reading->column[BENCHMARK]], benchmark) != 0)
+    if (!is_wanted(wanted, fields[reading->column[BENCHMARK]]))
         return 0;
     struct resume_row row;
     uint64_t of_launch;
     double at_s;
     if (whole(reading, fields, LAUNCH, &of_launch, error) != 0)
         return -1;
-    if (of_launch != launch)
+    if (of_launch != wanted->launch)
         return 0;
-    if (text_of(reading, fields, VARIANT, row.variant, sizeof row.variant, error) != 0 ||
+    if (text_of(reading, fields, BENCHMARK, row.benchmark, sizeof row.benchmark, error) != 0 ||
+        text_of(reading, fields, VARIANT, row.variant, sizeof row.variant, error) != 0 ||
         text_of(reading, fields, RANKS, row.ranks, sizeof row.ranks, error) != 0 ||
         text_of(reading, fields, DOMAIN, row.domain, sizeof row.domain, error) != 0 ||
         level_of(reading, fields, &row.level, error) != 0 || whole(reading, fields, BYTES, &row.bytes, error) != 0 ||
@@ -136,8 +152,10 @@ static int read_row(struct reading *reading, char *line, const char *benchmark, 
     return keep(reading, resume, &row, error);
 }
 
-int resume_read(const char *path, const char *benchmark, unsigned launch, struct resume *resume, struct error *error)
+int resume_read(const char *path, const char *const *names, size_t n_names, unsigned launch, struct resume *resume,
+                struct error *error)
 {
+    const struct wanted wanted = {names, n_names, launch};
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return error_set(error, "--resume %s: cannot be opened: %s", path, strerror(errno));
@@ -156,7 +174,7 @@ int resume_read(const char *path, const char *benchmark, unsigned launch, struct
         if (strlen(line) != (size_t)length)
             result = error_set(error, "%s:%zu: zero byte; expected text", path, reading.line);
         else if (length > 0 && line[0] != '#')
-            result = read_row(&reading, line, benchmark, launch, &found, error);
+            result = read_row(&reading, line, &wanted, &found, error);
     }
     if (result == 0 && ferror(file))
         result = error_set(error, "--resume %s: cannot be read: %s", path, strerror(errno));

@@ -14,6 +14,7 @@
 #include "machine.h"
 
 struct resume_row {
+    char benchmark[16];
     char variant[32];
     char ranks[256];
     char domain[16];
@@ -30,10 +31,11 @@ struct resume {
     double spent_s; /* largest at_s */
 };
 
-/* Takes the rows of that benchmark and launch. A file without rows leaves an empty resume. 0 and *resume for
- * resume_release; -1 with file:line: not readable, no header before the rows, a column missing, a row of this benchmark
- * that is none. */
-int resume_read(const char *path, const char *benchmark, unsigned launch, struct resume *resume, struct error *error);
+/* Takes the rows of the benchmarks of these names[n_names] and of that launch. A file without rows leaves an empty
+ * resume. 0 and *resume for resume_release; -1 with file:line: not readable, no header before the rows, a column
+ * missing, a row of these benchmarks that is none. */
+int resume_read(const char *path, const char *const *names, size_t n_names, unsigned launch, struct resume *resume,
+                struct error *error);
 void resume_release(struct resume *resume);
 
 #endif

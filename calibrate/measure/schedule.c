@@ -177,6 +177,7 @@ static int set_minimum(struct schedule *schedule)
                     : known > 0                    ? known_s / (double)known
                                                    : MEASURE_IDLE_S;
         short_s += PLAN_SAMPLES_SHORT * cost_s[i];
+        cost_s[i] /= schedule->items[i].weight; /* of equal shares of the time it gets its own */
     }
     schedule->is_short = short_s > schedule->end_s - clock_now_s();
     plan_minimum(cost_s, n, schedule->end_s - clock_now_s(), minimum);
@@ -187,14 +188,20 @@ static int set_minimum(struct schedule *schedule)
     return 0;
 }
 
-/* Mean time spent on the points that are not done. */
+/* Time spent on a point, for its weight. */
+static double weighted_spent_s(const struct schedule *schedule, size_t i)
+{
+    return schedule->points[i].spent_s / schedule->items[i].weight;
+}
+
+/* Mean of that over the points that are not done. */
 static double mean_spent_s(const struct schedule *schedule)
 {
     double spent_s = 0;
     size_t open = 0;
     for (size_t i = 0; i < schedule->n_points; i++)
         if (!point_is_done(&schedule->points[i])) {
-            spent_s += schedule->points[i].spent_s;
+            spent_s += weighted_spent_s(schedule, i);
             open++;
         }
     return open > 0 ? spent_s / (double)open : 0;
@@ -209,7 +216,8 @@ static int pass(struct schedule *schedule, bool of_minimum)
     shuffle(schedule);
     for (size_t i = 0; i < schedule->n_points; i++) {
         struct point *point = &schedule->points[schedule->order[i]];
-        bool wanted = of_minimum ? point->n < point->minimum : !point_is_done(point) && point->spent_s <= mean_s;
+        bool wanted = of_minimum ? point->n < point->minimum
+                                 : !point_is_done(point) && weighted_spent_s(schedule, schedule->order[i]) <= mean_s;
         if (!wanted || !affordable(schedule, point))
             continue;
         if (point->repeats == 0)
@@ -284,6 +292,41 @@ static int resume(struct schedule *schedule)
     return result;
 }
 
+/* Appends the items of a part. 0, or -1 without memory. */
+static int append_part(struct schedule *schedule, int part)
+{
+    struct item *listed = NULL;
+    size_t n_listed = 0;
+    int result = benchmark_of(schedule->program, part)->list(schedule->measure, &listed, &n_listed);
+    struct item *larger = reallocarray(schedule->items, schedule->n_points + n_listed + 1, sizeof *larger);
+    if (larger != NULL)
+        schedule->items = larger;
+    else
+        result = -1;
+    double weight = schedule->program->n_parts > 0 ? schedule->program->parts[part].weight : 1;
+    for (size_t i = 0; i < n_listed && result == 0; i++) {
+        listed[i].part = part;
+        listed[i].weight = weight / (double)n_listed;
+        schedule->items[schedule->n_points++] = listed[i];
+    }
+    free(listed);
+    return result;
+}
+
+/* All items, their weights 1 on average. 0, or -1 without memory. */
+static int list(struct schedule *schedule)
+{
+    int n_parts = schedule->program->n_parts > 0 ? schedule->program->n_parts : 1, result = 0;
+    double sum = 0;
+    for (int part = 0; part < n_parts && result == 0; part++)
+        result = append_part(schedule, part);
+    for (size_t i = 0; i < schedule->n_points; i++)
+        sum += schedule->items[i].weight;
+    for (size_t i = 0; i < schedule->n_points; i++)
+        schedule->items[i].weight *= (double)schedule->n_points / sum;
+    return result;
+}
+
 int schedule_lead(struct measure *measure, const struct benchmark_program *program)
 {
     struct schedule schedule = {.measure = measure,
@@ -292,7 +335,7 @@ int schedule_lead(struct measure *measure, const struct benchmark_program *progr
                                 .told_s = clock_now_s(),
                                 .random = measure->seed * 2 + 1};
     measure->drop_shared = true;
-    int result = program->list(measure, &schedule.items, &schedule.n_points);
+    int result = list(&schedule);
     schedule.points = calloc(schedule.n_points + 1, sizeof *schedule.points);
     schedule.order = calloc(schedule.n_points + 1, sizeof *schedule.order);
     if (schedule.points == NULL || schedule.order == NULL)
@@ -301,9 +344,9 @@ int schedule_lead(struct measure *measure, const struct benchmark_program *progr
         schedule.order[i] = i;
     if (result == 0)
         result = resume(&schedule);
-    if (result == 0)
+    if (result == 0 && schedule.n_points > 0)
         result = run(&schedule);
-    if (result == 0)
+    if (result == 0 && schedule.n_points > 0)
         tell_result(&schedule);
     for (size_t i = 0; i < schedule.n_points && schedule.points != NULL; i++)
         point_release(&schedule.points[i]);

@@ -105,7 +105,7 @@ static struct result perform(struct measure *measure, const struct benchmark_pro
         struct sharing *sharing = &result.sharing[i];
         *sharing = (struct sharing){.machine = measure->machine, .n_processors = measure->n_processors};
         sharing->begin = sched_getcpu();
-        double begin_s = clock_now_s(), seconds = program->exchange(measure, task);
+        double begin_s = clock_now_s(), seconds = benchmark_of(program, task->part)->exchange(measure, task);
         double duration_s = clock_now_s() - begin_s;
         sharing->end = sched_getcpu();
         result.longest_s = fmax(result.longest_s, duration_s);
@@ -188,6 +188,7 @@ void measure_visit(struct measure *measure, const struct benchmark_program *prog
     struct task task = {.start_s = next_look_s(clock_now_s() + measure->lead_s) + SETTLE_S,
                         .gap_s = measure->gap_s,
                         .bytes = item->bytes,
+                        .part = item->part,
                         .mode = item->mode,
                         .count = item->count,
                         .repeats = repeats,

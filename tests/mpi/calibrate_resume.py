@@ -113,7 +113,7 @@ def launcher_below(pid):
 
 def killed_and_continued():
     command = words("--seconds", "12")
-    end_in_the_middle(command, "pingpong,", signal.SIGKILL)
+    end_in_the_middle(command, "eager,", signal.SIGKILL)
     kept = samples_of("m.raw.csv.part")
     expect("no table, no final file", not os.path.exists("m.tbl") and not os.path.exists("m.raw.csv"))
     expect("samples are left", kept)
@@ -127,12 +127,12 @@ def killed_and_continued():
     expect("a refusal leaves the samples", open("m.raw.csv.part").read() == before)
 
     # The same call continues; a benchmark whose launcher is killed costs only its rows.
-    said, code = end_in_the_middle(command, "# begin queue", signal.SIGKILL, launcher_below)
-    expect(f"a failed benchmark is told, and no failure: {code}, {said}", code == 0 and "queue" in said and
+    said, code = end_in_the_middle(command, "# begin buffer", signal.SIGKILL, launcher_below)
+    expect(f"a failed benchmark is told, and no failure: {code}, {said}", code == 0 and "buffer" in said and
            "going on without" in said and "continuing with" in said)
     more = samples_of("m.raw.csv")
     expect("rows of before are still there", more[:len(kept)] == kept and len(more) > len(kept))
-    expect("its failure is kept", any(line.startswith("# failed queue: ") for line in lines_of("m.raw.csv")))
+    expect("its failure is kept", any(line.startswith("# failed buffer: ") for line in lines_of("m.raw.csv")))
 
 
 def interrupted_and_continued():
@@ -146,8 +146,8 @@ def interrupted_and_continued():
     final, comments = samples_of("m.raw.csv"), [line for line in lines_of("m.raw.csv") if line.startswith("#")]
     expect("the rows of before are in the final file", final[:len(kept)] == kept and len(final) >= len(kept))
     expect("no file is left", not os.path.exists("m.raw.csv.part"))
-    expect("programs that were done are not run again", sum(c.startswith("# begin pingpong") for c in comments) == 1)
-    expect("the one that was ended is", sum(c.startswith("# begin algorithm1") for c in comments) == 2)
+    expect("programs that were done are not run again", sum(c.startswith("# begin eager") for c in comments) == 1)
+    expect("the one that was ended is", sum(c.startswith("# begin curves") for c in comments) == 2)
     at_s = [float(line.rpartition(",")[2]) for line in final if line.startswith("algorithm1,")]
     n_kept = sum(line.startswith("algorithm1,") for line in kept)
     expect(f"time goes on where it was: {at_s}", all(at >= max(at_s[:n_kept]) for at in at_s[n_kept:]))
@@ -159,7 +159,7 @@ def several_launches():
     done = [line.split()[2:4] for line in lines_of("two.raw.csv") if line.startswith("# done ")]
     for launch in "12":
         programs = [program for program, number in done if number == launch]
-        expect(f"launch {launch} runs {programs}", {"eager", "pingpong", "queue", "algorithm1"} <= set(programs) and
+        expect(f"launch {launch} runs {programs}", {"eager", "buffer", "curves"} <= set(programs) and
                len(set(programs)) == len(programs))
     expect("rows of both launches", {line.split(",")[7] for line in samples_of("two.raw.csv")} == {"1", "2"})
     expect("the table says so", "of 2 launches" in open("two.tbl").read())

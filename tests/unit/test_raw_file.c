@@ -81,7 +81,7 @@ static void writes_and_renames(void **state)
     assert_int_equal(raw_file_line(&raw, HEADER, &error), 1);
     assert_int_equal(raw_file_note(&raw, "ranks 2", &error), 0);
     assert_int_equal(raw_file_line(&raw, ROW("0.1"), &error), 1);
-    assert_int_equal(raw_file_line(&raw, "algorithm1,,intra_socket,8,1,1,1e-06,1,0-1,,10,0.1", &error), 0);
+    assert_int_equal(raw_file_line(&raw, "Algorithm 1,,intra_socket,8,1,1,1e-06,1,0-1,,10,0.1", &error), 0);
     assert_int_equal(raw_file_line(&raw, "pingpong,,intra_socket,8,1,1,1e-06,1,0", &error), 0);
     assert_int_equal(raw_file_line(&raw, "pingpongs are fun", &error), 0);
     assert_int_equal(raw_file_note(&raw, "ranks 2", &error), 0);

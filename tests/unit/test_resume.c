@@ -14,6 +14,8 @@
 #define HEADER "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s\n"
 #define ROW    "pingpong,,intra_socket,64,1,1,2.5e-07,1,0-1,l3,4000,1.250\n"
 
+static const char *const pingpong[] = {"pingpong"};
+
 static void takes_own_rows(void **state)
 {
     (void)state;
@@ -41,7 +43,7 @@ static void takes_own_rows(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct resume resume = {.rows = NULL};
         struct error error = {.text = ""};
-        int result = resume_read(scratch_text(cases[i].text), "pingpong", 1, &resume, &error);
+        int result = resume_read(scratch_text(cases[i].text), pingpong, 1, 1, &resume, &error);
         if (result != (cases[i].spent_s < 0 ? -1 : 0))
             fail_msg("case %zu: %d, %s", i, result, error.text);
         if (result == 0 && (resume.n_rows != cases[i].n_rows || resume.spent_s != cases[i].spent_s))
@@ -52,11 +54,12 @@ static void takes_own_rows(void **state)
 
 static void keeps_values(void **state)
 {
+    static const char *const both[] = {"pingpong", "queue"};
     (void)state;
     struct resume resume;
     struct error error;
     const char *path = scratch_text(HEADER "queue,posted_reversed,inter_node,8,10000,16,0.25,3,2-5,numa,1,12.5\n");
-    assert_int_equal(resume_read(path, "queue", 3, &resume, &error), 0);
+    assert_int_equal(resume_read(path, both, 2, 3, &resume, &error), 0);
     assert_int_equal(resume.n_rows, 1);
     const struct resume_row *row = resume.rows;
     assert_string_equal(row->variant, "posted_reversed");
@@ -91,7 +94,7 @@ static void refuses_what_is_not(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct resume resume = {.n_rows = 77};
         struct error error = {.text = ""};
-        assert_int_equal(resume_read(scratch_text(cases[i].text), "pingpong", 1, &resume, &error), -1);
+        assert_int_equal(resume_read(scratch_text(cases[i].text), pingpong, 1, 1, &resume, &error), -1);
         if (strstr(error.text, cases[i].reason) == NULL)
             fail_msg("case %zu: '%s' does not hold '%s'", i, error.text, cases[i].reason);
         assert_int_equal(resume.n_rows, 77);
@@ -99,11 +102,11 @@ static void refuses_what_is_not(void **state)
     static const char zero[] = HEADER "ping\0pong\n";
     struct resume resume;
     struct error error;
-    assert_int_equal(resume_read(scratch_write(zero, sizeof zero - 1), "pingpong", 1, &resume, &error), -1);
+    assert_int_equal(resume_read(scratch_write(zero, sizeof zero - 1), pingpong, 1, 1, &resume, &error), -1);
     assert_non_null(strstr(error.text, ":2: zero byte"));
-    assert_int_equal(resume_read("/nonexistent/x.csv", "pingpong", 1, &resume, &error), -1);
+    assert_int_equal(resume_read("/nonexistent/x.csv", pingpong, 1, 1, &resume, &error), -1);
     assert_non_null(strstr(error.text, "--resume /nonexistent/x.csv: cannot be opened"));
-    assert_int_equal(resume_read("/tmp", "pingpong", 1, &resume, &error), -1);
+    assert_int_equal(resume_read("/tmp", pingpong, 1, 1, &resume, &error), -1);
     assert_non_null(strstr(error.text, "cannot be read"));
 }
 
