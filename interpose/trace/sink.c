@@ -1,134 +1,46 @@
 #include "sink.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "place.h"
-#include "row.h"
 
-struct message_row {
-    int64_t id;
-    int64_t round; /* 0: none */
-    int64_t form;
-    int64_t send_post_ns;
-    int64_t send_ns;
-    int64_t late_ns;
-    int64_t recv_ns;
-    int64_t send_call_ns;
-    int64_t recv_call_ns;
-    uint64_t bytes;
-    int64_t room_bytes;
-    uint32_t src;
-    uint32_t dst;
-    uint32_t communicator;
-    int32_t tag;
-    int16_t send_cpu;
-    int16_t recv_cpu;
-};
-
-struct unmatched_row {
-    int64_t id;
-    int64_t post_ns;
-    int64_t complete_ns;
-    uint64_t bytes;
-    uint32_t rank;
-    int32_t peer_world;
-    uint32_t communicator;
-    int32_t tag;
-    uint32_t callsite;
-    uint16_t function;
-    uint8_t direction;
-    uint8_t reason;
-};
-
-/* The statements of the inserting thread. */
-struct sink_rows {
-    struct row message;
-    struct row call;
-    struct row round;
-    struct row member;
-    struct row unmatched;
-};
-
-static const char *reason_name(uint8_t reason)
+static int insert_batch(struct feed *feeds, const struct sink_batch *batch)
 {
-    static const char *const names[] = {
-        [REASON_MATCHED] = "unmatched", [REASON_PARTNER_LOST] = "partner_lost", [REASON_CANCELLED] = "cancelled",
-        [REASON_FAILED] = "failed",     [REASON_PROC_NULL] = "proc_null",       [REASON_FREED] = "freed",
-        [REASON_PENDING] = "pending",   [REASON_UNMATCHED] = "unmatched"};
-    return names[reason];
-}
-
-static void insert_message(struct row *row, const struct message_row *message)
-{
-    row_insert(row, "iiiiiiioioioinnoo", message->id, (int64_t)message->src, (int64_t)message->dst,
-               (int64_t)message->communicator, (int64_t)message->tag, (int64_t)message->bytes, message->form,
-               message->round == 0 ? TRACE_NO_TIME : message->round, message->send_post_ns, message->send_ns,
-               message->late_ns, message->recv_ns, message->room_bytes, (int32_t)message->send_cpu,
-               (int32_t)message->recv_cpu, message->send_call_ns, message->recv_call_ns);
-}
-
-static void insert_unmatched(struct row *row, const struct unmatched_row *operation)
-{
-    row_insert(row, "iitniuitiotu", operation->id, (int64_t)operation->rank,
-               operation->direction == SPOOL_SEND ? "send" : "receive", operation->peer_world,
-               (int64_t)operation->communicator, operation->tag < 0 ? TRACE_NONE : (uint32_t)operation->tag,
-               (int64_t)operation->bytes, reason_name(operation->reason), operation->post_ns, operation->complete_ns,
-               function_name(operation->function), operation->callsite);
-}
-
-static void insert_batch(struct sink_rows *rows, const struct sink_batch *batch)
-{
-    for (size_t i = 0; i < batch->n_messages; i++)
-        insert_message(&rows->message, &batch->messages[i]);
-    for (size_t i = 0; i < batch->n_unmatched; i++)
-        insert_unmatched(&rows->unmatched, &batch->unmatched[i]);
-    for (size_t i = 0; i < batch->n_calls; i++) {
-        const struct call_row *call = &batch->calls[i];
-        row_insert(&rows->call, "iiiiiiu", (int64_t)call->rank, function_id(call->function), call->begin_ns,
-                   call->call_ns, (int64_t)call->completed, (int64_t)call->idle_calls, call->callsite);
-    }
-    for (size_t i = 0; i < batch->n_rounds; i++) {
-        const struct round_row *round = &batch->rounds[i];
-        row_insert(&rows->round, "iiii", round->id, (int64_t)round->kind + 1, round->begin_ns, round->end_ns);
-    }
-    for (size_t i = 0; i < batch->n_members; i++) {
-        const struct member_row *member = &batch->members[i];
-        row_insert(&rows->member, "iiiii", member->round, (int64_t)member->rank, member->begin_ns, member->end_ns,
-                   member->in_mpi_ns);
-    }
+    return feed_insert(&feeds[ROWS_MESSAGE], batch->messages, batch->n_messages) != 0 ||
+                   feed_insert(&feeds[ROWS_UNMATCHED], batch->unmatched, batch->n_unmatched) != 0 ||
+                   feed_insert(&feeds[ROWS_CALL], batch->calls, batch->n_calls) != 0 ||
+                   feed_insert(&feeds[ROWS_ROUND], batch->rounds, batch->n_rounds) != 0 ||
+                   feed_insert(&feeds[ROWS_MEMBER], batch->members, batch->n_members) != 0
+               ? -1
+               : 0;
 }
 
 static void *insert_batches(void *argument)
 {
     struct sink *sink = argument;
-    struct sink_rows rows = {.message = row_prepare(sink->database, "message_row", 17),
-                             .call = row_prepare(sink->database, "call_row", 7),
-                             .round = row_prepare(sink->database, "round", 4),
-                             .member = row_prepare(sink->database, "round_process", 5),
-                             .unmatched = row_prepare(sink->database, "unmatched", 12)};
+    struct feed feeds[ROWS_TABLES];
+    rows_feeds(feeds);
+    bool failed = false;
+    for (size_t i = 0; i < ROWS_TABLES; i++)
+        failed = failed || feed_begin(&feeds[i], sink->database) != 0;
     pthread_mutex_lock(&sink->lock);
     for (;;) {
         while (!sink->full && !sink->ended)
             pthread_cond_wait(&sink->changed, &sink->lock);
         if (!sink->full)
             break;
-        struct sink_batch *batch = &sink->batches[1 - sink->filling];
+        const struct sink_batch *batch = &sink->batches[1 - sink->filling];
         pthread_mutex_unlock(&sink->lock);
-        insert_batch(&rows, batch);
-        bool failed =
-            rows.message.failed || rows.call.failed || rows.round.failed || rows.member.failed || rows.unmatched.failed;
+        /* The first failure is the one that the database tells of. */
+        failed = failed || insert_batch(feeds, batch) != 0;
         pthread_mutex_lock(&sink->lock);
-        sink->failed = sink->failed || failed;
+        sink->failed = failed;
         sink->full = false;
         pthread_cond_broadcast(&sink->changed);
     }
     pthread_mutex_unlock(&sink->lock);
-    row_finish(&rows.message);
-    row_finish(&rows.call);
-    row_finish(&rows.round);
-    row_finish(&rows.member);
-    row_finish(&rows.unmatched);
+    for (size_t i = 0; i < ROWS_TABLES; i++)
+        feed_end(&feeds[i]);
     return NULL;
 }
 

@@ -8,32 +8,8 @@
 #include <sqlite3.h>
 
 #include "form.h"
+#include "rows.h"
 #include "trace.h"
-
-struct round_row {
-    int64_t id;
-    int64_t begin_ns;
-    int64_t end_ns;
-    uint32_t kind;
-};
-
-struct member_row {
-    int64_t round;
-    int64_t begin_ns;
-    int64_t end_ns;
-    int64_t in_mpi_ns;
-    uint32_t rank;
-};
-
-struct call_row {
-    int64_t begin_ns;
-    int64_t call_ns;
-    uint32_t rank;
-    uint32_t completed;
-    uint32_t idle_calls;
-    uint32_t callsite;
-    uint16_t function;
-};
 
 struct sink_batch {
     struct message_row *messages;

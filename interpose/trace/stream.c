@@ -19,9 +19,9 @@
 #include "round.h"
 #include "step.h"
 
-/* Operations that a window holds about, and at least so many a rank: what fits a second-level cache takes two thirds of
- * the time of four times as many. */
-enum { WINDOW_OPERATIONS = 16384, WINDOW_OPERATIONS_OF_RANK = 64 };
+/* Operations that a window holds about, so many a rank at least: what fits a second-level cache takes half of the time
+ * of eight times as many. And the most that one rank may have beyond its share. */
+enum { WINDOW_OPERATIONS = 2048, WINDOW_OPERATIONS_A_RANK = 4, WINDOW_OPERATIONS_OF_RANK = 64 };
 
 struct rank {
     uint32_t rank;
@@ -419,11 +419,17 @@ static void forget_busy(struct stream *stream, struct rank *rank)
     busy_forget(&stream->trace->processes[rank->rank].busy, before_ns);
 }
 
+static size_t window_operations(const struct trace *trace)
+{
+    size_t of_ranks = WINDOW_OPERATIONS_A_RANK * (size_t)trace->world_size;
+    return of_ranks > WINDOW_OPERATIONS ? of_ranks : WINDOW_OPERATIONS;
+}
+
 /* Reads one window; *left tells whether there is more, and *next_ns when it begins. */
 static int read_window(struct stream *stream, bool *left, int64_t *next_ns)
 {
     struct trace *trace = stream->trace;
-    size_t limit = 4 * (size_t)WINDOW_OPERATIONS / (size_t)trace->world_size + WINDOW_OPERATIONS_OF_RANK;
+    size_t limit = 4 * window_operations(trace) / (size_t)trace->world_size + WINDOW_OPERATIONS_OF_RANK;
     stream->n_read = 0;
     *left = false;
     *next_ns = INT64_MAX;
@@ -454,12 +460,14 @@ static int64_t first_length_ns(const struct trace *trace)
         if (process->spool != NULL && process->end_ns - process->begin_ns > longest_ns)
             longest_ns = process->end_ns - process->begin_ns;
     }
-    return records <= WINDOW_OPERATIONS ? longest_ns : longest_ns / (int64_t)(records / WINDOW_OPERATIONS) + 1;
+    size_t windows = records / window_operations(trace);
+    return windows <= 1 ? longest_ns : longest_ns / (int64_t)windows + 1;
 }
 
 static int read_all(struct stream *stream)
 {
     int64_t length_ns = first_length_ns(stream->trace), next_ns = 0;
+    size_t wanted = window_operations(stream->trace);
     int result = 0;
     for (bool left = true; result == 0 && left;) {
         if (__builtin_add_overflow(next_ns, length_ns, &stream->until_ns))
@@ -467,9 +475,9 @@ static int read_all(struct stream *stream)
         result = read_window(stream, &left, &next_ns);
         if (result == 0 && stream->sink != NULL && left)
             result = write_window(stream);
-        if (stream->n_read < WINDOW_OPERATIONS / 2 && length_ns < INT64_MAX / 4)
+        if (stream->n_read < wanted / 2 && length_ns < INT64_MAX / 4)
             length_ns *= 2;
-        else if (stream->n_read > 2 * WINDOW_OPERATIONS && length_ns > 1)
+        else if (stream->n_read > 2 * wanted && length_ns > 1)
             length_ns /= 2;
     }
     return result;

@@ -416,12 +416,14 @@ CREATE VIEW doubt(reason, messages) AS
 -- left_out: operations without a row, since recording was off (MPI_Pcontrol) where they or their partners were posted.
 CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out, verdict) AS
   WITH c AS (
-    SELECT 2 * (SELECT count(*) FROM message) AS matched,
+    SELECT 2 * (SELECT count(*) FROM message_row) AS matched,
            (SELECT count(*) FROM unmatched) AS other,
            (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled')) AS unmatched,
            (SELECT coalesce(sum(n), 0) FROM loss WHERE cause <> 'no_spool') AS lost,
            (SELECT coalesce(sum(calls), 0) FROM untracked WHERE affects_messages) AS untracked,
-           (SELECT count(*) FROM message WHERE uncertain) AS uncertain,
+           CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain)
+                THEN (SELECT count(*) FROM message_row WHERE form IN (SELECT id FROM form WHERE uncertain))
+                ELSE 0 END AS uncertain,
            (SELECT world_size - spools FROM run) AS missing_processes,
            (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
            (SELECT count(*) FROM recording_off) AS times_off)
