@@ -63,9 +63,12 @@ bool look_up_is_end(uint32_t function)
            families[function] == FAMILY_ABORT;
 }
 
+/* Passed through and counted: what nobody records, and what this backend has no wrapper for. */
 static bool is_counted(uint32_t function)
 {
-    return families[function] == FAMILY_UNTRACKED || families[function] == FAMILY_COUNTED;
+    if (families[function] == FAMILY_UNTRACKED || families[function] == FAMILY_COUNTED)
+        return true;
+    return families[function] != FAMILY_LOCAL && recording_is_on() && recording_wrapper(function) == NULL;
 }
 
 void look_up_pass_on(uint32_t function)

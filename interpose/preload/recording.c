@@ -208,6 +208,11 @@ void recording_stop(void)
     }
 }
 
+bool recording_is_on(void)
+{
+    return atomic_load(&state) == RECORDING_ON;
+}
+
 bool recording_is_stopped(void)
 {
     return atomic_load(&state) == RECORDING_STOPPED;

@@ -18,5 +18,7 @@ mpistair_code *recording_wrapper(uint32_t function);
 /* All calls pass through from now on, for good. Safe in a forked child. */
 void recording_stop(void);
 bool recording_is_stopped(void);
+/* A backend records. */
+bool recording_is_on(void);
 
 #endif
