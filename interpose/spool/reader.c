@@ -269,11 +269,13 @@ enum spool_open_result spool_open(const char *path, struct spool *spool, struct 
     }
     opened.data = data;
     copy_header(&opened.header, opened.data);
+    /* Mapped on, its pages would come back with those of the first records, which the system maps along. */
+    munmap(data, SPOOL_HEADER_BYTES);
     result = check_header(path, &opened.header, error);
     if (result == SPOOL_READY)
         result = read_chunks(&opened, error);
     if (result == SPOOL_READY)
-        forget(&opened, 0, opened.size);
+        forget(&opened, SPOOL_HEADER_BYTES, opened.size);
 out:
     if (file >= 0)
         close(file);
@@ -286,8 +288,8 @@ out:
 
 void spool_close(struct spool *spool)
 {
-    if (spool->data != NULL)
-        munmap((void *)(uintptr_t)spool->data, spool->size);
+    if (spool->data != NULL && spool->size > SPOOL_HEADER_BYTES)
+        munmap((void *)(uintptr_t)(spool->data + SPOOL_HEADER_BYTES), spool->size - SPOOL_HEADER_BYTES);
     free(spool->path);
     free(spool->spans);
     free(spool->pairs);

@@ -23,7 +23,7 @@ struct spool_span {
 
 struct spool {
     char *path;
-    const uint8_t *data; /* [size], mapped */
+    const uint8_t *data; /* [size], mapped but for the first SPOOL_HEADER_BYTES */
     size_t size;
     struct spool_header header; /* a copy with all strings terminated */
     uint32_t world; /* of the run's MPI_COMM_WORLDs, 0, 1, ..., and its first rank there; the reader leaves 0 */

@@ -84,7 +84,10 @@ static bool is_kept(const struct spool *spool, const struct spool *previous, int
         return false;
     }
     if (previous != NULL && previous->header.rank == spool->header.rank) {
-        bool copy = previous->size == spool->size && memcmp(previous->data, spool->data, spool->size) == 0;
+        bool copy = previous->size == spool->size &&
+                    memcmp(&previous->header, &spool->header, sizeof spool->header) == 0 &&
+                    memcmp(previous->data + SPOOL_HEADER_BYTES, spool->data + SPOOL_HEADER_BYTES,
+                           spool->size - SPOOL_HEADER_BYTES) == 0;
         if (copy)
             return false;
         fprintf(stderr, "mpistair: %s: rank %d again, less complete than %s; left out\n", spool->path,
