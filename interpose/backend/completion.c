@@ -77,8 +77,8 @@ static void arrays_end(struct completion_call *completion)
 
 /* Completes what the i-th request stood for, if it is known and done: MPI nulls a request that it reports, but for
  * persistent ones `reported` says it. Returns how many: 0 or 1. */
-static uint32_t complete(struct completion_call *completion, int i, const MPI_Request *requests,
-                         const MPI_Status *status, int ok, int reported, struct moment now)
+static inline uint32_t complete(struct completion_call *completion, int i, const MPI_Request *requests,
+                                const MPI_Status *status, int ok, int reported, struct moment now)
 {
     if (completion->before[i] == MPI_REQUEST_NULL)
         return 0;
@@ -161,15 +161,16 @@ void wait_begin(struct completion_call *completion, enum mpistair_function funct
 
 /* Completes the one request of MPI_Wait and MPI_Test. Returns the operations completed, or -1 where nothing is
  * recorded any more. */
-static int one_end(struct completion_call *completion, int result, const MPI_Request *request, int reported,
-                   struct moment *now)
+static inline int one_end(struct completion_call *completion, int result, const MPI_Request *request, int reported,
+                          struct moment *now)
 {
     const MPI_Status *status = watched_result(&completion->watched);
     if (!call_recorded(&completion->call))
         return -1;
     *now = moment_now();
     uint32_t completed = complete(completion, 0, request, status, result == MPI_SUCCESS, reported, *now);
-    arrays_end(completion);
+    if (completion->taken)
+        arrays_end(completion);
     return (int)completed;
 }
 

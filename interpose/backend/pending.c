@@ -37,8 +37,8 @@ static uint32_t complete_operations(struct spool_operation *operation, const MPI
     return 1;
 }
 
-uint32_t pending_complete(void *pending, struct recorder_thread *thread, const MPI_Status *status, int ok,
-                          struct moment now)
+uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, const MPI_Status *status, int ok,
+                              struct moment now)
 {
     struct spool_collective *collective = pending;
     struct spool_rma *rma = pending;

@@ -16,6 +16,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/types.h>
+#if __has_include(<sys/rseq.h>) && __has_builtin(__builtin_thread_pointer)
+#include <sys/rseq.h> /* glibc 2.35 */
+#endif
 
 #include "clock.h"
 #include "functions.h"
@@ -135,9 +138,18 @@ static inline uint32_t saturate_ticks(uint64_t ticks)
     return ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
 }
 
+/* The processor that the thread runs on, -1: not known. The kernel keeps it in the thread's restartable sequence, where
+ * the C library has one; looked up inline, as the recorder asks twice a message. */
 static inline int16_t current_processor(void)
 {
+#ifdef RSEQ_SIG
+    const char *own = (const char *)__builtin_thread_pointer() + __rseq_offset;
+    int processor = (int)__atomic_load_n(&((const struct rseq *)(const void *)own)->cpu_id, __ATOMIC_RELAXED);
+    if (__builtin_expect(processor < 0, 0)) /* not registered */
+        processor = sched_getcpu();
+#else
     int processor = sched_getcpu();
+#endif
     return processor >= 0 && processor <= INT16_MAX ? (int16_t)processor : (int16_t)-1;
 }
 

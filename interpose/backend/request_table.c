@@ -5,12 +5,12 @@
 #include "persistent.h"
 #include "shared_queue.h"
 
-static struct handle_table requests;
+struct handle_table request_table;
 static unsigned n_shared; /* numbers of shared handles given out */
 
 int request_table_init(void)
 {
-    return handle_table_init(&requests);
+    return handle_table_init(&request_table);
 }
 
 static void *shared_value(unsigned number)
@@ -113,9 +113,9 @@ static __attribute__((noinline)) void add_again(struct recorder_thread *thread, 
 
 static inline void add(struct recorder_thread *thread, uint64_t handle, void *value)
 {
-    struct handle_slot *slot = handle_table_find(&requests, handle);
+    struct handle_slot *slot = handle_table_find(&request_table, handle);
     void *there = NULL;
-    if (__builtin_expect(!slot, 0) && !(slot = handle_table_add(&requests, handle)))
+    if (__builtin_expect(!slot, 0) && !(slot = handle_table_add(&request_table, handle)))
         lose();
     else if (replace(slot, &there, value))
         return;
@@ -125,15 +125,15 @@ static inline void add(struct recorder_thread *thread, uint64_t handle, void *va
         add_again(thread, slot, handle, value, 0);
 }
 
-void request_table_add(struct recorder_thread *thread, uint64_t handle, void *pending)
+void request_table_insert(struct recorder_thread *thread, uint64_t handle, void *pending)
 {
     add(thread, handle, pending);
 }
 
 void *request_table_take_before(uint64_t handle)
 {
-    struct handle_slot *slot = handle_table_find(&requests, handle);
-    for (; slot; slot = handle_table_next(&requests, slot, handle)) {
+    struct handle_slot *slot = handle_table_find(&request_table, handle);
+    for (; slot; slot = handle_table_next(&request_table, slot, handle)) {
         void *value = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE);
         while (value && !((uintptr_t)value & REQUEST_TAGS))
             if (__atomic_compare_exchange_n(&slot->value, &value, NULL, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -146,7 +146,7 @@ void *request_table_take_before(uint64_t handle)
 
 void request_table_put_back(struct recorder_thread *thread, uint64_t handle, void *value)
 {
-    struct handle_slot *slot = handle_table_find(&requests, handle);
+    struct handle_slot *slot = handle_table_find(&request_table, handle);
     void *there = NULL;
     if (!slot || ((uintptr_t)value & REQUEST_TAGS))
         return;
@@ -166,24 +166,12 @@ void *request_table_claim(struct recorder_thread *thread, void *value)
     return active;
 }
 
-void *request_table_take(struct recorder_thread *thread, uint64_t handle)
-{
-    struct handle_slot *slot = handle_table_find(&requests, handle);
-    void *value = slot ? slot->value : NULL;
-    if (!((uintptr_t)value & REQUEST_TAGS)) {
-        if (value)
-            slot->value = NULL;
-        return value;
-    }
-    return request_table_claim(thread, value);
-}
-
 /* The value of the handle, left in. */
 static void *look_up(uint64_t handle)
 {
     void *value = NULL;
-    struct handle_slot *slot = handle_table_find(&requests, handle);
-    for (; slot && !value; slot = handle_table_next(&requests, slot, handle))
+    struct handle_slot *slot = handle_table_find(&request_table, handle);
+    for (; slot && !value; slot = handle_table_next(&request_table, slot, handle))
         value = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE);
     return value;
 }
@@ -209,8 +197,8 @@ struct persistent *request_table_persistent(uint64_t handle)
 
 struct persistent *request_table_take_persistent(uint64_t handle)
 {
-    struct handle_slot *slot = handle_table_find(&requests, handle);
-    for (; slot; slot = handle_table_next(&requests, slot, handle)) {
+    struct handle_slot *slot = handle_table_find(&request_table, handle);
+    for (; slot; slot = handle_table_next(&request_table, slot, handle)) {
         void *value = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE);
         if (request_value_persistent(value)) {
             __atomic_store_n(&slot->value, NULL, __ATOMIC_RELEASE);

@@ -25,8 +25,18 @@ enum request_tag { REQUEST_SHARED = 1, REQUEST_PERSISTENT = 2, REQUEST_TAGS = 3 
 /* Sets up the empty table. Returns 0, or -1 (no memory). */
 int request_table_init(void);
 
-/* Adds what was posted under the handle. */
-void request_table_add(struct recorder_thread *thread, uint64_t handle, void *pending);
+extern struct handle_table request_table;
+
+/* Adds what was posted under the handle; request_table_insert where it is new, not empty, or threads are many. */
+void request_table_insert(struct recorder_thread *thread, uint64_t handle, void *pending);
+static inline void request_table_add(struct recorder_thread *thread, uint64_t handle, void *pending)
+{
+    struct handle_slot *slot = handle_table_find(&request_table, handle);
+    if (slot && !recorder.multiple && !slot->value)
+        slot->value = pending;
+    else
+        request_table_insert(thread, handle, pending);
+}
 
 /* Under MPI_THREAD_MULTIPLE, before a completion call: what the handle stands for. What has the handle alone is taken
  * out and to be put back or claimed; the rest is left in. */
@@ -38,8 +48,17 @@ void request_table_put_back(struct recorder_thread *thread, uint64_t handle, voi
 /* After a call that reported the request: takes out what was posted under the handle, or by the last start of the
  * persistent request; NULL: nothing is known of it, or it was inactive. value: what request_table_take_before gave. */
 void *request_table_claim(struct recorder_thread *thread, void *value);
-/* The same without request_table_take_before. */
-void *request_table_take(struct recorder_thread *thread, uint64_t handle);
+/* The same without request_table_take_before, for one thread at a time. */
+static inline void *request_table_take(struct recorder_thread *thread, uint64_t handle)
+{
+    struct handle_slot *slot = handle_table_find(&request_table, handle);
+    void *value = slot ? slot->value : NULL;
+    if ((uintptr_t)value & REQUEST_TAGS)
+        return request_table_claim(thread, value);
+    if (value)
+        slot->value = NULL;
+    return value;
+}
 
 /* What request_table_take would give, left in; NULL also for shared handles under MPI_THREAD_MULTIPLE. */
 void *request_table_peek(struct recorder_thread *thread, uint64_t handle);
