@@ -170,6 +170,15 @@ void spool_lane_flush(struct spool_lane *lane)
     errno = saved_errno;
 }
 
+/* The lane leaves its current chunk: the oldest of those it left before is no longer resident. */
+static void leave_chunk(struct spool_lane *lane)
+{
+    uint8_t **left = &lane->left[lane->sequence % SPOOL_RESIDENT_CHUNKS];
+    if (*left)
+        madvise(*left, SPOOL_CHUNK_BYTES, MADV_DONTNEED); /* shared: what was stored stays in the file's cache */
+    *left = lane->chunk;
+}
+
 /* The next chunk of the lane becomes its current one. Returns 0, or -1 with lane->cause. Holds writer->lock. */
 static int open_chunk(struct spool_lane *lane)
 {
@@ -182,6 +191,7 @@ static int open_chunk(struct spool_lane *lane)
     uint8_t *map = map_allocated(writer->fd, chunk_offset(number), SPOOL_CHUNK_BYTES, &lane->cause);
     if (!map)
         return -1;
+    leave_chunk(lane);
     struct spool_chunk *chunk = (struct spool_chunk *)map;
     chunk->lane = lane->number;
     chunk->sequence = lane->sequence++;

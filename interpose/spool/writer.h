@@ -6,6 +6,10 @@
  * than the records. Where a chunk cannot be had its lane stops for good and counts what it loses; everything
  * stored before stays readable. Lanes of ended threads are used again.
  *
+ * Chunks stay mapped, as an operation may complete long after it was posted. But of those that a lane left behind all
+ * pages are given back to the kernel, which has them in the file's cache: the process's resident memory stays the same
+ * however long its spool, and a late completion costs a page fault.
+ *
  * Nothing here prints, fails the caller or changes errno.
  */
 #ifndef MPISTAIR_SPOOL_WRITER_H
@@ -16,6 +20,8 @@
 #include <stdint.h>
 
 #include "event.h"
+
+#define SPOOL_RESIDENT_CHUNKS 3U /* of a lane, besides the current one: most operations complete in there */
 
 struct spool_lane {
     uint8_t *next; /* where the next record goes */
@@ -29,6 +35,8 @@ struct spool_lane {
     int in_use;
     int stopped; /* no further chunk: records are counted as lost */
     enum spool_loss cause;
+    uint8_t
+        *left[SPOOL_RESIDENT_CHUNKS]; /* chunks before the current one that are resident, by sequence modulo; NULL */
 };
 
 struct spool_writer {

@@ -1,5 +1,6 @@
 /* The spool writer: what is in the file, and what is counted where there is no room. */
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,6 +162,59 @@ static void lanes_are_used_again(void **state)
     spool_writer_close(&writer);
 }
 
+/* Pages of the file's mappings that are resident in this process, in bytes. */
+static uint64_t resident_bytes(void)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[512];
+    uint64_t all = 0, kib;
+    int ours = 0;
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        if (strchr(line, '-') && strstr(line, " rw-s "))
+            ours = strstr(line, path) != NULL;
+        else if (ours && sscanf(line, "Rss: %" SCNu64, &kib) == 1)
+            all += kib << 10;
+    }
+    fclose(maps);
+    return all;
+}
+
+/* Of a long spool few chunks stay resident, and one that is no more can still be completed. */
+static void long_spools_do_not_stay_resident(void **state)
+{
+    (void)state;
+    enum { CHUNKS = 64 };
+    struct spool_writer writer;
+    size_t bytes;
+    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    struct spool_lane *lane = spool_lane_acquire(&writer);
+    struct spool_operation *first = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < CHUNKS * A_CHUNK; i++) {
+        assert_int_equal(store(lane, i), 0);
+        if (i == 0)
+            first = (struct spool_operation *)(void *)lane->next - 1;
+        if (i % A_CHUNK == 1) {
+            uint64_t now = resident_bytes();
+            most = now > most ? now : most;
+        }
+    }
+    assert_true(most >= SPOOL_CHUNK_BYTES); /* what is measured is there */
+    assert_true(most <= SPOOL_HEADER_BYTES + (SPOOL_RESIDENT_CHUNKS + 1) * (uint64_t)SPOOL_CHUNK_BYTES);
+    first->complete_ticks = 4711;
+    spool_writer_close(&writer);
+    uint8_t *all = read_all(&bytes);
+    assert_int_equal(bytes, SPOOL_HEADER_BYTES + CHUNKS * (size_t)SPOOL_CHUNK_BYTES);
+    for (size_t i = 0; i < CHUNKS * A_CHUNK; i++) {
+        const uint8_t *chunk = all + SPOOL_HEADER_BYTES + i / A_CHUNK * SPOOL_CHUNK_BYTES;
+        const struct spool_operation *operation = (const void *)(chunk + 64 + i % A_CHUNK * sizeof *operation);
+        assert_int_equal(operation->bytes, i);
+        assert_int_equal(operation->complete_ticks, i == 0 ? 4711 : 0);
+    }
+    free(all);
+}
+
 static void what_is_there_is_left_alone(void **state)
 {
     (void)state;
@@ -189,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_chunk_at_least, set_up, tear_down),
         cmocka_unit_test_setup_teardown(file_size_limit_is_respected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_are_used_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(long_spools_do_not_stay_resident, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_there_is_left_alone, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
