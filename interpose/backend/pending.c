@@ -28,6 +28,9 @@ static uint32_t complete_operations(struct spool_operation *operation, const MPI
 {
     if (operation->complete_ticks != 0)
         return 0;
+    /* Behind a shared handle another thread's operation may be taken for this one, posted since the call returned. */
+    if (now.ticks <= operation->post_ticks)
+        now.ticks = clock_ticks(recorder.clock_source);
     if (operation->flags & SPOOL_SAME_CALL) {
         operation_complete(operation - 1, NULL, ok, now.ticks, now.processor);
         if (is_empty(status))

@@ -51,7 +51,8 @@ static inline uint32_t pending_complete(void *pending, struct recorder_thread *t
 {
     struct spool_operation *operation = pending;
     if (pending_type(pending) != SPOOL_OPERATION || operation->complete_ticks != 0 ||
-        (operation->flags & PENDING_NOT_PLAIN) || !ok || __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED))
+        now.ticks <= operation->post_ticks || (operation->flags & PENDING_NOT_PLAIN) || !ok ||
+        __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED))
         return pending_complete_any(pending, thread, status, ok, now);
     operation->cpu_complete = now.processor;
     __atomic_store_n(&operation->complete_ticks, now.ticks, __ATOMIC_RELEASE);

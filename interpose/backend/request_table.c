@@ -6,7 +6,9 @@
 #include "shared_queue.h"
 
 struct handle_table request_table;
-static unsigned n_shared; /* numbers of shared handles given out */
+static uint32_t free_numbers = (1U << SHARED_HANDLES) - 1; /* of shared handles: one bit each */
+static uint8_t
+    queued[SHARED_HANDLES]; /* the two operations by which the handle was known to be shared are in its queue */
 
 int request_table_init(void)
 {
@@ -62,14 +64,20 @@ static int request_is_complete(uint64_t handle)
     return complete;
 }
 
-/* A number for one more shared handle; SHARED_HANDLES: there is none. */
-static unsigned new_number(void)
+/* A number for one more shared handle; SHARED_HANDLES: there is none. Who does not need it after all gives it back. */
+static unsigned take_number(void)
 {
-    unsigned number = __atomic_load_n(&n_shared, __ATOMIC_RELAXED);
-    while (number < SHARED_HANDLES &&
-           !__atomic_compare_exchange_n(&n_shared, &number, number + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    uint32_t numbers = __atomic_load_n(&free_numbers, __ATOMIC_RELAXED);
+    while (numbers != 0 && !__atomic_compare_exchange_n(&free_numbers, &numbers, numbers & (numbers - 1), 0,
+                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
-    return number;
+    return numbers != 0 ? (unsigned)__builtin_ctz(numbers) : SHARED_HANDLES;
+}
+
+static void give_number_back(unsigned number)
+{
+    if (number < SHARED_HANDLES)
+        __atomic_fetch_or(&free_numbers, 1U << number, __ATOMIC_RELAXED);
 }
 
 /* The older one was not seen to end. */
@@ -91,19 +99,22 @@ static __attribute__((noinline)) void add_again(struct recorder_thread *thread, 
     unsigned number = SHARED_HANDLES;
     for (;;) {
         if (is_shared(there) && !request_value_persistent(pending)) {
+            give_number_back(number);
             put(thread, shared_number(there), pending);
             return;
         }
         if (can_share && there && !request_value_persistent(there) && number == SHARED_HANDLES)
-            number = new_number();
+            number = take_number();
         if (there && !request_value_persistent(there) && number < SHARED_HANDLES) {
             if (!replace(slot, &there, shared_value(number)))
                 continue;
             put(thread, number, is_live ? pending : there);
             put(thread, number, is_live ? there : pending);
+            __atomic_store_n(&queued[number], 1, __ATOMIC_RELEASE);
             return;
         }
         if (replace(slot, &there, pending)) {
+            give_number_back(number);
             if (there && !is_shared(there))
                 abandon(thread, there);
             return;
@@ -157,8 +168,13 @@ void request_table_put_back(struct recorder_thread *thread, uint64_t handle, voi
 void *request_table_claim(struct recorder_thread *thread, void *value)
 {
     struct persistent *persistent = request_value_persistent(value);
-    if (is_shared(value))
+    if (is_shared(value)) {
+        /* Once a shared handle: the thread that finds it out takes the older operation from here into its queue, and
+         * that operation's own thread may be here before it is done. */
+        while (!__atomic_load_n(&queued[shared_number(value)], __ATOMIC_ACQUIRE))
+            sched_yield();
         return shared_queue_take(thread, shared_number(value));
+    }
     if (!persistent)
         return value;
     void *active = persistent->active;

@@ -8,6 +8,10 @@
 
 #define FIRST_CELLS 64U
 
+/* Others put into a queue that was just seen empty, and take out of the next, while a thread goes through all of them;
+ * there is something for it nevertheless, as every taker's operation was put before. */
+#define PASSES 8
+
 struct ring {
     struct ring *smaller;
     uint64_t mask; /* cells - 1 */
@@ -113,9 +117,10 @@ static inline void *take(struct queue *queue)
 void *shared_queue_take(struct recorder_thread *thread, unsigned number)
 {
     void *pending = thread->queues ? take(&thread->queues->of[number]) : NULL;
-    struct shared_queues *queues = pending ? NULL : __atomic_load_n(&all, __ATOMIC_ACQUIRE);
-    for (; queues && !pending; queues = queues->next)
-        pending = take(&queues->of[number]);
+    for (int pass = 0; !pending && pass < (recorder.multiple ? PASSES : 1); pass++)
+        for (struct shared_queues *queues = __atomic_load_n(&all, __ATOMIC_ACQUIRE); queues && !pending;
+             queues = queues->next)
+            pending = take(&queues->of[number]);
     return pending;
 }
 
