@@ -167,12 +167,12 @@ static uint64_t resident_bytes(void)
 {
     FILE *maps = fopen("/proc/self/smaps", "r");
     char line[512];
-    uint64_t all = 0, kib;
+    uint64_t all = 0, kib, begin, end;
     int ours = 0;
     assert_non_null(maps);
     while (fgets(line, sizeof line, maps)) {
-        if (strchr(line, '-') && strstr(line, " rw-s "))
-            ours = strstr(line, path) != NULL;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &begin, &end) == 2) /* a mapping begins */
+            ours = strstr(line, " rw-s ") && strstr(line, path);
         else if (ours && sscanf(line, "Rss: %" SCNu64, &kib) == 1)
             all += kib << 10;
     }

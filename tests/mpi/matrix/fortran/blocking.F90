@@ -1,6 +1,6 @@
 ! The blocking modes, Sendrecv and Sendrecv_replace, probes and matched probes: by ranks, wildcards, derived datatypes,
 ! to nobody and to itself.
-#include "binding.h"
+#include "binding.inc"
       subroutine matrix_blocking()
       use matrix_notes
       implicit none

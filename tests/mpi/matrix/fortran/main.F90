@@ -1,6 +1,6 @@
-! Every point-to-point operation that a Fortran binding has, with what it did noted; see binding.h and matrix.h.
+! Every point-to-point operation that a Fortran binding has, with what it did noted; see binding.inc and matrix.h.
 ! Two ranks; rank 0 sends, rank 1 receives, where nothing else is said. Usage: NOTES, a path.
-#include "binding.h"
+#include "binding.inc"
       program fortran_matrix
       use matrix_notes
       implicit none

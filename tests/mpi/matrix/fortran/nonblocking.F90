@@ -1,5 +1,5 @@
 ! The non-blocking modes, every call that completes requests, Isendrecv, Cancel.
-#include "binding.h"
+#include "binding.inc"
       subroutine matrix_nonblocking()
       use matrix_notes
       implicit none

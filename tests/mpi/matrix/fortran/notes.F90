@@ -2,7 +2,7 @@
 !
 !     call FUNCTION FILE LINE N        it was called N times there, and that must show
 !     sent DESTINATION TAG BYTES N     so many messages
-#include "binding.h"
+#include "binding.inc"
       module matrix_notes
       USE_BINDING
       use, intrinsic :: iso_c_binding, only: c_ptr

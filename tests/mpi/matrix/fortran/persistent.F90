@@ -1,6 +1,6 @@
 ! Persistent requests of every mode, started one by one and together, completed by each kind of call while others are
 ! inactive; partitioned operations and large counts where the binding has them.
-#include "binding.h"
+#include "binding.inc"
       subroutine matrix_persistent()
       use matrix_notes
       implicit none

@@ -1,5 +1,5 @@
 ! Compiles only where the binding has what PROBE_... asks for; see meson.build.
-#include "binding.h"
+#include "binding.inc"
       subroutine probe()
       USE_BINDING
       implicit none
