@@ -201,8 +201,9 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
     if (result == 0) {
         complete(traffic, &nodes, sides, buffer_bytes, latest_s);
         for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
-            prediction->latency_s[rank] += staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), side);
-            prediction->bandwidth_s[rank] += latest_s[rank];
+            prediction->part_s[PART_LATENCY][rank] +=
+                staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), side);
+            prediction->part_s[PART_BANDWIDTH][rank] += latest_s[rank];
         }
         prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     }

@@ -35,14 +35,14 @@ static void predict_group(const struct traffic *traffic, const uint32_t *members
     for (size_t i = 0; i < n_members; i++) {
         uint32_t rank = members[i];
         double volume = traffic_bytes(traffic, rank, INCOMING, level);
-        prediction->latency_s[rank] += traffic_latency_s(traffic, rank, INCOMING, level);
+        prediction->part_s[PART_LATENCY][rank] += traffic_latency_s(traffic, rank, INCOMING, level);
         if (!(volume > 0))
             continue;
         /* T10, second term. V / BW = sum_p V_p / BW_p =: t, so X / BW = X / V * t. */
         double shared = total < competitors * volume ? total : competitors * volume;
         double limit_s = shared / volume * traffic_transfer_s(traffic, rank, INCOMING, level, limit_bytes_per_s);
         double single_s = traffic_transfer_s(traffic, rank, INCOMING, level, single_bytes_per_s);
-        prediction->bandwidth_s[rank] += limit_s > single_s ? limit_s : single_s;
+        prediction->part_s[PART_BANDWIDTH][rank] += limit_s > single_s ? limit_s : single_s;
     }
 }
 

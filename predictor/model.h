@@ -18,14 +18,25 @@ struct model_options {
     enum latency_side latency;
 };
 
+/* What a rank's time is made of. */
+enum prediction_part {
+    PART_LATENCY,
+    PART_BANDWIDTH,  /* its own bytes at the level's own rate, BW(1) */
+    PART_CONTENTION, /* what others that share that rate add to it */
+    PART_QUEUE,      /* search of the MPI's queues */
+    PART_LINK,       /* network links that other nodes use, too */
+    PART_SKEW,       /* waiting for a partner that starts late */
+    PART_COUNT
+};
+
+/* latency_s ..., as in the table `prediction` and in JSON. */
+extern const char *const prediction_part_name[PART_COUNT];
+
 /* Per rank; the parts add up to time_s. Arrays of n_ranks, owned by whoever called prediction_init. */
 struct prediction {
     size_t n_ranks;
     double *time_s;
-    double *latency_s;
-    double *bandwidth_s;
-    double *queue_s;
-    double *contention_s;
+    double *part_s[PART_COUNT];
     size_t extrapolated; /* values read beyond the ends of a bandwidth table */
 };
 
@@ -45,14 +56,29 @@ extern const struct model *const model_table[];
 /* NULL if there is no such model. */
 const struct model *model_find(const char *name);
 
+/* What a model leaves out, added to the parts of its result. One file each, registered in model_table.c. */
+struct model_term {
+    const char *name;   /* as given to --model after a plus */
+    const char *source; /* equations and what it is */
+    /* As model.predict, but adds to a prediction that a model filled; the caller forms the sum. */
+    int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
+               const struct model_options *options, struct prediction *prediction, struct error *error);
+};
+
+/* NULL-terminated. */
+extern const struct model_term *const term_table[];
+
+enum { MAX_TERMS = 8 };
+
 /* A model with the terms that are added to it. */
 struct model_choice {
     const struct model *model;
-    bool queue;    /* B3 */
-    char name[32]; /* "staircase+queue" */
+    const struct model_term *terms[MAX_TERMS];
+    size_t n_terms;
+    char name[64]; /* as given: "staircase+queue" */
 };
 
-/* Of a name as given to --model: 0, or -1 if there is no such model or term. */
+/* Of a name as given to --model: 0, or -1 if there is no such model or term, or a term twice. */
 int model_choose(const char *name, struct model_choice *choice);
 /* As model.predict. */
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,

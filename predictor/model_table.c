@@ -10,6 +10,8 @@
 const struct model *const model_table[] = {&postal_model,    &max_rate_model, &node_aware_model,
                                            &staircase_model, &flow_model,     NULL};
 
+const struct model_term *const term_table[] = {&queue_term, NULL};
+
 const struct model *model_find(const char *name)
 {
     for (size_t i = 0; model_table[i] != NULL; i++)
@@ -18,17 +20,40 @@ const struct model *model_find(const char *name)
     return NULL;
 }
 
+static const struct model_term *find_term(const char *name, size_t length)
+{
+    for (size_t i = 0; term_table[i] != NULL; i++)
+        if (strlen(term_table[i]->name) == length && memcmp(term_table[i]->name, name, length) == 0)
+            return term_table[i];
+    return NULL;
+}
+
+static int add_term(struct model_choice *choice, const struct model_term *term)
+{
+    if (term == NULL || choice->n_terms == MAX_TERMS)
+        return -1;
+    for (size_t i = 0; i < choice->n_terms; i++)
+        if (choice->terms[i] == term)
+            return -1;
+    choice->terms[choice->n_terms++] = term;
+    return 0;
+}
+
 int model_choose(const char *name, struct model_choice *choice)
 {
-    struct model_choice chosen = {.queue = false};
+    struct model_choice chosen = {0};
     size_t length = strcspn(name, "+");
     if (strlen(name) >= sizeof chosen.name)
         return -1;
     memcpy(chosen.name, name, length);
     chosen.model = model_find(chosen.name);
-    if (chosen.model == NULL || (name[length] == '+' && strcmp(name + length, "+queue") != 0))
+    if (chosen.model == NULL)
         return -1;
-    chosen.queue = name[length] == '+';
+    for (const char *at = name + length; *at == '+'; at += 1 + length) {
+        length = strcspn(at + 1, "+");
+        if (add_term(&chosen, find_term(at + 1, length)) != 0)
+            return -1;
+    }
     strcpy(chosen.name, name);
     *choice = chosen;
     return 0;
@@ -38,8 +63,10 @@ int model_choice_predict(const struct model_choice *choice, const struct pattern
                          const struct placement *placement, const struct machine *machine,
                          const struct model_options *options, struct prediction *prediction, struct error *error)
 {
-    int result = choice->model->predict(pattern, placement, machine, options, prediction, error);
-    if (result == 0 && choice->queue)
-        result = queue_add(pattern, machine, prediction, error);
-    return result == 0 && choice->queue ? prediction_sum(prediction, error) : result;
+    if (choice->model->predict(pattern, placement, machine, options, prediction, error) != 0)
+        return -1;
+    for (size_t i = 0; i < choice->n_terms; i++)
+        if (choice->terms[i]->add(pattern, placement, machine, options, prediction, error) != 0)
+            return -1;
+    return choice->n_terms > 0 ? prediction_sum(prediction, error) : 0;
 }

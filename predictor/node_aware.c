@@ -70,9 +70,9 @@ static int node_aware_predict(const struct pattern *pattern, const struct placem
             machine_value(machine, traffic.classes[c].level, traffic.classes[c].protocol, "injection", INFINITY);
     count_senders(&traffic, &nodes, senders);
     for (size_t rank = 0; rank < traffic.n_ranks; rank++) {
-        prediction->latency_s[rank] = traffic_latency_s(&traffic, rank, OUTGOING, ALL_LEVELS);
+        prediction->part_s[PART_LATENCY][rank] = traffic_latency_s(&traffic, rank, OUTGOING, ALL_LEVELS);
         for (size_t c = 0; c < traffic.n_classes; c++)
-            prediction->bandwidth_s[rank] +=
+            prediction->part_s[PART_BANDWIDTH][rank] +=
                 transfer_s(&traffic.classes[c], traffic.bytes[OUTGOING][rank * traffic.n_classes + c],
                            single_bytes_per_s[c], injection_bytes_per_s[c], senders[nodes.of[rank]]);
     }

@@ -45,6 +45,23 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
     return 0;
 }
 
+/* Stores a time of the message appended last in *times, which exists from the first such message on. */
+static int set_time(const struct pattern *pattern, double **times, const double *value_s)
+{
+    if (value_s == NULL)
+        return 0;
+    if (*times == NULL && grow(times, sizeof **times, pattern->capacity) != 0)
+        return -1;
+    (*times)[pattern->n_messages - 1] = *value_s;
+    return 0;
+}
+
+int pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s)
+{
+    return set_time(pattern, &pattern->send_s, send_s) != 0 || set_time(pattern, &pattern->recv_s, recv_s) != 0 ? -1
+                                                                                                                : 0;
+}
+
 static int add_row(void *context, size_t line, const union csv_value *values, struct error *error)
 {
     (void)line;
@@ -57,17 +74,9 @@ static int add_row(void *context, size_t line, const union csv_value *values, st
     if (pattern_append(pattern, (uint32_t)values[COLUMN_SRC].u64, (uint32_t)values[COLUMN_DST].u64,
                        values[COLUMN_BYTES].u64) != 0)
         return error_set(error, "no memory for the message");
-    size_t i = pattern->n_messages - 1;
-    if (reader->columns[COLUMN_SEND].present) {
-        if (pattern->send_s == NULL && grow(&pattern->send_s, sizeof *pattern->send_s, pattern->capacity) != 0)
-            return error_set(error, "no memory for the post times");
-        pattern->send_s[i] = values[COLUMN_SEND].real;
-    }
-    if (reader->columns[COLUMN_RECV].present) {
-        if (pattern->recv_s == NULL && grow(&pattern->recv_s, sizeof *pattern->recv_s, pattern->capacity) != 0)
-            return error_set(error, "no memory for the post times");
-        pattern->recv_s[i] = values[COLUMN_RECV].real;
-    }
+    if (pattern_set_posts(pattern, reader->columns[COLUMN_SEND].present ? &values[COLUMN_SEND].real : NULL,
+                          reader->columns[COLUMN_RECV].present ? &values[COLUMN_RECV].real : NULL) != 0)
+        return error_set(error, "no memory for the post times");
     return 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * P.csv: header `src,dst,bytes`, optional columns `send_s,recv_s`. L.csv: header `rank,node,socket`, optional columns
  * `numa,l3` (only the calibration asks for them; empty or `-`: not known), each rank once, ranks 0 .. n-1 in any order.
- * Structure of arrays: a message costs 16 bytes without times.
+ * Structure of arrays: a message costs 16 bytes without times, 32 with both.
  */
 #ifndef MPISTAIR_PREDICTOR_PATTERN_H
 #define MPISTAIR_PREDICTOR_PATTERN_H
@@ -30,8 +30,8 @@ struct pattern {
     uint32_t *src;   /* [n_messages] each < placement.n_ranks */
     uint32_t *dst;   /* [n_messages] */
     uint64_t *bytes; /* [n_messages] */
-    double *send_s;  /* [n_messages] post times, or NULL */
-    double *recv_s;
+    double *send_s;  /* [n_messages] post times, s from the beginning of the round, or NULL: all start together */
+    double *recv_s;  /* the same of the receives */
 };
 
 /* n_ranks ranks on socket 0 of node 0, numa and l3 unknown. 0, or -1 without memory. */
@@ -42,6 +42,8 @@ void placement_release(struct placement *placement);
 int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, struct error *error);
 /* 0, or -1 without memory, the pattern unchanged. */
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes);
+/* The post times of the message appended last; each for all messages of a pattern, or NULL for all. As above. */
+int pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s);
 void pattern_release(struct pattern *pattern);
 
 /* Level of a message from src to dst (MODELS.md, Words). */

@@ -31,9 +31,10 @@ static int postal_predict(const struct pattern *pattern, const struct placement 
             /* T1, B1, added over the messages: sum of tau + s / BW_SP. */
             double latency_s = traffic_latency_s(&traffic, rank, direction, ALL_LEVELS);
             double bandwidth_s = traffic_transfer_s(&traffic, rank, direction, ALL_LEVELS, single_bytes_per_s);
-            if (latency_s + bandwidth_s > prediction->latency_s[rank] + prediction->bandwidth_s[rank]) {
-                prediction->latency_s[rank] = latency_s;
-                prediction->bandwidth_s[rank] = bandwidth_s;
+            if (latency_s + bandwidth_s >
+                prediction->part_s[PART_LATENCY][rank] + prediction->part_s[PART_BANDWIDTH][rank]) {
+                prediction->part_s[PART_LATENCY][rank] = latency_s;
+                prediction->part_s[PART_BANDWIDTH][rank] = bandwidth_s;
             }
         }
     }

@@ -33,7 +33,9 @@ void predict_options_usage(void)
     fputs(usage_text, stdout);
     for (size_t i = 0; model_table[i] != NULL; i++)
         printf("  %-10s  %s\n", model_table[i]->name, model_table[i]->source);
-    puts("  MODEL+queue  with the cost of queue search, B3");
+    puts("terms, added to any model as MODEL+TERM:");
+    for (size_t i = 0; term_table[i] != NULL; i++)
+        printf("  %-10s  %s\n", term_table[i]->name, term_table[i]->source);
 }
 
 static int add_model(struct predict_options *options, const char *name)
@@ -59,7 +61,7 @@ static int add_models(struct predict_options *options, const char *list)
         return 0;
     }
     for (const char *at = list;; at++) {
-        char name[32] = "";
+        char name[sizeof options->models[0].name] = "";
         size_t length = strcspn(at, ",");
         if (length < sizeof name)
             memcpy(name, at, length);
@@ -67,7 +69,7 @@ static int add_models(struct predict_options *options, const char *list)
             char known[256] = "";
             for (size_t i = 0, used = 0; model_table[i] != NULL && used < sizeof known; i++)
                 used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", model_table[i]->name);
-            return wrong_usage("predict", "--model: no model '%.*s'; there are %sor all, and MODEL+queue",
+            return wrong_usage("predict", "--model: no model '%.*s'; there are %sor all, and MODEL+TERM",
                                length < 40 ? (int)length : 40, at, known);
         }
         at += length;

@@ -15,9 +15,11 @@
 
 #include "terms.h"
 
-int queue_add(const struct pattern *pattern, const struct machine *machine, struct prediction *prediction,
-              struct error *error)
+static int queue_add(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
+                     const struct model_options *options, struct prediction *prediction, struct error *error)
 {
+    (void)placement;
+    (void)options;
     uint64_t *messages = calloc(prediction->n_ranks + 1, sizeof *messages);
     int result = messages == NULL ? error_set(error, "no memory for %zu ranks", prediction->n_ranks) : 0;
     for (size_t k = 0; result == 0 && k < pattern->n_messages; k++)
@@ -29,8 +31,11 @@ int queue_add(const struct pattern *pattern, const struct machine *machine, stru
             continue;
         result = machine_queue_step_s(machine, n, &step_s, error);
         if (result == 0)
-            prediction->queue_s[rank] += step_s / 2 * n * n; /* B3 */
+            prediction->part_s[PART_QUEUE][rank] += step_s / 2 * n * n; /* B3 */
     }
     free(messages);
     return result;
 }
+
+const struct model_term queue_term = {
+    .name = "queue", .source = "B3, the cost of queue search at most", .add = queue_add};

@@ -14,10 +14,12 @@
 enum { STATEMENT_MESSAGES, STATEMENT_RANKS, STATEMENT_INSERT, STATEMENT_COUNT };
 
 static const char *const statement_text[STATEMENT_COUNT] = {
-    [STATEMENT_MESSAGES] = "SELECT src, dst, bytes, level FROM message WHERE round_id = ? AND src <> dst",
+    [STATEMENT_MESSAGES] = "SELECT src, dst, bytes, level, (send_post_ns - begin_ns) * 1e-9, (recv_post_ns - begin_ns) "
+                           "* 1e-9 FROM message "
+                           "JOIN round ON round.id = round_id WHERE round_id = ? AND src <> dst",
     [STATEMENT_RANKS] = "SELECT rank FROM round_process WHERE round_id = ?",
-    [STATEMENT_INSERT] = ("INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, queue_s, "
-                          "contention_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
+    [STATEMENT_INSERT] = ("INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
+                          "queue_s, link_s, skew_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"), /* parts in their order */
 };
 
 struct replay_state {
@@ -71,7 +73,9 @@ static int read_message(struct replay_state *state, sqlite3_stmt *statement, str
     const char *level = (const char *)sqlite3_column_text(statement, 3);
     if (level != NULL && strcmp(level, machine_level_name[placement_level(&state->placement, src, dst)]) != 0)
         state->summary->moved++;
-    if (pattern_append(&state->pattern, src, dst, (uint64_t)bytes) != 0)
+    double send_s = sqlite3_column_double(statement, 4), recv_s = sqlite3_column_double(statement, 5);
+    if (pattern_append(&state->pattern, src, dst, (uint64_t)bytes) != 0 ||
+        pattern_set_posts(&state->pattern, &send_s, &recv_s) != 0)
         return error_set(error, "no memory for %zu messages", state->pattern.n_messages);
     return 0;
 }
@@ -109,10 +113,8 @@ static int store_prediction(struct replay_state *state, sqlite3_int64 run_id, sq
         sqlite3_bind_int64(statement, 2, kind_id);
         sqlite3_bind_int64(statement, 3, state->world_rank[i]);
         sqlite3_bind_double(statement, 4, prediction->time_s[i]);
-        sqlite3_bind_double(statement, 5, prediction->latency_s[i]);
-        sqlite3_bind_double(statement, 6, prediction->bandwidth_s[i]);
-        sqlite3_bind_double(statement, 7, prediction->queue_s[i]);
-        sqlite3_bind_double(statement, 8, prediction->contention_s[i]);
+        for (int part = 0; part < PART_COUNT; part++)
+            sqlite3_bind_double(statement, 5 + part, prediction->part_s[part][i]);
         if (sqlite3_step(statement) != SQLITE_DONE)
             return failed(state, "a prediction cannot be stored", error);
         sqlite3_reset(statement);

@@ -12,17 +12,17 @@ static void show_time(FILE *stream, enum output_format format, size_t rank, cons
     switch (format) {
     case FORMAT_TEXT:
         fprintf(stream, "%8zu  %-12s  %14.3f  %14.3f  %14.3f\n", rank, model, p->time_s[rank] * 1e6,
-                p->latency_s[rank] * 1e6, p->bandwidth_s[rank] * 1e6);
+                p->part_s[PART_LATENCY][rank] * 1e6, p->part_s[PART_BANDWIDTH][rank] * 1e6);
         break;
     case FORMAT_CSV:
         fprintf(stream, "%zu,%s,%.17g\n", rank, model, p->time_s[rank]);
         break;
     case FORMAT_JSON:
-        fprintf(stream,
-                "%s\n  {\"rank\": %zu, \"model\": \"%s\", \"time_s\": %.17g, \"latency_s\": %.17g, "
-                "\"bandwidth_s\": %.17g, \"queue_s\": %.17g, \"contention_s\": %.17g}",
-                first ? "" : ",", rank, model, p->time_s[rank], p->latency_s[rank], p->bandwidth_s[rank],
-                p->queue_s[rank], p->contention_s[rank]);
+        fprintf(stream, "%s\n  {\"rank\": %zu, \"model\": \"%s\", \"time_s\": %.17g", first ? "" : ",", rank, model,
+                p->time_s[rank]);
+        for (size_t part = 0; part < PART_COUNT; part++)
+            fprintf(stream, ", \"%s\": %.17g", prediction_part_name[part], p->part_s[part][rank]);
+        fputc('}', stream);
         break;
     }
 }

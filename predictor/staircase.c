@@ -110,8 +110,8 @@ int staircase_add(const struct traffic *traffic, const struct placement *placeme
         goto out;
     for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
         /* T8, T15: T_i = M_i tau + max(t_i^recv, t_i,0^send, ...). */
-        prediction->latency_s[rank] += staircase_latency_s(traffic, rank, levels, side);
-        prediction->bandwidth_s[rank] += send_s[rank] > recv_s[rank] ? send_s[rank] : recv_s[rank];
+        prediction->part_s[PART_LATENCY][rank] += staircase_latency_s(traffic, rank, levels, side);
+        prediction->part_s[PART_BANDWIDTH][rank] += send_s[rank] > recv_s[rank] ? send_s[rank] : recv_s[rank];
     }
     prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     result = 0;

@@ -331,8 +331,10 @@ CREATE TABLE prediction(
   time_s REAL NOT NULL,
   latency_s REAL NOT NULL,
   bandwidth_s REAL NOT NULL,
+  contention_s REAL NOT NULL,          -- what others that share the level's rate add
   queue_s REAL NOT NULL,
-  contention_s REAL NOT NULL,
+  link_s REAL NOT NULL,
+  skew_s REAL NOT NULL,                -- waiting for a partner that starts late
   PRIMARY KEY (run_id, kind_id, rank)
 ) WITHOUT ROWID;
 

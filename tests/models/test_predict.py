@@ -17,6 +17,7 @@ from reference import LEVELS, Reference
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 
+PARTS = ["latency_s", "bandwidth_s", "contention_s", "queue_s", "link_s", "skew_s"]
 MODELS = ["postal", "max-rate", "node-aware", "staircase", "flow"]  # in the order of --model all
 PATTERN_A = [(0, 1, 2000000), (1, 0, 2000000), (2, 3, 1000000), (3, 2, 1000000), (4, 5, 500000), (5, 4, 500000)]
 PATTERN_B = [(0, 1, 500000), (0, 2, 100000), (1, 0, 200000), (1, 2, 300000), (2, 0, 600000)]
@@ -78,7 +79,7 @@ class Predict(unittest.TestCase):
         self.assertEqual([(row["model"], row["rank"]) for row in rows],
                          [(model, rank) for model in MODELS for rank in (0, 1)])
         for row in rows:
-            parts = sum(row[part] for part in ("latency_s", "bandwidth_s", "queue_s", "contention_s"))
+            parts = sum(row[part] for part in PARTS)
             self.assertEqual(row["time_s"], parts)
         # 2 ranks: nothing read at n > 1, so no note; a table that starts at n = 2 gives one.
         self.assertEqual(done.stderr, "")
@@ -162,7 +163,7 @@ class Predict(unittest.TestCase):
         done = self.run_predict(path, "--machine", "thunderx2", "--format", "csv")
         expected = {0: self.predict_pattern("thunderx2", "staircase", PATTERN_C, [0] * 4, [0, 0, 0, 1]),
                     1: self.predict_pattern("thunderx2", "staircase", pair, [0] * 4, [0, 0, 0, 1])}
-        stored = self.rows(path, "SELECT kind_id, rank, time_s, latency_s + bandwidth_s + queue_s + contention_s FROM "
+        stored = self.rows(path, "SELECT kind_id, rank, time_s, " + " + ".join(PARTS) + " FROM "
                                  "prediction JOIN prediction_run ON id = run_id WHERE model = 'staircase'")
         self.assertEqual(sorted((kind, rank) for kind, rank, _, _ in stored), [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 3)])
         for kind, rank, time_s, parts_s in stored:

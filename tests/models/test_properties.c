@@ -191,11 +191,15 @@ static void results_are_plausible(void **state)
         for (size_t m = 0; m < N_MODELS; m++) {
             struct prediction p = case_predict(&c, models[m], sides[i % 3]);
             for (size_t rank = 0; rank < c.placement.n_ranks; rank++) {
-                assert_true(p.latency_s[rank] >= 0 && p.bandwidth_s[rank] >= 0 && isfinite(p.time_s[rank]));
-                assert_close(p.latency_s[rank] + p.bandwidth_s[rank] + p.queue_s[rank] + p.contention_s[rank],
-                             p.time_s[rank], 1e-15);
+                double parts_s = 0;
+                for (size_t part = 0; part < PART_COUNT; part++) {
+                    assert_true(p.part_s[part][rank] >= 0);
+                    parts_s += p.part_s[part][rank];
+                }
+                assert_true(isfinite(p.time_s[rank]));
+                assert_close(parts_s, p.time_s[rank], 1e-15);
                 assert_true(busy[rank] || p.time_s[rank] <= 0);
-                assert_true(i % 5 != 0 || p.bandwidth_s[rank] <= 0);
+                assert_true(i % 5 != 0 || p.part_s[PART_BANDWIDTH][rank] <= 0);
             }
             prediction_release(&p);
         }

@@ -16,7 +16,8 @@ static void assert_times(const struct model_case *c, const char *model, enum lat
     struct prediction prediction = case_predict(c, model, side);
     for (size_t i = 0; i < prediction.n_ranks; i++) {
         assert_close(prediction.time_s[i] * 1e6, expected_us[i], 1e-9);
-        assert_close(prediction.latency_s[i] + prediction.bandwidth_s[i], prediction.time_s[i], 1e-15);
+        assert_close(prediction.part_s[PART_LATENCY][i] + prediction.part_s[PART_BANDWIDTH][i], prediction.time_s[i],
+                     1e-15);
     }
     prediction_release(&prediction);
 }
@@ -294,14 +295,14 @@ static void queue_by_hand(void **state)
         alone_us[i] = alone.time_s[i] * 1e6;
     prediction_release(&alone);
     struct prediction with = case_predict(&c, "postal+queue", LATENCY_IN);
-    assert_close(with.queue_s[0] * 1e6, 84, 1e-12);
+    assert_close(with.part_s[PART_QUEUE][0] * 1e6, 84, 1e-12);
     assert_close(with.time_s[0] * 1e6, alone_us[0] + 84, 1e-12);
     assert_close(with.time_s[1] * 1e6, alone_us[1], 1e-12);
     prediction_release(&with);
     case_value(&c, LEVEL_COUNT, PROTOCOL_ANY, "queue_step", 50, 4e-9, "s");
     case_value(&c, LEVEL_COUNT, PROTOCOL_ANY, "queue_step", 150, 8e-9, "s");
     with = case_predict(&c, "staircase+queue", LATENCY_IN);
-    assert_close(with.queue_s[0] * 1e6, 3e-3 * 100 * 100, 1e-12);
+    assert_close(with.part_s[PART_QUEUE][0] * 1e6, 3e-3 * 100 * 100, 1e-12);
     prediction_release(&with);
     struct model_choice choice;
     assert_int_equal(model_choose("staircase+", &choice), -1);

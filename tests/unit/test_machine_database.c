@@ -99,8 +99,8 @@ static void replaces_with_its_predictions(void **state)
     assert_int_equal(machine_store(database, "db", &machine, &error), 0);
     execute(database, "INSERT INTO prediction_run(id, machine, model, options, extrapolated) VALUES (1, 'm', 'postal', "
                       "'', 0), (2, 'n', 'postal', '', 0);"
-                      "INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, queue_s, "
-                      "contention_s) VALUES (1, 1, 0, 1, 1, 0, 0, 0), (2, 1, 0, 1, 1, 0, 0, 0)");
+                      "INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
+                      "queue_s, link_s, skew_s) VALUES (1, 1, 0, 1, 1, 0, 0, 0, 0, 0), (2, 1, 0, 1, 1, 0, 0, 0, 0, 0)");
     assert_int_equal(machine_store(database, "db", &machine, &error), 0);
     assert_int_equal(count(database, "SELECT count(*) FROM prediction"), 2);
     assert_int_equal(machine_store(database, "db", &other, &error), 0);
