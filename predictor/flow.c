@@ -159,25 +159,66 @@ static double through_at(const struct direction_flows *side, uint32_t node, doub
                        : side->through_s[low];
 }
 
-static double larger(double a, double b)
+/* A direction of a node's NIC as a number. */
+static uint32_t link_of(uint32_t node, enum direction direction)
 {
-    return a > b ? a : b;
+    return 2 * node + (direction == OUTGOING ? 1 : 0);
 }
 
-/* t_k and s_k of all messages, the latest of each rank: latest_s[n_ranks]. */
+/* A completion at the later of both NICs, out_s and in_s; of equal ones at the rank's own. */
+static struct critical at_later(const struct flow *flow, uint32_t in_node, double bytes, double out_s, double in_s,
+                                enum direction own)
+{
+    struct critical out = {out_s, bytes, own == OUTGOING ? 0 : 1, link_of(flow->node, OUTGOING)};
+    struct critical in = {in_s, bytes, own == INCOMING ? 0 : 1, link_of(in_node, INCOMING)};
+    critical_take(&out, &in);
+    out.message = flow->message;
+    return out;
+}
+
+/* t_k and s_k of all messages, the latest of each rank: latest[n_ranks]. */
 static void complete(const struct traffic *traffic, const struct grouping *nodes,
-                     const struct direction_flows sides[DIRECTION_COUNT], double buffer_bytes, double *latest_s)
+                     const struct direction_flows sides[DIRECTION_COUNT], double buffer_bytes, struct critical *latest)
 {
     const struct direction_flows *in = &sides[INCOMING], *out = &sides[OUTGOING];
     for (size_t i = 0; i < out->n; i++) {
         const struct flow *flow = &out->flows[i];
         uint32_t src = traffic->pattern->src[flow->message], dst = traffic->pattern->dst[flow->message];
-        double delivered_s = larger(out->through_s[i], in->through_s[in->place[flow->message]]), sent_s = 0;
+        uint32_t in_node = nodes->of[dst];
+        struct critical done = at_later(flow, in_node, (double)flow->bytes, out->through_s[i],
+                                        in->through_s[in->place[flow->message]], INCOMING);
+        critical_take(&latest[dst], &done);
         double rest = (double)flow->bytes - buffer_bytes;
-        if (rest > 0)
-            sent_s = larger(through_at(out, flow->node, rest), through_at(in, nodes->of[dst], rest));
-        latest_s[dst] = larger(latest_s[dst], delivered_s);
-        latest_s[src] = larger(latest_s[src], sent_s);
+        if (!(rest > 0))
+            continue;
+        done =
+            at_later(flow, in_node, rest, through_at(out, flow->node, rest), through_at(in, in_node, rest), OUTGOING);
+        critical_take(&latest[src], &done);
+    }
+}
+
+static void add_alone(double *alone_s, const struct critical *latest, uint32_t out_link, uint32_t in_link, double bytes,
+                      double bytes_per_s)
+{
+    if (latest->way == out_link || latest->way == in_link)
+        *alone_s += (bytes < latest->bytes ? bytes : latest->bytes) / bytes_per_s;
+}
+
+/* alone_s[n_ranks]: what the rank's own bytes would take over the NIC that it waits for, as far as they are through. */
+static void transfer_alone(const struct traffic *traffic, const struct grouping *nodes, const struct critical *latest,
+                           double *alone_s)
+{
+    const struct pattern *pattern = traffic->pattern;
+    double single[MAX_CLASSES];
+    traffic_single_bandwidth(traffic, single);
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        if (!between_nodes(traffic, k))
+            continue;
+        uint32_t src = pattern->src[k], dst = pattern->dst[k];
+        uint32_t out = link_of(nodes->of[src], OUTGOING), in = link_of(nodes->of[dst], INCOMING);
+        double bytes = (double)pattern->bytes[k], bytes_per_s = single[traffic->class_of[k]];
+        add_alone(&alone_s[src], &latest[src], out, in, bytes, bytes_per_s);
+        add_alone(&alone_s[dst], &latest[dst], out, in, bytes, bytes_per_s);
     }
 }
 
@@ -188,9 +229,12 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
     struct direction_flows sides[DIRECTION_COUNT] = {0};
     struct grouping nodes = {0};
     struct bandwidth_steps steps = {0};
-    double *latest_s = calloc(traffic->n_ranks + 1, sizeof *latest_s);
+    struct critical *latest = calloc(traffic->n_ranks + 1, sizeof *latest);
+    double *alone_s = calloc(traffic->n_ranks + 1, sizeof *alone_s);
     uint32_t *left = calloc(traffic->n_ranks + 1, sizeof *left);
-    int result = latest_s == NULL || left == NULL || grouping_init(&nodes, placement, GROUP_BY_NODE) != 0 ? -1 : 0;
+    int result =
+        latest == NULL || alone_s == NULL || left == NULL || grouping_init(&nodes, placement, GROUP_BY_NODE) != 0 ? -1
+                                                                                                                  : 0;
     if (result == 0)
         result = bandwidth_steps_init(&steps, traffic, nodes.largest);
     for (enum direction direction = INCOMING; result == 0 && direction < DIRECTION_COUNT; direction++) {
@@ -199,11 +243,12 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
             node_through(&sides[direction], node, traffic, direction, &steps, left);
     }
     if (result == 0) {
-        complete(traffic, &nodes, sides, buffer_bytes, latest_s);
+        complete(traffic, &nodes, sides, buffer_bytes, latest);
+        transfer_alone(traffic, &nodes, latest, alone_s);
         for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
             prediction->part_s[PART_LATENCY][rank] +=
                 staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), side);
-            prediction->part_s[PART_BANDWIDTH][rank] += latest_s[rank];
+            prediction_add_transfer(prediction, rank, alone_s[rank], latest[rank].at_s);
         }
         prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     }
@@ -212,7 +257,8 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
     bandwidth_steps_release(&steps);
     grouping_release(&nodes);
     free(left);
-    free(latest_s);
+    free(alone_s);
+    free(latest);
     return result;
 }
 

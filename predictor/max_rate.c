@@ -18,6 +18,7 @@
  *
  * Several protocols at a level: each message's own tau; both bandwidths are V_i / sum_p(V_p / BW_p) (MODELS.md).
  * Limits: a rank that finishes leaves nothing to the others; senders do not count; levels do not disturb each other. */
+#include "critical.h"
 #include "group.h"
 #include "models.h"
 #include "traffic.h"
@@ -42,7 +43,7 @@ static void predict_group(const struct traffic *traffic, const uint32_t *members
         double shared = total < competitors * volume ? total : competitors * volume;
         double limit_s = shared / volume * traffic_transfer_s(traffic, rank, INCOMING, level, limit_bytes_per_s);
         double single_s = traffic_transfer_s(traffic, rank, INCOMING, level, single_bytes_per_s);
-        prediction->part_s[PART_BANDWIDTH][rank] += limit_s > single_s ? limit_s : single_s;
+        prediction_add_transfer(prediction, rank, single_s, limit_s > single_s ? limit_s : single_s);
     }
 }
 

@@ -20,6 +20,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "critical.h"
 #include "group.h"
 #include "models.h"
 #include "traffic.h"
@@ -71,10 +72,12 @@ static int node_aware_predict(const struct pattern *pattern, const struct placem
     count_senders(&traffic, &nodes, senders);
     for (size_t rank = 0; rank < traffic.n_ranks; rank++) {
         prediction->part_s[PART_LATENCY][rank] = traffic_latency_s(&traffic, rank, OUTGOING, ALL_LEVELS);
-        for (size_t c = 0; c < traffic.n_classes; c++)
-            prediction->part_s[PART_BANDWIDTH][rank] +=
-                transfer_s(&traffic.classes[c], traffic.bytes[OUTGOING][rank * traffic.n_classes + c],
-                           single_bytes_per_s[c], injection_bytes_per_s[c], senders[nodes.of[rank]]);
+        for (size_t c = 0; c < traffic.n_classes; c++) {
+            double bytes = traffic.bytes[OUTGOING][rank * traffic.n_classes + c];
+            prediction_add_transfer(prediction, rank, bytes / single_bytes_per_s[c],
+                                    transfer_s(&traffic.classes[c], bytes, single_bytes_per_s[c],
+                                               injection_bytes_per_s[c], senders[nodes.of[rank]]));
+        }
     }
     free(senders);
     grouping_release(&nodes);

@@ -6,13 +6,48 @@
 
 #include "database.h"
 
-static void show_time(FILE *stream, enum output_format format, size_t rank, const char *model,
-                      const struct prediction *p, bool first)
+/* Text has a column a part that is not zero for every rank and model. */
+struct text_columns {
+    bool part[PART_COUNT];
+    int model_width;
+};
+
+static struct text_columns text_columns_of(const struct predict_options *options, const struct prediction *predictions)
+{
+    struct text_columns columns = {.model_width = 12};
+    for (size_t m = 0; m < options->n_models; m++) {
+        int width = (int)strlen(options->models[m].name);
+        columns.model_width = width > columns.model_width ? width : columns.model_width;
+        for (size_t part = 0; part < PART_COUNT; part++)
+            for (size_t rank = 0; rank < predictions[m].n_ranks && !columns.part[part]; rank++)
+                columns.part[part] = predictions[m].part_s[part][rank] > 0;
+    }
+    return columns;
+}
+
+static void show_titles(FILE *stream, const struct text_columns *columns)
+{
+    fprintf(stream, "%8s  %-*s  %14s", "rank", columns->model_width, "model", "time [us]");
+    for (size_t part = 0; part < PART_COUNT; part++)
+        if (columns->part[part]) {
+            char title[32];
+            snprintf(title, sizeof title, "%.*s [us]", (int)strlen(prediction_part_name[part]) - 2,
+                     prediction_part_name[part]);
+            fprintf(stream, "  %15s", title);
+        }
+    fputc('\n', stream);
+}
+
+static void show_time(FILE *stream, enum output_format format, const struct text_columns *columns, size_t rank,
+                      const char *model, const struct prediction *p, bool first)
 {
     switch (format) {
     case FORMAT_TEXT:
-        fprintf(stream, "%8zu  %-12s  %14.3f  %14.3f  %14.3f\n", rank, model, p->time_s[rank] * 1e6,
-                p->part_s[PART_LATENCY][rank] * 1e6, p->part_s[PART_BANDWIDTH][rank] * 1e6);
+        fprintf(stream, "%8zu  %-*s  %14.3f", rank, columns->model_width, model, p->time_s[rank] * 1e6);
+        for (size_t part = 0; part < PART_COUNT; part++)
+            if (columns->part[part])
+                fprintf(stream, "  %15.3f", p->part_s[part][rank] * 1e6);
+        fputc('\n', stream);
         break;
     case FORMAT_CSV:
         fprintf(stream, "%zu,%s,%.17g\n", rank, model, p->time_s[rank]);
@@ -29,14 +64,15 @@ static void show_time(FILE *stream, enum output_format format, size_t rank, cons
 
 void show_times(FILE *stream, const struct predict_options *options, const struct prediction *predictions)
 {
+    struct text_columns columns = text_columns_of(options, predictions);
     if (options->format == FORMAT_TEXT)
-        fprintf(stream, "%8s  %-12s  %14s  %14s  %14s\n", "rank", "model", "time [us]", "latency [us]",
-                "bandwidth [us]");
+        show_titles(stream, &columns);
     else
         fputs(options->format == FORMAT_CSV ? "rank,model,time_s\n" : "[", stream);
     for (size_t m = 0; m < options->n_models; m++)
         for (size_t rank = 0; rank < predictions[m].n_ranks; rank++)
-            show_time(stream, options->format, rank, options->models[m].name, &predictions[m], m == 0 && rank == 0);
+            show_time(stream, options->format, &columns, rank, options->models[m].name, &predictions[m],
+                      m == 0 && rank == 0);
     if (options->format == FORMAT_JSON)
         fputs("\n]\n", stream);
 }

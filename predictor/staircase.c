@@ -13,7 +13,7 @@
  *   s_i,j            bytes of a message                           pattern.bytes             B
  *   t_i^recv         when rank i has received all                 recv_s[i]                 s
  *   t_i,j^recv       when a message is delivered (T9)             staircase_delivery        s
- *   t_i^send         the latest delivery of i's messages          send_s[i]                 s
+ *   t_i^send         the latest delivery of i's messages          sends[i].at_s             s
  *   T_i              time of rank i                               prediction.time_s[i]      s
  *
  * Several protocols: each message's own tau, and rank i's own BW_i(n) = V_i / sum_p(V_p / BW_p(n)) at a level.
@@ -25,6 +25,7 @@
  * never by arrival. MODELS.md settles what the paper leaves open. */
 #include "staircase.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "group.h"
@@ -92,6 +93,45 @@ double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned 
     return side == LATENCY_OUT || out_s > in_s ? out_s : in_s;
 }
 
+/* What a rank's incoming bytes would take if it were alone: V_i / BW^mix(1, theta_i), T12. */
+static double receive_alone_s(const struct traffic *traffic, size_t rank, unsigned levels, const double *single)
+{
+    double volume = traffic_bytes(traffic, rank, INCOMING, levels), bytes_per_s = 0;
+    for (enum machine_level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        double of_level = traffic_bytes(traffic, rank, INCOMING, levels & LEVEL_BIT(level));
+        if (of_level > 0)
+            bytes_per_s += of_level / volume * of_level /
+                           traffic_transfer_s(traffic, rank, INCOMING, levels & LEVEL_BIT(level), single);
+    }
+    return volume > 0 ? volume / bytes_per_s : 0;
+}
+
+/* The transfer of every rank, T8's and T15's maximum, its part alone apart: for a delivery the bytes of the rank's own
+ * messages to that receiver, as far as they are through by then. alone_s[n_ranks]: room. */
+static void add_transfers(const struct traffic *traffic, unsigned levels, const double *recv_s,
+                          const struct critical *sends, double *alone_s, struct prediction *prediction)
+{
+    const struct pattern *pattern = traffic->pattern;
+    double single[MAX_CLASSES];
+    traffic_single_bandwidth(traffic, single);
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++)
+        alone_s[rank] = 0;
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        const struct critical *send = &sends[pattern->src[k]];
+        uint8_t class = traffic->class_of[k];
+        double bytes = (double)pattern->bytes[k];
+        if (send->way == pattern->dst[k] && class != NO_CLASS && traffic_class_in(traffic, class, levels))
+            alone_s[pattern->src[k]] += (bytes < send->bytes ? bytes : send->bytes) / single[class];
+    }
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
+        struct critical last = {.at_s = recv_s[rank], .bytes = INFINITY};
+        critical_take(&last, &sends[rank]);
+        bool receives = !(last.bytes < INFINITY);
+        prediction_add_transfer(prediction, rank,
+                                receives ? receive_alone_s(traffic, rank, levels, single) : alone_s[rank], last.at_s);
+    }
+}
+
 int staircase_add(const struct traffic *traffic, const struct placement *placement, unsigned levels,
                   enum group_by group_by, enum latency_side side, struct prediction *prediction)
 {
@@ -101,23 +141,24 @@ int staircase_add(const struct traffic *traffic, const struct placement *placeme
     if (grouping_init(&grouping, placement, group_by) != 0)
         return -1;
     double *recv_s = calloc(2 * traffic->n_ranks + 1, sizeof *recv_s);
+    struct critical *sends = calloc(traffic->n_ranks + 1, sizeof *sends);
     struct competitor *competitors = malloc((grouping.largest + 1) * sizeof *competitors);
-    if (recv_s == NULL || competitors == NULL || bandwidth_steps_init(&steps, traffic, grouping.largest) != 0)
+    if (recv_s == NULL || sends == NULL || competitors == NULL ||
+        bandwidth_steps_init(&steps, traffic, grouping.largest) != 0)
         goto out;
-    double *send_s = recv_s + traffic->n_ranks;
     if (receive_groups(traffic, levels, &grouping, &steps, competitors, recv_s) != 0 ||
-        staircase_delivery(traffic, levels, recv_s, send_s) != 0)
+        staircase_delivery(traffic, levels, recv_s, sends) != 0)
         goto out;
-    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
-        /* T8, T15: T_i = M_i tau + max(t_i^recv, t_i,0^send, ...). */
+    /* T8, T15: T_i = M_i tau + max(t_i^recv, t_i,0^send, ...). */
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++)
         prediction->part_s[PART_LATENCY][rank] += staircase_latency_s(traffic, rank, levels, side);
-        prediction->part_s[PART_BANDWIDTH][rank] += send_s[rank] > recv_s[rank] ? send_s[rank] : recv_s[rank];
-    }
+    add_transfers(traffic, levels, recv_s, sends, recv_s + traffic->n_ranks, prediction);
     prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     result = 0;
 out:
     bandwidth_steps_release(&steps);
     free(competitors);
+    free(sends);
     free(recv_s);
     grouping_release(&grouping);
     return result;

@@ -3,6 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_STAIRCASE_H
 #define MPISTAIR_PREDICTOR_STAIRCASE_H
 
+#include "critical.h"
 #include "group.h"
 #include "model.h"
 #include "traffic.h"
@@ -37,15 +38,16 @@ void staircase_receive_even(size_t class, struct bandwidth_steps *steps, struct 
 int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
                             struct competitor *competitors, size_t n);
 
-/* The latest delivery (T9) of each rank's outgoing messages of those levels: send_s[n_ranks], 0 without any, from
- * recv_s[n_ranks]. 16 bytes a message of those levels, O(M log M). 0, or -1 without memory. */
-int staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, double *send_s);
+/* The latest delivery (T9) of each rank's outgoing messages of those levels: sends[n_ranks], all 0 without any, from
+ * recv_s[n_ranks]; the way is the receiver's rank. 16 bytes a message of those levels, O(M log M). 0, or -1 without
+ * memory. */
+int staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends);
 
 /* M_i tau of a rank's messages of those levels, incoming, outgoing or the larger of both; s. */
 double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side);
 
-/* One level, or those of a node together: T8 or T15 of every rank added to latency_s and bandwidth_s of the prediction.
- * 0, or -1 without memory. */
+/* One level, or those of a node together: T8 or T15 of every rank added to latency_s, bandwidth_s and contention_s of
+ * the prediction. 0, or -1 without memory. */
 int staircase_add(const struct traffic *traffic, const struct placement *placement, unsigned levels,
                   enum group_by group_by, enum latency_side side, struct prediction *prediction);
 

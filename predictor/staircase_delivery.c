@@ -7,6 +7,7 @@
 struct incoming {
     uint64_t bytes;
     uint32_t src;
+    uint32_t message;
 };
 
 static int compare_bytes(const void *a, const void *b)
@@ -21,8 +22,8 @@ static bool takes_part(const struct traffic *traffic, size_t message, unsigned l
     return class != NO_CLASS && traffic_class_in(traffic, class, levels);
 }
 
-/* The deliveries of one receiver's messages, to the send_s of their senders. */
-static void deliver(struct incoming *messages, size_t n, double recv_s, double *send_s)
+/* The deliveries of one receiver's messages, to their senders. */
+static void deliver(struct incoming *messages, size_t n, uint32_t receiver, double recv_s, struct critical *sends)
 {
     double volume = 0; /* V_i */
     qsort(messages, n, sizeof *messages, compare_bytes);
@@ -36,12 +37,14 @@ static void deliver(struct incoming *messages, size_t n, double recv_s, double *
         /* T9: t_j = t_{j-1} + (M_i - j) (s_j - s_{j-1}) / V_i t_i^recv. */
         delivered_s += (double)(n - j) * (double)(messages[j].bytes - before) / volume * recv_s;
         before = messages[j].bytes;
-        if (delivered_s > send_s[messages[j].src])
-            send_s[messages[j].src] = delivered_s;
+        critical_take(&sends[messages[j].src], &(struct critical){.at_s = delivered_s,
+                                                                  .bytes = (double)messages[j].bytes,
+                                                                  .message = messages[j].message,
+                                                                  .way = receiver});
     }
 }
 
-int staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, double *send_s)
+int staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends)
 {
     const struct pattern *pattern = traffic->pattern;
     size_t *first = calloc(traffic->n_ranks + 2, sizeof *first); /* of a receiver, shifted by one while filling */
@@ -61,11 +64,11 @@ int staircase_delivery(const struct traffic *traffic, unsigned levels, const dou
     for (size_t i = 0; i < pattern->n_messages; i++)
         if (takes_part(traffic, i, levels))
             messages[first[pattern->dst[i] + 1]++] =
-                (struct incoming){.bytes = pattern->bytes[i], .src = pattern->src[i]};
+                (struct incoming){.bytes = pattern->bytes[i], .src = pattern->src[i], .message = (uint32_t)i};
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
-        send_s[rank] = 0;
+        sends[rank] = (struct critical){0};
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
-        deliver(messages + first[rank], first[rank + 1] - first[rank], recv_s[rank], send_s);
+        deliver(messages + first[rank], first[rank + 1] - first[rank], (uint32_t)rank, recv_s[rank], sends);
     free(messages);
     free(first);
     return 0;

@@ -151,6 +151,58 @@ class Reference:
             times_s[rank] += {"in": tau[0], "out": tau[1], "max": max(tau)}[side] + latest_s[rank]
         return times_s
 
+    def own_of_staircase(self, levels):
+        """Per rank, what its own bytes on the way that it waits for take alone, at most all of it: its incoming ones, or
+        those to the receiver that it waits for, as far as they are through by then."""
+        recv_s, own_s = self.receive(levels), []
+        for rank in self.ranks:
+            mine = [message for message in self.of(rank, 1, levels) if message[0] > 0]
+            volume = sum(size for size, _ in mine)
+            latest_s, own = recv_s[rank], volume / self.mixed_rate(mine, 1) if mine else 0
+            for dst in self.ranks:
+                sizes = [size for size, _ in self.of(dst, 1, levels)]
+                to = [(size, level) for src, to_dst, size, level in self.messages
+                      if (src, to_dst) == (rank, dst) and level in levels]
+                x = max((size for size, _ in to), default=0)
+                at_s = sum(min(other, x) for other in sizes) / sum(sizes) * recv_s[dst] if x > 0 else 0
+                if at_s > latest_s * (1 + 1e-9):
+                    latest_s = at_s
+                    own = sum(min(size, x) / bandwidth(self.entry(size, level)[2], 1) for size, level in to)
+            own_s.append(min(own, latest_s))
+        return own_s
+
+    def own_of_flow(self):
+        own_s = []
+        for rank in self.ranks:
+            ways = []  # when, bytes, own NIC first, link
+            for src, dst, size, level in self.messages:
+                if level == "inter_node" and rank in (src, dst):
+                    x = size if rank == dst else size - self.buffer
+                    if x > 0:
+                        ways += [(self.through(self.places[end][0], side, x), x, end == rank, (self.places[end][0], side))
+                                 for end, side in ((src, 0), (dst, 1))]
+            latest_s = max((way[0] for way in ways), default=0)
+            ways = [way[1:] for way in ways if way[0] >= latest_s * (1 - 1e-9)]
+            if not ways:
+                own_s.append(0)
+                continue
+            x, _, (node, side) = max(ways)
+            own = sum(min(size, x) / bandwidth(self.entry(size, level)[2], 1) for *ends, size, level in self.messages
+                      if level == "inter_node" and rank in ends and self.places[ends[side]][0] == node)
+            own_s.append(min(own, latest_s))
+        return own_s
+
+    def own(self, model, side):
+        """bandwidth_s of every rank; None: all that is not latency."""
+        alone = lambda messages: sum(size / bandwidth(self.entry(size, level)[2], 1) for size, level in messages)
+        if model in ("max-rate", "node-aware"):
+            return [alone(self.of(rank, 1 if model == "max-rate" else 0, LEVELS)) for rank in self.ranks]
+        if model in ("staircase", "flow"):
+            between = self.own_of_staircase(["inter_node"]) if model == "staircase" else self.own_of_flow()
+            within = self.own_of_staircase(["intra_socket", "inter_socket"])
+            return [a + b for a, b in zip(between, within)]
+        return None
+
     def predict(self, model, side):
         if model in ("staircase", "flow"):
             return self.staircase(side) if model == "staircase" else self.flow(side)

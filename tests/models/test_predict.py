@@ -121,6 +121,14 @@ class Predict(unittest.TestCase):
                                              [place[1] for place in places], "--latency", side)
                 for rank, expected in enumerate(reference.predict(model, side)):
                     self.assertLessEqual(abs(times[rank] - expected), 1e-9 * expected + 1e-18, (case, model, rank))
+                own = reference.own(model, side)
+                rows = json.loads(self.run_predict(
+                    "--pattern", self.path("p.csv"), "--placement", self.path("l.csv"), "--machine", self.path("m.tbl"),
+                    "--model", model, "--latency", side, "--json").stdout)
+                for row in rows:
+                    rank = row["rank"]
+                    expected = times[rank] - row["latency_s"] if own is None else own[rank]
+                    self.assertLessEqual(abs(row["bandwidth_s"] - expected), 1e-9 * times[rank] + 1e-18, (case, model, row))
 
     def make_trace(self, kinds, world=4, sockets=(0, 0, 0, 1), nodes=(0, 0, 0, 0)):
         """kinds: [(rounds, messages, {rank: measured_s})]."""

@@ -207,12 +207,34 @@ static void results_are_plausible(void **state)
     }
 }
 
+/* A pair alone: nobody else, so no contention, however many messages it exchanges. */
+static void alone_is_without_contention(void **state)
+{
+    (void)state;
+    struct chance chance = {.state = 6};
+    for (int i = 0; i < CASES; i++) {
+        struct model_case c;
+        case_random(&c, &chance, i % 2 == 1);
+        for (size_t m = 0; m < c.pattern.n_messages; m++) {
+            c.pattern.src[m] = 0;
+            c.pattern.dst[m] = (uint32_t)c.placement.n_ranks - 1;
+        }
+        for (size_t m = 0; m < N_MODELS; m++) {
+            struct prediction p = case_predict(&c, models[m], sides[i % 3]);
+            for (size_t rank = 0; rank < c.placement.n_ranks; rank++)
+                assert_true(p.part_s[PART_CONTENTION][rank] <= 0);
+            prediction_release(&p);
+        }
+        case_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(theta_one_is_one_level), cmocka_unit_test(more_to_a_rank_is_never_faster_for_it),
         cmocka_unit_test(ranks_have_no_names),    cmocka_unit_test(times_scale_with_sizes),
-        cmocka_unit_test(results_are_plausible),
+        cmocka_unit_test(results_are_plausible),  cmocka_unit_test(alone_is_without_contention),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

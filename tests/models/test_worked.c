@@ -16,8 +16,21 @@ static void assert_times(const struct model_case *c, const char *model, enum lat
     struct prediction prediction = case_predict(c, model, side);
     for (size_t i = 0; i < prediction.n_ranks; i++) {
         assert_close(prediction.time_s[i] * 1e6, expected_us[i], 1e-9);
-        assert_close(prediction.part_s[PART_LATENCY][i] + prediction.part_s[PART_BANDWIDTH][i], prediction.time_s[i],
-                     1e-15);
+        assert_close(prediction.part_s[PART_LATENCY][i] + prediction.part_s[PART_BANDWIDTH][i] +
+                         prediction.part_s[PART_CONTENTION][i],
+                     prediction.time_s[i], 1e-15);
+    }
+    prediction_release(&prediction);
+}
+
+/* The split of what is not latency; 0 means 0, not nearly. */
+static void assert_split(const struct model_case *c, const char *model, const double *bandwidth_us,
+                         const double *contention_us)
+{
+    struct prediction prediction = case_predict(c, model, LATENCY_IN);
+    for (size_t i = 0; i < prediction.n_ranks; i++) {
+        assert_close(prediction.part_s[PART_BANDWIDTH][i] * 1e6, bandwidth_us[i], 1e-9);
+        assert_close(prediction.part_s[PART_CONTENTION][i] * 1e6, contention_us[i], 1e-8);
     }
     prediction_release(&prediction);
 }
@@ -66,6 +79,14 @@ static void worked_b(void **state)
     static const double max_us[] = {114.483968471, 83.372203765 + 1.7, 114.483968471};
     assert_times(&c, "staircase", LATENCY_OUT, out_us);
     assert_times(&c, "staircase", LATENCY_MAX, max_us);
+    /* Ranks 0 and 1 wait for what they receive, 8e5 and 5e5 bytes; rank 2 for the delivery of its 6e5 bytes at 0. */
+    static const double alone_us[] = {8e5 / 10.2e3, 5e5 / 10.2e3, 6e5 / 10.2e3};
+    static const double others_us[] = {111.083968471 - 8e5 / 10.2e3, 81.672203765 - 5e5 / 10.2e3,
+                                       111.083968471 - 6e5 / 10.2e3};
+    assert_split(&c, "staircase", alone_us, others_us);
+    /* T10: nobody is slower than alone: BW_max is more than the three need. */
+    static const double received_us[] = {8e5 / 10.2e3, 5e5 / 10.2e3, 4e5 / 10.2e3}, none_us[] = {0, 0, 0};
+    assert_split(&c, "max-rate", received_us, none_us);
 
     struct traffic traffic;
     struct bandwidth_steps steps;
@@ -146,6 +167,8 @@ static void total_adds_two_maxima(void **state)
     /* Node 0: 2 x 3e5/1.5e3 = 400 us, then 3e5/1e3 = 300 us. Rank 2 waits for its deliveries, 700 us. */
     static const double inter_us[] = {401, 701, 700};
     assert_times(&c, "staircase", LATENCY_IN, inter_us);
+    /* Rank 2 waits for its 6e5 bytes to rank 1; those to rank 0 are no part of that way. */
+    assert_split(&c, "staircase", (const double[]){300, 600, 600}, (const double[]){100, 100, 100});
     for (size_t i = 0; i < 3; i++)
         c.placement.socket[i] = two_sockets[i];
     assert_times(&c, "staircase", LATENCY_IN, inter_us);
@@ -157,6 +180,7 @@ static void total_adds_two_maxima(void **state)
     /* T10 between nodes: 0: max(6e5/1.5e3, 3e5/1e3), 1: max(9e5/1.5e3, 6e5/1e3); within: 2e5/2e3. */
     static const double max_rate_us[] = {401 + 100.5, 601, 0};
     assert_times(&c, "max-rate", LATENCY_IN, max_rate_us);
+    assert_split(&c, "max-rate", (const double[]){400, 600, 0}, (const double[]){100, 0, 0});
     static const double postal_us[] = {301 + 100.5, 601, 902};
     assert_times(&c, "postal", LATENCY_IN, postal_us);
     case_release(&c);
@@ -245,11 +269,14 @@ static void flow_by_hand(void **state)
      * rank: 800000 at 1 GB/s 800 us, then 300000 more: 1100. */
     static const double us[] = {800, 1100, 10 + 1100, 5 + 1100, 1100};
     assert_times(&c, "flow", LATENCY_IN, us);
+    /* Into node 1 go 4e5 bytes of rank 0 and 7e5 of rank 4, all of them rank 2's. */
+    assert_split(&c, "flow", (const double[]){400, 1000, 1100, 1000, 700}, (const double[]){400, 100, 0, 100, 400});
     /* B = 100000: rank 0 is done when 300000 are through: out 375, in 600 us. Rank 1: 900000: 1000 us. Rank 4: 600000
      * into node 1: 1000 us. */
     case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 100000, "B");
     static const double early_us[] = {600, 1000, 10 + 1100, 5 + 1100, 1000};
     assert_times(&c, "flow", LATENCY_IN, early_us);
+    assert_split(&c, "flow", (const double[]){300, 900, 1100, 1000, 600}, (const double[]){300, 100, 0, 100, 400});
     case_release(&c);
 }
 
@@ -274,6 +301,7 @@ static void node_aware_by_hand(void **state)
     case_add(&c, 2, 3, 6600);
     struct prediction prediction = case_predict(&c, "node-aware", LATENCY_IN);
     assert_close(prediction.time_s[1] * 1e6, 3.0 + 0.44 + 6e6 / 6.6e3 + 100 / 2.2e3, 1e-9);
+    assert_close(prediction.part_s[PART_CONTENTION][1] * 1e6, 6e6 / 6.6e3 - 2e6 / 2.9e3, 1e-9);
     prediction_release(&prediction);
     case_release(&c);
 }
@@ -348,6 +376,22 @@ static void edges(void **state)
     case_release(&tie);
 }
 
+/* BW(1) below BW(2)/2, as in rows of T Table I: two ranks are each faster than one alone; nothing is negative. */
+static void slower_alone(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "slower"}};
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 1e-6, "s");
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 2, 3e9, "B/s");
+    case_place(&c, 2, NULL, NULL);
+    case_add(&c, 0, 1, 300000);
+    case_add(&c, 1, 0, 300000);
+    assert_times(&c, "staircase", LATENCY_IN, (const double[]){201, 201});
+    assert_split(&c, "staircase", (const double[]){200, 200}, (const double[]){0, 0});
+    case_release(&c);
+}
+
 static void missing_level_is_named(void **state)
 {
     (void)state;
@@ -374,17 +418,12 @@ static void missing_level_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_a),
-        cmocka_unit_test(worked_b),
-        cmocka_unit_test(worked_c),
-        cmocka_unit_test(total_adds_two_maxima),
-        cmocka_unit_test(worked_f),
-        cmocka_unit_test(queue_by_hand),
-        cmocka_unit_test(flow_by_hand),
-        cmocka_unit_test(node_aware_by_hand),
-        cmocka_unit_test(several_protocols),
-        cmocka_unit_test(edges),
-        cmocka_unit_test(missing_level_is_named),
+        cmocka_unit_test(worked_a),          cmocka_unit_test(worked_b),
+        cmocka_unit_test(worked_c),          cmocka_unit_test(total_adds_two_maxima),
+        cmocka_unit_test(worked_f),          cmocka_unit_test(queue_by_hand),
+        cmocka_unit_test(flow_by_hand),      cmocka_unit_test(node_aware_by_hand),
+        cmocka_unit_test(several_protocols), cmocka_unit_test(edges),
+        cmocka_unit_test(slower_alone),      cmocka_unit_test(missing_level_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
