@@ -19,9 +19,29 @@ struct bandwidth_steps {
 
 /* 0, or -1 without memory. */
 int bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *traffic, size_t n_max);
+/* BW(n) of a class, noted as used. */
+double bandwidth_steps_at(struct bandwidth_steps *steps, size_t class, size_t n);
 /* How many values beyond the ends of a table were used. */
 size_t bandwidth_steps_extrapolated(const struct bandwidth_steps *steps);
 void bandwidth_steps_release(struct bandwidth_steps *steps);
+
+/* What a rank's rate is made of: of the classes of its incoming bytes, the share of the class in its level, and of the
+ * level in all (theta_i of T12, or 1 - theta_i). */
+struct staircase_mix {
+    size_t n_classes;
+    struct {
+        size_t class;
+        double in_level;
+        double level; /* of the class's level */
+        bool last_of_level;
+    } parts[MAX_CLASSES];
+};
+
+/* Of a rank with incoming bytes of those levels. */
+struct staircase_mix staircase_mix_of(const struct traffic *traffic, unsigned levels, size_t rank);
+/* T12: BW^mix(n, theta_i) = theta_i / n BW^on(n) + (1 - theta_i) / n BW^off(n), B/s; BW at a level is the harmonic mean
+ * of the protocols' by bytes. */
+double staircase_mix_bandwidth(const struct staircase_mix *mix, struct bandwidth_steps *steps, size_t n);
 
 /* A rank that competes for its group's bandwidth: V_i > 0. */
 struct competitor {

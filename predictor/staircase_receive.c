@@ -26,7 +26,7 @@ int bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *tr
     return 0;
 }
 
-static double step_bandwidth(struct bandwidth_steps *steps, size_t class, size_t n)
+double bandwidth_steps_at(struct bandwidth_steps *steps, size_t class, size_t n)
 {
     size_t i = class * (steps->n_max + 1) + n;
     steps->used[i] = true;
@@ -65,76 +65,30 @@ void staircase_receive_even(size_t class, struct bandwidth_steps *steps, struct 
         /* T7 (T5): t_i = t_{i-1} + (N - i) (V_i - V_{i-1}) / BW_MP(N - i); ties add 0. */
         double left = (double)(n - i);
         if (competitors[i].volume > before)
-            elapsed_s += left * (competitors[i].volume - before) / step_bandwidth(steps, class, n - i);
+            elapsed_s += left * (competitors[i].volume - before) / bandwidth_steps_at(steps, class, n - i);
         before = competitors[i].volume;
         competitors[i].rest = 0;
         competitors[i].recv_s = elapsed_s;
     }
 }
 
-/* What one rank's rate is made of: of the classes of its bytes, the share of the class in its level, and of the level
- * in all (theta_i of T12, or 1 - theta_i). */
-struct mix {
-    size_t n_classes;
-    struct {
-        size_t class;
-        double in_level;
-        double level; /* of the class's level */
-        bool last_of_level;
-    } parts[MAX_CLASSES];
-};
-
-static struct mix mix_of(const struct traffic *traffic, unsigned levels, const struct competitor *competitor)
-{
-    struct mix mix = {0};
-    for (size_t c = 0; c < traffic->n_classes; c++) {
-        enum machine_level level = traffic->classes[c].level;
-        double bytes = traffic->bytes[INCOMING][competitor->rank * traffic->n_classes + c];
-        if (!(bytes > 0) || !traffic_class_in(traffic, c, levels))
-            continue;
-        double of_level = traffic_bytes(traffic, competitor->rank, INCOMING, LEVEL_BIT(level));
-        if (mix.n_classes > 0 && traffic->classes[mix.parts[mix.n_classes - 1].class].level == level)
-            mix.parts[mix.n_classes - 1].last_of_level = false;
-        mix.parts[mix.n_classes].class = c;
-        mix.parts[mix.n_classes].in_level = bytes / of_level;
-        mix.parts[mix.n_classes].level = of_level / competitor->volume;
-        mix.parts[mix.n_classes++].last_of_level = true;
-    }
-    return mix;
-}
-
-/* T12: BW^mix(n, theta_i) = theta_i / n BW^on(n) + (1 - theta_i) / n BW^off(n), B/s; BW at a level is the harmonic mean
- * of the protocols' by bytes. */
-static double mixed_bandwidth(const struct mix *mix, struct bandwidth_steps *steps, size_t n)
-{
-    double sum = 0, inverse = 0;
-    for (size_t i = 0; i < mix->n_classes; i++) {
-        inverse += mix->parts[i].in_level / step_bandwidth(steps, mix->parts[i].class, n);
-        if (!mix->parts[i].last_of_level)
-            continue;
-        sum += mix->parts[i].level / inverse;
-        inverse = 0;
-    }
-    return sum / (double)n;
-}
-
 int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
                             struct competitor *competitors, size_t n)
 {
-    struct mix *mixes = malloc((n + 1) * sizeof *mixes);
+    struct staircase_mix *mixes = malloc((n + 1) * sizeof *mixes);
     double *bytes_per_s = malloc((n + 1) * sizeof *bytes_per_s); /* of competitor i in this step */
     struct competitor *finished = malloc((n + 1) * sizeof *finished);
     int result = mixes != NULL && bytes_per_s != NULL && finished != NULL ? 0 : -1;
     size_t n_finished = 0, left = n;
     double elapsed_s = 0;
     for (size_t i = 0; result == 0 && i < n; i++)
-        mixes[i] = mix_of(traffic, levels, &competitors[i]);
+        mixes[i] = staircase_mix_of(traffic, levels, competitors[i].rank);
     while (result == 0 && left > 0) {
         /* T13: the unfinished rank q with the least rest over its bandwidth, n = N - k. */
         size_t q = 0;
         double step_s = 0;
         for (size_t i = 0; i < left; i++) {
-            bytes_per_s[i] = mixed_bandwidth(&mixes[i], steps, left);
+            bytes_per_s[i] = staircase_mix_bandwidth(&mixes[i], steps, left);
             double needed_s = competitors[i].rest / bytes_per_s[i];
             if (i == 0 || needed_s < step_s) {
                 q = i;
