@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "communicator.h"
@@ -29,6 +30,9 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
                                   recorder.clock_source);
     if (error != 0)
         return error;
+    const char *thread = getenv("MPISTAIR_THREAD");
+    if (thread && strcmp(thread, "0") == 0)
+        supply_without_thread(&recorder.spool.supply);
     recorder.multiple = thread_level == 3;
     datatype_init();
     if (request_table_init() != 0 ||

@@ -5,55 +5,18 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
-
-static off_t chunk_offset(uint32_t number)
-{
-    return (off_t)SPOOL_HEADER_BYTES + (off_t)number * (off_t)SPOOL_CHUNK_BYTES;
-}
-
-/* Maps bytes of the file at offset with room on the disk behind them. Returns NULL with *cause set. */
-static void *map_allocated(int fd, off_t offset, size_t bytes, enum spool_loss *cause)
-{
-    int error;
-    do {
-        error = posix_fallocate(fd, offset, (off_t)bytes);
-    } while (error == EINTR);
-    if (error != 0) {
-        *cause = SPOOL_LOSS_DISK;
-        errno = error;
-        return NULL;
-    }
-    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-    if (map == MAP_FAILED) {
-        *cause = SPOOL_LOSS_MEMORY;
-        return NULL;
-    }
-    /* EINVAL: an older kernel; the pages then fault in one by one, as they have their blocks. */
-    if (madvise(map, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
-        error = errno;
-        munmap(map, bytes);
-        *cause = SPOOL_LOSS_DISK;
-        errno = error;
-        return NULL;
-    }
-    return map;
-}
-
 int spool_writer_open(struct spool_writer *writer, const char *path, uint64_t limit_bytes,
                       enum spool_clock_source clock_source)
 {
     int saved_errno = errno, error;
     enum spool_loss cause;
+    uint64_t least = 1;
     memset(writer, 0, sizeof *writer);
     writer->fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
     if (writer->fd < 0)
@@ -67,17 +30,15 @@ int spool_writer_open(struct spool_writer *writer, const char *path, uint64_t li
         }
         uint64_t most = (uint64_t)file_size.rlim_cur - SPOOL_HEADER_BYTES;
         limit_bytes = most < SPOOL_CHUNK_BYTES ? 0 : most < limit_bytes ? most : limit_bytes;
-        writer->chunk_limit = limit_bytes == 0 ? 0 : 1;
-    } else {
-        writer->chunk_limit = 1;
+        least = limit_bytes == 0 ? 0 : 1;
     }
     uint64_t chunks = limit_bytes / SPOOL_CHUNK_BYTES;
-    if (chunks > writer->chunk_limit)
-        writer->chunk_limit = chunks < UINT32_MAX ? (uint32_t)chunks : UINT32_MAX;
-    struct spool_header *header = map_allocated(writer->fd, 0, SPOOL_HEADER_BYTES, &cause);
+    chunks = chunks < least ? least : chunks < UINT32_MAX ? chunks : UINT32_MAX;
+    struct spool_header *header = supply_map(writer->fd, 0, SPOOL_HEADER_BYTES, &cause);
     if (!header)
         goto out_file;
     pthread_mutex_init(&writer->lock, NULL);
+    supply_open(&writer->supply, writer->fd, (uint32_t)chunks);
     header->version = SPOOL_VERSION;
     header->chunk_bytes = SPOOL_CHUNK_BYTES;
     header->clock_source = clock_source;
@@ -107,17 +68,18 @@ out:
 uint64_t spool_writer_close(struct spool_writer *writer)
 {
     int saved_errno = errno;
+    supply_close(&writer->supply);
     pthread_mutex_lock(&writer->lock);
-    off_t bytes = chunk_offset(writer->header->chunks);
+    off_t bytes = supply_offset(writer->header->chunks);
     for (struct spool_lane *lane = writer->lanes; lane; lane = lane->following) {
         /* The end of the file is that of the last record, if the last chunk is still this lane's current one. */
         if (lane->chunk && lane->chunk_number + 1 == writer->header->chunks)
-            bytes = chunk_offset(lane->chunk_number) + (lane->next - lane->chunk);
+            bytes = supply_offset(lane->chunk_number) + (lane->next - lane->chunk);
         lane->stopped = 1;
         lane->end = lane->next;
     }
     if (ftruncate(writer->fd, bytes) != 0)
-        bytes = chunk_offset(writer->header->chunks);
+        bytes = supply_offset(writer->header->chunks);
     close(writer->fd);
     writer->fd = -1;
     pthread_mutex_unlock(&writer->lock);
@@ -165,7 +127,7 @@ void spool_lane_flush(struct spool_lane *lane)
     int saved_errno = errno;
     pthread_mutex_lock(&lane->writer->lock);
     if (lane->chunk && lane->writer->fd >= 0)
-        sync_file_range(lane->writer->fd, chunk_offset(lane->chunk_number), SPOOL_CHUNK_BYTES, SYNC_FILE_RANGE_WRITE);
+        sync_file_range(lane->writer->fd, supply_offset(lane->chunk_number), SPOOL_CHUNK_BYTES, SYNC_FILE_RANGE_WRITE);
     pthread_mutex_unlock(&lane->writer->lock);
     errno = saved_errno;
 }
@@ -175,46 +137,50 @@ static void leave_chunk(struct spool_lane *lane)
 {
     uint8_t **left = &lane->left[lane->sequence % SPOOL_RESIDENT_CHUNKS];
     if (*left)
-        madvise(*left, SPOOL_CHUNK_BYTES, MADV_DONTNEED); /* shared: what was stored stays in the file's cache */
+        supply_leave(&lane->writer->supply, *left);
     *left = lane->chunk;
 }
 
-/* The next chunk of the lane becomes its current one. Returns 0, or -1 with lane->cause. Holds writer->lock. */
+/* Makes a chunk of this lane count for readers. */
+static void publish_chunk(struct spool_writer *writer, struct spool_chunk *chunk, uint32_t number)
+{
+    __atomic_store_n(&chunk->magic, SPOOL_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    pthread_mutex_lock(&writer->lock);
+    if (writer->header->chunks <= number)
+        __atomic_store_n(&writer->header->chunks, number + 1, __ATOMIC_RELEASE);
+    if (chunk->sequence == 1)
+        writer->n_long_lanes++;
+    pthread_mutex_unlock(&writer->lock);
+}
+
+/* The next chunk of the lane becomes its current one. Returns 0, or -1 with lane->cause. */
 static int open_chunk(struct spool_lane *lane)
 {
     struct spool_writer *writer = lane->writer;
-    uint32_t number = writer->header->chunks;
-    if (number >= writer->chunk_limit) {
-        lane->cause = SPOOL_LOSS_LIMIT;
-        return -1;
-    }
-    uint8_t *map = map_allocated(writer->fd, chunk_offset(number), SPOOL_CHUNK_BYTES, &lane->cause);
-    if (!map)
+    struct supply_chunk next;
+    if (supply_take(&writer->supply, &next, &lane->cause) != 0)
         return -1;
     leave_chunk(lane);
-    struct spool_chunk *chunk = (struct spool_chunk *)map;
+    struct spool_chunk *chunk = (struct spool_chunk *)next.map;
     chunk->lane = lane->number;
     chunk->sequence = lane->sequence++;
     chunk->clock = spool_clock_pair((enum spool_clock_source)writer->header->clock_source);
-    __atomic_store_n(&chunk->magic, SPOOL_CHUNK_MAGIC, __ATOMIC_RELEASE);
-    __atomic_store_n(&writer->header->chunks, number + 1, __ATOMIC_RELEASE);
-    lane->chunk = map;
-    lane->chunk_number = number;
-    lane->next = map + sizeof *chunk;
-    lane->end = map + SPOOL_CHUNK_BYTES;
+    publish_chunk(writer, chunk, next.number);
+    if (chunk->sequence == 1)
+        supply_ahead(&writer->supply, writer->n_long_lanes);
+    lane->chunk = next.map;
+    lane->chunk_number = next.number;
+    lane->next = next.map + sizeof *chunk;
+    lane->end = next.map + SPOOL_CHUNK_BYTES;
     return 0;
 }
 
 void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes)
 {
     int saved_errno = errno;
-    if (!lane->stopped) {
-        pthread_mutex_lock(&lane->writer->lock);
-        if (open_chunk(lane) != 0) {
-            lane->stopped = 1;
-            lane->end = lane->next; /* also for a smaller record: what follows a loss would be out of order */
-        }
-        pthread_mutex_unlock(&lane->writer->lock);
+    if (!lane->stopped && open_chunk(lane) != 0) {
+        lane->stopped = 1;
+        lane->end = lane->next; /* also for a smaller record: what follows a loss would be out of order */
     }
     errno = saved_errno;
     if (lane->stopped) {

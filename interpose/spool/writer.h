@@ -1,10 +1,8 @@
 /* Writes the spool of one process (the format is in event.h).
  *
  * Each thread stores its records into a lane: a current chunk with a position in it, so that a record costs one
- * comparison and its own stores. Chunks are allocated on disk (posix_fallocate) before they are mapped, since a
- * store into a mapping without blocks ends in SIGBUS on a full disk, and populated, since page faults cost more
- * than the records. Where a chunk cannot be had its lane stops for good and counts what it loses; everything
- * stored before stays readable. Lanes of ended threads are used again.
+ * comparison and its own stores. Chunks come from a supply (supply.h). Where one cannot be had its lane stops for good
+ * and counts what it loses; everything stored before stays readable. Lanes of ended threads are used again.
  *
  * Chunks stay mapped, as an operation may complete long after it was posted. But of those that a lane left behind all
  * pages are given back to the kernel, which has them in the file's cache: the process's resident memory stays the same
@@ -20,6 +18,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "supply.h"
 
 #define SPOOL_RESIDENT_CHUNKS 3U /* of a lane, besides the current one: most operations complete in there */
 
@@ -42,9 +41,10 @@ struct spool_lane {
 struct spool_writer {
     struct spool_header *header; /* NULL: not open */
     struct spool_lane *lanes;
-    pthread_mutex_t lock; /* over lanes and the handing out of chunks */
+    pthread_mutex_t lock; /* over lanes and header->chunks */
+    struct supply supply; /* of chunks */
     uint32_t n_lanes;
-    uint32_t chunk_limit; /* chunks that this process may use */
+    uint32_t n_long_lanes; /* of more than one chunk */
     int fd;
 };
 

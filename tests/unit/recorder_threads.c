@@ -14,7 +14,7 @@
 #include "backend/wrappers.h"
 
 #define THREADS 8
-#define ROUNDS  3000
+#define ROUNDS  5000
 #define LIVE    3 /* requests of a thread at once */
 #define POOL    8 /* handles, few, so that they change threads; SHARED when they are out */
 #define SHARED  (POOL + 1)

@@ -128,6 +128,59 @@ static void one_chunk_at_least(void **state)
     spool_writer_close(&writer);
 }
 
+/* With room for n chunks on the disk or by the limit, n are filled, whoever makes them; none is in the file that nobody
+ * took. */
+static void all_room_is_used(void **state)
+{
+    (void)state;
+    enum { CHUNKS = 21 };
+    struct spool_writer writer;
+    size_t bytes;
+    assert_int_equal(spool_writer_open(&writer, path, CHUNKS * (uint64_t)SPOOL_CHUNK_BYTES, SPOOL_CLOCK_MONOTONIC), 0);
+    struct spool_lane *lanes[3];
+    size_t stored = 0, tried = 0;
+    for (int i = 0; i < 3; i++)
+        lanes[i] = spool_lane_acquire(&writer);
+    for (; tried < (CHUNKS + 3) * A_CHUNK; tried++)
+        stored += store(lanes[tried % 3], tried) == 0;
+    assert_int_equal(writer.header->chunks, CHUNKS);
+    assert_int_equal(stored, CHUNKS * A_CHUNK);
+    assert_int_equal(writer.header->lost[SPOOL_LOSS_LIMIT], tried - stored);
+    assert_int_equal(spool_writer_close(&writer), SPOOL_HEADER_BYTES + CHUNKS * (uint64_t)SPOOL_CHUNK_BYTES);
+    free(read_all(&bytes));
+    assert_int_equal(bytes, SPOOL_HEADER_BYTES + CHUNKS * (uint64_t)SPOOL_CHUNK_BYTES);
+}
+
+/* The same spool without the thread. */
+static void chunks_come_without_a_thread(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    supply_without_thread(&writer.supply);
+    struct spool_lane *lane = spool_lane_acquire(&writer);
+    for (size_t i = 0; i < 3 * A_CHUNK; i++)
+        assert_int_equal(store(lane, i), 0);
+    assert_false(writer.supply.running);
+    assert_int_equal(spool_writer_close(&writer), SPOOL_HEADER_BYTES + 3 * SPOOL_CHUNK_BYTES);
+}
+
+/* A chunk that was made ready and not taken leaves no blocks behind. */
+static void what_was_ready_is_given_back(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    struct stat status;
+    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    struct spool_lane *lane = spool_lane_acquire(&writer);
+    for (size_t i = 0; i <= 5 * A_CHUNK; i++)
+        assert_int_equal(store(lane, i), 0);
+    assert_true(writer.supply.running);
+    assert_int_equal(spool_writer_close(&writer), SPOOL_HEADER_BYTES + 5 * SPOOL_CHUNK_BYTES + 128);
+    assert_int_equal(stat(path, &status), 0);
+    assert_true(status.st_blocks * 512 <= SPOOL_HEADER_BYTES + 6 * (long)SPOOL_CHUNK_BYTES);
+}
+
 /* A limit on the size of files would end the process with SIGXFSZ. */
 static void file_size_limit_is_respected(void **state)
 {
@@ -201,7 +254,8 @@ static void long_spools_do_not_stay_resident(void **state)
         }
     }
     assert_true(most >= SPOOL_CHUNK_BYTES); /* what is measured is there */
-    assert_true(most <= SPOOL_HEADER_BYTES + (SPOOL_RESIDENT_CHUNKS + 1) * (uint64_t)SPOOL_CHUNK_BYTES);
+    /* the current one, those before, one ready, those that the supply has yet to give back */
+    assert_true(most <= SPOOL_HEADER_BYTES + (SPOOL_RESIDENT_CHUNKS + SUPPLY_LEFT + 3) * (uint64_t)SPOOL_CHUNK_BYTES);
     first->complete_ticks = 4711;
     spool_writer_close(&writer);
     uint8_t *all = read_all(&bytes);
@@ -240,6 +294,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(records_lie_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(limit_is_kept_and_losses_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(all_room_is_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_ready_is_given_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(chunks_come_without_a_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_chunk_at_least, set_up, tear_down),
         cmocka_unit_test_setup_teardown(file_size_limit_is_respected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_are_used_again, set_up, tear_down),

@@ -1,0 +1,240 @@
+/* See supply.h. */
+#include "supply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+enum {
+    EXTENT_CHUNKS = 16,     /* blocks are allocated for as many chunks at a time, at most: fewer, longer extents */
+    SLICE_BYTES = 64 << 10, /* pages are made for as many bytes at a time: each time the address space is locked */
+    STACK_BYTES = 128 << 10
+};
+
+static int allocate(int fd, off_t offset, off_t bytes)
+{
+    int error;
+    do {
+        error = posix_fallocate(fd, offset, bytes);
+    } while (error == EINTR);
+    return error;
+}
+
+/* Maps bytes that have their blocks. */
+static void *map_pages(int fd, off_t offset, size_t bytes, enum spool_loss *cause)
+{
+    uint8_t *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    if (map == MAP_FAILED) {
+        *cause = SPOOL_LOSS_MEMORY;
+        return NULL;
+    }
+    for (size_t at = 0; at < bytes; at += SLICE_BYTES)
+        if (madvise(map + at, bytes - at < SLICE_BYTES ? bytes - at : SLICE_BYTES, MADV_POPULATE_WRITE) != 0) {
+            if (errno == EINVAL)
+                break; /* an older kernel; the pages then fault in one by one, as they have their blocks */
+            int error = errno;
+            munmap(map, bytes);
+            *cause = SPOOL_LOSS_DISK;
+            errno = error;
+            return NULL;
+        }
+    return map;
+}
+
+void *supply_map(int fd, off_t offset, size_t bytes, enum spool_loss *cause)
+{
+    int error = allocate(fd, offset, (off_t)bytes);
+    if (error != 0) {
+        *cause = SPOOL_LOSS_DISK;
+        errno = error;
+        return NULL;
+    }
+    return map_pages(fd, offset, bytes, cause);
+}
+
+void supply_open(struct supply *supply, int fd, uint32_t limit)
+{
+    *supply = (struct supply){.fd = fd, .limit = limit};
+    pthread_mutex_init(&supply->lock, NULL);
+    pthread_cond_init(&supply->needed, NULL);
+    pthread_cond_init(&supply->made, NULL);
+}
+
+/* A number for a new chunk, and in *extent the chunks from there on that should get their blocks with it, 0 if they
+ * have them. -1: the limit is reached. Holds the lock. */
+static int reserve(struct supply *supply, uint32_t *number, uint32_t *extent)
+{
+    if (supply->reserved >= supply->limit)
+        return -1;
+    *number = supply->reserved++;
+    *extent = 0;
+    if (*number >= supply->allocated) {
+        uint32_t most = supply->limit - *number;
+        *extent = *number < 1 ? 1 : *number < EXTENT_CHUNKS ? *number : EXTENT_CHUNKS;
+        *extent = *extent < most ? *extent : most;
+        supply->allocated = *number + *extent;
+    }
+    return 0;
+}
+
+/* Makes a reserved chunk. Without the lock. */
+static int make(const struct supply *supply, uint32_t number, uint32_t extent, struct supply_chunk *chunk,
+                enum spool_loss *cause)
+{
+    off_t offset = supply_offset(number);
+    /* Also where blocks should be there: then this costs little, and room for many at once may have been missing. */
+    if (extent <= 1 || allocate(supply->fd, offset, (off_t)extent * (off_t)SPOOL_CHUNK_BYTES) != 0)
+        chunk->map = supply_map(supply->fd, offset, SPOOL_CHUNK_BYTES, cause);
+    else
+        chunk->map = map_pages(supply->fd, offset, SPOOL_CHUNK_BYTES, cause);
+    chunk->number = number;
+    return chunk->map ? 0 : -1;
+}
+
+/* The oldest of the chunks whose pages can go; NULL. Holds the lock. */
+static uint8_t *pop_left(struct supply *supply)
+{
+    return supply->n_left > 0 ? supply->left[--supply->n_left] : NULL;
+}
+
+static void forget(uint8_t *map)
+{
+    madvise(map, SPOOL_CHUNK_BYTES, MADV_DONTNEED); /* shared: what was stored stays in the file's cache */
+}
+
+/* Holds the lock, but for the work itself. */
+static void work(struct supply *supply)
+{
+    uint32_t number, extent;
+    uint8_t *left = pop_left(supply);
+    int making = !supply->failed && supply->n_ready < supply->wanted && reserve(supply, &number, &extent) == 0;
+    if (!left && !making) {
+        pthread_cond_wait(&supply->needed, &supply->lock);
+        return;
+    }
+    supply->making = making;
+    pthread_mutex_unlock(&supply->lock);
+    struct supply_chunk chunk = {0};
+    enum spool_loss cause;
+    if (left)
+        forget(left);
+    int made = making && make(supply, number, extent, &chunk, &cause) == 0;
+    pthread_mutex_lock(&supply->lock);
+    if (made)
+        supply->ready[supply->n_ready++] = chunk;
+    else if (making)
+        supply->failed = 1;
+    supply->making = 0;
+    pthread_cond_broadcast(&supply->made);
+}
+
+static void *supply_thread(void *data)
+{
+    struct supply *supply = data;
+    pthread_mutex_lock(&supply->lock);
+    while (!supply->stop)
+        work(supply);
+    pthread_mutex_unlock(&supply->lock);
+    return NULL;
+}
+
+/* Without signals, on any processor, with a small stack; not at all where that is not to be had. */
+static int start_thread(struct supply *supply)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    cpu_set_t everywhere;
+    if (pthread_attr_init(&attributes) != 0)
+        return -1;
+    memset(&everywhere, 0xff, sizeof everywhere);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_attr_setaffinity_np(&attributes, sizeof everywhere, &everywhere);
+    if (error == 0)
+        error = pthread_create(&supply->thread, &attributes, supply_thread, supply);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error == 0)
+        pthread_setname_np(supply->thread, "mpistair");
+    return error;
+}
+
+void supply_without_thread(struct supply *supply)
+{
+    pthread_mutex_lock(&supply->lock);
+    supply->failed = 1;
+    pthread_mutex_unlock(&supply->lock);
+}
+
+void supply_ahead(struct supply *supply, uint32_t n)
+{
+    pthread_mutex_lock(&supply->lock);
+    supply->wanted = n < SUPPLY_READY ? n : SUPPLY_READY;
+    if (!supply->running && !supply->failed) {
+        supply->running = start_thread(supply) == 0;
+        supply->failed = !supply->running;
+    }
+    pthread_mutex_unlock(&supply->lock);
+}
+
+int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause)
+{
+    uint32_t number, extent;
+    pthread_mutex_lock(&supply->lock);
+    while (supply->n_ready == 0 && supply->making)
+        pthread_cond_wait(&supply->made, &supply->lock);
+    int is_ready = supply->n_ready > 0;
+    if (is_ready) {
+        *chunk = supply->ready[0];
+        supply->n_ready--;
+        memmove(supply->ready, supply->ready + 1, supply->n_ready * sizeof *supply->ready);
+        pthread_cond_signal(&supply->needed);
+    }
+    int has_room = is_ready || reserve(supply, &number, &extent) == 0;
+    pthread_mutex_unlock(&supply->lock);
+    if (is_ready)
+        return 0;
+    if (!has_room) {
+        *cause = SPOOL_LOSS_LIMIT;
+        return -1;
+    }
+    return make(supply, number, extent, chunk, cause);
+}
+
+void supply_leave(struct supply *supply, uint8_t *map)
+{
+    pthread_mutex_lock(&supply->lock);
+    int later = supply->running && supply->n_left < SUPPLY_LEFT;
+    if (later) {
+        supply->left[supply->n_left++] = map;
+        pthread_cond_signal(&supply->needed);
+    }
+    pthread_mutex_unlock(&supply->lock);
+    if (!later)
+        forget(map);
+}
+
+void supply_close(struct supply *supply)
+{
+    pthread_mutex_lock(&supply->lock);
+    int running = supply->running;
+    supply->stop = 1;
+    pthread_cond_signal(&supply->needed);
+    pthread_mutex_unlock(&supply->lock);
+    if (running)
+        pthread_join(supply->thread, NULL);
+    for (uint32_t i = 0; i < supply->n_ready; i++) {
+        munmap(supply->ready[i].map, SPOOL_CHUNK_BYTES);
+        fallocate(supply->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, supply_offset(supply->ready[i].number),
+                  SPOOL_CHUNK_BYTES);
+    }
+    supply->n_ready = 0;
+}
