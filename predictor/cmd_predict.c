@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "database.h"
+#include "interval.h"
 #include "machine_database.h"
 #include "output_file.h"
 #include "predict_options.h"
@@ -19,15 +20,35 @@ static void note_extrapolated(const char *model, const struct machine *machine, 
             model, n, machine->name);
 }
 
+/* With --interval; else, or where the machine has no intervals, without draws. */
+static int make_draws(const struct predict_options *options, const struct machine *machine, struct machine_draws *draws,
+                      struct error *error)
+{
+    if (!options->interval)
+        return 0;
+    if (machine_draws_init(draws, machine, INTERVAL_DRAWS, 1, error) != 0)
+        return -1;
+    if (draws->n == 0)
+        fprintf(stderr,
+                "mpistair: note: the table of '%s' tells no intervals, so none of the times is known; "
+                "'mpistair calibrate' and 'machine fit' write tables with intervals\n",
+                machine->name);
+    else if (draws->n_exact > 0)
+        fprintf(stderr, "mpistair: note: %zu of %zu tau and bw of '%s' have no interval and were taken as exact\n",
+                draws->n_exact, draws->n_values, machine->name);
+    return 0;
+}
+
 static int predict_models(const struct predict_options *options, const struct pattern *pattern,
                           const struct placement *placement, const struct machine *machine,
-                          struct prediction *predictions, struct error *error)
+                          const struct machine_draws *draws, struct prediction *predictions, struct error *error)
 {
     for (size_t m = 0; m < options->n_models; m++) {
         const struct model_choice *model = &options->models[m];
         if (prediction_init(&predictions[m], placement->n_ranks) != 0)
             return error_set(error, "no memory for %zu ranks", placement->n_ranks);
-        if (model_choice_predict(model, pattern, placement, machine, &options->model, &predictions[m], error) != 0)
+        if (model_choice_predict(model, pattern, placement, machine, &options->model, &predictions[m], error) != 0 ||
+            prediction_interval(draws, model, pattern, placement, &options->model, &predictions[m], error) != 0)
             return -1;
         note_extrapolated(model->name, machine, predictions[m].extrapolated);
     }
@@ -39,13 +60,15 @@ static int predict_pattern(const struct predict_options *options, struct error *
     struct machine machine = {0};
     struct placement placement = {0};
     struct pattern pattern = {0};
+    struct machine_draws draws = {0};
     struct prediction predictions[MAX_MODELS] = {0};
     struct output_file output;
     int result = -1;
     if (machine_find(options->machine, &machine, error) != 0 ||
         placement_read_csv(options->placement, &placement, error) != 0 ||
         pattern_read_csv(options->pattern, placement.n_ranks, &pattern, error) != 0 ||
-        predict_models(options, &pattern, &placement, &machine, predictions, error) != 0 ||
+        make_draws(options, &machine, &draws, error) != 0 ||
+        predict_models(options, &pattern, &placement, &machine, &draws, predictions, error) != 0 ||
         output_file_open(&output, options->output, error) != 0)
         goto out;
     show_times(output.stream, options, predictions);
@@ -53,6 +76,7 @@ static int predict_pattern(const struct predict_options *options, struct error *
 out:
     for (size_t m = 0; m < options->n_models; m++)
         prediction_release(&predictions[m]);
+    machine_draws_release(&draws);
     pattern_release(&pattern);
     placement_release(&placement);
     machine_release(&machine);
@@ -129,6 +153,7 @@ static int predict_trace(const struct predict_options *options, struct error *er
 {
     sqlite3 *database = NULL;
     struct machine machine = {0};
+    struct machine_draws draws = {0};
     struct placement placement = {0};
     struct output_file output;
     size_t extrapolated[MAX_MODELS] = {0};
@@ -136,7 +161,7 @@ static int predict_trace(const struct predict_options *options, struct error *er
     int result = -1;
     if (database_open(options->trace, true, &database, error) != 0)
         return -1;
-    if (find_machine(options, database, &machine, error) != 0 ||
+    if (find_machine(options, database, &machine, error) != 0 || make_draws(options, &machine, &draws, error) != 0 ||
         (options->placement != NULL && placement_read_csv(options->placement, &placement, error) != 0) ||
         output_file_open(&output, options->output, error) != 0)
         goto out;
@@ -146,7 +171,8 @@ static int predict_trace(const struct predict_options *options, struct error *er
                                   .placement = options->placement != NULL ? &placement : NULL,
                                   .models = options->models,
                                   .n_models = options->n_models,
-                                  .options = &options->model};
+                                  .options = &options->model,
+                                  .draws = draws.n > 0 ? &draws : NULL};
     result = replay_run(&replay, &summary, error);
     if (result == 0) {
         note_summary(options, &machine, &summary);
@@ -157,6 +183,7 @@ static int predict_trace(const struct predict_options *options, struct error *er
     else
         output_file_discard(&output);
 out:
+    machine_draws_release(&draws);
     placement_release(&placement);
     machine_release(&machine);
     sqlite3_close(database);

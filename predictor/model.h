@@ -37,7 +37,9 @@ struct prediction {
     size_t n_ranks;
     double *time_s;
     double *part_s[PART_COUNT];
-    size_t extrapolated; /* values read beyond the ends of a bandwidth table */
+    double *low_s, *high_s; /* the interval that holds time_s with 95 %, as far as the machine's values go (interval.h);
+                               NaN: not known */
+    size_t extrapolated;    /* values read beyond the ends of a bandwidth table */
 };
 
 struct model {
@@ -85,7 +87,7 @@ int model_choice_predict(const struct model_choice *choice, const struct pattern
                          const struct placement *placement, const struct machine *machine,
                          const struct model_options *options, struct prediction *prediction, struct error *error);
 
-/* All zero. 0, or -1 without memory. */
+/* All zero, no interval known. 0, or -1 without memory. */
 int prediction_init(struct prediction *prediction, size_t n_ranks);
 /* For models: all zero before; after, the sum of the parts in time_s: 0, or -1 where one is beyond the range of a
  * double (a machine of absurd values). */

@@ -21,6 +21,8 @@ static const char usage_text[] =
     "  -p, --pattern P.csv      header src,dst,bytes, optional send_s,recv_s\n"
     "  -l, --placement L.csv    header rank,node,socket; with a trace, in the place of what was recorded\n"
     "      --latency in|out|max whose messages' latency a rank pays (staircase): default in, as T8 is printed\n"
+    "      --interval           of every time the interval that the machine's intervals give; runs the model 200 "
+    "times\n"
     "  -f, --format text|csv|json\n"
     "      --json               the same as --format json\n"
     "  -o, --output FILE        default: standard output\n"
@@ -95,13 +97,19 @@ static int check(const struct predict_options *options, int n_arguments)
 
 int predict_options_parse(int argc, char **argv, struct predict_options *options)
 {
-    enum { LATENCY = 256, JSON };
+    enum { LATENCY = 256, JSON, INTERVAL };
     static const struct option long_options[] = {
-        {"machine", required_argument, NULL, 'm'}, {"model", required_argument, NULL, 'M'},
-        {"pattern", required_argument, NULL, 'p'}, {"placement", required_argument, NULL, 'l'},
-        {"format", required_argument, NULL, 'f'},  {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},          {"latency", required_argument, NULL, LATENCY},
-        {"json", no_argument, NULL, JSON},         {NULL, 0, NULL, 0},
+        {"machine", required_argument, NULL, 'm'},
+        {"model", required_argument, NULL, 'M'},
+        {"pattern", required_argument, NULL, 'p'},
+        {"placement", required_argument, NULL, 'l'},
+        {"format", required_argument, NULL, 'f'},
+        {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {"latency", required_argument, NULL, LATENCY},
+        {"json", no_argument, NULL, JSON},
+        {"interval", no_argument, NULL, INTERVAL},
+        {NULL, 0, NULL, 0},
     };
     static const char *const formats[] = {"text", "csv", "json"};
     static const char *const sides[] = {"in", "out", "max"};
@@ -138,6 +146,9 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
             break;
         case JSON:
             options->format = FORMAT_JSON;
+            break;
+        case INTERVAL:
+            options->interval = true;
             break;
         case LATENCY:
             word = option_choice("predict", "--latency", optarg, sides, 3);

@@ -18,6 +18,7 @@ struct predict_options {
     struct model_choice models[MAX_MODELS];
     size_t n_models;
     struct model_options model;
+    bool interval; /* of every time */
     bool help;
 };
 

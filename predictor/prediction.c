@@ -12,12 +12,16 @@ const char *const prediction_part_name[PART_COUNT] = {
 
 int prediction_init(struct prediction *prediction, size_t n_ranks)
 {
-    double *values = calloc((1 + PART_COUNT) * n_ranks + 1, sizeof *values); /* one block, which time_s owns */
+    double *values = calloc((3 + PART_COUNT) * n_ranks + 1, sizeof *values); /* one block, which time_s owns */
     if (values == NULL)
         return -1;
     *prediction = (struct prediction){.n_ranks = n_ranks, .time_s = values};
     for (size_t part = 0; part < PART_COUNT; part++)
         prediction->part_s[part] = values + (1 + part) * n_ranks;
+    prediction->low_s = values + (1 + PART_COUNT) * n_ranks;
+    prediction->high_s = prediction->low_s + n_ranks;
+    for (size_t i = 0; i < 2 * n_ranks; i++)
+        prediction->low_s[i] = NAN;
     return 0;
 }
 

@@ -19,7 +19,7 @@ static const char *const statement_text[STATEMENT_COUNT] = {
                            "JOIN round ON round.id = round_id WHERE round_id = ? AND src <> dst",
     [STATEMENT_RANKS] = "SELECT rank FROM round_process WHERE round_id = ?",
     [STATEMENT_INSERT] = ("INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
-                          "queue_s, link_s, skew_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"), /* parts in their order */
+                          "queue_s, link_s, skew_s, low_s, high_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
 };
 
 struct replay_state {
@@ -115,6 +115,8 @@ static int store_prediction(struct replay_state *state, sqlite3_int64 run_id, sq
         sqlite3_bind_double(statement, 4, prediction->time_s[i]);
         for (int part = 0; part < PART_COUNT; part++)
             sqlite3_bind_double(statement, 5 + part, prediction->part_s[part][i]);
+        sqlite3_bind_double(statement, 5 + PART_COUNT, prediction->low_s[i]); /* SQLite stores NaN as NULL */
+        sqlite3_bind_double(statement, 6 + PART_COUNT, prediction->high_s[i]);
         if (sqlite3_step(statement) != SQLITE_DONE)
             return failed(state, "a prediction cannot be stored", error);
         sqlite3_reset(statement);
@@ -134,6 +136,9 @@ static int predict_kind(struct replay_state *state, sqlite3_int64 kind_id, sqlit
     for (size_t m = 0; result == 0 && m < replay->n_models; m++) {
         result = model_choice_predict(&replay->models[m], &state->pattern, &state->placement, replay->machine,
                                       replay->options, &prediction, error);
+        if (result == 0 && replay->draws != NULL)
+            result = prediction_interval(replay->draws, &replay->models[m], &state->pattern, &state->placement,
+                                         replay->options, &prediction, error);
         if (result == 0)
             result = store_prediction(state, state->run_ids[m], kind_id, &prediction, error);
         if (result == 0)

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "model.h"
+#include "interval.h"
 
 /* What to replay with. All borrowed. */
 struct replay {
@@ -15,6 +15,7 @@ struct replay {
     const struct model_choice *models; /* [n_models] */
     size_t n_models;
     const struct model_options *options;
+    const struct machine_draws *draws; /* for intervals, or NULL: none are stored */
 };
 
 /* What the user should know of the result. */

@@ -9,12 +9,13 @@
 /* Text has a column a part that is not zero for every rank and model. */
 struct text_columns {
     bool part[PART_COUNT];
+    bool interval;
     int model_width;
 };
 
 static struct text_columns text_columns_of(const struct predict_options *options, const struct prediction *predictions)
 {
-    struct text_columns columns = {.model_width = 12};
+    struct text_columns columns = {.model_width = 12, .interval = options->interval};
     for (size_t m = 0; m < options->n_models; m++) {
         int width = (int)strlen(options->models[m].name);
         columns.model_width = width > columns.model_width ? width : columns.model_width;
@@ -25,9 +26,20 @@ static struct text_columns text_columns_of(const struct predict_options *options
     return columns;
 }
 
+/* Of an interval, as text. */
+static void show_end(FILE *stream, double seconds)
+{
+    if (isnan(seconds))
+        fprintf(stream, "  %14s", "-");
+    else
+        fprintf(stream, "  %14.3f", seconds * 1e6);
+}
+
 static void show_titles(FILE *stream, const struct text_columns *columns)
 {
     fprintf(stream, "%8s  %-*s  %14s", "rank", columns->model_width, "model", "time [us]");
+    if (columns->interval)
+        fprintf(stream, "  %14s  %14s", "low [us]", "high [us]");
     for (size_t part = 0; part < PART_COUNT; part++)
         if (columns->part[part]) {
             char title[32];
@@ -44,20 +56,30 @@ static void show_time(FILE *stream, enum output_format format, const struct text
     switch (format) {
     case FORMAT_TEXT:
         fprintf(stream, "%8zu  %-*s  %14.3f", rank, columns->model_width, model, p->time_s[rank] * 1e6);
+        for (int end = 0; columns->interval && end < 2; end++)
+            show_end(stream, (end == 0 ? p->low_s : p->high_s)[rank]);
         for (size_t part = 0; part < PART_COUNT; part++)
             if (columns->part[part])
                 fprintf(stream, "  %15.3f", p->part_s[part][rank] * 1e6);
         fputc('\n', stream);
         break;
     case FORMAT_CSV:
-        fprintf(stream, "%zu,%s,%.17g\n", rank, model, p->time_s[rank]);
+        fprintf(stream, "%zu,%s,%.17g", rank, model, p->time_s[rank]);
+        if (columns->interval && isnan(p->low_s[rank]))
+            fputs(",,", stream);
+        else if (columns->interval)
+            fprintf(stream, ",%.17g,%.17g", p->low_s[rank], p->high_s[rank]);
+        fputc('\n', stream);
         break;
     case FORMAT_JSON:
         fprintf(stream, "%s\n  {\"rank\": %zu, \"model\": \"%s\", \"time_s\": %.17g", first ? "" : ",", rank, model,
                 p->time_s[rank]);
         for (size_t part = 0; part < PART_COUNT; part++)
             fprintf(stream, ", \"%s\": %.17g", prediction_part_name[part], p->part_s[part][rank]);
-        fputc('}', stream);
+        if (isnan(p->low_s[rank]))
+            fputs(", \"low_s\": null, \"high_s\": null}", stream);
+        else
+            fprintf(stream, ", \"low_s\": %.17g, \"high_s\": %.17g}", p->low_s[rank], p->high_s[rank]);
         break;
     }
 }
@@ -68,7 +90,10 @@ void show_times(FILE *stream, const struct predict_options *options, const struc
     if (options->format == FORMAT_TEXT)
         show_titles(stream, &columns);
     else
-        fputs(options->format == FORMAT_CSV ? "rank,model,time_s\n" : "[", stream);
+        fputs(options->format == FORMAT_JSON ? "["
+              : options->interval            ? "rank,model,time_s,low_s,high_s\n"
+                                             : "rank,model,time_s\n",
+              stream);
     for (size_t m = 0; m < options->n_models; m++)
         for (size_t rank = 0; rank < predictions[m].n_ranks; rank++)
             show_time(stream, options->format, &columns, rank, options->models[m].name, &predictions[m],

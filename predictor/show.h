@@ -7,7 +7,8 @@
 
 #include "predict_options.h"
 
-/* The times of a pattern: predictions[options->n_models]. CSV has the columns rank,model,time_s only. */
+/* The times of a pattern: predictions[options->n_models]. CSV has the columns rank,model,time_s, with --interval also
+ * low_s,high_s. */
 void show_times(FILE *stream, const struct predict_options *options, const struct prediction *predictions);
 
 /* The errors of the models against what was measured, from the view model_error. 0, or -1 with the reason. */

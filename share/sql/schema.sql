@@ -335,6 +335,8 @@ CREATE TABLE prediction(
   queue_s REAL NOT NULL,
   link_s REAL NOT NULL,
   skew_s REAL NOT NULL,                -- waiting for a partner that starts late
+  low_s REAL,                          -- holds time_s with 95 %, as far as the machine's values go; NULL: not known
+  high_s REAL,
   PRIMARY KEY (run_id, kind_id, rank)
 ) WITHOUT ROWID;
 

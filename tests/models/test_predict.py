@@ -130,6 +130,40 @@ class Predict(unittest.TestCase):
                     expected = times[rank] - row["latency_s"] if own is None else own[rank]
                     self.assertLessEqual(abs(row["bandwidth_s"] - expected), 1e-9 * times[rank] + 1e-18, (case, model, row))
 
+    def test_interval(self):
+        with open(self.path("m.tbl"), "w") as file:
+            file.write("name m\nsource s\nintra_socket any tau - 0 s\n"
+                       "intra_socket any bw 1 1e9 B/s #: 0.9e9 1.25e9 9 m\nintra_socket any bw 2 2e9 B/s\n")
+        messages = [(0, 1, 900000)]
+        pattern = self.write_csv("p.csv", "src,dst,bytes", messages)
+        placement = self.write_csv("l.csv", "rank,node,socket", [(rank, 0, 0) for rank in range(2)])
+        common = ["--pattern", pattern, "--placement", placement, "--machine", self.path("m.tbl"), "--model", "postal"]
+        done = self.run_predict(*common, "--interval", "--format", "csv")
+        self.assertIn("2 of 3 tau and bw of 'm' have no interval", done.stderr)
+        self.assertEqual(done.stdout, self.run_predict(*common, "--interval", "--format", "csv").stdout)  # no chance
+        rows = list(csv.reader(io.StringIO(done.stdout)))
+        self.assertEqual(rows[0], ["rank", "model", "time_s", "low_s", "high_s"])
+        for row in rows[1:]:
+            self.assertAlmostEqual(float(row[2]), 9e-4)
+            self.assertAlmostEqual(float(row[3]) / 7.2e-4, 1, delta=0.08)  # 200 draws
+            self.assertAlmostEqual(float(row[4]) / 1e-3, 1, delta=0.08)  # 200 draws
+        self.assertEqual([(row["low_s"], row["high_s"]) for row in json.loads(self.run_predict(*common, "--json").stdout)],
+                         [(None, None)] * 2)
+        table = self.run_predict(*common, "--interval").stdout.splitlines()
+        self.assertEqual(table[0].split(), "rank model time [us] low [us] high [us] bandwidth [us]".split())
+        self.assertEqual(table[1].split()[:3], ["0", "postal", "900.000"])
+        common[common.index(self.path("m.tbl"))] = "epyc-rome"
+        done = self.run_predict(*common, "--interval", "--format", "csv")
+        self.assertIn("tells no intervals", done.stderr)
+        self.assertTrue(done.stdout.splitlines()[1].endswith(",,"))
+        trace = self.make_trace([(1, messages, {0: 1e-3, 1: 1e-3})], world=2, sockets=(0, 0))
+        self.run_predict(trace, "--machine", self.path("m.tbl"))
+        self.assertEqual(self.rows(trace, "SELECT count(*), count(low_s) FROM prediction"), [(2 * len(MODELS), 0)])
+        self.run_predict(trace, "--interval")
+        stored = self.rows(trace, "SELECT time_s, low_s, high_s FROM prediction JOIN prediction_run ON id = run_id WHERE "
+                                  "model = 'postal'")
+        self.assertEqual([tuple(map(float, row[2:])) for row in rows[1:]], stored)
+
     def make_trace(self, kinds, world=4, sockets=(0, 0, 0, 1), nodes=(0, 0, 0, 0)):
         """kinds: [(rounds, messages, {rank: measured_s})]."""
         path = self.path("trace.db")

@@ -230,7 +230,7 @@ def unusual(folder):
                     "UPDATE run SET world_size = 200, spools = 200; WITH RECURSIVE r(n) AS (SELECT 4 UNION ALL SELECT n "
                     "+ 1 FROM r WHERE n < 199) INSERT INTO process(rank, node, socket, ended) SELECT n, 0, 0, "
                     "'finalize' FROM r; INSERT INTO round_process SELECT 2, rank, 0, 1000 * rank, 0 FROM process WHERE "
-                    "rank > 3; INSERT INTO prediction SELECT 2, 1, rank, 1e-9 * rank * 200, 0, 0, 0, 0, 0, 0 FROM process WHERE"
+                    "rank > 3; INSERT INTO prediction SELECT 2, 1, rank, 1e-9 * rank * 200, 0, 0, 0, 0, 0, 0, NULL, NULL FROM process WHERE"
                     " rank > 3;")
     golden_of("many.txt", "report", many.name)
     code, out, _ = run("report", many, "--all-ranks")

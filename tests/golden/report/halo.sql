@@ -45,7 +45,7 @@ INSERT INTO machine VALUES ('toy', 'by hand');
 INSERT INTO machine_parameter VALUES ('toy', 'intra_socket', 'any', 'tau', NULL, 1e-6, 's', 0.9e-6, 1.1e-6, 20, 'fit'),
   ('toy', 'intra_socket', 'any', 'bw', 1, 5e9, 'B/s', NULL, NULL, NULL, NULL);
 INSERT INTO prediction_run VALUES (1, 'toy', 'postal', '', 0), (2, 'toy', 'staircase', '', 1);
-INSERT INTO prediction SELECT 1, 1, rank, (rank + 1) * 50e-6, 1e-6, (rank + 1) * 50e-6 - 1e-6, 0, 0, 0, 0 FROM process;
-INSERT INTO prediction SELECT 2, 1, rank, (rank + 1) * 110e-6, 2e-6, (rank + 1) * 110e-6 - 2e-6, 0, 0, 0, 0 FROM process;
-INSERT INTO prediction SELECT p.run_id, 2, p.rank, p.time_s / 10, p.latency_s / 10, p.bandwidth_s / 10, 0, 0, 0, 0
+INSERT INTO prediction SELECT 1, 1, rank, (rank + 1) * 50e-6, 1e-6, (rank + 1) * 50e-6 - 1e-6, 0, 0, 0, 0, NULL, NULL FROM process;
+INSERT INTO prediction SELECT 2, 1, rank, (rank + 1) * 110e-6, 2e-6, (rank + 1) * 110e-6 - 2e-6, 0, 0, 0, 0, NULL, NULL FROM process;
+INSERT INTO prediction SELECT p.run_id, 2, p.rank, p.time_s / 10, p.latency_s / 10, p.bandwidth_s / 10, 0, 0, 0, 0, NULL, NULL
   FROM prediction p WHERE p.rank < 2;

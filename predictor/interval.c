@@ -1,0 +1,119 @@
+/* See interval.h. */
+#include "interval.h"
+
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double QUANTILE_975 = 1.959963984540054; /* of the normal distribution */
+
+static bool has_interval(const struct machine_parameter *row)
+{
+    bool fixed = strcmp(row->quantity, "threshold") == 0 || strcmp(row->quantity, "cores") == 0;
+    return !fixed && isfinite(row->ci_low) && isfinite(row->ci_high) && row->ci_low >= 0 && row->ci_low <= row->ci_high;
+}
+
+static double draw(const struct machine_parameter *row, gsl_rng *random)
+{
+    double share = gsl_ran_ugaussian(random) / QUANTILE_975, value = row->value;
+    double low = row->ci_low < value ? row->ci_low : value, high = row->ci_high > value ? row->ci_high : value;
+    if (share >= 0)
+        return value > 0 ? value * pow(high / value, share) : value + share * (high - value);
+    if (low > 0)
+        return value * pow(value / low, share);
+    return share > -1 ? value * (1 + share) : 0;
+}
+
+int machine_draws_init(struct machine_draws *draws, const struct machine *machine, size_t n, unsigned long seed,
+                       struct error *error)
+{
+    size_t n_known = 0;
+    *draws = (struct machine_draws){0};
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        n_known += has_interval(row);
+        if (strcmp(row->quantity, "tau") != 0 && strcmp(row->quantity, "bw") != 0)
+            continue;
+        draws->n_values++;
+        draws->n_exact += !has_interval(row);
+    }
+    if (n_known == 0)
+        return 0;
+    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    draws->machines = calloc(n + 1, sizeof *draws->machines);
+    bool enough = random != NULL && draws->machines != NULL;
+    if (random != NULL)
+        gsl_rng_set(random, seed);
+    for (; enough && draws->n < n; draws->n++) {
+        struct machine *drawn = &draws->machines[draws->n];
+        *drawn = *machine;
+        drawn->parameters = malloc((machine->n_parameters + 1) * sizeof *drawn->parameters);
+        if (drawn->parameters == NULL) {
+            enough = false;
+            break;
+        }
+        memcpy(drawn->parameters, machine->parameters, machine->n_parameters * sizeof *drawn->parameters);
+        for (size_t i = 0; i < machine->n_parameters; i++) {
+            double value = has_interval(&machine->parameters[i]) ? draw(&machine->parameters[i], random) : 0;
+            bool usable = isfinite(value) && (value > 0 || strcmp(machine->parameters[i].unit, "B/s") != 0);
+            if (has_interval(&machine->parameters[i]) && usable)
+                drawn->parameters[i].value = value;
+        }
+    }
+    gsl_rng_free(random);
+    if (enough)
+        return 0;
+    machine_draws_release(draws);
+    return error_set(error, "no memory for %zu draws from machine '%s'", n, machine->name);
+}
+
+void machine_draws_release(struct machine_draws *draws)
+{
+    for (size_t i = 0; draws->machines != NULL && i < draws->n; i++)
+        machine_release(&draws->machines[i]);
+    free(draws->machines);
+    *draws = (struct machine_draws){0};
+}
+
+/* times_s[n]: of one rank. */
+static void rank_interval(double *times_s, size_t n, struct prediction *prediction, size_t rank)
+{
+    double time_s = prediction->time_s[rank];
+    gsl_sort(times_s, 1, n);
+    if (times_s[n - 1] <= times_s[0] && time_s > 0)
+        return;
+    double low_s = gsl_stats_quantile_from_sorted_data(times_s, 1, n, 0.025);
+    double high_s = gsl_stats_quantile_from_sorted_data(times_s, 1, n, 0.975);
+    prediction->low_s[rank] = low_s < time_s ? low_s : time_s;
+    prediction->high_s[rank] = high_s > time_s ? high_s : time_s;
+}
+
+int prediction_interval(const struct machine_draws *draws, const struct model_choice *choice,
+                        const struct pattern *pattern, const struct placement *placement,
+                        const struct model_options *options, struct prediction *prediction, struct error *error)
+{
+    size_t n_ranks = prediction->n_ranks, n = draws->n;
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        prediction->low_s[rank] = prediction->high_s[rank] = NAN;
+    if (n == 0)
+        return 0;
+    struct prediction drawn = {0};
+    double *times_s = malloc((n_ranks * n + 1) * sizeof *times_s); /* of a rank together */
+    int result = 0;
+    if (times_s == NULL || prediction_init(&drawn, n_ranks) != 0)
+        result = error_set(error, "no memory for the times of %zu ranks, %zu times", n_ranks, n);
+    for (size_t i = 0; result == 0 && i < n; i++) {
+        result = model_choice_predict(choice, pattern, placement, &draws->machines[i], options, &drawn, error);
+        for (size_t rank = 0; result == 0 && rank < n_ranks; rank++)
+            times_s[rank * n + i] = drawn.time_s[rank];
+    }
+    for (size_t rank = 0; result == 0 && rank < n_ranks; rank++)
+        rank_interval(times_s + rank * n, n, prediction, rank);
+    prediction_release(&drawn);
+    free(times_s);
+    return result;
+}
