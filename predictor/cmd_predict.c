@@ -10,6 +10,7 @@
 #include "predict_options.h"
 #include "replay.h"
 #include "show.h"
+#include "topology.h"
 
 static void note_extrapolated(const char *model, const struct machine *machine, size_t n)
 {
@@ -201,6 +202,13 @@ int cmd_predict(int argc, char **argv)
         predict_options_usage();
         return EXIT_DONE;
     }
+    struct topology topology = {.name = ""};
+    if (options.topology != NULL) {
+        if (topology_find(options.topology, &topology, &error) != 0)
+            return error_report(&error);
+        options.model.topology = &topology;
+    }
     result = options.pattern != NULL ? predict_pattern(&options, &error) : predict_trace(&options, &error);
+    topology_release(&topology);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }

@@ -14,8 +14,11 @@
 /* Which messages' latency a rank pays (MODELS.md, staircase, rule 3). */
 enum latency_side { LATENCY_IN = 0, LATENCY_OUT, LATENCY_MAX };
 
+struct topology;
+
 struct model_options {
     enum latency_side latency;
+    const struct topology *topology; /* borrowed; NULL: not known */
 };
 
 /* What a rank's time is made of. */
@@ -62,6 +65,7 @@ const struct model *model_find(const char *name);
 struct model_term {
     const char *name;   /* as given to --model after a plus */
     const char *source; /* equations and what it is */
+    bool topology;      /* model_options.topology changes its result */
     /* As model.predict, but adds to a prediction that a model filled; the caller forms the sum. */
     int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                const struct model_options *options, struct prediction *prediction, struct error *error);

@@ -10,7 +10,7 @@
 const struct model *const model_table[] = {&postal_model,    &max_rate_model, &node_aware_model,
                                            &staircase_model, &flow_model,     NULL};
 
-const struct model_term *const term_table[] = {&queue_term, NULL};
+const struct model_term *const term_table[] = {&queue_term, &contention_term, NULL};
 
 const struct model *model_find(const char *name)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "topology.h"
 
 static const char usage_text[] =
     "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model M[,M]|all] [OPTIONS]\n"
@@ -20,6 +21,7 @@ static const char usage_text[] =
     "  -M, --model M[,M]|all    which models; default all\n"
     "  -p, --pattern P.csv      header src,dst,bytes, optional send_s,recv_s\n"
     "  -l, --placement L.csv    header rank,node,socket; with a trace, in the place of what was recorded\n"
+    "      --topology NAME|FILE the network, for MODEL+contention: a shipped one, or a .topo file; default: B7's cube\n"
     "      --latency in|out|max whose messages' latency a rank pays (staircase): default in, as T8 is printed\n"
     "      --interval           of every time the interval that the machine's intervals give; runs the model 200 "
     "times\n"
@@ -80,6 +82,22 @@ static int add_models(struct predict_options *options, const char *list)
     }
 }
 
+static bool asks_topology(const struct model_choice *choice)
+{
+    bool asks = false;
+    for (size_t i = 0; i < choice->n_terms; i++)
+        asks = asks || choice->terms[i]->topology;
+    return asks;
+}
+
+static bool topology_unused(const struct predict_options *options)
+{
+    bool used = options->topology == NULL;
+    for (size_t m = 0; m < options->n_models; m++)
+        used = used || asks_topology(&options->models[m]);
+    return !used;
+}
+
 static int check(const struct predict_options *options, int n_arguments)
 {
     if (options->pattern == NULL && options->trace == NULL)
@@ -92,12 +110,15 @@ static int check(const struct predict_options *options, int n_arguments)
         return wrong_usage("predict", "--pattern needs --placement L.csv");
     if (options->pattern != NULL && options->machine == NULL)
         return wrong_usage("predict", "--pattern needs --machine NAME|FILE");
+    if (topology_unused(options))
+        return wrong_usage("predict",
+                           "--topology is for the term contention: expected a --model as staircase+contention");
     return 0;
 }
 
 int predict_options_parse(int argc, char **argv, struct predict_options *options)
 {
-    enum { LATENCY = 256, JSON, INTERVAL };
+    enum { LATENCY = 256, JSON, INTERVAL, TOPOLOGY };
     static const struct option long_options[] = {
         {"machine", required_argument, NULL, 'm'},
         {"model", required_argument, NULL, 'M'},
@@ -109,6 +130,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {"latency", required_argument, NULL, LATENCY},
         {"json", no_argument, NULL, JSON},
         {"interval", no_argument, NULL, INTERVAL},
+        {"topology", required_argument, NULL, TOPOLOGY},
         {NULL, 0, NULL, 0},
     };
     static const char *const formats[] = {"text", "csv", "json"};
@@ -131,6 +153,9 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
             break;
         case 'l':
             options->placement = optarg;
+            break;
+        case TOPOLOGY:
+            options->topology = optarg;
             break;
         case 'o':
             options->output = optarg;
@@ -169,8 +194,13 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     return check(options, argc - optind);
 }
 
-const char *model_options_text(const struct model *model, const struct model_options *options)
+const char *model_options_text(const struct model_choice *choice, const struct model_options *options,
+                               struct model_options_text *text)
 {
-    static const char *const texts[] = {"", "latency=out", "latency=max"};
-    return model->latency_side ? texts[options->latency] : "";
+    static const char *const sides[] = {"", "latency=out", "latency=max"};
+    const char *side = choice->model->latency_side ? sides[options->latency] : "";
+    bool routed = options->topology != NULL && asks_topology(choice);
+    snprintf(text->text, sizeof text->text, "%s%s%s%s", side, side[0] != '\0' && routed ? " " : "",
+             routed ? "topology=" : "", routed ? options->topology->name : "");
+    return text->text;
 }

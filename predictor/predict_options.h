@@ -13,6 +13,7 @@ struct predict_options {
     const char *pattern;   /* P.csv, or NULL */
     const char *placement; /* L.csv, or NULL */
     const char *machine;   /* as given, or NULL */
+    const char *topology;  /* as given, or NULL; model.topology is set by who reads it */
     const char *output;    /* NULL: standard output */
     enum output_format format;
     struct model_choice models[MAX_MODELS];
@@ -26,7 +27,12 @@ struct predict_options {
 int predict_options_parse(int argc, char **argv, struct predict_options *options);
 void predict_options_usage(void);
 
-/* prediction_run.options of a model: what differs from the defaults, "" if nothing. */
-const char *model_options_text(const struct model *model, const struct model_options *options);
+/* prediction_run.options of a model with its terms: what differs from the defaults, words with a blank between, "" if
+ * nothing. Written into text and returned. */
+struct model_options_text {
+    char text[160];
+};
+const char *model_options_text(const struct model_choice *choice, const struct model_options *options,
+                               struct model_options_text *text);
 
 #endif

@@ -155,12 +155,13 @@ static int execute(const struct replay_state *state, const char *sql, const stru
 {
     const struct replay *replay = state->replay;
     sqlite3_stmt *statement = NULL;
+    struct model_options_text text;
     int result = 0;
     bool ready = sqlite3_prepare_v2(replay->database, sql, -1, &statement, NULL) == SQLITE_OK;
     if (ready && model != NULL) {
         sqlite3_bind_text(statement, 1, replay->machine->name, -1, SQLITE_STATIC);
         sqlite3_bind_text(statement, 2, model->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, model_options_text(model->model, replay->options), -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 3, model_options_text(model, replay->options, &text), -1, SQLITE_TRANSIENT);
         sqlite3_bind_int64(statement, 4, n);
     }
     if (!ready || sqlite3_step(statement) != SQLITE_DONE)

@@ -151,11 +151,12 @@ static void show_error(FILE *stream, enum output_format format, const char *mach
 
 static void read_row(sqlite3_stmt *statement, const struct predict_options *options, struct model_error *rows)
 {
+    struct model_options_text own;
     for (size_t m = 0; m < options->n_models; m++) {
         const char *model = (const char *)sqlite3_column_text(statement, 0);
         const char *text = (const char *)sqlite3_column_text(statement, 1);
         if (model == NULL || text == NULL || strcmp(model, options->models[m].name) != 0 ||
-            strcmp(text, model_options_text(options->models[m].model, &options->model)) != 0)
+            strcmp(text, model_options_text(&options->models[m], &options->model, &own)) != 0)
             continue;
         for (int i = 0; i < 3; i++)
             if (sqlite3_column_type(statement, 2 + i) != SQLITE_NULL)
@@ -190,6 +191,7 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
                 struct error *error)
 {
     struct model_error rows[MAX_MODELS];
+    struct model_options_text text;
     if (read_rows(database, options, machine, rows, error) != 0)
         return -1;
     if (options->format == FORMAT_TEXT)
@@ -199,7 +201,7 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
         fputs(options->format == FORMAT_CSV ? "machine,model,options,error,mape,bias,worst_rank\n" : "[", stream);
     for (size_t m = 0; m < options->n_models; m++)
         show_error(stream, options->format, machine, options->models[m].name,
-                   model_options_text(options->models[m].model, &options->model), &rows[m], m == 0);
+                   model_options_text(&options->models[m], &options->model, &text), &rows[m], m == 0);
     if (options->format == FORMAT_JSON)
         fputs("\n]\n", stream);
     return 0;

@@ -5,5 +5,6 @@
 #include "model.h"
 
 extern const struct model_term queue_term;
+extern const struct model_term contention_term;
 
 #endif

@@ -1,0 +1,288 @@
+/* +contention: what the load of the network's links adds, to any model.
+ *
+ * A. Bienz, W. D. Gropp and L. N. Olson, Improving Performance Models for Irregular Point-to-Point Communication,
+ * EuroMPI 2018 (B), equations 5 and 7:
+ *
+ *   T_c = delta l           l = 2 h^3 b ppn     where the network is not known
+ *
+ *   delta   what a byte on a link costs those that wait for it                  delta_s_per_byte   s/B
+ *   l       bytes that cross a link                                             load_bytes         B
+ *   h       links that a byte crosses, mean over the bytes between nodes        hops               -
+ *   b       bytes between nodes that a rank sends, mean over the ranks          sent_bytes         B
+ *   ppn     ranks of a node, mean                                               -                  -
+ *
+ * Without a topology: nodes in ascending order, two a router, routers in order along the edges of the smallest cube
+ * that holds them, x first, no way around (B Fig. 8: from router 3 to 11 of 27 it is 4 links); then l is one number for
+ * the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is what the routes
+ * give: the largest load of a link on the way of a rank's messages, those it sends and those it receives (MODELS.md).
+ * Only ranks with bytes between nodes pay. delta: the machine's at inter_node, else at level any.
+ *
+ * Limits: l holds all bytes of the round, however they are spread over time. On the paper's own SpMV the term makes
+ * the model worse, on its SpGEMM better (MODELS.md). The routes are static and minimal (topology_route.c). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "group.h"
+#include "terms.h"
+#include "topology.h"
+
+/* The messages between nodes, by the node that sends them. */
+struct network_traffic {
+    const struct pattern *pattern;
+    struct grouping nodes;
+    size_t *first;      /* [n_groups + 1] into order */
+    uint32_t *order;    /* [first[n_groups]] messages */
+    double total_bytes; /* of all */
+};
+
+static bool crosses(const struct network_traffic *traffic, size_t message)
+{
+    const struct pattern *pattern = traffic->pattern;
+    return pattern->bytes[message] > 0 &&
+           traffic->nodes.of[pattern->src[message]] != traffic->nodes.of[pattern->dst[message]];
+}
+
+static void network_traffic_release(struct network_traffic *traffic)
+{
+    grouping_release(&traffic->nodes);
+    free(traffic->first);
+    free(traffic->order);
+}
+
+/* 0, or -1 without memory; released either way by network_traffic_release. */
+static int network_traffic_init(struct network_traffic *traffic, const struct pattern *pattern,
+                                const struct placement *placement)
+{
+    *traffic = (struct network_traffic){.pattern = pattern};
+    if (pattern->n_messages > UINT32_MAX || grouping_init(&traffic->nodes, placement, GROUP_BY_NODE) != 0)
+        return -1;
+    size_t n_nodes = traffic->nodes.n_groups;
+    traffic->first = calloc(n_nodes + 2, sizeof *traffic->first);
+    if (traffic->first == NULL)
+        return -1;
+    size_t *next = traffic->first + 1; /* one further on, so that filling moves it to its place */
+    for (size_t k = 0; k < pattern->n_messages; k++)
+        if (crosses(traffic, k)) {
+            next[traffic->nodes.of[pattern->src[k]] + 1]++;
+            traffic->total_bytes += (double)pattern->bytes[k];
+        }
+    for (size_t node = 0; node < n_nodes; node++)
+        next[node + 1] += next[node];
+    traffic->order = malloc((next[n_nodes] + 1) * sizeof *traffic->order);
+    if (traffic->order == NULL)
+        return -1;
+    for (size_t k = 0; k < pattern->n_messages; k++)
+        if (crosses(traffic, k))
+            traffic->order[next[traffic->nodes.of[pattern->src[k]]]++] = (uint32_t)k;
+    return 0;
+}
+
+/* The bytes of each pair of nodes, one sender at a time: calls pair(context, src, dst, bytes) for each, in ascending
+ * order of the first message. row[n_groups]: 0 before and after. Ends with what is not 0. */
+static int each_pair(const struct network_traffic *traffic, double *row, uint32_t *touched,
+                     int (*pair)(void *context, uint32_t src, uint32_t dst, double bytes), void *context)
+{
+    int result = 0;
+    for (size_t src = 0; src < traffic->nodes.n_groups; src++) {
+        size_t n = 0;
+        for (size_t i = traffic->first[src]; i < traffic->first[src + 1]; i++) {
+            uint32_t message = traffic->order[i], dst = traffic->nodes.of[traffic->pattern->dst[message]];
+            if (!(row[dst] > 0))
+                touched[n++] = dst;
+            row[dst] += (double)traffic->pattern->bytes[message];
+        }
+        for (size_t i = 0; i < n; i++) {
+            if (result == 0)
+                result = pair(context, (uint32_t)src, touched[i], row[touched[i]]);
+            row[touched[i]] = 0;
+        }
+    }
+    return result;
+}
+
+struct cube {
+    uint32_t edge; /* routers */
+    double byte_hops;
+};
+
+static int add_byte_hops(void *context, uint32_t src, uint32_t dst, double bytes)
+{
+    struct cube *cube = context;
+    uint32_t a = src / 2, b = dst / 2, hops = 0;
+    for (int d = 0; d < 3; d++, a /= cube->edge, b /= cube->edge)
+        hops += (uint32_t)abs((int)(a % cube->edge) - (int)(b % cube->edge));
+    cube->byte_hops += bytes * hops;
+    return 0;
+}
+
+/* B7, the same for every rank. rank_bytes[n_ranks]. */
+static void cube_load(const struct network_traffic *traffic, double *row, uint32_t *touched, double *rank_bytes)
+{
+    size_t n_nodes = traffic->nodes.n_groups;
+    struct cube cube = {.edge = 1};
+    while ((size_t)cube.edge * cube.edge * cube.edge < (n_nodes + 1) / 2)
+        cube.edge++;
+    each_pair(traffic, row, touched, add_byte_hops, &cube);
+    double hops = cube.byte_hops / traffic->total_bytes;
+    double load_bytes = 2 * hops * hops * hops * traffic->total_bytes / (double)n_nodes; /* B7 */
+    for (size_t i = 0; i < traffic->first[n_nodes]; i++) {
+        rank_bytes[traffic->pattern->src[traffic->order[i]]] = load_bytes;
+        rank_bytes[traffic->pattern->dst[traffic->order[i]]] = load_bytes;
+    }
+}
+
+/* Links as the topology numbers them, positions by group of nodes. */
+struct routed {
+    const struct topology *topology;
+    const struct placement *placement;
+    const struct grouping *nodes;
+    uint32_t *position; /* [n_groups] */
+    uint32_t *links;    /* [longest] of one route */
+    double *load_bytes; /* [n_links] */
+    struct error *error;
+};
+
+static long route_of(struct routed *routed, uint32_t src, uint32_t dst)
+{
+    long n = topology_route(routed->topology, routed->position[src], routed->position[dst], routed->links);
+    if (n < 0)
+        error_set(routed->error,
+                  "topology '%s' has no route from position %u to %u, which the messages need: add `route %u %u ...`",
+                  routed->topology->name, routed->position[src], routed->position[dst], routed->position[src],
+                  routed->position[dst]);
+    return n;
+}
+
+static int add_load(void *context, uint32_t src, uint32_t dst, double bytes)
+{
+    struct routed *routed = context;
+    long n = route_of(routed, src, dst);
+    for (long i = 0; i < n; i++)
+        routed->load_bytes[routed->links[i]] += bytes;
+    return n < 0 ? -1 : 0;
+}
+
+/* The largest load on the way from src to dst. */
+static double heaviest(struct routed *routed, uint32_t src, uint32_t dst)
+{
+    double most = 0;
+    long n = route_of(routed, src, dst);
+    for (long i = 0; i < n; i++)
+        if (routed->load_bytes[routed->links[i]] > most)
+            most = routed->load_bytes[routed->links[i]];
+    return most;
+}
+
+static void raise_to(double *value, double bytes)
+{
+    if (bytes > *value)
+        *value = bytes;
+}
+
+/* Of every message to both of its ranks; a pair of nodes is looked up once. row[n_groups]: all 0. */
+static void rank_loads(struct routed *routed, const struct network_traffic *traffic, double *row, double *rank_bytes)
+{
+    const struct pattern *pattern = traffic->pattern;
+    for (size_t src = 0; src < traffic->nodes.n_groups; src++) {
+        for (size_t i = traffic->first[src]; i < traffic->first[src + 1]; i++)
+            row[traffic->nodes.of[pattern->dst[traffic->order[i]]]] = -1;
+        for (size_t i = traffic->first[src]; i < traffic->first[src + 1]; i++) {
+            uint32_t message = traffic->order[i], dst = traffic->nodes.of[pattern->dst[message]];
+            if (row[dst] < 0)
+                row[dst] = heaviest(routed, (uint32_t)src, dst);
+            raise_to(&rank_bytes[pattern->src[message]], row[dst]);
+            raise_to(&rank_bytes[pattern->dst[message]], row[dst]);
+        }
+    }
+}
+
+static int place_nodes(struct routed *routed)
+{
+    for (size_t group = 0; group < routed->nodes->n_groups; group++) {
+        uint32_t node = routed->placement->node[routed->nodes->member[routed->nodes->first[group]]];
+        if (topology_position(routed->topology, node, &routed->position[group]) != 0)
+            return error_set(routed->error,
+                             "node %u has no place in topology '%s' of %u positions: add a line `node %u POSITION` for "
+                             "every node, or number the nodes of the placement from 0",
+                             node, routed->topology->name, routed->topology->n_positions, node);
+    }
+    return 0;
+}
+
+static int routed_load(const struct network_traffic *traffic, const struct placement *placement,
+                       const struct topology *topology, double *row, uint32_t *touched, double *rank_bytes,
+                       struct error *error)
+{
+    struct routed routed = {.topology = topology,
+                            .placement = placement,
+                            .nodes = &traffic->nodes,
+                            .position = calloc(traffic->nodes.n_groups + 1, sizeof *routed.position),
+                            .links = calloc(topology->longest + 1, sizeof *routed.links),
+                            .load_bytes = calloc(topology->n_links + 1, sizeof *routed.load_bytes),
+                            .error = error};
+    int result = -1;
+    if (routed.position == NULL || routed.links == NULL || routed.load_bytes == NULL)
+        error_set(error, "no memory for the %zu links of topology '%s'", topology->n_links, topology->name);
+    else if (place_nodes(&routed) == 0 && each_pair(traffic, row, touched, add_load, &routed) == 0) {
+        rank_loads(&routed, traffic, row, rank_bytes);
+        result = 0;
+    }
+    free(routed.position);
+    free(routed.links);
+    free(routed.load_bytes);
+    return result;
+}
+
+static int find_delta(const struct machine *machine, double *delta_s_per_byte, struct error *error)
+{
+    *delta_s_per_byte = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "delta",
+                                      machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, "delta", NAN));
+    return isnan(*delta_s_per_byte)
+               ? error_set(error,
+                           "machine '%s' has no delta, which +contention needs: add a row `any any delta - VALUE s/B`, "
+                           "or calibrate it over a shared link",
+                           machine->name)
+               : 0;
+}
+
+static int contention_add(const struct pattern *pattern, const struct placement *placement,
+                          const struct machine *machine, const struct model_options *options,
+                          struct prediction *prediction, struct error *error)
+{
+    struct network_traffic traffic;
+    double delta_s_per_byte = 0, *row = NULL, *rank_bytes = NULL;
+    uint32_t *touched = NULL;
+    int result = -1;
+    if (network_traffic_init(&traffic, pattern, placement) != 0)
+        goto no_memory;
+    row = calloc(traffic.nodes.n_groups + 1, sizeof *row);
+    touched = calloc(traffic.nodes.n_groups + 1, sizeof *touched);
+    rank_bytes = calloc(placement->n_ranks + 1, sizeof *rank_bytes);
+    if (row == NULL || touched == NULL || rank_bytes == NULL)
+        goto no_memory;
+    if (!(traffic.total_bytes > 0))
+        result = 0;
+    else if (find_delta(machine, &delta_s_per_byte, error) == 0) {
+        result = 0;
+        if (options->topology == NULL)
+            cube_load(&traffic, row, touched, rank_bytes);
+        else
+            result = routed_load(&traffic, placement, options->topology, row, touched, rank_bytes, error);
+    }
+    for (size_t rank = 0; result == 0 && rank < placement->n_ranks; rank++)
+        prediction->part_s[PART_LINK][rank] += delta_s_per_byte * rank_bytes[rank]; /* B5 */
+    goto out;
+no_memory:
+    error_set(error, "no memory for the links of %zu messages and %zu ranks", pattern->n_messages, placement->n_ranks);
+out:
+    network_traffic_release(&traffic);
+    free(row);
+    free(touched);
+    free(rank_bytes);
+    return result;
+}
+
+const struct model_term contention_term = {.name = "contention",
+                                           .source = "B5, load of the network's links: by B7, or of --topology",
+                                           .topology = true,
+                                           .add = contention_add};
