@@ -240,6 +240,29 @@ class Predict(unittest.TestCase):
         self.run_predict(path, "--machine", "kunpeng")
         self.assertIn("thunderx2", self.run_predict(path, code=1).stderr)
 
+    def test_topology_of_a_trace(self):
+        # B Fig. 6: nodes 0 and 2 of Geminis 0 and 1 to Geminis 2 and 3; both cross the link between 1 and 2.
+        messages = [(0, 1, 1000000), (2, 3, 2000000)]
+        path = self.make_trace([(1, messages, {rank: 1e-3 for rank in range(4)})], nodes=(0, 4, 2, 6))
+        stored = ("SELECT model, options, rank, link_s FROM prediction JOIN prediction_run ON id = run_id "
+                  "ORDER BY model, options, rank")
+        self.run_predict(path, "--machine", "blue-waters", "--model", "staircase+contention", "--latency", "max",
+                         "--topology", "gemini-line")
+        line = [("staircase+contention", "latency=max topology=gemini-line", rank) for rank in range(4)]
+        self.assertEqual([row[:3] for row in self.rows(path, stored)], line)
+        for *_, link_s in self.rows(path, stored):
+            self.assertAlmostEqual(link_s, 1e-10 * 3e6, delta=1e-15)
+        # B7: four nodes of two Geminis, both messages one router on: 2 x 1 x 3e6 / 4. Beside what is there.
+        done = self.run_predict(path, "--model", "postal,staircase+contention", "--json")
+        self.assertEqual([row["options"] for row in json.loads(done.stdout)], ["", ""])
+        rows = {row[:3]: row[3] for row in self.rows(path, stored)}
+        self.assertEqual(len(rows), 12)
+        self.assertAlmostEqual(rows["staircase+contention", "", 3], 1e-10 * 1.5e6, delta=1e-18)
+        done = self.run_predict(path, "--topology", "gemini-line", code=2)
+        self.assertIn("--topology is for the term contention", done.stderr)
+        done = self.run_predict(path, "--topology", "no-such", "--model", "postal+contention", code=1)
+        self.assertIn("topology 'no-such': not among the shipped ones", done.stderr)
+
     def test_places(self):
         measured = {rank: 1e-4 for rank in range(4)}
         path = self.make_trace([(1, PATTERN_C, measured)], sockets=(0, None, 0, 1))
