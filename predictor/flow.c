@@ -10,7 +10,7 @@
  *   s_k    = 0 if b_k <= B, else max(u_out(b_k - B), u_in(b_k - B))   local completion of the send
  *   T_i    = M_i tau + max(t_k of incoming, s_k of outgoing)
  *
- *   u_l(x)   when a flow of x bytes gets through, all flows served evenly    struct link      s
+ *   u_l(x)   when a flow of x bytes gets through, all flows served evenly    through_s        s
  *   F_p(y)   flows of protocol p with more than y bytes                      active           -
  *   n(y)     ranks of the node that have a flow of more than y bytes         n_ranks          -
  *   BW_p(n)  bandwidth of n processes between nodes                          bandwidth_steps  B/s
@@ -19,7 +19,7 @@
  *   tau      latency of a message                                            message_class.tau_s
  *
  * B is the machine's `buffer`; 0 where it has none, which is T8's assumption and right for RDMA rendezvous. Messages
- * within a node: the mixed staircase (T12-T17), added as in T18. Cost: sorting, O(M log M).
+ * within a node: the mixed staircase (T12-T17), added as in T18. Cost: O(M), 12 bytes a message between nodes.
  *
  * Domain: every rank posts all its messages, then waits (T Algorithm 2). Limits: the two NICs of a message do not
  * influence each other (no max-min fairness: a flow held up at one end leaves its share at the other unused); order is
@@ -27,81 +27,21 @@
 #include <stdlib.h>
 
 #include "models.h"
+#include "size_order.h"
 #include "staircase.h"
 
-struct flow {
-    uint64_t bytes;
-    uint32_t message;
-    uint32_t node;
+/* One direction of all NICs. */
+struct link_side {
+    const struct size_order *order; /* by node */
+    const uint8_t *class_of;        /* of a message */
+    enum direction direction;
+    const uint32_t *here; /* of a message: its rank at this end */
 };
-
-/* One direction of all NICs: the flows by node, then size, and when each gets through. */
-struct direction_flows {
-    struct flow *flows; /* [n] */
-    double *through_s;  /* [n] u at flows[i].bytes */
-    size_t *first;      /* [nodes + 1] */
-    size_t *place;      /* [n_messages] of a message in flows */
-    size_t n;
-};
-
-static int compare_flows(const void *a, const void *b)
-{
-    const struct flow *x = a, *y = b;
-    if (x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return (x->message > y->message) - (x->message < y->message);
-}
 
 static bool between_nodes(const struct traffic *traffic, size_t message)
 {
     uint8_t class = traffic->class_of[message];
     return class != NO_CLASS && traffic->classes[class].level == LEVEL_INTER_NODE;
-}
-
-static uint32_t end_of(const struct pattern *pattern, size_t message, enum direction direction)
-{
-    return direction == OUTGOING ? pattern->src[message] : pattern->dst[message];
-}
-
-static void direction_release(struct direction_flows *side)
-{
-    free(side->flows);
-    free(side->through_s);
-    free(side->first);
-    free(side->place);
-    *side = (struct direction_flows){0};
-}
-
-/* The flows of that direction, sorted. 0, or -1 without memory. */
-static int direction_init(struct direction_flows *side, const struct traffic *traffic, const struct grouping *nodes,
-                          enum direction direction)
-{
-    const struct pattern *pattern = traffic->pattern;
-    size_t n = 0;
-    for (size_t k = 0; k < pattern->n_messages; k++)
-        n += between_nodes(traffic, k);
-    *side = (struct direction_flows){.flows = malloc((n + 1) * sizeof *side->flows),
-                                     .through_s = malloc((n + 1) * sizeof *side->through_s),
-                                     .first = calloc(nodes->n_groups + 1, sizeof *side->first),
-                                     .place = malloc((pattern->n_messages + 1) * sizeof *side->place)};
-    if (side->flows == NULL || side->through_s == NULL || side->first == NULL || side->place == NULL) {
-        direction_release(side);
-        return -1;
-    }
-    for (size_t k = 0; k < pattern->n_messages; k++)
-        if (between_nodes(traffic, k)) {
-            uint32_t node = nodes->of[end_of(pattern, k, direction)];
-            side->flows[side->n++] = (struct flow){pattern->bytes[k], (uint32_t)k, node};
-            side->first[node + 1]++;
-        }
-    for (size_t node = 0; node < nodes->n_groups; node++)
-        side->first[node + 1] += side->first[node];
-    qsort(side->flows, side->n, sizeof *side->flows, compare_flows);
-    for (size_t i = 0; i < side->n; i++)
-        side->place[side->flows[i].message] = i;
-    return 0;
 }
 
 /* What one more byte of every flow costs now. */
@@ -117,46 +57,38 @@ static double rate_s_per_byte(struct bandwidth_steps *steps, const size_t active
     return sum;
 }
 
-/* u of one node's flows. left[n_ranks]: 0 before and after. */
-static void node_through(struct direction_flows *side, size_t node, const struct traffic *traffic,
-                         enum direction direction, struct bandwidth_steps *steps, uint32_t *left)
+/* u of one node's flows, those from begin to end of the order: through_s[end - begin]. left[n_ranks]: 0 before and
+ * after. */
+static void node_through(const struct link_side *side, size_t begin, size_t end, struct bandwidth_steps *steps,
+                         uint32_t *left, double *through_s)
 {
-    size_t active[MAX_CLASSES] = {0}, n_ranks = 0, begin = side->first[node], end = side->first[node + 1];
+    const struct size_order *order = side->order;
+    size_t active[MAX_CLASSES] = {0}, n_ranks = 0;
     for (size_t i = begin; i < end; i++) {
-        active[traffic->class_of[side->flows[i].message]]++;
-        n_ranks += left[end_of(traffic->pattern, side->flows[i].message, direction)]++ == 0;
+        active[side->class_of[order->message[i]]]++;
+        n_ranks += left[side->here[order->message[i]]]++ == 0;
     }
-    double through_s = 0;
+    double elapsed_s = 0;
     uint64_t bytes = 0;
     for (size_t i = begin; i < end; i++) {
-        const struct flow *flow = &side->flows[i];
-        if (flow->bytes > bytes)
-            through_s += (double)(flow->bytes - bytes) * rate_s_per_byte(steps, active, n_ranks);
-        bytes = flow->bytes;
-        side->through_s[i] = through_s;
-        active[traffic->class_of[flow->message]]--;
-        n_ranks -= --left[end_of(traffic->pattern, flow->message, direction)] == 0;
+        if (order->bytes[i] > bytes)
+            elapsed_s += (double)(order->bytes[i] - bytes) * rate_s_per_byte(steps, active, n_ranks);
+        bytes = order->bytes[i];
+        through_s[i - begin] = elapsed_s;
+        active[side->class_of[order->message[i]]]--;
+        n_ranks -= --left[side->here[order->message[i]]] == 0;
     }
 }
 
-/* u of the node at any number of bytes up to its largest flow's: linear between the sizes of its flows. */
-static double through_at(const struct direction_flows *side, uint32_t node, double bytes)
+/* u at x <= bytes[at] bytes, where at is the first flow of no fewer: linear between the sizes of flows. */
+static double through_at(const uint64_t *bytes, const double *through_s, size_t at, double x)
 {
-    size_t low = side->first[node], high = side->first[node + 1] - 1; /* the answer lies at or before high */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((double)side->flows[middle].bytes < bytes)
-            low = middle + 1;
-        else
-            high = middle;
+    double size = (double)bytes[at], before = 0, before_s = 0;
+    if (at > 0) {
+        before = (double)bytes[at - 1];
+        before_s = through_s[at - 1];
     }
-    double at = (double)side->flows[low].bytes, before = 0, before_s = 0;
-    if (low > side->first[node]) {
-        before = (double)side->flows[low - 1].bytes;
-        before_s = side->through_s[low - 1];
-    }
-    return at > before ? before_s + (bytes - before) / (at - before) * (side->through_s[low] - before_s)
-                       : side->through_s[low];
+    return size > before ? before_s + (x - before) / (size - before) * (through_s[at] - before_s) : through_s[at];
 }
 
 /* A direction of a node's NIC as a number. */
@@ -165,35 +97,28 @@ static uint32_t link_of(uint32_t node, enum direction direction)
     return 2 * node + (direction == OUTGOING ? 1 : 0);
 }
 
-/* A completion at the later of both NICs, out_s and in_s; of equal ones at the rank's own. */
-static struct critical at_later(const struct flow *flow, uint32_t in_node, double bytes, double out_s, double in_s,
-                                enum direction own)
+/* What this NIC alone gives of t_k and s_k of one node's flows, the latest of each rank: latest[n_ranks]. Each of them
+ * is the larger of its values at both NICs, and only the latest counts: so the two need not be brought together. Of
+ * equal completions of a message that at the rank's own NIC counts: their number is even. */
+static void node_complete(const struct link_side *side, size_t node, const double *through_s,
+                          const struct pattern *pattern, double buffer_bytes, struct critical *latest)
 {
-    struct critical out = {out_s, bytes, own == OUTGOING ? 0 : 1, link_of(flow->node, OUTGOING)};
-    struct critical in = {in_s, bytes, own == INCOMING ? 0 : 1, link_of(in_node, INCOMING)};
-    critical_take(&out, &in);
-    out.message = flow->message;
-    return out;
-}
-
-/* t_k and s_k of all messages, the latest of each rank: latest[n_ranks]. */
-static void complete(const struct traffic *traffic, const struct grouping *nodes,
-                     const struct direction_flows sides[DIRECTION_COUNT], double buffer_bytes, struct critical *latest)
-{
-    const struct direction_flows *in = &sides[INCOMING], *out = &sides[OUTGOING];
-    for (size_t i = 0; i < out->n; i++) {
-        const struct flow *flow = &out->flows[i];
-        uint32_t src = traffic->pattern->src[flow->message], dst = traffic->pattern->dst[flow->message];
-        uint32_t in_node = nodes->of[dst];
-        struct critical done = at_later(flow, in_node, (double)flow->bytes, out->through_s[i],
-                                        in->through_s[in->place[flow->message]], INCOMING);
-        critical_take(&latest[dst], &done);
-        double rest = (double)flow->bytes - buffer_bytes;
-        if (!(rest > 0))
+    size_t begin = side->order->first[node], n = side->order->first[node + 1] - begin;
+    const uint64_t *bytes = side->order->bytes + begin;
+    uint32_t way = link_of((uint32_t)node, side->direction);
+    size_t taken = 0; /* first flow of no fewer bytes than are left when the transport has taken the rest */
+    for (size_t i = 0; i < n; i++) {
+        uint32_t message = side->order->message[begin + i];
+        struct critical done = {through_s[i], (double)bytes[i], 2 * message + (side->direction == OUTGOING), way};
+        critical_take(&latest[pattern->dst[message]], &done);
+        done.bytes = (double)bytes[i] - buffer_bytes;
+        if (!(done.bytes > 0))
             continue;
-        done =
-            at_later(flow, in_node, rest, through_at(out, flow->node, rest), through_at(in, in_node, rest), OUTGOING);
-        critical_take(&latest[src], &done);
+        while ((double)bytes[taken] < done.bytes)
+            taken++;
+        done.at_s = through_at(bytes, through_s, taken, done.bytes);
+        done.message = 2 * message + (side->direction == INCOMING);
+        critical_take(&latest[pattern->src[message]], &done);
     }
 }
 
@@ -222,28 +147,45 @@ static void transfer_alone(const struct traffic *traffic, const struct grouping 
     }
 }
 
+/* One direction of all NICs. 0, or -1 without memory. */
+static int add_direction(const struct traffic *traffic, const struct grouping *nodes, enum direction direction,
+                         double buffer_bytes, struct bandwidth_steps *steps, struct critical *latest)
+{
+    const struct pattern *pattern = traffic->pattern;
+    struct size_order order;
+    if (size_order_init(&order, traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, nodes->of, nodes->n_groups) != 0)
+        return -1;
+    const struct link_side side = {.order = &order,
+                                   .class_of = traffic->class_of,
+                                   .direction = direction,
+                                   .here = direction == OUTGOING ? pattern->src : pattern->dst};
+    uint32_t *left = calloc(traffic->n_ranks + 1, sizeof *left);
+    double *through_s = malloc((size_order_largest(&order) + 1) * sizeof *through_s);
+    int result = left != NULL && through_s != NULL ? 0 : -1;
+    for (size_t node = 0; result == 0 && node < nodes->n_groups; node++) {
+        node_through(&side, order.first[node], order.first[node + 1], steps, left, through_s);
+        node_complete(&side, node, through_s, pattern, buffer_bytes, latest);
+    }
+    free(through_s);
+    free(left);
+    size_order_release(&order);
+    return result;
+}
+
 /* The part between nodes. 0, or -1 without memory. */
 static int add_network(const struct traffic *traffic, const struct placement *placement, double buffer_bytes,
                        enum latency_side side, struct prediction *prediction)
 {
-    struct direction_flows sides[DIRECTION_COUNT] = {0};
     struct grouping nodes = {0};
     struct bandwidth_steps steps = {0};
     struct critical *latest = calloc(traffic->n_ranks + 1, sizeof *latest);
     double *alone_s = calloc(traffic->n_ranks + 1, sizeof *alone_s);
-    uint32_t *left = calloc(traffic->n_ranks + 1, sizeof *left);
-    int result =
-        latest == NULL || alone_s == NULL || left == NULL || grouping_init(&nodes, placement, GROUP_BY_NODE) != 0 ? -1
-                                                                                                                  : 0;
+    int result = latest == NULL || alone_s == NULL || grouping_init(&nodes, placement, GROUP_BY_NODE) != 0 ? -1 : 0;
     if (result == 0)
         result = bandwidth_steps_init(&steps, traffic, nodes.largest);
-    for (enum direction direction = INCOMING; result == 0 && direction < DIRECTION_COUNT; direction++) {
-        result = direction_init(&sides[direction], traffic, &nodes, direction);
-        for (size_t node = 0; result == 0 && node < nodes.n_groups; node++)
-            node_through(&sides[direction], node, traffic, direction, &steps, left);
-    }
+    for (enum direction direction = INCOMING; result == 0 && direction < DIRECTION_COUNT; direction++)
+        result = add_direction(traffic, &nodes, direction, buffer_bytes, &steps, latest);
     if (result == 0) {
-        complete(traffic, &nodes, sides, buffer_bytes, latest);
         transfer_alone(traffic, &nodes, latest, alone_s);
         for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
             prediction->part_s[PART_LATENCY][rank] +=
@@ -252,11 +194,8 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
         }
         prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     }
-    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++)
-        direction_release(&sides[direction]);
     bandwidth_steps_release(&steps);
     grouping_release(&nodes);
-    free(left);
     free(alone_s);
     free(latest);
     return result;

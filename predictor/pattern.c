@@ -28,6 +28,8 @@ static int grow(void *slot, size_t element_bytes, size_t capacity)
 
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes)
 {
+    if (pattern->n_messages == INT32_MAX) /* models number the ends of messages by 32 bits */
+        return -1;
     if (pattern->n_messages == pattern->capacity) {
         size_t capacity = pattern->capacity > 0 ? 2 * pattern->capacity : 64;
         if (grow(&pattern->src, sizeof *pattern->src, capacity) != 0 ||

@@ -59,8 +59,8 @@ int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, stru
                             struct competitor *competitors, size_t n);
 
 /* The latest delivery (T9) of each rank's outgoing messages of those levels: sends[n_ranks], all 0 without any, from
- * recv_s[n_ranks]; the way is the receiver's rank. 16 bytes a message of those levels, O(M log M). 0, or -1 without
- * memory. */
+ * recv_s[n_ranks]; the way is the receiver's rank. 12 bytes a message of those levels, O(M). 0, or -1 without memory.
+ */
 int staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends);
 
 /* M_i tau of a rank's messages of those levels, incoming, outgoing or the larger of both; s. */
