@@ -15,6 +15,7 @@ static const struct {
     {"calibrate", cmd_calibrate, "measure this machine into a machine table"},
     {"machine", cmd_machine, "list, show, import, export, fit, check machine tables"},
     {"predict", cmd_predict, "model a recorded run, or a pattern"},
+    {"pattern", cmd_pattern, "make a pattern of messages, or tell the statistics of one"},
     {"report", cmd_report, "measured against modelled time per rank"},
     {"query", cmd_query, "a named query, or SQL, on trace.db"},
     {"doctor", cmd_doctor, "what works here and what is missing"},

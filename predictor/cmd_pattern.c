@@ -1,0 +1,65 @@
+/* mpistair pattern: makes a pattern, or takes one, tells its statistics, and writes it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "database.h"
+#include "output_file.h"
+#include "pattern_options.h"
+#include "pattern_statistics.h"
+#include "pattern_write.h"
+#include "replay_pattern.h"
+
+static int take_round(const struct pattern_options *options, struct pattern *pattern, struct placement *placement,
+                      struct error *error)
+{
+    sqlite3 *database = NULL;
+    if (database_open(options->trace, false, &database, error) != 0)
+        return -1;
+    int result = replay_pattern(database, options->trace, options->round_kind_given, (int64_t)options->round_kind,
+                                pattern, placement, error);
+    sqlite3_close(database);
+    return result;
+}
+
+/* Fills an empty pattern and placement, which the caller releases. */
+static int obtain(const struct pattern_options *options, struct pattern *pattern, struct placement *placement,
+                  struct error *error)
+{
+    if (options->trace != NULL)
+        return take_round(options, pattern, placement, error);
+    if (options->pattern != NULL)
+        return placement_read_csv(options->placement, placement, error) != 0
+                   ? -1
+                   : pattern_read_csv(options->pattern, placement->n_ranks, pattern, error);
+    return placement_make(&options->request, placement, error) != 0
+               ? -1
+               : options->kind->make(&options->request, placement, pattern, error);
+}
+
+int cmd_pattern(int argc, char **argv)
+{
+    struct pattern_options options;
+    struct pattern pattern = {0};
+    struct placement placement = {0};
+    struct pattern_statistics statistics;
+    struct error error = {.text = ""};
+    int result = pattern_options_parse(argc, argv, &options);
+    if (result != 0)
+        return result;
+    if (options.help) {
+        pattern_options_usage();
+        return EXIT_DONE;
+    }
+    result = obtain(&options, &pattern, &placement, &error);
+    if (result == 0)
+        result = pattern_statistics(&pattern, &placement, &statistics, &error);
+    if (result == 0 && options.output != NULL)
+        result = pattern_write(options.output, &pattern, &placement, &error);
+    if (result == 0)
+        pattern_show(stdout, &statistics, options.json);
+    pattern_release(&pattern);
+    placement_release(&placement);
+    return result == 0 ? EXIT_DONE : error_report(&error);
+}

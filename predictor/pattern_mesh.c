@@ -1,0 +1,178 @@
+/* The halo exchange of a partitioned mesh (mesh.h): every rank owns a part and needs, of the parts around it, the cells
+ * that are at most `layers` faces away from a cell of its own: cell_bytes each. Besides, n_far pairs of cells anywhere
+ * are joined, as faults and fractures join cells that share no face (mesh.h): far_bytes each way. All that a rank needs
+ * of another is one message. Whoever sends to a rank also receives from it; the sizes differ.
+ *
+ * In the order of the senders, then of the receivers. O(cells + cells needed).
+ */
+#include "mesh.h"
+#include "pattern_make.h"
+
+#include <stdlib.h>
+
+struct halo {
+    struct mesh mesh;
+    uint32_t *part;       /* [n_cells] */
+    uint32_t *part_first; /* [n_ranks + 1] into cells */
+    uint32_t *cells;      /* [n_cells] by part */
+    uint32_t *seen;       /* [n_cells] the last part that reached the cell, plus one */
+    uint32_t *queue;      /* [n_cells] cells reached: own, then by distance, then far ones */
+    uint64_t *needed;     /* [n_ranks] bytes of each owner that the part at hand needs, plus one; 0: nothing */
+};
+
+static void halo_release(struct halo *halo)
+{
+    mesh_release(&halo->mesh);
+    free(halo->part);
+    free(halo->part_first);
+    free(halo->cells);
+    free(halo->seen);
+    free(halo->queue);
+    free(halo->needed);
+}
+
+static int halo_init(struct halo *halo, const struct pattern_request *request, struct error *error)
+{
+    *halo = (struct halo){0};
+    if (mesh_init(&halo->mesh, request->n_cells, request->spread, request->seed, error) != 0 ||
+        mesh_join_far(&halo->mesh, request->n_far, request->seed, error) != 0)
+        return -1;
+    size_t n_cells = halo->mesh.n_cells;
+    if (n_cells < request->n_ranks)
+        return error_set(error, "mesh: %zu cells for %zu ranks; expected a cell a rank or more (--cells)", n_cells,
+                         request->n_ranks);
+    halo->part = malloc(n_cells * sizeof *halo->part);
+    halo->part_first = calloc(request->n_ranks + 1, sizeof *halo->part_first);
+    halo->cells = malloc(n_cells * sizeof *halo->cells);
+    halo->seen = calloc(n_cells, sizeof *halo->seen);
+    halo->queue = malloc(n_cells * sizeof *halo->queue);
+    halo->needed = calloc(request->n_ranks, sizeof *halo->needed);
+    if (halo->part == NULL || halo->part_first == NULL || halo->cells == NULL || halo->seen == NULL ||
+        halo->queue == NULL || halo->needed == NULL)
+        return error_set(error, "no memory for a mesh of %zu cells", n_cells);
+    return mesh_partition(&halo->mesh, request->n_ranks, request->seed, halo->part, error);
+}
+
+/* cells[] by part: a counting sort, part_first[] as its cursor and then moved back. */
+static void gather_parts(struct halo *halo, size_t n_ranks)
+{
+    for (uint32_t cell = 0; cell < halo->mesh.n_cells; cell++)
+        halo->part_first[halo->part[cell] + 1]++;
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        halo->part_first[rank + 1] += halo->part_first[rank];
+    for (uint32_t cell = 0; cell < halo->mesh.n_cells; cell++)
+        halo->cells[halo->part_first[halo->part[cell]]++] = cell;
+    for (size_t rank = n_ranks; rank > 0; rank--)
+        halo->part_first[rank] = halo->part_first[rank - 1];
+    halo->part_first[0] = 0;
+}
+
+/* Puts a cell that the part has not reached yet at the end of the queue. */
+static void reach_cell(struct halo *halo, uint32_t part, uint32_t cell, size_t *end)
+{
+    if (halo->seen[cell] == part + 1)
+        return;
+    halo->seen[cell] = part + 1;
+    halo->queue[(*end)++] = cell;
+}
+
+/* The cells that far pairs join with the first n_own of the queue. */
+static void reach_far(struct halo *halo, uint32_t part, size_t n_own, size_t *end)
+{
+    const struct mesh *mesh = &halo->mesh;
+    for (size_t own = 0; own < n_own && mesh->n_far > 0; own++)
+        for (uint32_t i = mesh->far_first[halo->queue[own]]; i < mesh->far_first[halo->queue[own] + 1]; i++)
+            reach_cell(halo, part, mesh->far[i], end);
+}
+
+/* queue[]: the part's cells, then those it needs within that many layers; their number. */
+static size_t reach_near(struct halo *halo, uint32_t part, uint32_t layers)
+{
+    uint32_t neighbours[MESH_MAX_NEIGHBOURS];
+    size_t end = 0, at = 0;
+    for (uint32_t i = halo->part_first[part]; i < halo->part_first[part + 1]; i++)
+        reach_cell(halo, part, halo->cells[i], &end);
+    for (uint32_t layer = 0; layer < layers; layer++)
+        for (size_t layer_end = end; at < layer_end; at++) {
+            size_t n = mesh_neighbours(&halo->mesh, halo->queue[at], neighbours);
+            for (size_t i = 0; i < n; i++)
+                reach_cell(halo, part, neighbours[i], &end);
+        }
+    return end;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The messages to a part, from the owners of what it needs. */
+static int add_receives(struct halo *halo, uint32_t part, const struct pattern_request *request,
+                        struct pattern *pattern, struct error *error)
+{
+    size_t own = halo->part_first[part + 1] - halo->part_first[part], n_owners = 0;
+    size_t near_end = reach_near(halo, part, request->layers), end = near_end;
+    reach_far(halo, part, own, &end);
+    uint32_t *owners = halo->queue; /* overwrites what was read: an owner follows from a cell further behind */
+    for (size_t i = own; i < end; i++) {
+        uint32_t owner = halo->part[halo->queue[i]];
+        if (halo->needed[owner] == 0) {
+            halo->needed[owner] = 1;
+            owners[n_owners++] = owner;
+        }
+        halo->needed[owner] += i < near_end ? request->cell_bytes : request->far_bytes;
+    }
+    qsort(owners, n_owners, sizeof *owners, compare_u32);
+    int result = 0;
+    for (size_t i = 0; i < n_owners; i++) {
+        if (result == 0)
+            result = pattern_make_message(pattern, owners[i], part, halo->needed[owners[i]] - 1, error);
+        halo->needed[owners[i]] = 0;
+    }
+    return result;
+}
+
+/* by_receiver into pattern by sender; the order of the receivers stays. */
+static int sort_by_sender(const struct pattern *by_receiver, size_t n_ranks, struct pattern *pattern,
+                          struct error *error)
+{
+    size_t *first = calloc(n_ranks + 1, sizeof *first);
+    size_t *order = malloc((by_receiver->n_messages + 1) * sizeof *order);
+    int result = 0;
+    if (first == NULL || order == NULL) {
+        result = error_set(error, "no memory for %zu messages", by_receiver->n_messages);
+    } else {
+        for (size_t i = 0; i < by_receiver->n_messages; i++)
+            first[by_receiver->src[i] + 1]++;
+        for (size_t rank = 0; rank < n_ranks; rank++)
+            first[rank + 1] += first[rank];
+        for (size_t i = 0; i < by_receiver->n_messages; i++)
+            order[first[by_receiver->src[i]]++] = i;
+    }
+    for (size_t i = 0; result == 0 && i < by_receiver->n_messages; i++)
+        result = pattern_make_message(pattern, by_receiver->src[order[i]], by_receiver->dst[order[i]],
+                                      by_receiver->bytes[order[i]], error);
+    free(first);
+    free(order);
+    return result;
+}
+
+int pattern_make_mesh(const struct pattern_request *request, const struct placement *placement, struct pattern *pattern,
+                      struct error *error)
+{
+    (void)placement;
+    struct halo halo;
+    struct pattern by_receiver = {0};
+    int result = halo_init(&halo, request, error);
+    if (result == 0) {
+        gather_parts(&halo, request->n_ranks);
+        for (uint32_t part = 0; result == 0 && part < request->n_ranks; part++)
+            result = add_receives(&halo, part, request, &by_receiver, error);
+    }
+    if (result == 0)
+        result = sort_by_sender(&by_receiver, request->n_ranks, pattern, error);
+    pattern_release(&by_receiver);
+    halo_release(&halo);
+    return result;
+}

@@ -1,0 +1,34 @@
+/* What a table of patterns says of one: the rows of T Tables II to IV (Thune et al. 2023). */
+#ifndef MPISTAIR_PREDICTOR_PATTERN_STATISTICS_H
+#define MPISTAIR_PREDICTOR_PATTERN_STATISTICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pattern.h"
+
+/* Of the ranks, one direction. */
+struct pattern_side_statistics {
+    uint64_t most_messages;
+    uint64_t least_messages; /* 0 where a rank has none */
+    uint64_t most_bytes;
+    uint64_t least_bytes; /* of the ranks that have any, as T prints it; 0: none has */
+};
+
+/* Messages of a rank with itself count in level LEVEL_SELF and in the totals, not in the sides. */
+struct pattern_statistics {
+    size_t n_ranks;
+    size_t n_nodes;
+    uint64_t n_messages;
+    uint64_t bytes;
+    struct pattern_side_statistics received;
+    struct pattern_side_statistics sent;
+    uint64_t level_messages[LEVEL_COUNT];
+    uint64_t level_bytes[LEVEL_COUNT];
+};
+
+/* 0; -1 without memory, or where the bytes are more than 64 bits hold. */
+int pattern_statistics(const struct pattern *pattern, const struct placement *placement,
+                       struct pattern_statistics *statistics, struct error *error);
+
+#endif

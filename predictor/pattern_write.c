@@ -1,0 +1,106 @@
+/* Both files are complete before either takes its name. Units of the statistics are bytes; MB is 1e6. */
+#include "pattern_write.h"
+
+#include <inttypes.h>
+
+#include "output_file.h"
+
+static void write_messages(FILE *stream, const struct pattern *pattern)
+{
+    const double *send_s = pattern->send_s, *recv_s = pattern->recv_s;
+    fprintf(stream, "src,dst,bytes%s%s\n", send_s != NULL ? ",send_s" : "", recv_s != NULL ? ",recv_s" : "");
+    for (size_t i = 0; i < pattern->n_messages; i++) {
+        fprintf(stream, "%" PRIu32 ",%" PRIu32 ",%" PRIu64, pattern->src[i], pattern->dst[i], pattern->bytes[i]);
+        if (send_s != NULL)
+            fprintf(stream, ",%.9f", send_s[i]);
+        if (recv_s != NULL)
+            fprintf(stream, ",%.9f", recv_s[i]);
+        fputc('\n', stream);
+    }
+}
+
+static void write_places(FILE *stream, const struct placement *placement)
+{
+    fputs("rank,node,socket\n", stream);
+    for (size_t rank = 0; rank < placement->n_ranks; rank++)
+        fprintf(stream, "%zu,%" PRIu32 ",%" PRIu32 "\n", rank, placement->node[rank], placement->socket[rank]);
+}
+
+int pattern_write(const char *name, const struct pattern *pattern, const struct placement *placement,
+                  struct error *error)
+{
+    char path[4096];
+    struct output_file messages, places;
+    if ((size_t)snprintf(path, sizeof path, "%s.P.csv", name) >= sizeof path)
+        return error_set(error, "--output: a name of %zu bytes or more", sizeof path);
+    if (output_file_open(&messages, path, error) != 0)
+        return -1;
+    snprintf(path, sizeof path, "%s.L.csv", name);
+    if (output_file_open(&places, path, error) != 0) {
+        output_file_discard(&messages);
+        return -1;
+    }
+    write_messages(messages.stream, pattern);
+    write_places(places.stream, placement);
+    if (output_file_commit(&messages, error) != 0) {
+        output_file_discard(&places);
+        return -1;
+    }
+    return output_file_commit(&places, error);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+static void show_side(FILE *stream, const char *name, const struct pattern_side_statistics *side)
+{
+    fprintf(stream, "  %-14s  %12" PRIu64 "  %12" PRIu64 "  %14" PRIu64 "  %14" PRIu64 "\n", name, side->most_messages,
+            side->least_messages, side->most_bytes, side->least_bytes);
+}
+
+static void show_text(FILE *stream, const struct pattern_statistics *s)
+{
+    fprintf(stream, "ranks     %zu on %zu node%s\n", s->n_ranks, s->n_nodes, s->n_nodes == 1 ? "" : "s");
+    fprintf(stream, "messages  %" PRIu64 "\n", s->n_messages);
+    fprintf(stream, "volume    %.6f MB\n\n", (double)s->bytes * 1e-6);
+    fprintf(stream, "  %-14s  %12s  %12s  %14s  %14s\n", "of a rank", "most messages", "least", "most bytes",
+            "least above 0");
+    show_side(stream, "received", &s->received);
+    show_side(stream, "sent", &s->sent);
+    fprintf(stream, "\n  %-14s  %12s  %14s  %s\n", "level", "messages", "bytes", "share of the volume");
+    for (int level = 0; level < LEVEL_COUNT; level++)
+        fprintf(stream, "  %-14s  %12" PRIu64 "  %14" PRIu64 "  %5.1f %%\n", machine_level_name[level],
+                s->level_messages[level], s->level_bytes[level], percent(s->level_bytes[level], s->bytes));
+}
+
+static void show_side_json(FILE *stream, const char *name, const struct pattern_side_statistics *side)
+{
+    fprintf(stream,
+            "  \"%s\": {\"most_messages\": %" PRIu64 ", \"least_messages\": %" PRIu64 ", \"most_bytes\": %" PRIu64
+            ", \"least_bytes\": %" PRIu64 "},\n",
+            name, side->most_messages, side->least_messages, side->most_bytes, side->least_bytes);
+}
+
+static void show_json(FILE *stream, const struct pattern_statistics *s)
+{
+    fprintf(stream,
+            "{\n  \"ranks\": %zu,\n  \"nodes\": %zu,\n  \"messages\": %" PRIu64 ",\n  \"bytes\": %" PRIu64 ",\n",
+            s->n_ranks, s->n_nodes, s->n_messages, s->bytes);
+    show_side_json(stream, "received", &s->received);
+    show_side_json(stream, "sent", &s->sent);
+    fputs("  \"levels\": {", stream);
+    for (int level = 0; level < LEVEL_COUNT; level++)
+        fprintf(stream, "%s\n    \"%s\": {\"messages\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", level > 0 ? "," : "",
+                machine_level_name[level], s->level_messages[level], s->level_bytes[level]);
+    fputs("\n  }\n}\n", stream);
+}
+
+void pattern_show(FILE *stream, const struct pattern_statistics *statistics, bool json)
+{
+    if (json)
+        show_json(stream, statistics);
+    else
+        show_text(stream, statistics);
+}

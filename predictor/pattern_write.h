@@ -1,0 +1,17 @@
+/* Output of `mpistair pattern`. */
+#ifndef MPISTAIR_PREDICTOR_PATTERN_WRITE_H
+#define MPISTAIR_PREDICTOR_PATTERN_WRITE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "pattern.h"
+#include "pattern_statistics.h"
+
+/* name.P.csv and name.L.csv, each replaced only when it is complete. 0, or -1 with the reason. */
+int pattern_write(const char *name, const struct pattern *pattern, const struct placement *placement,
+                  struct error *error);
+/* The rows of T Tables II to IV, for people or as JSON. */
+void pattern_show(FILE *stream, const struct pattern_statistics *statistics, bool json);
+
+#endif
