@@ -83,8 +83,7 @@ static double *nan_vector(size_t n)
     return values;
 }
 
-/* The model that the columns machine, model, options name; n_models for one that is not wanted. */
-static size_t find_model(const struct report *report, struct rows *rows, int first_column)
+size_t report_find_model(const struct report *report, struct rows *rows, int first_column)
 {
     const char *key[3];
     for (int i = 0; i < 3; i++) {
@@ -136,7 +135,7 @@ static int collect_kinds(struct report *report, sqlite3 *database, struct error 
               "(SELECT kind_id FROM kind_summary ORDER BY time_s DESC, kind_id LIMIT " HEAVIEST_KINDS ")",
               error);
     while (rows_next(&rows)) {
-        size_t model = find_model(report, &rows, 0);
+        size_t model = report_find_model(report, &rows, 0);
         for (size_t k = 0; k < report->n_kinds && model < report->n_models; k++)
             if (report->kinds[k].id == rows_integer(&rows, 3))
                 report->kinds[k].error[model] = rows_real(&rows, 4);
@@ -160,15 +159,7 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
               "ORDER BY e.rank",
               error);
     while (rows_next(&rows)) {
-        double *covered_s = nan_vector(report->n_models), *model_s = nan_vector(report->n_models);
-        if (covered_s == NULL || model_s == NULL ||
-            list_grow(&report->ranks, report->n_ranks, sizeof *report->ranks) != 0) {
-            free(covered_s);
-            free(model_s);
-            rows_no_memory(&rows);
-            break;
-        }
-        report->ranks[report->n_ranks++] = (struct report_rank){
+        struct report_rank rank = {
             .rank = rows_integer(&rows, 0),
             .node = rows_integer(&rows, 1),
             .socket = rows_integer(&rows, 2),
@@ -184,20 +175,18 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
             .first_s = rows_real(&rows, 12),
             .second_s = rows_real(&rows, 13),
             .late_s = rows_real(&rows, 14),
-            .covered_s = covered_s,
-            .model_s = model_s,
         };
+        if (report_rank_init(&rank, report->n_models) != 0 ||
+            list_grow(&report->ranks, report->n_ranks, sizeof *report->ranks) != 0) {
+            report_rank_release(&rank);
+            rows_no_memory(&rows);
+            break;
+        }
+        report->ranks[report->n_ranks++] = rank;
         if (rows_real(&rows, 14) > 0)
             report->late_share += rows_real(&rows, 14) / report->actual_s;
     }
     return rows_close(&rows);
-}
-
-static int compare_rank(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left;
-    int64_t b = ((const struct report_rank *)right)->rank;
-    return (a > b) - (a < b);
 }
 
 /* Fills the ranks' modelled times, and the models' coverage from them. */
@@ -207,10 +196,9 @@ static int collect_rank_models(struct report *report, sqlite3 *database, struct 
     rows_open(&rows, database, report->path, "SELECT machine, model, options, rank, actual_s, model_s FROM rank_error",
               error);
     while (rows_next(&rows)) {
-        size_t model = find_model(report, &rows, 0);
+        size_t model = report_find_model(report, &rows, 0);
         int64_t number = rows_integer(&rows, 3);
-        struct report_rank *rank =
-            report->n_ranks == 0 ? NULL : bsearch(&number, report->ranks, report->n_ranks, sizeof *rank, compare_rank);
+        struct report_rank *rank = report_find_rank(report, number);
         if (model == report->n_models || rank == NULL)
             continue;
         rank->covered_s[model] = rows_real(&rows, 4);
@@ -232,6 +220,8 @@ int report_collect_rounds(struct report *report, sqlite3 *database, const struct
         result = collect_ranks(report, database, error);
     if (result == 0)
         result = collect_rank_models(report, database, error);
+    if (result == 0)
+        result = report_collect_why(report, database, error);
     return result;
 }
 
@@ -256,10 +246,8 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
 
 void report_release(struct report *report)
 {
-    for (size_t i = 0; i < report->n_ranks; i++) {
-        free(report->ranks[i].covered_s);
-        free(report->ranks[i].model_s);
-    }
+    for (size_t i = 0; i < report->n_ranks; i++)
+        report_rank_release(&report->ranks[i]);
     for (size_t i = 0; i < report->n_kinds; i++)
         free(report->kinds[i].error);
     free(report->levels);
@@ -270,6 +258,7 @@ void report_release(struct report *report)
     free(report->models);
     free(report->kinds);
     free(report->ranks);
+    free(report->waits);
     pool_release(&report->pool);
     *report = (struct report){0};
 }

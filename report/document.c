@@ -47,7 +47,9 @@ void document_add(struct document *document, enum document_kind kind, const char
 
 void document_table(struct document *document, const struct document_column *columns, size_t n_columns)
 {
-    add_block(document, (struct document_block){.kind = DOCUMENT_TABLE, .columns = columns, .n_columns = n_columns});
+    struct document_block block = {.kind = DOCUMENT_TABLE, .n_columns = n_columns};
+    memcpy(block.columns, columns, n_columns * sizeof *columns);
+    add_block(document, block);
 }
 
 void document_cell(struct document *document, const char *format, ...)

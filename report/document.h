@@ -22,7 +22,7 @@ struct document_bar {
 struct document_block {
     enum document_kind kind;
     const char *text; /* heading, line, warning */
-    const struct document_column *columns;
+    struct document_column columns[DOCUMENT_MAX_COLUMNS];
     size_t n_columns;
     const char **cells; /* [rows * n_columns] */
     size_t n_cells;
@@ -41,7 +41,7 @@ struct document {
 void document_release(struct document *document);
 void document_add(struct document *document, enum document_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Begins a table of at most DOCUMENT_MAX_COLUMNS columns, which stay the caller's. */
+/* Begins a table of at most DOCUMENT_MAX_COLUMNS columns, whose titles stay the caller's. */
 void document_table(struct document *document, const struct document_column *columns, size_t n_columns);
 /* The next cell, or the bar of the row just ended, of the last table begun. */
 void document_cell(struct document *document, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -314,5 +314,6 @@ int present(struct document *document, const struct report *report, bool all_ran
     present_rounds(document, report);
     present_models(document, report);
     present_ranks(document, report, all_ranks);
+    present_why(document, report);
     return document->no_memory ? error_set(error, "%s: no memory for the report", report->path) : 0;
 }

@@ -14,6 +14,9 @@ int present(struct document *document, const struct report *report, bool all_ran
 /* The section on what the recording lacks. */
 void present_completeness(struct document *document, const struct report *report);
 
+/* The section on why ranks take their time. */
+void present_why(struct document *document, const struct report *report);
+
 /* 80 columns where the strings allow it; bars are '#' for measured and '|' for modelled. */
 void render_text(FILE *stream, const struct document *document);
 /* One page, no scripts, nothing from elsewhere. */

@@ -66,6 +66,8 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     if (model == report->n_models) {
         real(stream, rank->actual_s, ',');
         fputs(",,,,,", stream);
+        for (size_t part = 0; part < PART_COUNT + 2; part++)
+            fputc(',', stream);
         render_run(stream, report);
         return;
     }
@@ -76,6 +78,10 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     text(stream, report->models[model].options);
     real(stream, model_s, ',');
     real(stream, actual_s > 0 ? fabs(actual_s - model_s) / actual_s : NAN, ',');
+    for (size_t part = 0; part < PART_COUNT; part++)
+        real(stream, rank->part_s[model * PART_COUNT + part], ',');
+    real(stream, rank->low_s[model], ',');
+    real(stream, rank->high_s[model], ',');
     render_run(stream, report);
 }
 
@@ -83,7 +89,8 @@ void render_csv(FILE *stream, const struct report *report)
 {
     fputs(
         "rank,node,host,socket,core,sent_messages,sent_bytes,received_messages,received_bytes,in_mpi_s,late_s,actual_s,"
-        "machine,model,options,model_s,error,eager_limit_bytes,eager_limit_network_bytes,own_cost_ns,recording\n",
+        "machine,model,options,model_s,error,latency_s,bandwidth_s,contention_s,queue_s,link_s,skew_s,low_s,high_s,"
+        "eager_limit_bytes,eager_limit_network_bytes,own_cost_ns,recording\n",
         stream);
     for (size_t i = 0; i < report->n_ranks; i++) {
         if (report->n_models == 0)

@@ -125,6 +125,12 @@ static json_t *ranks_array(const struct report *report)
             json_t *object = model_name(&report->models[k]);
             json_object_set_new(object, "actual_s", real(rank->covered_s[k]));
             json_object_set_new(object, "model_s", real(rank->model_s[k]));
+            for (size_t part = 0; part < PART_COUNT; part++)
+                json_object_set_new(object, prediction_part_name[part], real(rank->part_s[k * PART_COUNT + part]));
+            json_object_set_new(object, "mostly",
+                                rank->mostly[k][0] != '\0' ? json_string(rank->mostly[k]) : json_null());
+            json_object_set_new(object, "low_s", real(rank->low_s[k]));
+            json_object_set_new(object, "high_s", real(rank->high_s[k]));
             json_array_append_new(models, object);
         }
         json_array_append_new(
@@ -140,6 +146,50 @@ static json_t *ranks_array(const struct report *report)
     return array;
 }
 
+/* The worst ranks with the partners that cost them most, on the machine of the best model. */
+static json_t *worst_array(const struct report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->n_worst; i++) {
+        json_t *partners = json_array();
+        for (size_t k = 0; k < report->worst[i].n_partners; k++) {
+            const struct report_partner *partner = &report->worst[i].partners[k];
+            json_array_append_new(partners,
+                                  json_pack("{sI ss ss sI sI so so}", "partner", (json_int_t)partner->rank, "direction",
+                                            partner->direction, "level", partner->level, "messages",
+                                            (json_int_t)partner->messages, "bytes", (json_int_t)partner->bytes,
+                                            "alone_s", real(partner->alone_s), "share", real(partner->share)));
+        }
+        json_array_append_new(array,
+                              json_pack("{sI so so}", "rank", (json_int_t)report->worst[i].rank->rank, "actual_s",
+                                        real(report->worst[i].rank->actual_s), "partners", partners));
+    }
+    return array;
+}
+
+static json_t *waits_array(const struct report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->n_waits; i++) {
+        const struct report_wait *wait = &report->waits[i];
+        json_array_append_new(array,
+                              json_pack("{sI sI sI so so so so sI sI}", "kind", (json_int_t)wait->kind, "rounds",
+                                        (json_int_t)wait->rounds, "ranks", (json_int_t)wait->ranks, "wait_s",
+                                        real(wait->wait_s), "mean_s", real(wait->mean_s), "longest_s",
+                                        real(wait->longest_s), "share", real(wait->share), "last_rank",
+                                        (json_int_t)wait->last_rank, "last_rounds", (json_int_t)wait->last_rounds));
+    }
+    return array;
+}
+
+static json_t *why_object(const struct report *report)
+{
+    size_t best = report_best_model(report);
+    return json_pack("{so so so so}", "model",
+                     best < report->n_models ? model_name(&report->models[best]) : json_null(), "worst_ranks",
+                     worst_array(report), "wait_s", real(report->wait_s), "waits", waits_array(report));
+}
+
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
     json_t *rounds =
@@ -149,9 +199,10 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
     json_t *replicate =
         json_pack("{so so sI ss}", "error", real(report->replicate_error), "share", real(report->replicate_share),
                   "kinds", (json_int_t)report->replicate_kinds, "basis", report->replicate_basis);
-    json_t *all = json_pack("{so so so so so so so}", "run", run_object(report), "completeness",
-                            completeness_object(report), "levels", levels_array(report), "rounds", rounds, "models",
-                            models_array(report), "replicate", replicate, "ranks", ranks_array(report));
+    json_t *all =
+        json_pack("{so so so so so so so so}", "run", run_object(report), "completeness", completeness_object(report),
+                  "levels", levels_array(report), "rounds", rounds, "models", models_array(report), "replicate",
+                  replicate, "ranks", ranks_array(report), "why", why_object(report));
     if (all == NULL)
         return error_set(error, "%s: no memory for the JSON", report->path);
     json_dumpf(all, stream, JSON_INDENT(2));

@@ -7,6 +7,7 @@
 #ifndef MPISTAIR_REPORT_REPORT_H
 #define MPISTAIR_REPORT_REPORT_H
 
+#include "model.h"
 #include "rows.h"
 
 struct report_run {
@@ -81,6 +82,31 @@ struct report_rank {
     double first_s, second_s; /* the two halves of the replicate error */
     double *covered_s;        /* [n_models]: the measured time of the kinds that were modelled */
     double *model_s;          /* [n_models] */
+    double *part_s;           /* [n_models * PART_COUNT] what model_s is made of */
+    double *low_s, *high_s;   /* [n_models] the interval of model_s */
+    const char **mostly;      /* [n_models] the largest part's name */
+};
+
+enum { REPORT_WORST = 5, REPORT_PARTNERS = 3 };
+
+/* What a rank's messages with a partner would take alone, at BW(1). */
+struct report_partner {
+    int64_t rank, messages, bytes;
+    const char *direction, *level; /* from or to the partner */
+    double alone_s, share;         /* of all the rank's messages in that direction */
+};
+
+/* One of the ranks with the longest measured time, and why. */
+struct report_worst {
+    const struct report_rank *rank;
+    struct report_partner partners[REPORT_PARTNERS]; /* those that cost most */
+    size_t n_partners;
+};
+
+/* How long ranks of a kind's rounds that are done wait for the last one; as the view kind_wait. */
+struct report_wait {
+    int64_t kind, rounds, ranks, last_rank, last_rounds;
+    double wait_s, mean_s, longest_s, share;
 };
 
 struct report {
@@ -94,11 +120,14 @@ struct report {
     struct report_model *models;
     struct report_kind *kinds; /* the heaviest */
     struct report_rank *ranks; /* in the order of ranks */
-    size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_models, n_kinds, n_ranks;
+    struct report_worst worst[REPORT_WORST];
+    struct report_wait *waits; /* the kinds with the longest */
+    size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_models, n_kinds, n_ranks, n_worst, n_waits;
     int64_t nodes, messages, max_messages, bytes, rounds, all_kinds;
     double actual_s;       /* over all ranks and rounds */
     double late_share;     /* of it, what passed before the last message to a rank was posted */
     double repeated_share; /* of it, what lies in kinds of three and more rounds */
+    double wait_s;         /* behind it, until the last rank of the round was done, over all ranks and rounds */
     double replicate_error, replicate_share;
     int64_t replicate_kinds;
     const char *replicate_basis;
@@ -114,11 +143,22 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
                    struct error *error);
 void report_release(struct report *report);
 
-/* The parts of report_collect, one file each: the run and its traffic; what is missing; rounds, models and ranks. */
+/* The parts of report_collect, one file each: the run and its traffic; what is missing; rounds, models and
+ * ranks; why. */
 int report_collect_run(struct report *report, sqlite3 *database, struct error *error);
 int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error);
 int report_collect_rounds(struct report *report, sqlite3 *database, const struct report_choice *choice,
                           struct error *error);
+/* After the ranks: parts, partners, waits. */
+int report_collect_why(struct report *report, sqlite3 *database, struct error *error);
+/* Room for what is per model. 0, or -1 without memory; report_rank_release in either case. */
+int report_rank_init(struct report_rank *rank, size_t n_models);
+void report_rank_release(struct report_rank *rank);
+/* The model that the columns machine, model, options name, from first_column on; n_models for one that is not wanted.
+ */
+size_t report_find_model(const struct report *report, struct rows *rows, int first_column);
+/* NULL if there is none. */
+struct report_rank *report_find_rank(const struct report *report, int64_t number);
 
 /* The model with the smallest error, n_models where none has one. */
 size_t report_best_model(const struct report *report);

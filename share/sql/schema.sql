@@ -526,3 +526,67 @@ CREATE VIEW model_error(machine, model, error, mape, bias, worst_rank, options) 
                                      ORDER BY abs(actual_s - model_s) DESC, rank) AS place
         FROM rank_error)
   GROUP BY machine, model, options;
+
+-- What a rank's modelled time in all rounds is made of; the parts add up to time_s. mostly: the largest one. The ends of
+-- the interval are sums over the kinds, NULL where one is not known: the same values of the machine stand behind all.
+CREATE VIEW rank_part(machine, model, rank, time_s, latency_s, bandwidth_s, contention_s, queue_s, link_s, skew_s, low_s,
+                      high_s, mostly, options) AS
+  SELECT machine, model, rank, time_s, latency_s, bandwidth_s, contention_s, queue_s, link_s, skew_s,
+         CASE n WHEN n_low THEN low_s END, CASE n WHEN n_high THEN high_s END,
+         CASE WHEN time_s > 0 THEN
+           CASE max(latency_s, bandwidth_s, contention_s, queue_s, link_s, skew_s) WHEN bandwidth_s THEN 'bandwidth'
+                WHEN contention_s THEN 'contention' WHEN latency_s THEN 'latency' WHEN queue_s THEN 'queue'
+                WHEN link_s THEN 'link' ELSE 'skew' END END,
+         options
+  FROM (SELECT q.machine, q.model, q.options, p.rank, sum(k.rounds * p.time_s) AS time_s,
+               sum(k.rounds * p.latency_s) AS latency_s, sum(k.rounds * p.bandwidth_s) AS bandwidth_s,
+               sum(k.rounds * p.contention_s) AS contention_s, sum(k.rounds * p.queue_s) AS queue_s,
+               sum(k.rounds * p.link_s) AS link_s, sum(k.rounds * p.skew_s) AS skew_s,
+               sum(k.rounds * p.low_s) AS low_s, sum(k.rounds * p.high_s) AS high_s, count(*) AS n,
+               count(p.low_s) AS n_low, count(p.high_s) AS n_high
+        FROM prediction_run q JOIN prediction p ON p.run_id = q.id JOIN kind k ON k.id = p.kind_id
+        GROUP BY q.id, p.rank);
+
+-- What the messages of a rank's rounds with a partner would take alone, at BW(1) of their level and protocol: their part
+-- in its bandwidth. direction: from or to the partner. One round of each kind, times its rounds.
+CREATE VIEW partner_cost(machine, rank, partner, direction, level, messages, bytes, alone_s) AS
+  WITH sample AS (SELECT min(id) AS round_id, count(*) AS rounds FROM round GROUP BY kind_id),
+       protocol AS (
+    SELECT machine, level, protocol, coalesce(max(CASE quantity WHEN 'threshold' THEN value END), 0) AS from_bytes
+    FROM machine_parameter WHERE quantity IN ('bw', 'threshold')
+    GROUP BY machine, level, protocol HAVING max(quantity = 'bw')),
+       rate AS MATERIALIZED (
+    SELECT machine, level, from_bytes,
+           lead(from_bytes, 1, 9e999) OVER (PARTITION BY machine, level ORDER BY from_bytes) AS below_bytes,
+           row_number() OVER (PARTITION BY machine, level ORDER BY from_bytes) = 1 AS first,
+           (SELECT value FROM machine_parameter b WHERE b.machine = p.machine AND b.level = p.level
+              AND b.protocol = p.protocol AND b.quantity = 'bw' ORDER BY b.n LIMIT 1) AS bytes_per_s
+    FROM protocol p),
+       way AS (
+    SELECT src, dst, level, bytes, count(*) AS messages, sum(s.rounds) AS n FROM sample s JOIN message m USING (round_id)
+    WHERE src <> dst GROUP BY src, dst, level, bytes),
+       cost AS (
+    SELECT machine, src, dst, w.level, sum(n) AS messages, sum(n * bytes) AS bytes, sum(n * bytes / bytes_per_s) AS alone_s
+    FROM way w JOIN rate r ON r.level = w.level AND (w.bytes >= from_bytes OR first) AND w.bytes < below_bytes
+    GROUP BY machine, src, dst, w.level)
+  SELECT machine, dst, src, 'from', level, messages, bytes, alone_s FROM cost
+  UNION ALL SELECT machine, src, dst, 'to', level, messages, bytes, alone_s FROM cost;
+
+-- How long the ranks of a round that are done wait until its last rank is: wait_s over all of them, longest_s the first.
+CREATE VIEW round_wait(round_id, kind_id, ranks, time_s, wait_s, longest_s, last_rank) AS
+  SELECT l.round_id, r.kind_id, count(*), sum(p.end_ns - p.begin_ns) * 1e-9, sum(l.end_ns - p.end_ns) * 1e-9,
+         (l.end_ns - min(p.end_ns)) * 1e-9, l.rank
+  FROM (SELECT round_id, rank, max(end_ns) AS end_ns FROM round_process GROUP BY round_id) l
+       JOIN round r ON r.id = l.round_id JOIN round_process p ON p.round_id = l.round_id
+  GROUP BY l.round_id;
+
+-- Over the rounds of a kind: wait_s the sum, mean_s of a rank in a round, longest_s of the first one on average, share of
+-- the time until the last is done; last_rank: which rank is last most often, in last_rounds of them.
+CREATE VIEW kind_wait(kind_id, rounds, ranks, wait_s, mean_s, longest_s, share, last_rank, last_rounds) AS
+  WITH wait AS MATERIALIZED (SELECT * FROM round_wait),
+       last AS (
+    SELECT kind_id, last_rank, n, row_number() OVER (PARTITION BY kind_id ORDER BY n DESC, last_rank) AS place
+    FROM (SELECT kind_id, last_rank, count(*) AS n FROM wait GROUP BY kind_id, last_rank))
+  SELECT w.kind_id, count(*), max(w.ranks), sum(w.wait_s), sum(w.wait_s) / sum(w.ranks), avg(w.longest_s),
+         sum(w.wait_s) / nullif(sum(w.time_s + w.wait_s), 0), l.last_rank, l.n
+  FROM wait w JOIN last l ON l.kind_id = w.kind_id AND l.place = 1 GROUP BY w.kind_id;

@@ -41,11 +41,21 @@ INSERT INTO collective SELECT NULL, rank, 'MPI_Allreduce', 0, 8, NULL, 60000000,
   1000 * (4 - rank), 0, NULL, NULL, 2
   FROM process;
 INSERT INTO untracked SELECT rank, 'MPI_Wtime', 12, 0 FROM process;
-INSERT INTO machine VALUES ('toy', 'by hand');
+INSERT INTO machine VALUES ('toy', 'by hand'), ('other', 'by hand');
 INSERT INTO machine_parameter VALUES ('toy', 'intra_socket', 'any', 'tau', NULL, 1e-6, 's', 0.9e-6, 1.1e-6, 20, 'fit'),
-  ('toy', 'intra_socket', 'any', 'bw', 1, 5e9, 'B/s', NULL, NULL, NULL, NULL);
+  ('toy', 'intra_socket', 'any', 'bw', 1, 5e9, 'B/s', NULL, NULL, NULL, NULL),
+  ('toy', 'intra_socket', 'any', 'bw', 2, 8e9, 'B/s', NULL, NULL, NULL, NULL),
+  ('toy', 'inter_socket', 'any', 'bw', 1, 4e9, 'B/s', NULL, NULL, NULL, NULL),
+  ('toy', 'inter_node', 'rendezvous', 'bw', 1, 1e9, 'B/s', NULL, NULL, NULL, NULL),
+  ('toy', 'inter_node', 'rendezvous', 'threshold', NULL, 10000, 'B', NULL, NULL, NULL, NULL),
+  ('toy', 'inter_node', 'eager', 'bw', 2, 0.5e9, 'B/s', NULL, NULL, NULL, NULL),
+  ('toy', 'inter_node', 'eager', 'threshold', NULL, 6000, 'B', NULL, NULL, NULL, NULL),
+  ('other', 'intra_socket', 'any', 'bw', 1, 1e9, 'B/s', NULL, NULL, NULL, NULL);
 INSERT INTO prediction_run VALUES (1, 'toy', 'postal', '', 0), (2, 'toy', 'staircase', '', 1);
 INSERT INTO prediction SELECT 1, 1, rank, (rank + 1) * 50e-6, 1e-6, (rank + 1) * 50e-6 - 1e-6, 0, 0, 0, 0, NULL, NULL FROM process;
-INSERT INTO prediction SELECT 2, 1, rank, (rank + 1) * 110e-6, 2e-6, (rank + 1) * 110e-6 - 2e-6, 0, 0, 0, 0, NULL, NULL FROM process;
-INSERT INTO prediction SELECT p.run_id, 2, p.rank, p.time_s / 10, p.latency_s / 10, p.bandwidth_s / 10, 0, 0, 0, 0, NULL, NULL
+-- Of staircase 60 us are bandwidth, what is over contention; the interval is 10 % on both sides.
+INSERT INTO prediction SELECT 2, 1, rank, (rank + 1) * 110e-6, 2e-6, 60e-6, (rank + 1) * 110e-6 - 62e-6, 0, 0, 0,
+  (rank + 1) * 99e-6, (rank + 1) * 121e-6 FROM process;
+INSERT INTO prediction SELECT p.run_id, 2, p.rank, p.time_s / 10, p.latency_s / 10, p.bandwidth_s / 10, p.contention_s / 10, 0, 0, 0,
+  p.low_s / 10, p.high_s / 10
   FROM prediction p WHERE p.rank < 2;

@@ -1,0 +1,166 @@
+/* Why ranks take their time: the parts of the modelled one, the partners of the worst ranks, and how long those that
+ * are done wait for the last. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+#define LONGEST_WAITS "10"
+
+int report_rank_init(struct report_rank *rank, size_t n_models)
+{
+    size_t n = (4 + PART_COUNT) * n_models;
+    double *values = malloc((n + 1) * sizeof *values); /* one block, which covered_s owns */
+    rank->mostly = calloc(n_models + 1, sizeof *rank->mostly);
+    rank->covered_s = values;
+    if (values == NULL || rank->mostly == NULL)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        values[i] = NAN;
+    for (size_t i = 0; i < n_models; i++)
+        rank->mostly[i] = "";
+    rank->model_s = values + n_models;
+    rank->low_s = values + 2 * n_models;
+    rank->high_s = values + 3 * n_models;
+    rank->part_s = values + 4 * n_models;
+    return 0;
+}
+
+void report_rank_release(struct report_rank *rank)
+{
+    free(rank->covered_s);
+    free(rank->mostly);
+}
+
+static int compare_rank(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left;
+    int64_t b = ((const struct report_rank *)right)->rank;
+    return (a > b) - (a < b);
+}
+
+struct report_rank *report_find_rank(const struct report *report, int64_t number)
+{
+    return report->n_ranks == 0 ? NULL
+                                : bsearch(&number, report->ranks, report->n_ranks, sizeof *report->ranks, compare_rank);
+}
+
+static int collect_parts(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT machine, model, options, rank, mostly, low_s, high_s, latency_s, bandwidth_s, contention_s, "
+              "queue_s, link_s, skew_s FROM rank_part", /* parts in their order */
+              error);
+    while (rows_next(&rows)) {
+        size_t model = report_find_model(report, &rows, 0);
+        struct report_rank *rank = report_find_rank(report, rows_integer(&rows, 3));
+        if (model == report->n_models || rank == NULL)
+            continue;
+        rank->mostly[model] = rows_text(&rows, 4, &report->pool);
+        rank->low_s[model] = rows_real(&rows, 5);
+        rank->high_s[model] = rows_real(&rows, 6);
+        for (int part = 0; part < PART_COUNT; part++)
+            rank->part_s[model * PART_COUNT + (size_t)part] = rows_real(&rows, 7 + part);
+    }
+    return rows_close(&rows);
+}
+
+/* The ranks of the longest measured time, the longest first; of equal ones the lower. */
+static void find_worst(struct report *report)
+{
+    for (size_t i = 0; i < report->n_ranks; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+        size_t at = report->n_worst;
+        if (!(rank->actual_s > 0))
+            continue;
+        while (at > 0 && report->worst[at - 1].rank->actual_s < rank->actual_s)
+            at--;
+        if (at == REPORT_WORST)
+            continue;
+        if (report->n_worst < REPORT_WORST)
+            report->n_worst++;
+        memmove(&report->worst[at + 1], &report->worst[at], (report->n_worst - at - 1) * sizeof report->worst[0]);
+        report->worst[at] = (struct report_worst){.rank = rank};
+    }
+}
+
+/* The partners of one of the worst, on the machine of a model. */
+static void add_partner(struct report *report, struct rows *rows)
+{
+    for (size_t i = 0; i < report->n_worst; i++) {
+        struct report_worst *worst = &report->worst[i];
+        if (worst->rank->rank != rows_integer(rows, 0) || worst->n_partners == REPORT_PARTNERS)
+            continue;
+        worst->partners[worst->n_partners++] = (struct report_partner){
+            .rank = rows_integer(rows, 1),
+            .direction = rows_text(rows, 2, &report->pool),
+            .level = rows_text(rows, 3, &report->pool),
+            .messages = rows_integer(rows, 4),
+            .bytes = rows_integer(rows, 5),
+            .alone_s = rows_real(rows, 6),
+            .share = rows_real(rows, 7),
+        };
+    }
+}
+
+static int collect_partners(struct report *report, sqlite3 *database, const char *machine, struct error *error)
+{
+    struct rows rows;
+    char sql[1024];
+    int64_t ranks[REPORT_WORST];
+    for (size_t i = 0; i < REPORT_WORST; i++)
+        ranks[i] = report->worst[i < report->n_worst ? i : 0].rank->rank;
+    snprintf(sql, sizeof sql,
+             "SELECT rank, partner, direction, level, messages, bytes, alone_s, alone_s / nullif(sum(alone_s) OVER "
+             "(PARTITION BY rank, direction), 0) FROM partner_cost WHERE machine = ?1 AND rank IN (%lld, %lld, %lld, "
+             "%lld, %lld) ORDER BY alone_s DESC, partner, direction",
+             (long long)ranks[0], (long long)ranks[1], (long long)ranks[2], (long long)ranks[3], (long long)ranks[4]);
+    rows_open(&rows, database, report->path, sql, error);
+    if (rows.statement != NULL)
+        sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
+    while (rows_next(&rows))
+        add_partner(report, &rows);
+    return rows_close(&rows);
+}
+
+static int collect_waits(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(
+        &rows, database, report->path,
+        "SELECT kind_id, rounds, ranks, last_rank, last_rounds, wait_s, mean_s, longest_s, share, sum(wait_s) OVER "
+        "() FROM kind_wait ORDER BY wait_s DESC, kind_id LIMIT " LONGEST_WAITS,
+        error);
+    while (rows_next(&rows)) {
+        if (list_grow(&report->waits, report->n_waits, sizeof *report->waits) != 0) {
+            rows_no_memory(&rows);
+            break;
+        }
+        report->waits[report->n_waits++] = (struct report_wait){
+            .kind = rows_integer(&rows, 0),
+            .rounds = rows_integer(&rows, 1),
+            .ranks = rows_integer(&rows, 2),
+            .last_rank = rows_integer(&rows, 3),
+            .last_rounds = rows_integer(&rows, 4),
+            .wait_s = rows_real(&rows, 5),
+            .mean_s = rows_real(&rows, 6),
+            .longest_s = rows_real(&rows, 7),
+            .share = rows_real(&rows, 8),
+        };
+        report->wait_s = rows_real(&rows, 9);
+    }
+    return rows_close(&rows);
+}
+
+int report_collect_why(struct report *report, sqlite3 *database, struct error *error)
+{
+    find_worst(report);
+    if (collect_waits(report, database, error) != 0 || collect_parts(report, database, error) != 0)
+        return -1;
+    size_t best = report_best_model(report);
+    if (best == report->n_models || report->n_worst == 0)
+        return 0;
+    return collect_partners(report, database, report->models[best].machine, error);
+}
