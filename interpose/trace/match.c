@@ -10,10 +10,9 @@
  * What takes no place: cancelled operations, MPI_PROC_NULL, sends whose call failed. A receive that failed takes one
  * only where its message was too long for it (that message was received, cut off). What never completed (a killed job,
  * a freed request) takes its place in order if its envelope is known: MPI matched by order, whether or not anybody
- * asked. A wildcard receive that never completed has no envelope. It may have taken a message; where one of an envelope
- * that it fits is left over, the receives posted after it are marked uncertain. Also uncertain: threads whose calls on
- * one envelope overlap, receives whose wildcard was resolved through a shared request handle, communicators whose
- * creation was not seen, and pairs that contradict time on one node.
+ * asked. A wildcard receive that never completed has no envelope: match_doubt.c. Uncertain are, besides: threads whose
+ * calls on one envelope overlap, receives whose wildcard was resolved through a shared request handle, communicators
+ * whose creation was not seen, and pairs that contradict time on one node.
  *
  * Operations of a rank come in the order of posting, those of different ranks in any order: what has no partner yet
  * waits in its envelope.
@@ -22,29 +21,11 @@
 
 #include <stdlib.h>
 
+#include "match_doubt.h"
 #include "persistent.h"
 
 /* Envelopes in which nothing waits are kept up to this number. */
 enum { ENVELOPES_KEPT = 1 << 16 };
-
-/* Operations of one envelope that wait, in order, linked through next. */
-struct envelope {
-    struct map_key key;
-    uint32_t first[2]; /* [direction] */
-    uint32_t last[2];
-    /* The latest operation, waiting or not. */
-    int64_t post_end_ns[2];
-    uint32_t latest[2];
-    uint32_t lane[2];
-    uint64_t sequence[2];
-    bool doubt; /* sends were left over that an open wildcard receive may have taken */
-};
-
-/* The earliest wildcard receive of a rank on a communicator that was never reported complete. */
-struct open_receive {
-    int64_t post_ns;
-    int32_t tag;
-};
 
 static bool has_lost(const struct trace *trace, int32_t rank)
 {
@@ -85,24 +66,6 @@ static enum trace_reason leftover_reason(const struct trace *trace, const struct
         return REASON_PARTNER_LOST;
     bool pending = operation->complete_ns == TRACE_NO_TIME && !(operation->flags & SPOOL_FREED);
     return pending ? REASON_PENDING : REASON_UNMATCHED;
-}
-
-static int note_open_receive(struct matcher *matcher, const struct trace_operation *operation)
-{
-    if (operation->direction != SPOOL_RECEIVE)
-        return 0;
-    uint32_t *first = map_at(&matcher->open, (struct map_key){operation->communicator, operation->rank, 0});
-    if (first == NULL)
-        return -1;
-    if (*first != MAP_ABSENT)
-        return 0;
-    struct open_receive *grown = trace_grow(matcher->open_receives, matcher->n_open, sizeof *grown);
-    if (grown == NULL)
-        return -1;
-    matcher->open_receives = grown;
-    *first = (uint32_t)matcher->n_open;
-    matcher->open_receives[matcher->n_open++] = (struct open_receive){operation->post_ns, operation->tag};
-    return 0;
 }
 
 /* Number of the request among the partitioned ones of its envelope, from 1; 0: not partitioned. TRACE_NONE: of a
@@ -218,26 +181,13 @@ static int match_envelope(struct matcher *matcher, struct envelope *envelope)
     return 0;
 }
 
-/* The open wildcard receive of the same rank and communicator that may have taken what is left over of the envelope;
- * NULL: none. */
-static const struct open_receive *open_for(const struct matcher *matcher, const struct envelope *envelope)
-{
-    uint32_t communicator = (uint32_t)(envelope->key.b >> 32), destination = (uint32_t)envelope->key.a;
-    uint32_t open = map_find(&matcher->open, (struct map_key){communicator, destination, 0});
-    if (envelope->key.c != 0 || open == MAP_ABSENT)
-        return NULL;
-    const struct open_receive *wildcard = &matcher->open_receives[open];
-    bool fits = wildcard->tag == SPOOL_ANY || wildcard->tag == (int32_t)(uint32_t)envelope->key.b;
-    return fits ? wildcard : NULL;
-}
-
 int match_operation(struct matcher *matcher, uint32_t index)
 {
     struct trace *trace = matcher->trace;
     struct trace_operation *operation = &trace->operations[index];
     operation->reason = (uint8_t)envelope_reason(operation);
     bool open = operation->reason == REASON_PENDING || operation->reason == REASON_FREED;
-    if (open && note_open_receive(matcher, operation) != 0)
+    if (open && doubt_note_open(matcher, operation) != 0)
         return -1;
     uint32_t domain = partitioned_as(trace, operation);
     if (operation->reason != REASON_MATCHED || operation->peer_world < 0 || domain == TRACE_NONE)
@@ -249,7 +199,7 @@ int match_operation(struct matcher *matcher, uint32_t index)
     /* Nothing can meet it any more if its partner's process has no more to tell. */
     if (trace->processes[operation->peer_world].exhausted && envelope->first[1 - operation->direction] == TRACE_NONE) {
         envelope->doubt =
-            envelope->doubt || (operation->direction == SPOOL_SEND && open_for(matcher, envelope) != NULL);
+            envelope->doubt || (operation->direction == SPOOL_SEND && doubt_open_for(matcher, envelope) != NULL);
         return stay_alone(matcher, index);
     }
     append(trace, envelope, index);
@@ -283,7 +233,7 @@ int match_end(struct matcher *matcher)
     int result = 0;
     for (size_t i = 0; i < matcher->n_envelopes; i++) {
         struct envelope *envelope = &matcher->envelopes[i];
-        if (envelope->first[SPOOL_SEND] != TRACE_NONE && open_for(matcher, envelope) != NULL)
+        if (envelope->first[SPOOL_SEND] != TRACE_NONE && doubt_open_for(matcher, envelope) != NULL)
             envelope->doubt = true;
         for (unsigned side = SPOOL_SEND; side <= SPOOL_RECEIVE; side++)
             while (result == 0 && envelope->first[side] != TRACE_NONE) {
@@ -301,38 +251,4 @@ void match_release(struct matcher *matcher)
     map_release(&matcher->open);
     free(matcher->envelopes);
     free(matcher->open_receives);
-}
-
-int match_doubts_write(const struct matcher *matcher, sqlite3 *database)
-{
-    /* Forms of the messages in question get a twin with the doubt, which then takes their place. */
-    static const char *const statements[] = {
-        "INSERT INTO form(level, send_function, recv_function, send_callsite, recv_callsite, any_source, any_tag, "
-        "uncertain, send_completed, recv_completed) SELECT level, send_function, recv_function, send_callsite, "
-        "recv_callsite, any_source, any_tag, uncertain | ?6, send_completed, recv_completed FROM form WHERE NOT "
-        "uncertain & ?6 AND id IN (SELECT form FROM message_row WHERE src = ?1 AND dst = ?2 AND comm = ?3 AND tag = ?4 "
-        "AND send_post_ns + late_ns > ?5)",
-        "UPDATE message_row SET form = (SELECT max(t.id) FROM form t JOIN form f ON f.id = message_row.form AND "
-        "t.level "
-        "IS f.level AND t.send_function = f.send_function AND t.recv_function = f.recv_function AND t.send_callsite IS "
-        "f.send_callsite AND t.recv_callsite IS f.recv_callsite AND t.any_source = f.any_source AND t.any_tag = "
-        "f.any_tag AND t.uncertain = f.uncertain | ?6 AND t.send_completed IS f.send_completed AND t.recv_completed IS "
-        "f.recv_completed) WHERE src = ?1 AND dst = ?2 AND comm = ?3 AND tag = ?4 AND send_post_ns + late_ns > ?5"};
-    int failed = 0;
-    for (size_t i = 0; i < matcher->n_envelopes; i++) {
-        const struct envelope *envelope = &matcher->envelopes[i];
-        for (int which = 0; envelope->doubt && which < 2; which++) {
-            sqlite3_stmt *statement = NULL;
-            failed |= sqlite3_prepare_v2(database, statements[which], -1, &statement, NULL) != SQLITE_OK;
-            sqlite3_bind_int64(statement, 1, (int64_t)(envelope->key.a >> 32));
-            sqlite3_bind_int64(statement, 2, (int64_t)(uint32_t)envelope->key.a);
-            sqlite3_bind_int64(statement, 3, (int64_t)(envelope->key.b >> 32));
-            sqlite3_bind_int64(statement, 4, (int64_t)(int32_t)(uint32_t)envelope->key.b);
-            sqlite3_bind_int64(statement, 5, open_for(matcher, envelope)->post_ns);
-            sqlite3_bind_int64(statement, 6, DOUBT_WILDCARD);
-            failed |= sqlite3_step(statement) != SQLITE_DONE;
-            sqlite3_finalize(statement);
-        }
-    }
-    return failed ? -1 : 0;
 }

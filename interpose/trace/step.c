@@ -25,10 +25,7 @@
 
 #include <stdlib.h>
 
-#include "in_mpi.h"
-
-/* An envelope map that grew beyond this is given back rather than cleared. */
-enum { MAP_KEPT = 1024 };
+#include "step_envelope.h"
 
 void steps_begin(struct stepper *stepper, uint32_t rank)
 {
@@ -62,10 +59,7 @@ static int open_step(struct stepper *stepper, struct rounds *rounds, int64_t beg
     if (stepper->step == TRACE_NONE)
         return -1;
     stepper->received = stepper->completing = stepper->waited = false;
-    stepper->n_completed = stepper->n_known = 0;
-    if (stepper->envelopes.capacity > MAP_KEPT)
-        map_release(&stepper->envelopes);
-    map_clear(&stepper->envelopes);
+    step_forget_completed(stepper);
     stepper->opened_by = UINT64_MAX;
     stepper->blocking_ns = TRACE_NO_TIME;
     return 0;
@@ -114,56 +108,6 @@ static int cut_step(struct stepper *stepper, struct rounds *rounds)
     return 0;
 }
 
-static struct map_key envelope_as_posted(const struct trace_operation *operation)
-{
-    int32_t peer = operation->flags & SPOOL_ANY_SOURCE ? SPOOL_ANY : operation->peer;
-    int32_t tag = operation->flags & SPOOL_ANY_TAG ? SPOOL_ANY : operation->tag;
-    return (struct map_key){(uint64_t)(uint32_t)peer << 32 | (uint32_t)tag, operation->communicator,
-                            operation->direction};
-}
-
-static int note_completed(struct stepper *stepper, const struct trace_operation *operation)
-{
-    struct map_key *grown =
-        trace_reserve(stepper->completed, stepper->n_completed + 1, &stepper->completed_capacity, sizeof *grown);
-    if (grown == NULL)
-        return -1;
-    stepper->completed = grown;
-    stepper->completed[stepper->n_completed++] = envelope_as_posted(operation);
-    return 0;
-}
-
-/* Whether one of the posts from the front of the timeline to the next completion repeats an envelope that completed in
- * this step. The map is only kept up where somebody asks: 1 yes, 0 no, -1 no memory, 2 not known yet. */
-static int repeats(struct stepper *stepper, const struct trace *trace, const struct timeline *timeline, bool all)
-{
-    for (; stepper->n_known < stepper->n_completed; stepper->n_known++) {
-        uint32_t *known = map_at(&stepper->envelopes, stepper->completed[stepper->n_known]);
-        if (known == NULL)
-            return -1;
-        *known = 1;
-    }
-    const struct timeline_event *event;
-    for (size_t i = 0; (event = timeline_at(timeline, i)) != NULL; i++) {
-        if (event->kind == EVENT_CALL)
-            continue;
-        if (event->kind != EVENT_POST && event->kind != EVENT_BLOCKING)
-            return 0;
-        if (map_find(&stepper->envelopes, envelope_as_posted(&trace->operations[event->index])) != MAP_ABSENT)
-            return 1;
-    }
-    return all ? 0 : 2;
-}
-
-static int note_standing(struct stepper *stepper, struct map_key envelope)
-{
-    uint32_t *known = map_at(&stepper->standing, envelope);
-    if (known == NULL)
-        return -1;
-    *known = 1;
-    return 0;
-}
-
 /* Before a post: ends the step if it is over, or if what is pending was posted ahead. 0, -1 without memory, 2: that is
  * not known yet. */
 static int end_step(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
@@ -173,13 +117,12 @@ static int end_step(struct stepper *stepper, struct rounds *rounds, const struct
     bool cut = stepper->pending == 0;
     if (!cut && stepper->completing) {
         cut = stepper->waited && (stepper->received || stepper->pending_receives == 0);
-        int repeated = cut ? 0 : repeats(stepper, rounds->trace, timeline, all);
+        int repeated = cut ? 0 : step_repeats(stepper, rounds->trace, timeline, all);
         if (repeated < 0 || repeated == 2)
             return repeated;
         cut = cut || repeated == 1;
-        for (size_t i = 0; repeated == 1 && i < stepper->n_completed; i++)
-            if (stepper->completed[i].c == SPOOL_RECEIVE && note_standing(stepper, stepper->completed[i]) != 0)
-                return -1;
+        if (repeated == 1 && step_note_all_standing(stepper) != 0)
+            return -1;
     }
     if (cut && cut_step(stepper, rounds) != 0)
         return -1;
@@ -196,8 +139,7 @@ static int take_post(struct stepper *stepper, struct rounds *rounds, const struc
     int ended = end_step(stepper, rounds, timeline, all);
     if (ended != 0)
         return ended;
-    if (operation->direction == SPOOL_RECEIVE && stepper->standing.n_entries > 0 &&
-        map_find(&stepper->standing, envelope_as_posted(operation)) != MAP_ABSENT)
+    if (step_is_standing(stepper, operation))
         operation->background = true;
     if (operation->background)
         return operation->complete_ns == TRACE_NO_TIME ? round_place(rounds, index, TRACE_NONE) : 0;
@@ -228,7 +170,7 @@ static int take_blocking(struct stepper *stepper, struct rounds *rounds, const s
         stepper->received = true;
     round_extend_step(rounds, stepper->step,
                       operation->complete_ns != TRACE_NO_TIME ? operation->complete_ns : operation->post_end_ns);
-    if (note_completed(stepper, operation) != 0)
+    if (step_note_completed(stepper, operation) != 0)
         return -1;
     return round_place(rounds, index, stepper->step);
 }
@@ -249,8 +191,7 @@ static int take_completion(struct stepper *stepper, struct rounds *rounds, uint3
             if (open_step(stepper, rounds, stepper->call == 0 ? at_ns : stepper->call_ns) != 0)
                 return -1;
             stepper->opened_by = stepper->call == 0 ? UINT64_MAX : stepper->call;
-            if (operation->direction == SPOOL_RECEIVE && !waited &&
-                note_standing(stepper, envelope_as_posted(operation)) != 0)
+            if (operation->direction == SPOOL_RECEIVE && !waited && step_note_standing(stepper, operation) != 0)
                 return -1;
         }
     }
@@ -258,7 +199,7 @@ static int take_completion(struct stepper *stepper, struct rounds *rounds, uint3
     stepper->waited = waited;
     stepper->received = stepper->received || operation->direction == SPOOL_RECEIVE;
     round_extend_step(rounds, stepper->step, at_ns);
-    if (note_completed(stepper, operation) != 0)
+    if (step_note_completed(stepper, operation) != 0)
         return -1;
     return operation->placed ? 0 : round_place(rounds, index, stepper->step);
 }
