@@ -31,6 +31,11 @@ static const struct {
      "check NAME|FILE.tbl [--database trace.db] [--raw RAW.csv] [--json] [--strict]\n"
      "      what is suspicious in a table; samples are looked for beside FILE.tbl (FILE.raw.csv); --strict: exit 1\n"
      "      if anything is"},
+    {"memory", machine_command_memory,
+     "memory NAME|FILE.tbl [--computing N] [--database trace.db] [--json]\n"
+     "      the memory bandwidth that N computing cores of a socket and a message that is received leave each other, "
+     "by\n"
+     "      where their data are; without N for every number of cores"},
 };
 
 static void usage(FILE *stream)
@@ -54,7 +59,8 @@ int cmd_machine(int argc, char **argv)
     for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
         if (strcmp(argv[1], subcommands[i].name) == 0)
             return subcommands[i].run(argc - 1, argv + 1);
-    return wrong_usage(argv[0], "no subcommand '%s': expected list, show, import, export, fit or check", argv[1]);
+    return wrong_usage(argv[0], "no subcommand '%s': expected list, show, import, export, fit, check or memory",
+                       argv[1]);
 }
 
 int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error)

@@ -10,6 +10,7 @@ int machine_command_import(int argc, char **argv);
 int machine_command_export(int argc, char **argv);
 int machine_command_fit(int argc, char **argv);
 int machine_command_check(int argc, char **argv);
+int machine_command_memory(int argc, char **argv);
 
 /* Finds a machine by a shipped name or .tbl file, or, with a database (NULL: none), by its name there first. 0, or -1
  * with the reason. */

@@ -8,10 +8,11 @@
 #include <string.h>
 
 enum n_rule { N_NONE, N_POSITIVE };
-enum range { FROM_ZERO, ABOVE_ZERO };
+enum range { FROM_ZERO, ABOVE_ZERO, ANY };
 
 /* Units of DESIGN.md, all SI. gamma and delta: B equations 3 and 5; injection: R_N of B equation 2; queue_step: of the
  * queue of posted receives (n = depth); buffer: MODELS.md's B, what the transport takes without the receiver;
+ * memory_...: D Table 3 and following, memory_contention.c of the predictor; numa_nodes: of a socket;
  * tau_gpu ...: between GPUs, tau_to_gpu ..., tau_from_gpu ...: copies to and from one, injection_gpu: H Tables I, II,
  * IV; tau_l3 ...: of pairs of a socket that share an L3 cache, else a NUMA node, else the package only. */
 static const struct quantity {
@@ -44,6 +45,17 @@ static const struct quantity {
     {"bw_numa", "B/s", N_POSITIVE, ABOVE_ZERO, false},
     {"tau_package", "s", N_NONE, FROM_ZERO, false},
     {"bw_package", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"memory_cores_par", "1", N_NONE, ABOVE_ZERO, true},
+    {"memory_total_par", "B/s", N_NONE, ABOVE_ZERO, false},
+    {"memory_cores_seq", "1", N_NONE, ABOVE_ZERO, true},
+    {"memory_total_seq", "B/s", N_NONE, ABOVE_ZERO, false},
+    {"memory_total_par2", "B/s", N_NONE, ABOVE_ZERO, false},
+    {"memory_alpha", "1", N_NONE, FROM_ZERO, false},
+    {"memory_loss_left", "B/s", N_NONE, FROM_ZERO, false},
+    {"memory_loss_right", "B/s", N_NONE, ANY, false},
+    {"memory_computation", "B/s", N_NONE, ABOVE_ZERO, false},
+    {"memory_message", "B/s", N_NONE, ABOVE_ZERO, false},
+    {"numa_nodes", "1", N_NONE, ABOVE_ZERO, true},
 };
 
 int machine_check_parameter(const struct machine_parameter *parameter, struct error *error)
@@ -63,7 +75,7 @@ int machine_check_parameter(const struct machine_parameter *parameter, struct er
                          (unsigned long long)parameter->n);
     if (quantity->n == N_POSITIVE && (parameter->n == MACHINE_NO_N || parameter->n == 0))
         return error_set(error, "%s needs an n from 1 on", quantity->name);
-    if (parameter->value < 0 || (quantity->range == ABOVE_ZERO && !(parameter->value > 0)))
+    if ((parameter->value < 0 && quantity->range != ANY) || (quantity->range == ABOVE_ZERO && !(parameter->value > 0)))
         return error_set(error, "%s of %g, expected a value %s 0", quantity->name, parameter->value,
                          quantity->range == ABOVE_ZERO ? "above" : "not below");
     if (quantity->whole && (floor(parameter->value) < parameter->value || parameter->value > 9007199254740992.0))

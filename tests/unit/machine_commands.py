@@ -37,6 +37,24 @@ def main():
     connection.close()
 
     expect("list names the shipped machines", "thunderx2" in run("list"))
+    rows = json.loads(run("memory", "henri", "--computing", "15", "--json"))
+    expect("memory: four placements", [(r["computation_numa"], r["message_numa"]) for r in rows] ==
+           [(0, 0), (0, 1), (1, 0), (1, 1)])
+    expect("memory: worked value D", abs(rows[0]["computation_bytes_per_s"] / 62917.7935e6 - 1) < 1e-9 and
+           abs(rows[0]["message_bytes_per_s"] / 10505.2065e6 - 1) < 1e-9)
+    expect("memory: every number of cores", len(run("memory", "henri-subnuma").splitlines()) == 2 + 18 * 6)
+    run("memory", "henri", "--computing", "19", code=1, says="of which machine 'henri' has 18")
+    run("memory", "thunderx2", code=1, says="has no memory_cores_par at level intra_socket")
+    run("memory", "henri", "--computing", "0", code=2, says="expected a number of cores, from 1 on")
+    run("memory", code=2, says="expected one NAME")
+    table = run("export", "henri")
+    for word, value, says in (("memory_alpha - 0.915", "memory_alpha - -0.1", "memory_alpha of -0.1"),
+                              ("any cores - 18 1", "any cores - 5000 1", "expected at most 4096"),
+                              ("memory_cores_seq - 18", "memory_cores_seq - 1.5", "expected a whole number")):
+        expect(f"{word} is in the table", word in table)
+        with open("wrong.tbl", "w") as file:
+            file.write(table.replace(word, value))
+        run("memory", "wrong.tbl", code=1, says=says)
     expect("list --json is JSON", any(m["name"] == "epyc-rome" for m in json.loads(run("list", "--json"))))
     shown = json.loads(run("show", "thunderx2", "--json"))
     expect("show --json has BW(2)", any(p["n"] == 2 and p["value"] == 14.6e9 for p in shown["parameters"]))

@@ -1,0 +1,119 @@
+/* mpistair machine memory: what computing cores and messages leave each other, by their number and where the data are.
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd_machine.h"
+#include "memory_contention.h"
+#include "number.h"
+#include "table_print.h"
+
+struct request {
+    const char *database;
+    uint64_t computing; /* 0: all numbers of cores */
+    bool json;
+};
+
+static int parse(int argc, char **argv, struct request *request)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"database", required_argument, NULL, 'd'},
+                                            {"computing", required_argument, NULL, 'n'},
+                                            {NULL, 0, NULL, 0}};
+    *request = (struct request){0};
+    opterr = 0;
+    optind = 1;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == '?')
+            return wrong_usage("machine", "memory: option '%s' is not known or lacks its value", argv[optind - 1]);
+        if (option == 'j')
+            request->json = true;
+        else if (option == 'd')
+            request->database = optarg;
+        else if (number_u64(optarg, &request->computing) != NULL || request->computing == 0)
+            return wrong_usage("machine", "memory: --computing '%.40s': expected a number of cores, from 1 on", optarg);
+    }
+    return argc - optind == 1 ? 0 : wrong_usage("machine", "memory: expected one NAME or FILE.tbl");
+}
+
+/* Where the data may be, as far as the model tells it apart. */
+static size_t placements(const struct memory_model *model, uint32_t numa[6][2])
+{
+    uint32_t remote = model->numa_nodes;
+    bool several = model->numa_nodes > 1;
+    const uint32_t all[6][2] = {{0, 0}, {0, 1}, {0, remote}, {remote, 0}, {remote, remote}, {remote, remote + 1}};
+    size_t n = 0;
+    for (size_t i = 0; i < 6; i++)
+        if (several || (i != 1 && i != 5)) {
+            memcpy(numa[n], all[i], sizeof all[i]);
+            n++;
+        }
+    return n;
+}
+
+static void print_row(const struct memory_model *model, uint32_t n, const uint32_t numa[2],
+                      const struct memory_bandwidth *b)
+{
+    bool remote = numa[1] >= model->numa_nodes, same_side = remote == (numa[0] >= model->numa_nodes);
+    printf("%5u  %-11s  %-12s  %11.1f  %11.1f  %11.1f  %11.1f\n", n, numa[0] >= model->numa_nodes ? "remote" : "local",
+           numa[0] == numa[1] ? "the same"
+           : same_side        ? "its neighbour"
+           : remote           ? "remote"
+                              : "local",
+           b->computation * 1e-6, b->computation_alone * 1e-6, b->message * 1e-6, b->message_alone * 1e-6);
+}
+
+static json_t *json_row(uint32_t n, const uint32_t numa[2], const struct memory_bandwidth *b)
+{
+    return json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "computing_cores", (int)n, "computation_numa", (int)numa[0],
+                     "message_numa", (int)numa[1], "computation_bytes_per_s", b->computation,
+                     "computation_alone_bytes_per_s", b->computation_alone, "message_bytes_per_s", b->message,
+                     "message_alone_bytes_per_s", b->message_alone);
+}
+
+static int show(const struct memory_model *model, const char *name, const struct request *request)
+{
+    uint32_t first = request->computing > 0 ? (uint32_t)request->computing : 1;
+    uint32_t last = request->computing > 0 ? first : model->cores, numa[6][2];
+    size_t n_placements = placements(model, numa);
+    json_t *rows = request->json ? json_array() : NULL;
+    if (!request->json)
+        printf("machine %s: memory bandwidth of the computing cores of a socket and of a message that is received, "
+               "MB/s\n%5s  %-11s  %-12s  %11s  %11s  %11s  %11s\n",
+               name, "cores", "computed on", "received in", "computation", "alone", "message", "alone");
+    for (uint32_t n = first; n <= last; n++)
+        for (size_t i = 0; i < n_placements; i++) {
+            struct memory_bandwidth bandwidth;
+            memory_predict(model, n, numa[i][0], numa[i][1], &bandwidth);
+            if (request->json)
+                json_array_append_new(rows, json_row(n, numa[i], &bandwidth));
+            else
+                print_row(model, n, numa[i], &bandwidth);
+        }
+    return request->json ? table_print_value(stdout, rows) : EXIT_DONE;
+}
+
+int machine_command_memory(int argc, char **argv)
+{
+    struct request request;
+    struct error error;
+    struct machine machine;
+    struct memory_model model;
+    int code = parse(argc, argv, &request);
+    if (code != 0)
+        return code;
+    if (machine_command_find(argv[optind], request.database, &machine, &error) != 0)
+        return error_report(&error);
+    if (memory_model_read(&machine, &model, &error) != 0)
+        code = error_report(&error);
+    else if (request.computing == 0 && model.cores == 0)
+        code = fail("machine '%s' has no row `any any cores - N 1`: give a number with --computing N", machine.name);
+    else if (request.computing > MEMORY_MAX_CORES || (model.cores > 0 && request.computing > model.cores))
+        code = fail("--computing %llu: the model covers the cores of one socket, of which machine '%s' has %u",
+                    (unsigned long long)request.computing, machine.name, model.cores);
+    else
+        code = show(&model, machine.name, &request);
+    machine_release(&machine);
+    return code;
+}
