@@ -7,8 +7,8 @@
 #include "models.h"
 #include "terms.h"
 
-const struct model *const model_table[] = {&postal_model,    &max_rate_model, &node_aware_model,
-                                           &staircase_model, &flow_model,     NULL};
+const struct model *const model_table[] = {&postal_model, &max_rate_model,  &node_aware_model,     &staircase_model,
+                                           &flow_model,   &staggered_model, &flow_staggered_model, NULL};
 
 const struct model_term *const term_table[] = {&queue_term, &contention_term, NULL};
 

@@ -9,5 +9,7 @@ extern const struct model max_rate_model;
 extern const struct model staircase_model;
 extern const struct model node_aware_model;
 extern const struct model flow_model;
+extern const struct model staggered_model;
+extern const struct model flow_staggered_model;
 
 #endif

@@ -1,0 +1,183 @@
+/* flow-staggered: flow, with messages that start when they were posted.
+ *
+ * Ours: the flow staircase of flow.c with the starts of staggered.c. For each direction l of each node's NIC:
+ *
+ *   F_p(t)  flows of protocol p that have begun and are not through on l     link_run.active
+ *   n(t)    ranks of the node that have one                                  link_run.n_ranks
+ *   dw/dt   1 / sum over p of F_p(t) / BW_p(n(t))                            bytes_per_s
+ *   u_l(k, x)  when x bytes of message k are through on l                    -
+ *   d_k     max(u_out(k, b_k), u_in(k, b_k)): it is delivered                moves.delivered_s
+ *   s_k     a_k if b_k <= B, else the same of b_k - B: the send is over      moves.sent_s
+ *
+ *   a_k     when message k begins to move (moves.h)                          moves_begin_s    s
+ *   b_k     its bytes                                                        pattern.bytes    B
+ *   w       bytes that a flow, open since the link fell idle, has got        link_run.served  B
+ *   B       bytes that the transport takes (the machine's `buffer`)          buffer_bytes     B
+ *   BW_p    bandwidth of n processes between nodes                           bandwidth_steps  B/s
+ *
+ * A short or eager send is over at once. Messages within a node: staggered. From there a rank's time: moves.h. With
+ * equal starts d_k and s_k are those of flow. O(M log M).
+ *
+ * Limits: those of flow (the two NICs of a message do not influence each other) and of staggered (posts are taken as
+ * they are). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "heap.h"
+#include "models.h"
+#include "staggered.h"
+#include "staircase.h"
+
+/* One direction of one NIC. Two marks of a flow: its send is over, all of it is through. */
+struct link_run {
+    struct moves *moves;
+    struct bandwidth_steps *steps;
+    double buffer_bytes;
+    enum direction direction;
+    const uint32_t *arrivals;
+    double served;     /* bytes that a flow has got that has been open all the time */
+    struct heap marks; /* by `served`; id: 2 i + 1 of arrivals[i] where its send is over, 2 i where it is through */
+    size_t active[MAX_CLASSES];
+    size_t n_ranks;
+    uint32_t *open_of; /* [n_ranks] flows of a rank; 0 before and after */
+};
+
+static uint32_t end_of(const struct link_run *run, size_t message)
+{
+    const struct pattern *pattern = run->moves->traffic->pattern;
+    return run->direction == OUTGOING ? pattern->src[message] : pattern->dst[message];
+}
+
+static void later(double *at_s, double now_s)
+{
+    if (now_s > *at_s)
+        *at_s = now_s;
+}
+
+static void open_flow(struct link_run *run, uint32_t i)
+{
+    const struct traffic *traffic = run->moves->traffic;
+    uint32_t message = run->arrivals[i];
+    double bytes = (double)traffic->pattern->bytes[message];
+    if (run->marks.n == 0)
+        run->served = 0;
+    heap_push(&run->marks, run->served + bytes, 2 * i);
+    if (bytes > run->buffer_bytes)
+        heap_push(&run->marks, run->served + (bytes - run->buffer_bytes), 2 * i + 1);
+    run->active[traffic->class_of[message]]++;
+    run->n_ranks += run->open_of[end_of(run, message)]++ == 0;
+}
+
+static void reach_mark(struct link_run *run, double now_s)
+{
+    struct heap_entry mark = heap_pop(&run->marks);
+    uint32_t message = run->arrivals[mark.id / 2];
+    run->served = mark.key;
+    if (mark.id % 2 == 1) {
+        later(&run->moves->sent_s[message], now_s);
+        return;
+    }
+    later(&run->moves->delivered_s[message], now_s);
+    run->active[run->moves->traffic->class_of[message]]--;
+    run->n_ranks -= --run->open_of[end_of(run, message)] == 0;
+}
+
+static double bytes_per_s(const struct link_run *run)
+{
+    double s_per_byte = 0;
+    for (size_t c = 0; c < run->steps->n_classes; c++)
+        if (run->active[c] > 0)
+            s_per_byte += (double)run->active[c] / bandwidth_steps_at(run->steps, c, run->n_ranks);
+    return 1 / s_per_byte;
+}
+
+static void run_link(struct link_run *run, size_t n)
+{
+    const struct traffic *traffic = run->moves->traffic;
+    double now_s = 0;
+    for (uint32_t next = 0; next < n || run->marks.n > 0;) {
+        double at_s = INFINITY, rate = 0;
+        if (run->marks.n > 0) {
+            rate = bytes_per_s(run);
+            at_s = now_s + fmax(run->marks.entries[0].key - run->served, 0) / rate;
+        }
+        double begin_s = next < n ? moves_begin_s(traffic, run->arrivals[next]) : INFINITY;
+        if (run->marks.n > 0 && !(begin_s <= at_s)) {
+            now_s = at_s;
+            reach_mark(run, now_s);
+            continue;
+        }
+        run->served += (begin_s - now_s) * rate;
+        now_s = begin_s;
+        for (; next < n && moves_begin_s(traffic, run->arrivals[next]) <= now_s; next++)
+            open_flow(run, next);
+    }
+}
+
+/* One direction of all NICs. 0, or -1 without memory. */
+static int move_direction(const struct grouping *nodes, enum direction direction, struct link_run *run)
+{
+    struct arrivals arrivals;
+    if (arrivals_init(&arrivals, run->moves->traffic, LEVEL_BIT(LEVEL_INTER_NODE), nodes, direction) != 0)
+        return -1;
+    size_t most = 0;
+    for (size_t node = 0; node < nodes->n_groups; node++)
+        if (arrivals.first[node + 1] - arrivals.first[node] > most)
+            most = arrivals.first[node + 1] - arrivals.first[node];
+    run->direction = direction;
+    run->marks = (struct heap){.entries = malloc((2 * most + 1) * sizeof *run->marks.entries)};
+    int result = run->marks.entries == NULL || most > UINT32_MAX / 2 ? -1 : 0;
+    for (size_t node = 0; result == 0 && node < nodes->n_groups; node++) {
+        run->arrivals = arrivals.message + arrivals.first[node];
+        run_link(run, arrivals.first[node + 1] - arrivals.first[node]);
+    }
+    free(run->marks.entries);
+    arrivals_release(&arrivals);
+    return result;
+}
+
+/* The messages between nodes. 0, or -1 without memory. */
+static int move_between_nodes(const struct traffic *traffic, const struct placement *placement, double buffer_bytes,
+                              struct moves *moves, size_t *extrapolated)
+{
+    struct grouping nodes = {0};
+    struct bandwidth_steps steps = {0};
+    struct link_run run = {.moves = moves, .steps = &steps, .buffer_bytes = buffer_bytes};
+    run.open_of = calloc(traffic->n_ranks + 1, sizeof *run.open_of);
+    int result = -1;
+    if (run.open_of != NULL && grouping_init(&nodes, placement, GROUP_BY_NODE) == 0 &&
+        bandwidth_steps_init(&steps, traffic, nodes.largest) == 0 && move_direction(&nodes, INCOMING, &run) == 0)
+        result = move_direction(&nodes, OUTGOING, &run);
+    *extrapolated += bandwidth_steps_extrapolated(&steps);
+    bandwidth_steps_release(&steps);
+    grouping_release(&nodes);
+    free(run.open_of);
+    return result;
+}
+
+static int flow_staggered_predict(const struct pattern *pattern, const struct placement *placement,
+                                  const struct machine *machine, const struct model_options *options,
+                                  struct prediction *prediction, struct error *error)
+{
+    struct traffic traffic;
+    struct moves moves = {0};
+    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
+        return -1;
+    prediction_clear(prediction);
+    double buffer_bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
+    int result = 0;
+    if (moves_init(&moves, &traffic, true) != 0 ||
+        move_between_nodes(&traffic, placement, buffer_bytes, &moves, &prediction->extrapolated) != 0 ||
+        staggered_move(&traffic, placement, LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET),
+                       GROUP_BY_SOCKET, &moves, &prediction->extrapolated) != 0 ||
+        moves_add(&moves, options->latency, prediction) != 0)
+        result = error_set(error, "no memory for the events of %zu messages", pattern->n_messages);
+    moves_release(&moves);
+    traffic_release(&traffic);
+    return result == 0 ? prediction_sum(prediction, error) : result;
+}
+
+const struct model flow_staggered_model = {.name = "flow-staggered",
+                                           .source = "ours: flow with post times, T12-T18",
+                                           .latency_side = true,
+                                           .predict = flow_staggered_predict};

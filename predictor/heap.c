@@ -1,0 +1,54 @@
+/* See heap.h. Entries move by holes, not by swaps. */
+#include "heap.h"
+
+static void put(struct heap *heap, size_t at, struct heap_entry entry)
+{
+    heap->entries[at] = entry;
+    if (heap->place != NULL)
+        heap->place[entry.id] = at;
+}
+
+static void rise(struct heap *heap, size_t at, struct heap_entry entry)
+{
+    while (at > 0 && entry.key < heap->entries[(at - 1) / 2].key) {
+        put(heap, at, heap->entries[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    put(heap, at, entry);
+}
+
+static void sink(struct heap *heap, size_t at, struct heap_entry entry)
+{
+    for (size_t child = 2 * at + 1; child < heap->n; child = 2 * at + 1) {
+        if (child + 1 < heap->n && heap->entries[child + 1].key < heap->entries[child].key)
+            child++;
+        if (!(heap->entries[child].key < entry.key))
+            break;
+        put(heap, at, heap->entries[child]);
+        at = child;
+    }
+    put(heap, at, entry);
+}
+
+void heap_push(struct heap *heap, double key, uint32_t id)
+{
+    rise(heap, heap->n++, (struct heap_entry){key, id});
+}
+
+struct heap_entry heap_pop(struct heap *heap)
+{
+    struct heap_entry first = heap->entries[0];
+    if (--heap->n > 0)
+        sink(heap, 0, heap->entries[heap->n]);
+    return first;
+}
+
+void heap_change(struct heap *heap, double key, uint32_t id)
+{
+    size_t at = heap->place[id];
+    struct heap_entry entry = {key, id};
+    if (key < heap->entries[at].key)
+        rise(heap, at, entry);
+    else
+        sink(heap, at, entry);
+}

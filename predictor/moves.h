@@ -1,0 +1,53 @@
+/* Messages that do not start together: when each moves, and what that makes of a rank's time. Shared by the models
+ * that know post times.
+ *
+ * A message k moves from a_k on: the later of its two posts (rendezvous, or a table with one protocol for all), its
+ * send's post (short, eager). The model says when it is delivered, and where its transport buffers, when the send is
+ * over; else a send is over when it is delivered (rendezvous) or at once (short, eager).
+ *
+ * From there a rank's time. Its round lasts from its first own post p_i to the last of its completions and posts, e_i:
+ *
+ *   T_i = e_i - p_i + c_i,   c_i: what could not be hidden
+ *
+ * c_i adds up, along the clock, each message's tau at a_k, and, as in T18, the time in which the rank's messages
+ * between nodes and those within its node move both; a pause, in which none of the rank's messages moves, takes as much
+ * of it away as it lasts (A. Thune et al., IEEE TPDS 34(5), 2023, equation 18: T). Without pauses and with a_k = 0 it
+ * is T8, T15 and T18. The parts: latency, all tau; bandwidth and contention, the time in which messages move, of both
+ * kinds; skew, what is left of the pauses: waiting for a partner that is late, or between posts of its own. */
+#ifndef MPISTAIR_PREDICTOR_MOVES_H
+#define MPISTAIR_PREDICTOR_MOVES_H
+
+#include "group.h"
+#include "model.h"
+#include "traffic.h"
+
+struct moves {
+    const struct traffic *traffic; /* borrowed */
+    double *delivered_s;           /* [n_messages] on the clock of the posts; at first a_k */
+    double *sent_s;                /* [n_messages] the send is over; NULL: as above */
+};
+
+/* 0, or -1 without memory. buffers: with sent_s. 8 or 16 bytes a message. */
+int moves_init(struct moves *moves, const struct traffic *traffic, bool buffers);
+void moves_release(struct moves *moves);
+
+/* a_k, s. */
+double moves_begin_s(const struct traffic *traffic, size_t message);
+/* A send of it is over at once: short or eager. */
+bool moves_at_once(const struct traffic *traffic, size_t message);
+
+/* The messages of those levels that carry bytes, by the group of their end in that direction, then in the order in
+ * which they begin. 4 bytes a message; sorting, O(M log M), only where there are times. */
+struct arrivals {
+    size_t *first;     /* [n_groups + 1] into message */
+    uint32_t *message; /* [first[n_groups]] */
+};
+/* 0, or -1 without memory. */
+int arrivals_init(struct arrivals *arrivals, const struct traffic *traffic, unsigned levels,
+                  const struct grouping *grouping, enum direction direction);
+void arrivals_release(struct arrivals *arrivals);
+
+/* T_i of every rank in the parts of a prediction. 8 bytes a message; O(M log M). 0, or -1 without memory. */
+int moves_add(const struct moves *moves, enum latency_side side, struct prediction *prediction);
+
+#endif
