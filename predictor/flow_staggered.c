@@ -102,7 +102,7 @@ static void run_link(struct link_run *run, size_t n)
             at_s = now_s + fmax(run->marks.entries[0].key - run->served, 0) / rate;
         }
         double begin_s = next < n ? moves_begin_s(traffic, run->arrivals[next]) : INFINITY;
-        if (run->marks.n > 0 && !(begin_s <= at_s)) {
+        if (next == n || !(run->marks.n == 0 || begin_s <= at_s)) {
             now_s = at_s;
             reach_mark(run, now_s);
             continue;

@@ -14,12 +14,16 @@ static const unsigned levels_of[NODE_PARTS] = {
     [WITHIN_NODE] = LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET),
 };
 
+static const double ROUNDING = 1e-9; /* completions closer than that share of a message's time are one */
+
 /* A message from one of its ends. */
 struct item {
     double begin_s;
     double end_s;
     double tau_s; /* 0: this end does not pay it */
     enum part_of_node part;
+    enum direction direction;
+    uint32_t message;
 };
 
 /* The messages of every rank, by direction; and room for one rank's. */
@@ -123,7 +127,10 @@ static size_t gather(const struct moves *moves, const struct ends *ends, size_t 
             size_t k = ends->message[direction][i];
             const struct message_class *class = &traffic->classes[traffic->class_of[k]];
             double post_s = posts[direction] != NULL ? posts[direction][k] : 0;
-            struct item item = {.begin_s = moves_begin_s(traffic, k), .end_s = moves->delivered_s[k]};
+            struct item item = {.begin_s = moves_begin_s(traffic, k),
+                                .end_s = moves->delivered_s[k],
+                                .direction = direction,
+                                .message = (uint32_t)k};
             item.part = class->level == LEVEL_INTER_NODE ? BETWEEN_NODES : WITHIN_NODE;
             item.tau_s = pays[item.part] == direction ? class->tau_s : 0;
             if (direction == OUTGOING && moves_at_once(traffic, k))
@@ -145,19 +152,27 @@ static enum direction paying_side(const struct traffic *traffic, size_t rank, un
     return side == LATENCY_OUT || (side == LATENCY_MAX && out_s > in_s) ? OUTGOING : INCOMING;
 }
 
-/* What the rank's own bytes of those levels would take alone: all that come in, or the longest message that it sends.
- */
-static double alone_s(const struct traffic *traffic, const struct ends *ends, size_t rank, unsigned levels,
+/* What a rank's own bytes would take alone on the way that it waits for last in that part: those of all messages that
+ * it receives, or of those that it sends to one receiver. */
+static double alone_s(const struct traffic *traffic, const struct item *items, size_t n, enum part_of_node part,
                       const double single[MAX_CLASSES])
 {
-    double longest_s = traffic_transfer_s(traffic, rank, INCOMING, levels, single);
-    for (size_t i = ends->first[OUTGOING][rank]; i < ends->first[OUTGOING][rank + 1]; i++) {
-        size_t k = ends->message[OUTGOING][i];
-        uint8_t class = traffic->class_of[k];
-        if (traffic_class_in(traffic, class, levels))
-            longest_s = fmax(longest_s, (double)traffic->pattern->bytes[k] / single[class]);
+    const uint32_t *dst = traffic->pattern->dst;
+    const struct item *last[DIRECTION_COUNT] = {NULL, NULL};
+    double sum_s = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct item **of = &last[items[i].direction];
+        if (items[i].part == part && (*of == NULL || items[i].end_s > (*of)->end_s ||
+                                      (items[i].end_s >= (*of)->end_s && items[i].message < (*of)->message)))
+            *of = &items[i];
     }
-    return longest_s;
+    const struct item *in = last[INCOMING], *out = last[OUTGOING];
+    bool sends = out != NULL && (in == NULL || out->end_s > in->end_s + ROUNDING * (in->end_s - in->begin_s));
+    for (size_t i = 0; i < n; i++)
+        if (items[i].part == part && items[i].direction == (sends ? OUTGOING : INCOMING) &&
+            (!sends || dst[items[i].message] == dst[out->message]))
+            sum_s += (double)traffic->pattern->bytes[items[i].message] / single[traffic->class_of[items[i].message]];
+    return sum_s;
 }
 
 static void add_rank(const struct moves *moves, const struct ends *ends, size_t rank, enum latency_side side,
@@ -178,7 +193,8 @@ static void add_rank(const struct moves *moves, const struct ends *ends, size_t 
     prediction->part_s[PART_LATENCY][rank] += day.latency_s;
     prediction->part_s[PART_SKEW][rank] += day.skew_s;
     for (int part = 0; part < NODE_PARTS; part++)
-        prediction_add_transfer(prediction, rank, alone_s(moves->traffic, ends, rank, levels_of[part], single),
+        prediction_add_transfer(prediction, rank,
+                                alone_s(moves->traffic, ends->items, n, (enum part_of_node)part, single),
                                 day.moving_s[part]);
 }
 

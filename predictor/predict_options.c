@@ -36,10 +36,10 @@ void predict_options_usage(void)
 {
     fputs(usage_text, stdout);
     for (size_t i = 0; model_table[i] != NULL; i++)
-        printf("  %-10s  %s\n", model_table[i]->name, model_table[i]->source);
+        printf("  %-14s  %s\n", model_table[i]->name, model_table[i]->source);
     puts("terms, added to any model as MODEL+TERM:");
     for (size_t i = 0; term_table[i] != NULL; i++)
-        printf("  %-10s  %s\n", term_table[i]->name, term_table[i]->source);
+        printf("  %-14s  %s\n", term_table[i]->name, term_table[i]->source);
 }
 
 static int add_model(struct predict_options *options, const char *name)

@@ -13,7 +13,8 @@
 
 enum { CASES = 400 };
 
-static const char *const models[] = {"postal", "max-rate", "node-aware", "staircase", "flow"};
+static const char *const models[] = {"postal", "max-rate",  "node-aware",    "staircase",
+                                     "flow",   "staggered", "flow-staggered"};
 enum { N_MODELS = sizeof models / sizeof models[0] };
 
 static const enum latency_side sides[] = {LATENCY_IN, LATENCY_OUT, LATENCY_MAX};
