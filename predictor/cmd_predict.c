@@ -21,6 +21,13 @@ static void note_extrapolated(const char *model, const struct machine *machine, 
             model, n, machine->name);
 }
 
+static void note_inferred(const struct model_choice *model)
+{
+    if (model_choice_inferred(model))
+        fprintf(stderr, "mpistair: note: %s: when messages arrived is inferred from when they were sent\n",
+                model->name);
+}
+
 /* With --interval; else, or where the machine has no intervals, without draws. */
 static int make_draws(const struct predict_options *options, const struct machine *machine, struct machine_draws *draws,
                       struct error *error)
@@ -52,6 +59,7 @@ static int predict_models(const struct predict_options *options, const struct pa
             prediction_interval(draws, model, pattern, placement, &options->model, &predictions[m], error) != 0)
             return -1;
         note_extrapolated(model->name, machine, predictions[m].extrapolated);
+        note_inferred(model);
     }
     return 0;
 }
@@ -131,8 +139,10 @@ static int find_machine(const struct predict_options *options, sqlite3 *database
 static void note_summary(const struct predict_options *options, const struct machine *machine,
                          const struct replay_summary *summary)
 {
-    for (size_t m = 0; m < options->n_models; m++)
+    for (size_t m = 0; m < options->n_models; m++) {
         note_extrapolated(options->models[m].name, machine, summary->extrapolated[m]);
+        note_inferred(&options->models[m]);
+    }
     if (summary->n_kinds == 0)
         fprintf(stderr, "mpistair: note: %s holds no rounds; there is nothing to predict\n", options->trace);
     if (options->placement != NULL)

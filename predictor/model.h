@@ -66,6 +66,7 @@ struct model_term {
     const char *name;   /* as given to --model after a plus */
     const char *source; /* equations and what it is */
     bool topology;      /* model_options.topology changes its result */
+    bool inferred;      /* rests on when messages arrived, which no MPI shows: its results are labelled so */
     /* As model.predict, but adds to a prediction that a model filled; the caller forms the sum. */
     int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                const struct model_options *options, struct prediction *prediction, struct error *error);
@@ -86,6 +87,8 @@ struct model_choice {
 
 /* Of a name as given to --model: 0, or -1 if there is no such model or term, or a term twice. */
 int model_choose(const char *name, struct model_choice *choice);
+/* One of its terms is. */
+bool model_choice_inferred(const struct model_choice *choice);
 /* As model.predict. */
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,

@@ -7,10 +7,12 @@
 #include "models.h"
 #include "terms.h"
 
-const struct model *const model_table[] = {&postal_model, &max_rate_model,  &node_aware_model,     &staircase_model,
-                                           &flow_model,   &staggered_model, &flow_staggered_model, NULL};
+const struct model *const model_table[] = {&postal_model,    &max_rate_model,       &node_aware_model,
+                                           &staircase_model, &staircase_max_model,  &flow_model,
+                                           &staggered_model, &flow_staggered_model, NULL};
 
-const struct model_term *const term_table[] = {&queue_term, &contention_term, NULL};
+const struct model_term *const term_table[] = {&queue_term, &queue_captured_term, &queue_by_source_term,
+                                               &contention_term, NULL};
 
 const struct model *model_find(const char *name)
 {
@@ -57,6 +59,14 @@ int model_choose(const char *name, struct model_choice *choice)
     strcpy(chosen.name, name);
     *choice = chosen;
     return 0;
+}
+
+bool model_choice_inferred(const struct model_choice *choice)
+{
+    for (size_t i = 0; i < choice->n_terms; i++)
+        if (choice->terms[i]->inferred)
+            return true;
+    return false;
 }
 
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,

@@ -7,6 +7,7 @@
 extern const struct model postal_model;
 extern const struct model max_rate_model;
 extern const struct model staircase_model;
+extern const struct model staircase_max_model;
 extern const struct model node_aware_model;
 extern const struct model flow_model;
 extern const struct model staggered_model;

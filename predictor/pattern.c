@@ -12,7 +12,7 @@ struct pattern_reader {
     const struct csv_column *columns;
 };
 
-enum { COLUMN_SRC, COLUMN_DST, COLUMN_BYTES, COLUMN_SEND, COLUMN_RECV, COLUMN_COUNT };
+enum { COLUMN_SRC, COLUMN_DST, COLUMN_BYTES, COLUMN_SEND, COLUMN_RECV, COLUMN_COMM, COLUMN_ANY, COLUMN_COUNT };
 
 /* slot: address of the array's pointer, whatever it points to. */
 static int grow(void *slot, size_t element_bytes, size_t capacity)
@@ -36,13 +36,16 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
             grow(&pattern->dst, sizeof *pattern->dst, capacity) != 0 ||
             grow(&pattern->bytes, sizeof *pattern->bytes, capacity) != 0 ||
             (pattern->send_s != NULL && grow(&pattern->send_s, sizeof *pattern->send_s, capacity) != 0) ||
-            (pattern->recv_s != NULL && grow(&pattern->recv_s, sizeof *pattern->recv_s, capacity) != 0))
+            (pattern->recv_s != NULL && grow(&pattern->recv_s, sizeof *pattern->recv_s, capacity) != 0) ||
+            (pattern->match != NULL && grow(&pattern->match, sizeof *pattern->match, capacity) != 0))
             return -1;
         pattern->capacity = capacity;
     }
     pattern->src[pattern->n_messages] = src;
     pattern->dst[pattern->n_messages] = dst;
     pattern->bytes[pattern->n_messages] = bytes;
+    if (pattern->match != NULL)
+        pattern->match[pattern->n_messages] = 0;
     pattern->n_messages++;
     return 0;
 }
@@ -64,6 +67,20 @@ int pattern_set_posts(struct pattern *pattern, const double *send_s, const doubl
                                                                                                                 : 0;
 }
 
+int pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source)
+{
+    uint32_t match = communicator * 2 + any_source;
+    if (match == 0 && pattern->match == NULL)
+        return 0;
+    if (pattern->match == NULL) {
+        pattern->match = calloc(pattern->capacity, sizeof *pattern->match);
+        if (pattern->match == NULL)
+            return -1;
+    }
+    pattern->match[pattern->n_messages - 1] = match;
+    return 0;
+}
+
 static int add_row(void *context, size_t line, const union csv_value *values, struct error *error)
 {
     (void)line;
@@ -79,6 +96,14 @@ static int add_row(void *context, size_t line, const union csv_value *values, st
     if (pattern_set_posts(pattern, reader->columns[COLUMN_SEND].present ? &values[COLUMN_SEND].real : NULL,
                           reader->columns[COLUMN_RECV].present ? &values[COLUMN_RECV].real : NULL) != 0)
         return error_set(error, "no memory for the post times");
+    if (values[COLUMN_COMM].u64 > PATTERN_COMMUNICATOR_MAX)
+        return error_set(error, "column 'comm': %llu; expected at most %u", (unsigned long long)values[COLUMN_COMM].u64,
+                         PATTERN_COMMUNICATOR_MAX);
+    if (values[COLUMN_ANY].u64 > 1)
+        return error_set(error, "column 'any_source': %llu; expected 0 or 1",
+                         (unsigned long long)values[COLUMN_ANY].u64);
+    if (pattern_set_match(pattern, (uint32_t)values[COLUMN_COMM].u64, values[COLUMN_ANY].u64 == 1) != 0)
+        return error_set(error, "no memory for the communicators");
     return 0;
 }
 
@@ -90,6 +115,8 @@ int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, 
         [COLUMN_BYTES] = {.name = "bytes", .kind = CSV_U64},
         [COLUMN_SEND] = {.name = "send_s", .kind = CSV_REAL, .optional = true},
         [COLUMN_RECV] = {.name = "recv_s", .kind = CSV_REAL, .optional = true},
+        [COLUMN_COMM] = {.name = "comm", .kind = CSV_U64, .optional = true},
+        [COLUMN_ANY] = {.name = "any_source", .kind = CSV_U64, .optional = true},
     };
     struct pattern read = {0};
     struct pattern_reader reader = {.pattern = &read, .n_ranks = n_ranks, .columns = columns};
@@ -108,5 +135,6 @@ void pattern_release(struct pattern *pattern)
     free(pattern->bytes);
     free(pattern->send_s);
     free(pattern->recv_s);
+    free(pattern->match);
     *pattern = (struct pattern){0};
 }

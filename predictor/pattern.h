@@ -1,12 +1,14 @@
 /* A communication pattern (P.csv) and a placement (L.csv): the input of every model.
  *
- * P.csv: header `src,dst,bytes`, optional columns `send_s,recv_s`. L.csv: header `rank,node,socket`, optional columns
- * `numa,l3` (only the calibration asks for them; empty or `-`: not known), each rank once, ranks 0 .. n-1 in any order.
- * Structure of arrays: a message costs 16 bytes without times, 32 with both.
+ * P.csv: header `src,dst,bytes`, optional columns `send_s,recv_s` and `comm,any_source`. L.csv: header
+ * `rank,node,socket`, optional columns `numa,l3` (only the calibration asks for them; empty or `-`: not known), each
+ * rank once, ranks 0 .. n-1 in any order. Structure of arrays: a message costs 16 bytes without times, 32 with both, 4
+ * more with `match`.
  */
 #ifndef MPISTAIR_PREDICTOR_PATTERN_H
 #define MPISTAIR_PREDICTOR_PATTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +34,7 @@ struct pattern {
     uint64_t *bytes; /* [n_messages] */
     double *send_s;  /* [n_messages] post times, s from the beginning of the round, or NULL: all start together */
     double *recv_s;  /* the same of the receives */
+    uint32_t *match; /* communicator * 2, + 1 if the receive took any source; NULL: one communicator, no such receive */
 };
 
 /* n_ranks ranks on socket 0 of node 0, numa and l3 unknown. 0, or -1 without memory. */
@@ -44,6 +47,9 @@ int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, 
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes);
 /* The post times of the message appended last; each for all messages of a pattern, or NULL for all. As above. */
 int pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s);
+/* How the receive of the message appended last was posted; those of which it is not said: communicator 0, a source. */
+#define PATTERN_COMMUNICATOR_MAX (UINT32_MAX / 2)
+int pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source);
 void pattern_release(struct pattern *pattern);
 
 /* Level of a message from src to dst (MODELS.md, Words). */

@@ -19,7 +19,7 @@ static const char usage_text[] =
     "  -m, --machine NAME|FILE  a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
     "                           default: the trace's, if it holds one only\n"
     "  -M, --model M[,M]|all    which models; default all\n"
-    "  -p, --pattern P.csv      header src,dst,bytes, optional send_s,recv_s\n"
+    "  -p, --pattern P.csv      header src,dst,bytes, optional send_s,recv_s,comm,any_source\n"
     "  -l, --placement L.csv    header rank,node,socket; with a trace, in the place of what was recorded\n"
     "      --topology NAME|FILE the network, for MODEL+contention: a shipped one, or a .topo file; default: B7's cube\n"
     "      --latency in|out|max whose messages' latency a rank pays (staircase): default in, as T8 is printed\n"
@@ -36,10 +36,10 @@ void predict_options_usage(void)
 {
     fputs(usage_text, stdout);
     for (size_t i = 0; model_table[i] != NULL; i++)
-        printf("  %-14s  %s\n", model_table[i]->name, model_table[i]->source);
+        printf("  %-15s  %s\n", model_table[i]->name, model_table[i]->source);
     puts("terms, added to any model as MODEL+TERM:");
     for (size_t i = 0; term_table[i] != NULL; i++)
-        printf("  %-14s  %s\n", term_table[i]->name, term_table[i]->source);
+        printf("  %-15s  %s\n", term_table[i]->name, term_table[i]->source);
 }
 
 static int add_model(struct predict_options *options, const char *name)
@@ -200,7 +200,9 @@ const char *model_options_text(const struct model_choice *choice, const struct m
     static const char *const sides[] = {"", "latency=out", "latency=max"};
     const char *side = choice->model->latency_side ? sides[options->latency] : "";
     bool routed = options->topology != NULL && asks_topology(choice);
-    snprintf(text->text, sizeof text->text, "%s%s%s%s", side, side[0] != '\0' && routed ? " " : "",
-             routed ? "topology=" : "", routed ? options->topology->name : "");
+    bool inferred = model_choice_inferred(choice);
+    snprintf(text->text, sizeof text->text, "%s%s%s%s%s%s", side, side[0] != '\0' && routed ? " " : "",
+             routed ? "topology=" : "", routed ? options->topology->name : "",
+             inferred && (side[0] != '\0' || routed) ? " " : "", inferred ? "arrivals=inferred" : "");
     return text->text;
 }

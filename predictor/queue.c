@@ -29,7 +29,7 @@ static int queue_add(const struct pattern *pattern, const struct placement *plac
         double n = (double)messages[rank], step_s;
         if (messages[rank] == 0)
             continue;
-        result = machine_queue_step_s(machine, n, &step_s, error);
+        result = machine_queue_step_s(machine, MACHINE_QUEUE_POSTED, n, &step_s, error);
         if (result == 0)
             prediction->part_s[PART_QUEUE][rank] += step_s / 2 * n * n; /* B3 */
     }

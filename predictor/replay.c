@@ -15,7 +15,7 @@ enum { STATEMENT_MESSAGES, STATEMENT_RANKS, STATEMENT_INSERT, STATEMENT_COUNT };
 
 static const char *const statement_text[STATEMENT_COUNT] = {
     [STATEMENT_MESSAGES] = "SELECT src, dst, bytes, level, (send_post_ns - begin_ns) * 1e-9, (recv_post_ns - begin_ns) "
-                           "* 1e-9 FROM message "
+                           "* 1e-9, comm, any_source FROM message "
                            "JOIN round ON round.id = round_id WHERE round_id = ? AND src <> dst",
     [STATEMENT_RANKS] = "SELECT rank FROM round_process WHERE round_id = ?",
     [STATEMENT_INSERT] = ("INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
@@ -73,9 +73,13 @@ static int read_message(struct replay_state *state, sqlite3_stmt *statement, str
     const char *level = (const char *)sqlite3_column_text(statement, 3);
     if (level != NULL && strcmp(level, machine_level_name[placement_level(&state->placement, src, dst)]) != 0)
         state->summary->moved++;
+    sqlite3_int64 comm = sqlite3_column_int64(statement, 6);
+    if (comm < 0 || comm > PATTERN_COMMUNICATOR_MAX)
+        return error_set(error, "%s: a message of communicator %lld", state->replay->path, (long long)comm);
     double send_s = sqlite3_column_double(statement, 4), recv_s = sqlite3_column_double(statement, 5);
     if (pattern_append(&state->pattern, src, dst, (uint64_t)bytes) != 0 ||
-        pattern_set_posts(&state->pattern, &send_s, &recv_s) != 0)
+        pattern_set_posts(&state->pattern, &send_s, &recv_s) != 0 ||
+        pattern_set_match(&state->pattern, (uint32_t)comm, sqlite3_column_int(statement, 7) != 0) != 0)
         return error_set(error, "no memory for %zu messages", state->pattern.n_messages);
     return 0;
 }

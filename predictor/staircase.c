@@ -31,14 +31,8 @@
 #include "group.h"
 #include "models.h"
 
-/* What is predicted at a time: the levels that share a bandwidth, and whose. */
-struct staircase_part {
-    unsigned levels;
-    enum group_by group_by;
-};
-
 /* T18: T_i = T_i^inter-node + T_i^intra-node. */
-static const struct staircase_part parts[] = {
+const struct staircase_part staircase_parts[STAIRCASE_PARTS] = {
     {LEVEL_BIT(LEVEL_INTER_NODE), GROUP_BY_NODE},
     {LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET), GROUP_BY_SOCKET},
 };
@@ -173,9 +167,11 @@ static int staircase_predict(const struct pattern *pattern, const struct placeme
         return -1;
     prediction_clear(prediction);
     int result = 0;
-    for (size_t i = 0; result == 0 && i < sizeof parts / sizeof parts[0]; i++)
-        if (staircase_add(&traffic, placement, parts[i].levels, parts[i].group_by, options->latency, prediction) != 0)
+    for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
+        const struct staircase_part *part = &staircase_parts[i];
+        if (staircase_add(&traffic, placement, part->levels, part->group_by, options->latency, prediction) != 0)
             result = error_set(error, "no memory for the steps of %zu messages", pattern->n_messages);
+    }
     traffic_release(&traffic);
     return result == 0 ? prediction_sum(prediction, error) : result;
 }

@@ -8,6 +8,16 @@
 #include "model.h"
 #include "traffic.h"
 
+/* What is predicted at a time: the levels that share a bandwidth, and whose. */
+struct staircase_part {
+    unsigned levels;
+    enum group_by group_by;
+};
+
+/* T18's: between nodes, within them. */
+enum { STAIRCASE_PARTS = 2 };
+extern const struct staircase_part staircase_parts[STAIRCASE_PARTS];
+
 /* BW(n) of every class for n = 1 .. n_max, and which values were used. */
 struct bandwidth_steps {
     size_t n_max;

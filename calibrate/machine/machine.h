@@ -98,9 +98,12 @@ int machine_tau_s(const struct machine *machine, enum machine_level level, enum 
 /* Value of a row that has no n, as injection or buffer; `absent` where there is none. level LEVEL_COUNT: `any`. */
 double machine_value(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
                      const char *quantity, double absent);
-/* c(depth), what one step through a queue costs, s: linear between the tabulated depths, the end values outside; with a
- * gamma instead of a table twice that (B). */
-int machine_queue_step_s(const struct machine *machine, double depth, double *step_s, struct error *error);
+/* The two queues of a receiver; their tables are `queue_step` and `queue_step_unexpected`. */
+enum machine_queue { MACHINE_QUEUE_POSTED = 0, MACHINE_QUEUE_UNEXPECTED, MACHINE_QUEUE_COUNT };
+/* c(depth), what one step through a queue costs, s: linear between the tabulated depths, the end values outside.
+ * Without a table for unexpected messages that for posted receives, without both twice gamma (B). */
+int machine_queue_step_s(const struct machine *machine, enum machine_queue queue, double depth, double *step_s,
+                         struct error *error);
 
 /* BW(n) of one (level, protocol), B/s: knots by ascending n, borrowed by nobody: own arrays. */
 struct machine_bandwidth {

@@ -76,12 +76,14 @@ double machine_value(const struct machine *machine, enum machine_level level, en
     return absent;
 }
 
-int machine_queue_step_s(const struct machine *machine, double depth, double *step_s, struct error *error)
+int machine_queue_step_s(const struct machine *machine, enum machine_queue queue, double depth, double *step_s,
+                         struct error *error)
 {
+    static const char *const quantities[MACHINE_QUEUE_COUNT] = {"queue_step", "queue_step_unexpected"};
     const struct machine_parameter *below = NULL, *above = NULL; /* the nearest depths on either side */
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        if (!is_quantity(row, LEVEL_COUNT, "queue_step"))
+        if (!is_quantity(row, LEVEL_COUNT, quantities[queue]))
             continue;
         double n = (double)row->n;
         if (n <= depth && (below == NULL || row->n > below->n))
@@ -89,6 +91,8 @@ int machine_queue_step_s(const struct machine *machine, double depth, double *st
         if (n >= depth && (above == NULL || row->n < above->n))
             above = row;
     }
+    if (below == NULL && above == NULL && queue != MACHINE_QUEUE_POSTED)
+        return machine_queue_step_s(machine, MACHINE_QUEUE_POSTED, depth, step_s, error);
     if (below == NULL && above == NULL) {
         double gamma_s = machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, "gamma", -1);
         *step_s = 2 * gamma_s;

@@ -94,8 +94,12 @@ class Reference:
         return done_s
 
     def staircase(self, side):
-        times_s = {rank: 0.0 for rank in self.ranks}
+        return [sum(parts) for parts in zip(*self.staircase_parts(side))]
+
+    def staircase_parts(self, side):
+        """Times of all ranks between nodes, then within them: T18 adds the two."""
         for levels in (["inter_node"], ["intra_socket", "inter_socket"]):
+            times_s = {rank: 0.0 for rank in self.ranks}
             recv_s = self.receive(levels)
             send_s = {rank: 0.0 for rank in self.ranks}
             for src, dst, size, level in self.messages:
@@ -108,7 +112,7 @@ class Reference:
                 tau = [self.tau(self.of(rank, which, levels)) for which in (1, 0)]
                 times_s[rank] += {"in": tau[0], "out": tau[1], "max": max(tau)}[side]
                 times_s[rank] += max(recv_s[rank], send_s[rank])
-        return [times_s[rank] for rank in self.ranks]
+            yield [times_s[rank] for rank in self.ranks]
 
     def node_aware(self, rank):
         """B1 within a node, B2 between nodes with all bytes of a protocol together."""
@@ -197,6 +201,10 @@ class Reference:
         alone = lambda messages: sum(size / bandwidth(self.entry(size, level)[2], 1) for size, level in messages)
         if model in ("max-rate", "node-aware"):
             return [alone(self.of(rank, 1 if model == "max-rate" else 0, LEVELS)) for rank in self.ranks]
+        if model == "staircase-max":
+            parts = [self.own_of_staircase(levels) for levels in (["inter_node"], ["intra_socket", "inter_socket"])]
+            between, within = self.staircase_parts(side)
+            return [parts[within[rank] > between[rank]][rank] for rank in self.ranks]
         if model in ("staircase", "flow"):
             between = self.own_of_staircase(["inter_node"]) if model == "staircase" else self.own_of_flow()
             within = self.own_of_staircase(["intra_socket", "inter_socket"])
@@ -204,6 +212,8 @@ class Reference:
         return None
 
     def predict(self, model, side):
+        if model == "staircase-max":
+            return [max(parts) for parts in zip(*self.staircase_parts(side))]
         if model in ("staircase", "flow"):
             return self.staircase(side) if model == "staircase" else self.flow(side)
         of_rank = {"postal": self.postal, "max-rate": self.max_rate, "node-aware": self.node_aware}[model]

@@ -1,0 +1,54 @@
+/* staircase-max: the staircase whose two parts overlap wholly, the larger of them.
+ *
+ * A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5), 2023 (T), equation 18 adds the part between nodes and
+ * the part within them, as if one began when the other has ended. Here
+ *
+ *   T_i = max(T_i^inter-node, T_i^intra-node)        each T8 or T15, with its own latency
+ *
+ * which is what remains if nothing of one slows down the other: a lower bound of T18's sum, and at least half of it.
+ * What is measured should lie between the two. Symbols and domain: staircase.c. */
+#include "models.h"
+#include "staircase.h"
+
+/* Takes of each rank the part with the larger time; both with their sums. */
+static void take_larger(const struct prediction *other, struct prediction *prediction)
+{
+    for (size_t rank = 0; rank < prediction->n_ranks; rank++)
+        for (size_t part = 0; part < PART_COUNT && other->time_s[rank] > prediction->time_s[rank]; part++)
+            prediction->part_s[part][rank] = other->part_s[part][rank];
+    prediction->extrapolated += other->extrapolated;
+}
+
+static int staircase_max_predict(const struct pattern *pattern, const struct placement *placement,
+                                 const struct machine *machine, const struct model_options *options,
+                                 struct prediction *prediction, struct error *error)
+{
+    struct traffic traffic;
+    struct prediction within = {0};
+    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
+        return -1;
+    struct prediction *const parts[STAIRCASE_PARTS] = {prediction, &within};
+    int result = 0;
+    if (prediction_init(&within, prediction->n_ranks) != 0)
+        result = error_set(error, "no memory for %zu ranks", prediction->n_ranks);
+    for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
+        const struct staircase_part *part = &staircase_parts[i];
+        prediction_clear(parts[i]);
+        if (staircase_add(&traffic, placement, part->levels, part->group_by, options->latency, parts[i]) != 0)
+            result = error_set(error, "no memory for the steps of %zu messages", pattern->n_messages);
+        else
+            result = prediction_sum(parts[i], error);
+    }
+    if (result == 0) {
+        take_larger(&within, prediction);
+        result = prediction_sum(prediction, error);
+    }
+    prediction_release(&within);
+    traffic_release(&traffic);
+    return result;
+}
+
+const struct model staircase_max_model = {.name = "staircase-max",
+                                          .source = "lower bound of T18: the larger of its parts",
+                                          .latency_side = true,
+                                          .predict = staircase_max_predict};
