@@ -14,7 +14,8 @@ def main():
     test = job.Job(__doc__, add_arguments)
     name, *arguments = test.arguments.command
     (test.folder / "pattern.csv").write_text(
-        "src,dst,bytes\n" + "".join(f"{i % test.ranks},{(i * 3 + 1) % test.ranks},{1000 * (i % 7) ** 3}\n" for i in range(40)))
+        "src,dst,bytes\n" + "".join(f"{i % test.ranks},{(i * 3 + 1) % test.ranks},{1000 * (i % 7) ** 3}\n" for i in range(40))
+        + "0,0,0\n1,1,500\n0,0,100000\n0,1,1000000\n1,0,1000000\n") # with itself, too; several of the same pair
     test.record(test.program(name), *arguments)
     test.expect_traffic()
     test.expect_complete()

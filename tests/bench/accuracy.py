@@ -1,0 +1,233 @@
+"""How far each model is from a machine: calibrates it, runs patterns that it has never seen (T Algorithm 2, recorded), and
+prints the T11 error of each model beside the replicate error.
+
+Usage: accuracy.py node|cluster MPISTAIR ALGORITHM2 MPIEXEC [--cluster SCRIPT] [OPTIONS]
+
+`node`: 8 ranks on this machine. `cluster`: 4 nodes of 4 ranks in network namespaces, 400 Mbit/s (tests/cluster/cluster;
+exit status 77, skipped, without root). Open MPI. Twelve random irregular patterns (`mpistair pattern irregular`) of a seed
+that is printed, two launches each; then in- and outcast; on a node also T Fig. 3, three pairs exchanging 2s, s and s/2.
+Nothing is fitted on the patterns. Measured is what algorithm2 says of itself, modelled what `mpistair predict` makes of
+the recorded round. T11 = sum |measured - model| / sum measured; a model's is the mean over the launches. Replicate: T11
+of one launch against the other; a perfect model scores about half of it.
+
+A benchmark, not a test: it fails only where a step does. A line is printed as soon as it is known. What was recorded stays
+in FOLDER, with times.csv: the seconds of each rank, launch and model.
+"""
+import argparse
+import contextlib
+import csv
+import itertools
+import json
+import os
+import secrets
+import statistics
+import subprocess
+import sys
+import tempfile
+
+OPTIONS = None
+# place: ranks, nodes, seconds of calibration
+PLACES = {"node": (8, 1, 57), "cluster": (16, 4, 120)}
+SETTINGS = {"node": ["--oversubscribe", "--bind-to", "none"], "cluster": []}
+REPETITIONS = 10
+
+
+def run(*words):
+    words = [str(word) for word in words]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
+    if done.returncode != 0:
+        sys.exit(f"accuracy: exit {done.returncode} from: {' '.join(words)}\n{done.stderr}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def machine():
+    """The words that put a command onto the machine."""
+    if OPTIONS.place == "node":
+        yield []
+        return
+    folder = os.path.abspath("hosts")
+    run(OPTIONS.cluster, "up", "-n", 4, "-m", 4, "-r", "400mbit", "-d", folder)
+    try:
+        yield [OPTIONS.cluster, "run", "-d", folder, "--"]
+    finally:
+        run(OPTIONS.cluster, "down", "-d", folder)
+
+
+def launcher(ranks):
+    return [OPTIONS.mpiexec, *SETTINGS[OPTIONS.place], "-n", ranks]
+
+
+def t11(measured, model):
+    return sum(abs(a - m) for a, m in zip(measured, model)) / sum(measured)
+
+
+def select(trace, sql):
+    rows = json.loads(run(OPTIONS.mpistair, "query", "--format", "json", trace, sql))
+    return rows["rows"] if isinstance(rows, dict) else rows
+
+
+def predicted(trace, name, repetitions):
+    """{model: {rank: seconds}} of the recorded round, with its post times. Ranks that share nothing but the machine are
+    rounds of their own in a trace: such a pattern is modelled from its file, at the recorded places."""
+    kind = select(trace, "SELECT id, rounds, messages FROM kind ORDER BY bytes * rounds DESC LIMIT 1")[0]
+    with open(f"{name}.P.csv", newline="") as file:
+        n_messages = sum(row["src"] != row["dst"] for row in csv.DictReader(file))
+    models = {}
+    if kind["messages"] == n_messages:
+        if kind["rounds"] != repetitions:
+            print(f"    note: {trace}: {kind['rounds']} rounds of the pattern's kind, expected {repetitions}")
+        run(OPTIONS.mpistair, "predict", trace, "--machine", "./machine.tbl", "--model", OPTIONS.models)
+        rows = select(trace, "SELECT model, rank, time_s FROM prediction JOIN prediction_run ON run_id = prediction_run.id "
+                             f"WHERE kind_id = {kind['id']}")
+    else:
+        places = select(trace, "SELECT rank, node, coalesce(socket, 0) AS socket FROM process ORDER BY rank")
+        with open("places.csv", "w") as file:
+            file.write("rank,node,socket\n" + "".join("{rank},{node},{socket}\n".format(**place) for place in places))
+        said = run(OPTIONS.mpistair, "predict", "--pattern", f"{name}.P.csv", "--placement", "places.csv", "--machine",
+                   "./machine.tbl", "--model", OPTIONS.models, "--json")
+        rows = json.loads(said)
+    for row in rows:
+        models.setdefault(row["model"], {})[row["rank"]] = row["time_s"]
+    return models
+
+
+def launch(on, name, ranks, number, repetitions=REPETITIONS):
+    """One recorded launch: the seconds of the ranks, and those of each model."""
+    trace = f"{name}.{number}.db"
+    printed = run(*on, OPTIONS.mpistair, "run", "-o", trace, "--", *launcher(ranks), OPTIONS.algorithm2, "--repetitions",
+                  repetitions, f"{name}.P.csv")
+    times = {int(row["rank"]): float(row["mean_s"]) for row in csv.DictReader(printed.splitlines())}
+    models = predicted(trace, name, repetitions)
+    with open("times.csv", "a", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows((name, number, rank, model, found.get(rank, 0.0))
+                         for model, found in {"measured": times, **models}.items() for rank in sorted(times))
+    # A rank without messages is in no round: it takes no time, and none is modelled.
+    return ([times[rank] for rank in sorted(times)],
+            {model: [found.get(rank, 0.0) for rank in sorted(times)] for model, found in models.items()})
+
+
+def errors_of(launches):
+    """(replicate error, {model: T11, the mean over the launches})."""
+    pairs = list(itertools.combinations([measured for measured, _ in launches], 2))
+    replicate = statistics.mean(t11(a, b) for a, b in pairs) if pairs else float("nan")
+    return replicate, {model: statistics.mean(t11(measured, models[model]) for measured, models in launches)
+                       for model in launches[0][1]}
+
+
+def print_line(name, messages, megabytes, ms, replicate, errors):
+    print(f"{name:14} {messages:>8} {megabytes:>7} {ms:>8}  {replicate:>9}  "
+          + "  ".join(f"{text:>{max(7, len(model))}}" for model, text in errors.items()), flush=True)
+
+
+def percent(value):
+    return f"{100 * value:.1f} %"
+
+
+def pattern_line(on, name, words, header):
+    """Makes, runs and prints one pattern."""
+    ranks, nodes, _ = PLACES[OPTIONS.place]
+    said = json.loads(run(OPTIONS.mpistair, "pattern", *words, "--ranks", ranks, "--nodes", nodes, "--json", "-o", name))
+    launches = [launch(on, name, ranks, number) for number in range(OPTIONS.launches)]
+    replicate, errors = errors_of(launches)
+    if header:
+        print_line("pattern", "messages", "MB", "ms", "replicate", {model: model for model in errors})
+    ms = 1e3 * statistics.mean(statistics.mean(measured) for measured, _ in launches)
+    print_line(name, said["messages"], f"{said['bytes'] / 1e6:.1f}", f"{ms:.2f}", percent(replicate),
+               {model: percent(error) for model, error in errors.items()})
+    return replicate, errors
+
+
+def print_summary(found):
+    replicate = statistics.median(r for r, _ in found)
+    medians = {model: statistics.median(errors[model] for _, errors in found) for model in found[0][1]}
+    print_line("median", "", "", "", percent(replicate), {model: percent(error) for model, error in medians.items()})
+    best = min(medians, key=medians.get)
+    print(f"best: {best}, {percent(medians[best])}, {medians[best] / replicate:.2f} times the replicate error")
+    if "staircase" in medians:
+        below = sum(errors[best] < errors["staircase"] for _, errors in found)
+        print(f"      below the published staircase on {below} of {len(found)} patterns")
+
+
+def irregular(on):
+    print(f"irregular patterns of seed {OPTIONS.seed} on; ms: mean of the ranks; T11 by model")
+    found = [pattern_line(on, f"irregular-{OPTIONS.seed + i}", ["irregular", "--seed", OPTIONS.seed + i], i == 0)
+             for i in range(OPTIONS.patterns)]
+    if found:
+        print_summary(found)
+    for kind in ("incast", "outcast"):
+        pattern_line(on, kind, [kind, "--bytes", 1000000], not found)
+        found.append(kind)
+
+
+def three_pairs(on):
+    """T Fig. 3: a line a size, us of each pair measured and modelled."""
+    print("\nthree pairs exchanging 2s, s and s/2 bytes (T Fig. 3): measured, then by model, us of each pair")
+    header = True
+    for s in (2**k for k in range(1, 22, OPTIONS.pairs_step)):
+        name = f"pairs-{s}"
+        run(OPTIONS.mpistair, "pattern", "pairs", "--ranks", 6, "--bytes", s, "-o", name)
+        measured, models = launch(on, name, 6, 0, 200 if s <= 65536 else 20)
+        if header:
+            print(f"{'s':>8}  {'measured':^26}" + "".join(f"  {model:^26}" for model in models))
+            header = False
+        print(f"{s:8}" + "".join("  " + " ".join(f"{1e6 * (t[p] + t[p + 1]) / 2:8.1f}" for p in (0, 2, 4))
+                                 for t in (measured, *models.values())), flush=True)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("place", choices=PLACES)
+    parser.add_argument("mpistair", type=os.path.abspath)
+    parser.add_argument("algorithm2", type=os.path.abspath)
+    parser.add_argument("mpiexec")
+    parser.add_argument("--cluster", type=os.path.abspath)
+    parser.add_argument("--patterns", type=int, default=12)
+    parser.add_argument("--launches", type=int, default=2)
+    parser.add_argument("--models", default="all")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="of the first pattern")
+    parser.add_argument("--pairs-step", type=int, default=1, help="Fig. 3: every so many powers of two; 0: leave it out")
+    parser.add_argument("--table", type=os.path.abspath, help="a machine table, instead of calibrating")
+    parser.add_argument("--quick", action="store_true", help="calibrate in 23 s")
+    parser.add_argument("--folder", default=None)
+    options = parser.parse_args()
+    if options.place == "cluster" and options.cluster is None:
+        parser.error("cluster: --cluster tests/cluster/cluster is missing")
+    return options
+
+
+def calibrate(on):
+    ranks, _, seconds = PLACES[OPTIONS.place]
+    if OPTIONS.table is not None:
+        with open(OPTIONS.table) as given, open("machine.tbl", "w") as table:
+            table.write(given.read())
+        return
+    how_long = ["--quick"] if OPTIONS.quick else ["--seconds", seconds]
+    print(run(*on, OPTIONS.mpistair, "calibrate", *how_long, "--name", OPTIONS.place, "-o", "machine.tbl", "--",
+              *launcher(ranks)), flush=True)
+
+
+def main():
+    global OPTIONS
+    OPTIONS = parse()
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    if OPTIONS.place == "cluster" and subprocess.run([OPTIONS.cluster, "run", "-n", "1", "--", "true"],
+                                                     capture_output=True).returncode != 0:
+        print("skipped: no network namespaces here")
+        return 77
+    folder = OPTIONS.folder or tempfile.mkdtemp(prefix=f"accuracy-{OPTIONS.place}-")
+    os.makedirs(folder, exist_ok=True)
+    os.chdir(folder)
+    with open("times.csv", "w") as file:
+        file.write("pattern,launch,rank,model,seconds\n")
+    with machine() as on:
+        calibrate(on)
+        irregular(on)
+        if OPTIONS.place == "node" and OPTIONS.pairs_step > 0:
+            three_pairs(on)
+    print(f"tables and traces are in {folder}")
+    return 0
+
+
+sys.exit(main())
