@@ -98,7 +98,10 @@ static void refusals(void **state)
         {false, "src,dst,bytes\n-2,0,1\n", ":2: column 'src': '-2' is not a whole number"},
         {false, "src,dst,bytes\n0,1,1e6\n", ":2: column 'bytes': '1e6' is not a whole number"},
         {false, "src,dst,bytes,send_s\n0,1,6,NaN\n", ":2: column 'send_s': 'NaN' is not a finite number"},
-        {false, "src,dst\n0,1\n", "no column 'bytes'; expected a header line with src,dst,bytes,[send_s],[recv_s]"},
+        {false, "src,dst\n0,1\n",
+         "no column 'bytes'; expected a header line with src,dst,bytes,[send_s],[recv_s],[comm],[any_source]"},
+        {false, "src,dst,bytes,comm\n0,1,6,2147483648\n", ":2: column 'comm': 2147483648; expected at most 2147483647"},
+        {false, "src,dst,bytes,any_source\n0,1,6,2\n", ":2: column 'any_source': 2; expected 0 or 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error error = {.text = ""};
