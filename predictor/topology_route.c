@@ -29,7 +29,7 @@ static size_t torus_route(const struct topology *topology, uint32_t src, uint32_
         bool upwards = topology->kind == TOPOLOGY_MESH ? to > at : up <= size - up;
         for (; at != to; n++) {
             links[n] = (uint32_t)((here * topology->n_levels + d) * 2 + !upwards);
-            uint32_t next = upwards ? (at + 1) % size : (at + size - 1) % size;
+            uint32_t next = upwards ? (at + 1 < size ? at + 1 : 0) : (at > 0 ? at : size) - 1;
             here = here + next * stride - at * stride;
             at = next;
         }

@@ -1,6 +1,8 @@
 """The models once more, written from the page of definitions as plainly as possible and as slowly as it likes: what
 `mpistair predict` gives for random patterns is held against this. Seconds, bytes."""
 
+import math
+
 LEVELS = ("intra_socket", "inter_socket", "inter_node")
 
 
@@ -20,6 +22,61 @@ def bandwidth(knots, n):
     if below[0] == above[0]:
         return below[1]
     return below[1] + (above[1] - below[1]) * (n - below[0]) / (above[0] - below[0])
+
+
+def torus_links(sizes, per_router, src, dst):
+    """The links from one position to another in order, a link by the routers at its ends and its direction."""
+    def router(position):
+        coordinates, rest = [], position // per_router
+        for size in sizes:
+            coordinates.append(rest % size)
+            rest //= size
+        return coordinates
+
+    here, there, links = router(src), router(dst), []
+    for d, size in enumerate(sizes):
+        up, down = (there[d] - here[d]) % size, (here[d] - there[d]) % size
+        for _ in range(min(up, down)):
+            link = tuple(here), d, up <= down
+            here[d] = (here[d] + (1 if up <= down else -1)) % size
+            links.append(link)
+    return links
+
+
+def fat_tree_links(children, parents, src, dst):
+    """Switches by level, the parents chosen so far, and the subtree; links by the lower switch, parent and direction."""
+    path, subtree = [], 1
+    while src // subtree != dst // subtree:
+        subtree *= children[len(path)]
+        path.append(dst // math.prod(parents[:len(path)]) % parents[len(path)])
+    links = []
+    for level in range(1, len(path)):
+        below = math.prod(children[:level])
+        links += [(level, tuple(path[:level + 1]), end // below, end == src) for end in (src, dst)]
+    return links
+
+
+def dragonfly_links(groups, routers, global_links, per_router, src, dst):
+    (a, s), (b, t) = (divmod(node // per_router, routers) for node in (src, dst))
+    if a == b:
+        return [("local", a, s, t)] if s != t else []
+    ports = [[k for k in range(routers * global_links // (groups - 1) * (groups - 1))
+              if [g for g in range(groups) if g != one][k % (groups - 1)] == other] for one, other in ((a, b), (b, a))]
+    chosen = dst % len(ports[0])
+    leave, enter = ports[0][chosen] // global_links, ports[1][chosen] // global_links
+    return [link for link in (("local", a, s, leave), ("global", a, b, chosen), ("local", b, enter, t))
+            if link[0] == "global" or link[2] != link[3]]
+
+
+def cube_load(nodes, messages):
+    """B7's l. nodes: of each rank."""
+    order = sorted(set(nodes))
+    edge = next(edge for edge in range(1, 1000) if edge ** 3 >= math.ceil(len(order) / 2))
+    place = {node: (i // 2 % edge, i // 2 // edge % edge, i // 2 // edge ** 2) for i, node in enumerate(order)}
+    between = [(nodes[src], nodes[dst], size) for src, dst, size in messages if nodes[src] != nodes[dst]]
+    volume = sum(size for *_, size in between)
+    hops = sum(size * sum(abs(x - y) for x, y in zip(place[a], place[b])) for a, b, size in between) / volume
+    return 2 * hops ** 3 * (volume / len(nodes)) * (len(nodes) / len(order))
 
 
 class Reference:

@@ -131,6 +131,36 @@ static void list_by_hand(void **state)
     topology_release(&list);
 }
 
+/* delta between nodes before that of any level; none is needed where no byte leaves a node. */
+static void delta_of_the_machine(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "bare"}};
+    struct topology line = shipped("gemini-line");
+    struct error error = {.text = ""};
+    struct model_options options = {.topology = &line};
+    struct prediction prediction;
+    place_one_a_node(&c, 8);
+    c.placement.node[7] = 6;
+    case_add(&c, 6, 7, 1000000000);
+    assert_loads(&c, &line, (const double[8]){0});
+    case_add(&c, 0, 6, 1000000000);
+    case_add(&c, 0, 6, 0);
+    assert_int_equal(prediction_init(&prediction, 8), 0);
+    assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), -1);
+    assert_string_equal(error.text, "machine 'bare' has no delta, which +contention needs: add a row `any any delta - "
+                                    "VALUE s/B`, or calibrate it over a shared link");
+    case_value(&c, LEVEL_COUNT, PROTOCOL_ANY, "delta", 0, 5e-9, "s/B");
+    assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), 0);
+    assert_close(prediction.part_s[PART_LINK][0], 5, 1e-12);
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "delta", 0, 1e-9, "s/B");
+    assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), 0);
+    assert_close(prediction.part_s[PART_LINK][0], 5 + 1, 1e-12); /* added to what was there */
+    prediction_release(&prediction);
+    case_release(&c);
+    topology_release(&line);
+}
+
 /* How often each link is crossed when every position sends one byte to every other: counts[n_links]. */
 static size_t *cross_all(const struct topology *topology)
 {
@@ -273,9 +303,10 @@ static void loads_against_pairs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cube_by_hand),        cmocka_unit_test(line_by_hand),    cmocka_unit_test(list_by_hand),
-        cmocka_unit_test(grid_routes),         cmocka_unit_test(fat_tree_routes), cmocka_unit_test(dragonfly_routes),
-        cmocka_unit_test(loads_against_pairs),
+        cmocka_unit_test(cube_by_hand),     cmocka_unit_test(line_by_hand),
+        cmocka_unit_test(list_by_hand),     cmocka_unit_test(delta_of_the_machine),
+        cmocka_unit_test(grid_routes),      cmocka_unit_test(fat_tree_routes),
+        cmocka_unit_test(dragonfly_routes), cmocka_unit_test(loads_against_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

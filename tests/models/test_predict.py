@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-from reference import LEVELS, Reference
+from reference import LEVELS, Reference, cube_load, dragonfly_links, fat_tree_links, torus_links
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 
@@ -239,6 +239,41 @@ class Predict(unittest.TestCase):
                          ["" if model in UNTIMED[:3] else "latency=max" for model in MODELS])
         self.run_predict(path, "--machine", "kunpeng")
         self.assertIn("thunderx2", self.run_predict(path, code=1).stderr)
+
+    def test_loads_against_the_reference(self):
+        networks = [
+            ("topology torus\ndimensions 3 4 2\nnodes_per_router 2\n", lambda *ends: torus_links((3, 4, 2), 2, *ends)),
+            ("topology fat-tree\nchildren 4 3 4\nparents 1 2 3\n",
+             lambda *ends: fat_tree_links((4, 3, 4), (1, 2, 3), *ends)),
+            ("topology fat-tree\nchildren 8 6\nparents 2 3\n", lambda *ends: fat_tree_links((8, 6), (2, 3), *ends)),
+            ("topology dragonfly\ngroups 6\nrouters 4\nglobal_links 3\nnodes_per_router 2\n",
+             lambda *ends: dragonfly_links(6, 4, 3, 2, *ends)), (None, None)]
+        chance = random.Random(7)
+        for text, links_of in networks * 3:
+            nodes = [chance.randrange(48) for _ in range(chance.randrange(2, 100))]
+            messages = [(chance.randrange(len(nodes)), chance.randrange(len(nodes)), chance.choice([0, 10 ** 6, 12345678]))
+                        for _ in range(chance.randrange(1, 200))]
+            crossing = [(src, dst, size) for src, dst, size in messages if size > 0 and nodes[src] != nodes[dst]]
+            expected, loads = [0] * len(nodes), {}
+            routes = [links_of(nodes[src], nodes[dst]) if text else ["cube"] for src, dst, _ in crossing]
+            for (*_, size), links in zip(crossing, routes):
+                for link in links:
+                    loads[link] = loads.get(link, 0) + size
+            if text is None and crossing:
+                loads["cube"] = cube_load(nodes, messages)
+            for (*ends, _), links in zip(crossing, routes):
+                for rank in ends:
+                    expected[rank] = max([expected[rank], *(loads[link] for link in links)])
+            if text is not None:
+                with open(self.path("t.topo"), "w") as file:
+                    file.write("name t\n" + text)
+            pattern = self.write_csv("p.csv", "src,dst,bytes", messages)
+            placement = self.write_csv("l.csv", "rank,node,socket", [(rank, node, 0) for rank, node in enumerate(nodes)])
+            done = self.run_predict("--pattern", pattern, "--placement", placement, "--machine", "blue-waters", "--model",
+                                    "postal+contention", "--json", *(["--topology", self.path("t.topo")] if text else []))
+            for row in json.loads(done.stdout):
+                self.assertAlmostEqual(row["link_s"], 1e-10 * expected[row["rank"]], delta=1e-9 * row["link_s"] + 1e-18,
+                                       msg=(text, row))
 
     def test_topology_of_a_trace(self):
         # B Fig. 6: nodes 0 and 2 of Geminis 0 and 1 to Geminis 2 and 3; both cross the link between 1 and 2.
