@@ -41,9 +41,11 @@ static int make_draws(const struct predict_options *options, const struct machin
                 "mpistair: note: the table of '%s' tells no intervals, so none of the times is known; "
                 "'mpistair calibrate' and 'machine fit' write tables with intervals\n",
                 machine->name);
-    else if (draws->n_exact > 0)
-        fprintf(stderr, "mpistair: note: %zu of %zu tau and bw of '%s' have no interval and were taken as exact\n",
-                draws->n_exact, draws->n_values, machine->name);
+    else if (draws->n_open > 0)
+        fprintf(stderr,
+                "mpistair: note: %zu of %zu tau and bw of '%s' have no interval, or one end of it; what is missing was "
+                "taken as exact\n",
+                draws->n_open, draws->n_values, machine->name);
     return 0;
 }
 

@@ -11,15 +11,19 @@
 
 static const double QUANTILE_975 = 1.959963984540054; /* of the normal distribution */
 
-static bool has_interval(const struct machine_parameter *row)
+/* How many ends of its interval are known. */
+static size_t ends_known(const struct machine_parameter *row)
 {
     bool fixed = strcmp(row->quantity, "threshold") == 0 || strcmp(row->quantity, "cores") == 0;
-    return !fixed && isfinite(row->ci_low) && isfinite(row->ci_high) && row->ci_low >= 0 && row->ci_low <= row->ci_high;
+    if (fixed || row->ci_low < 0 || row->ci_low > row->ci_high)
+        return 0;
+    return (isfinite(row->ci_low) ? 1u : 0u) + (isfinite(row->ci_high) ? 1u : 0u);
 }
 
 static double draw(const struct machine_parameter *row, gsl_rng *random)
 {
     double share = gsl_ran_ugaussian(random) / QUANTILE_975, value = row->value;
+    /* NaN compares as false: an end that is not known is the value itself. */
     double low = row->ci_low < value ? row->ci_low : value, high = row->ci_high > value ? row->ci_high : value;
     if (share >= 0)
         return value > 0 ? value * pow(high / value, share) : value + share * (high - value);
@@ -35,11 +39,11 @@ int machine_draws_init(struct machine_draws *draws, const struct machine *machin
     *draws = (struct machine_draws){0};
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        n_known += has_interval(row);
+        n_known += ends_known(row);
         if (strcmp(row->quantity, "tau") != 0 && strcmp(row->quantity, "bw") != 0)
             continue;
         draws->n_values++;
-        draws->n_exact += !has_interval(row);
+        draws->n_open += ends_known(row) < 2;
     }
     if (n_known == 0)
         return 0;
@@ -58,9 +62,9 @@ int machine_draws_init(struct machine_draws *draws, const struct machine *machin
         }
         memcpy(drawn->parameters, machine->parameters, machine->n_parameters * sizeof *drawn->parameters);
         for (size_t i = 0; i < machine->n_parameters; i++) {
-            double value = has_interval(&machine->parameters[i]) ? draw(&machine->parameters[i], random) : 0;
-            bool usable = isfinite(value) && (value > 0 || strcmp(machine->parameters[i].unit, "B/s") != 0);
-            if (has_interval(&machine->parameters[i]) && usable)
+            const struct machine_parameter *row = &machine->parameters[i];
+            double value = ends_known(row) > 0 ? draw(row, random) : row->value;
+            if (isfinite(value) && (value > 0 || strcmp(row->unit, "B/s") != 0))
                 drawn->parameters[i].value = value;
         }
     }

@@ -12,7 +12,7 @@
  *   v, l, h   machine_parameter.value, ci_low, ci_high    the quantity's
  *   z         gsl_ran_ugaussian                           -
  *
- * Limits: values are drawn independently, though those of one fit are not; a value without interval is taken as exact;
+ * Limits: values are drawn independently, though those of one fit are not; an end that is not known is the value itself;
  * thresholds and numbers of cores stay. It says how well the table is known, not how well the model fits. */
 #ifndef MPISTAIR_PREDICTOR_INTERVAL_H
 #define MPISTAIR_PREDICTOR_INTERVAL_H
@@ -25,7 +25,7 @@ enum { INTERVAL_DRAWS = 200 };
 struct machine_draws {
     struct machine *machines; /* [n] */
     size_t n;                 /* 0: no value has an interval */
-    size_t n_exact;           /* tau and bw without interval, of n_values */
+    size_t n_open;            /* tau and bw of which an end of the interval, or both, is not known, of n_values */
     size_t n_values;
 };
 

@@ -105,21 +105,44 @@ static void add_partner(struct report *report, struct rows *rows)
     }
 }
 
+/* As the view partner_cost, but only for some ranks, ?2 as a JSON array: the sums over all pairs of a large run
+ * would take longer than all else. */
+static const char partners_sql[] =
+    "WITH worst(rank) AS (SELECT value FROM json_each(?2)), "
+    "  sample AS (SELECT min(id) AS round_id, count(*) AS rounds FROM round GROUP BY kind_id), "
+    "  rate AS MATERIALIZED (SELECT * FROM single_rate WHERE machine = ?1), "
+    "  picked AS MATERIALIZED ("
+    "    SELECT src, dst, (SELECT level FROM form f WHERE f.id = m.form) AS place, bytes, s.rounds "
+    "    FROM sample s CROSS JOIN message_row m ON m.round_id = s.round_id "
+    "    WHERE src <> dst AND (src IN (SELECT rank FROM worst) OR dst IN (SELECT rank FROM worst))), "
+    "  cost AS MATERIALIZED ("
+    "    SELECT src, dst, r.level, sum(rounds) AS messages, sum(rounds * bytes) AS bytes, "
+    "      sum(rounds * bytes / bytes_per_s) AS alone_s "
+    "    FROM picked p JOIN rate r ON bytes >= from_bytes AND bytes < below_bytes "
+    "      AND place = CASE r.level WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 WHEN 'inter_node' THEN 3 END "
+    "    GROUP BY src, dst, r.level), "
+    "  way(rank, partner, direction, level, messages, bytes, alone_s) AS ("
+    "    SELECT dst, src, 'from', level, messages, bytes, alone_s FROM cost "
+    "    UNION ALL SELECT src, dst, 'to', level, messages, bytes, alone_s FROM cost) "
+    "SELECT rank, partner, direction, level, messages, bytes, alone_s, "
+    "  alone_s / nullif(sum(alone_s) OVER (PARTITION BY rank, direction), 0) "
+    "FROM way WHERE rank IN (SELECT rank FROM worst) ORDER BY alone_s DESC, partner, direction";
+
 static int collect_partners(struct report *report, sqlite3 *database, const char *machine, struct error *error)
 {
     struct rows rows;
-    char sql[1024];
-    int64_t ranks[REPORT_WORST];
-    for (size_t i = 0; i < REPORT_WORST; i++)
-        ranks[i] = report->worst[i < report->n_worst ? i : 0].rank->rank;
-    snprintf(sql, sizeof sql,
-             "SELECT rank, partner, direction, level, messages, bytes, alone_s, alone_s / nullif(sum(alone_s) OVER "
-             "(PARTITION BY rank, direction), 0) FROM partner_cost WHERE machine = ?1 AND rank IN (%lld, %lld, %lld, "
-             "%lld, %lld) ORDER BY alone_s DESC, partner, direction",
-             (long long)ranks[0], (long long)ranks[1], (long long)ranks[2], (long long)ranks[3], (long long)ranks[4]);
-    rows_open(&rows, database, report->path, sql, error);
-    if (rows.statement != NULL)
+    char list[REPORT_WORST * 24 + 2] = "[";
+    for (size_t i = 0; i < report->n_worst; i++) {
+        size_t length = strlen(list);
+        snprintf(list + length, sizeof list - length, "%s%lld", i > 0 ? "," : "",
+                 (long long)report->worst[i].rank->rank);
+    }
+    strcat(list, "]");
+    rows_open(&rows, database, report->path, partners_sql, error);
+    if (rows.statement != NULL) {
         sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
+        sqlite3_bind_text(rows.statement, 2, list, -1, SQLITE_STATIC);
+    }
     while (rows_next(&rows))
         add_partner(report, &rows);
     return rows_close(&rows);

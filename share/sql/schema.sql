@@ -547,30 +547,35 @@ CREATE VIEW rank_part(machine, model, rank, time_s, latency_s, bandwidth_s, cont
         FROM prediction_run q JOIN prediction p ON p.run_id = q.id JOIN kind k ON k.id = p.kind_id
         GROUP BY q.id, p.rank);
 
+-- BW(1) of each level by the size of the message: from_bytes <= size < below_bytes.
+CREATE VIEW single_rate(machine, level, from_bytes, below_bytes, bytes_per_s) AS
+  WITH protocol AS (
+    SELECT machine, level, protocol, coalesce(max(CASE quantity WHEN 'threshold' THEN value END), 0) AS from_bytes
+    FROM machine_parameter WHERE quantity IN ('bw', 'threshold')
+    GROUP BY machine, level, protocol HAVING max(quantity = 'bw'))
+  SELECT machine, level,
+         CASE row_number() OVER (PARTITION BY machine, level ORDER BY from_bytes) WHEN 1 THEN 0 ELSE from_bytes END,
+         lead(from_bytes, 1, 9e999) OVER (PARTITION BY machine, level ORDER BY from_bytes),
+         (SELECT value FROM machine_parameter b WHERE b.machine = p.machine AND b.level = p.level
+            AND b.protocol = p.protocol AND b.quantity = 'bw' ORDER BY b.n LIMIT 1)
+  FROM protocol p;
+
 -- What the messages of a rank's rounds with a partner would take alone, at BW(1) of their level and protocol: their part
 -- in its bandwidth. direction: from or to the partner. One round of each kind, times its rounds.
 CREATE VIEW partner_cost(machine, rank, partner, direction, level, messages, bytes, alone_s) AS
   WITH sample AS (SELECT min(id) AS round_id, count(*) AS rounds FROM round GROUP BY kind_id),
-       protocol AS (
-    SELECT machine, level, protocol, coalesce(max(CASE quantity WHEN 'threshold' THEN value END), 0) AS from_bytes
-    FROM machine_parameter WHERE quantity IN ('bw', 'threshold')
-    GROUP BY machine, level, protocol HAVING max(quantity = 'bw')),
+       way AS MATERIALIZED (
+    SELECT src, dst, (SELECT level FROM form f WHERE f.id = m.form) AS level, bytes, sum(s.rounds) AS n
+    FROM sample s JOIN message_row m USING (round_id) WHERE src <> dst GROUP BY src, dst, level, bytes),
        rate AS MATERIALIZED (
-    SELECT machine, level, from_bytes,
-           lead(from_bytes, 1, 9e999) OVER (PARTITION BY machine, level ORDER BY from_bytes) AS below_bytes,
-           row_number() OVER (PARTITION BY machine, level ORDER BY from_bytes) = 1 AS first,
-           (SELECT value FROM machine_parameter b WHERE b.machine = p.machine AND b.level = p.level
-              AND b.protocol = p.protocol AND b.quantity = 'bw' ORDER BY b.n LIMIT 1) AS bytes_per_s
-    FROM protocol p),
-       way AS (
-    SELECT src, dst, level, bytes, count(*) AS messages, sum(s.rounds) AS n FROM sample s JOIN message m USING (round_id)
-    WHERE src <> dst GROUP BY src, dst, level, bytes),
-       cost AS (
-    SELECT machine, src, dst, w.level, sum(n) AS messages, sum(n * bytes) AS bytes, sum(n * bytes / bytes_per_s) AS alone_s
-    FROM way w JOIN rate r ON r.level = w.level AND (w.bytes >= from_bytes OR first) AND w.bytes < below_bytes
-    GROUP BY machine, src, dst, w.level)
-  SELECT machine, dst, src, 'from', level, messages, bytes, alone_s FROM cost
-  UNION ALL SELECT machine, src, dst, 'to', level, messages, bytes, alone_s FROM cost;
+    SELECT machine, CASE level WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 WHEN 'inter_node' THEN 3 END AS level,
+           level AS name, from_bytes, below_bytes, bytes_per_s FROM single_rate),
+       cost AS MATERIALIZED (
+    SELECT machine, src, dst, name, sum(n) AS messages, sum(n * bytes) AS bytes, sum(n * bytes / bytes_per_s) AS alone_s
+    FROM way w JOIN rate r ON r.level = w.level AND w.bytes >= from_bytes AND w.bytes < below_bytes
+    GROUP BY machine, src, dst, name)
+  SELECT machine, dst, src, 'from', name, messages, bytes, alone_s FROM cost
+  UNION ALL SELECT machine, src, dst, 'to', name, messages, bytes, alone_s FROM cost;
 
 -- How long the ranks of a round that are done wait until its last rank is: wait_s over all of them, longest_s the first.
 CREATE VIEW round_wait(round_id, kind_id, ranks, time_s, wait_s, longest_s, last_rank) AS

@@ -46,7 +46,7 @@ static void drawn_values_have_the_quantiles(void **state)
     assert_int_equal(machine_draws_init(&draws, &c.machine, DRAWS, 7, &error), 0);
     assert_int_equal(draws.n, DRAWS);
     assert_int_equal(draws.n_values, 5);
-    assert_int_equal(draws.n_exact, 3);
+    assert_int_equal(draws.n_open, 3);
     double *values = malloc(DRAWS * sizeof *values);
     for (size_t row = 0; row < c.machine.n_parameters; row++) {
         const struct machine_parameter *parameter = &c.machine.parameters[row];
@@ -111,8 +111,13 @@ static void times_get_the_interval(void **state)
     assert_close(p.low_s[1], 900000 / 2.1e9, 0.02);
     assert_close(p.high_s[1], 900000 / 1.8e9, 0.04);
     prediction_release(&p);
+    c.machine.parameters[1].ci_high = NAN; /* one end: never faster than the table says */
+    p = predict_interval(&c, "staircase");
+    assert_close(p.low_s[1], 450e-6, 1e-12);
+    assert_close(p.high_s[1], 900000 / 1.8e9, 0.04);
+    prediction_release(&p);
     for (size_t row = 0; row < c.machine.n_parameters; row++)
-        c.machine.parameters[row].ci_low = NAN;
+        c.machine.parameters[row].ci_low = c.machine.parameters[row].ci_high = NAN;
     p = predict_interval(&c, "staircase");
     for (size_t rank = 0; rank < 4; rank++)
         assert_true(isnan(p.low_s[rank]) && isnan(p.high_s[rank]));
