@@ -1,81 +1,151 @@
-/* How long the models take on a pattern of the size of T Table IV's largest: 8,192 ranks on 64 nodes of two sockets,
- * 2.7e6 messages, most of them within a node, sizes over four orders of magnitude. Prints a line a model; fails only
- * where a model fails. Aim: 0.5 s a model, 48 bytes a message. */
+/* How long the models take on one core. First on a pattern of the size of T Table IV's largest (large.h): a line a
+ * model, messages in the order of their senders and shuffled, one protocol and three. Then from 1,024 to 65,536 ranks,
+ * messages in proportion: seconds and their growth, the exponent of time over ranks. Aim: 0.5 s a model, 2 s all, 48
+ * bytes a message, pattern included. Fails only where a model fails.
+ *
+ * With an argument, PREFIX: writes the large pattern as PREFIX.P.csv and PREFIX.L.csv instead. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "cases.h"
+#include "large.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
-enum { RANKS = 8192, RANKS_A_NODE = 128, RANKS_A_SOCKET = 64, MESSAGES = 2744632 };
-
+/* Of this process, in user mode and in the kernel: other load on the machine does not count. */
 static double now_s(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static long peak_kib(void)
+static double peak_bytes(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
+    return (double)usage.ru_maxrss * 1024;
 }
 
-static void large_pattern(struct model_case *c, bool protocols)
+static void add_machine(struct model_case *c, bool protocols)
 {
     struct chance chance = {.state = 6};
     struct model_case random;
-    case_random(&random, &chance, protocols); /* for its machine */
+    case_random(&random, &chance, protocols);
     c->machine = random.machine;
     random.machine = (struct machine){0};
     case_release(&random);
-    case_place(c, RANKS, NULL, NULL);
-    for (uint32_t rank = 0; rank < RANKS; rank++) {
-        c->placement.node[rank] = rank / RANKS_A_NODE;
-        c->placement.socket[rank] = rank % RANKS_A_NODE / RANKS_A_SOCKET;
-    }
-    for (size_t i = 0; i < MESSAGES; i++) {
-        uint32_t src = (uint32_t)chance_below(&chance, RANKS);
-        uint32_t near = src / RANKS_A_NODE * RANKS_A_NODE + (uint32_t)chance_below(&chance, RANKS_A_NODE);
-        bool far = chance_below(&chance, 5) == 0;
-        double bytes = exp(log(100) + (double)chance_below(&chance, 1000) / 1000 * log(1e4));
-        case_add(c, src, far ? (uint32_t)chance_below(&chance, RANKS) : near, (uint64_t)bytes);
-    }
 }
 
-static void time_models(bool protocols)
+static double time_model(const struct model_case *c, const char *name)
+{
+    double begin_s = now_s();
+    struct prediction prediction = case_predict(c, name, LATENCY_IN);
+    double took_s = now_s() - begin_s;
+    prediction_release(&prediction);
+    return took_s;
+}
+
+/* In a process of its own, whose peak is that of one model and its pattern. */
+static void in_child(void (*work)(const char *model, bool shuffled, bool protocols), const char *model, bool shuffled,
+                     bool protocols)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        work(model, shuffled, protocols);
+        fflush(stdout);
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void time_large(const char *model, bool shuffled, bool protocols)
 {
     struct model_case c = {0};
-    large_pattern(&c, protocols);
-    for (size_t m = 0; model_table[m] != NULL; m++) {
-        long before_kib = peak_kib();
-        double start_s = now_s();
-        struct prediction prediction = case_predict(&c, model_table[m]->name, LATENCY_IN);
-        printf("%-12s %-18s %.3f s, peak %+.1f bytes a message above the pattern's\n", model_table[m]->name,
-               protocols ? "three protocols" : "one protocol", now_s() - start_s,
-               (double)(peak_kib() - before_kib) * 1024 / MESSAGES);
-        prediction_release(&prediction);
-    }
+    add_machine(&c, protocols);
+    double bare_bytes = peak_bytes();
+    large_pattern(&c, LARGE_RANKS, shuffled);
+    double took_s = time_model(&c, model);
+    printf("%-12s %-12s %-18s %.3f s, %4.1f bytes a message at the peak\n", model, shuffled ? "shuffled" : "by sender",
+           protocols ? "three protocols" : "one protocol", took_s,
+           (peak_bytes() - bare_bytes) / (double)c.pattern.n_messages);
     case_release(&c);
 }
 
 static void large(void **state)
 {
     (void)state;
-    time_models(false);
-    time_models(true);
+    printf("%d ranks, %d messages\n", LARGE_RANKS, LARGE_MESSAGES);
+    for (int variant = 0; variant < 4; variant++)
+        for (size_t m = 0; model_table[m] != NULL; m++)
+            in_child(time_large, model_table[m]->name, variant & 1, variant & 2);
 }
 
-int main(void)
+static void growth(void **state)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(large)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    (void)state;
+    enum { SMALLEST = 1024, LARGEST = 65536 };
+    printf("seconds by ranks, and the exponent of their growth\n%-12s", "");
+    for (size_t n = SMALLEST; n <= LARGEST; n *= 4)
+        printf("  %8zu", n);
+    puts("  exponent");
+    for (size_t m = 0; model_table[m] != NULL; m++) {
+        double took_s = 0, first_s = 0;
+        printf("%-12s", model_table[m]->name);
+        for (size_t n = SMALLEST; n <= LARGEST; n *= 4) {
+            struct model_case c = {0};
+            add_machine(&c, true);
+            large_pattern(&c, n, false);
+            took_s = time_model(&c, model_table[m]->name);
+            first_s = n == SMALLEST ? took_s : first_s;
+            printf("  %8.4f", took_s);
+            fflush(stdout);
+            case_release(&c);
+        }
+        printf("  %8.2f\n", log(took_s / first_s) / log((double)LARGEST / SMALLEST));
+    }
+}
+
+static FILE *open_csv(const char *prefix, const char *suffix)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s.%s.csv", prefix, suffix);
+    FILE *file = fopen(path, "w");
+    if (file == NULL)
+        perror(path);
+    return file;
+}
+
+static int write_large(const char *prefix)
+{
+    struct model_case c = {0};
+    large_pattern(&c, LARGE_RANKS, false);
+    FILE *messages = open_csv(prefix, "P"), *places = open_csv(prefix, "L");
+    if (messages == NULL || places == NULL)
+        return 1;
+    fputs("src,dst,bytes\n", messages);
+    for (size_t i = 0; i < c.pattern.n_messages; i++)
+        fprintf(messages, "%u,%u,%llu\n", c.pattern.src[i], c.pattern.dst[i], (unsigned long long)c.pattern.bytes[i]);
+    fputs("rank,node,socket\n", places);
+    for (size_t rank = 0; rank < c.placement.n_ranks; rank++)
+        fprintf(places, "%zu,%u,%u\n", rank, c.placement.node[rank], c.placement.socket[rank]);
+    case_release(&c);
+    return fclose(messages) != 0 || fclose(places) != 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(large), cmocka_unit_test(growth)};
+    return argc > 1 ? write_large(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
 }
