@@ -10,6 +10,7 @@
 #include "predict_options.h"
 #include "replay.h"
 #include "show.h"
+#include "side_by_side.h"
 #include "topology.h"
 
 static void note_extrapolated(const char *model, const struct machine *machine, size_t n)
@@ -49,19 +50,36 @@ static int make_draws(const struct predict_options *options, const struct machin
     return 0;
 }
 
-static int predict_models(const struct predict_options *options, const struct pattern *pattern,
-                          const struct placement *placement, const struct machine *machine,
-                          const struct machine_draws *draws, struct prediction *predictions, struct error *error)
+/* What predict_model needs; predictions[options->n_models]. */
+struct model_jobs {
+    const struct predict_options *options;
+    const struct pattern *pattern;
+    const struct placement *placement;
+    const struct machine *machine;
+    const struct machine_draws *draws;
+    struct prediction *predictions;
+};
+
+static int predict_model(void *context, size_t m, struct error *error)
 {
-    for (size_t m = 0; m < options->n_models; m++) {
-        const struct model_choice *model = &options->models[m];
-        if (prediction_init(&predictions[m], placement->n_ranks) != 0)
-            return error_set(error, "no memory for %zu ranks", placement->n_ranks);
-        if (model_choice_predict(model, pattern, placement, machine, &options->model, &predictions[m], error) != 0 ||
-            prediction_interval(draws, model, pattern, placement, &options->model, &predictions[m], error) != 0)
-            return -1;
-        note_extrapolated(model->name, machine, predictions[m].extrapolated);
-        note_inferred(model);
+    const struct model_jobs *jobs = context;
+    const struct model_choice *model = &jobs->options->models[m];
+    const struct model_options *options = &jobs->options->model;
+    struct prediction *prediction = &jobs->predictions[m];
+    if (prediction_init(prediction, jobs->placement->n_ranks) != 0)
+        return error_set(error, "no memory for %zu ranks", jobs->placement->n_ranks);
+    if (model_choice_predict(model, jobs->pattern, jobs->placement, jobs->machine, options, prediction, error) != 0)
+        return -1;
+    return prediction_interval(jobs->draws, model, jobs->pattern, jobs->placement, options, prediction, error);
+}
+
+static int predict_models(struct model_jobs *jobs, struct error *error)
+{
+    if (side_by_side(jobs->options->n_models, 0, predict_model, jobs, error) != 0)
+        return -1;
+    for (size_t m = 0; m < jobs->options->n_models; m++) {
+        note_extrapolated(jobs->options->models[m].name, jobs->machine, jobs->predictions[m].extrapolated);
+        note_inferred(&jobs->options->models[m]);
     }
     return 0;
 }
@@ -73,13 +91,13 @@ static int predict_pattern(const struct predict_options *options, struct error *
     struct pattern pattern = {0};
     struct machine_draws draws = {0};
     struct prediction predictions[MAX_MODELS] = {0};
+    struct model_jobs jobs = {options, &pattern, &placement, &machine, &draws, predictions};
     struct output_file output;
     int result = -1;
     if (machine_find(options->machine, &machine, error) != 0 ||
         placement_read_csv(options->placement, &placement, error) != 0 ||
         pattern_read_csv(options->pattern, placement.n_ranks, &pattern, error) != 0 ||
-        make_draws(options, &machine, &draws, error) != 0 ||
-        predict_models(options, &pattern, &placement, &machine, &draws, predictions, error) != 0 ||
+        make_draws(options, &machine, &draws, error) != 0 || predict_models(&jobs, error) != 0 ||
         output_file_open(&output, options->output, error) != 0)
         goto out;
     show_times(output.stream, options, predictions);
