@@ -180,4 +180,5 @@ static int flow_staggered_predict(const struct pattern *pattern, const struct pl
 const struct model flow_staggered_model = {.name = "flow-staggered",
                                            .source = "ours: flow with post times, T12-T18",
                                            .latency_side = true,
+                                           .post_times = true,
                                            .predict = flow_staggered_predict};

@@ -49,6 +49,7 @@ struct model {
     const char *name;   /* as given to --model */
     const char *source; /* equations, as "T5-T9, T12-T18" */
     bool latency_side;  /* model_options.latency changes its result */
+    bool post_times;    /* pattern.send_s and recv_s change its result */
     /* Fills a prediction of placement->n_ranks entries. Returns 0; -1 with a reason in error (a level or quantity that
      * the machine lacks, no memory), the prediction's contents then undefined. */
     int (*predict)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
@@ -65,6 +66,7 @@ const struct model *model_find(const char *name);
 struct model_term {
     const char *name;   /* as given to --model after a plus */
     const char *source; /* equations and what it is */
+    bool post_times;    /* as of a model */
     bool topology;      /* model_options.topology changes its result */
     bool inferred;      /* rests on when messages arrived, which no MPI shows: its results are labelled so */
     /* As model.predict, but adds to a prediction that a model filled; the caller forms the sum. */
@@ -89,6 +91,8 @@ struct model_choice {
 int model_choose(const char *name, struct model_choice *choice);
 /* One of its terms is. */
 bool model_choice_inferred(const struct model_choice *choice);
+/* The model or one of its terms knows post times. */
+bool model_choice_post_times(const struct model_choice *choice);
 /* As model.predict. */
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,

@@ -69,6 +69,14 @@ bool model_choice_inferred(const struct model_choice *choice)
     return false;
 }
 
+bool model_choice_post_times(const struct model_choice *choice)
+{
+    bool post_times = choice->model->post_times;
+    for (size_t i = 0; i < choice->n_terms; i++)
+        post_times = post_times || choice->terms[i]->post_times;
+    return post_times;
+}
+
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,
                          const struct model_options *options, struct prediction *prediction, struct error *error)

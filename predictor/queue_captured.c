@@ -79,9 +79,11 @@ static int add_by_source(const struct pattern *pattern, const struct placement *
 
 const struct model_term queue_captured_term = {.name = "queue-captured",
                                                .source = "B 4.1, queue search in the captured order, arrivals inferred",
+                                               .post_times = true,
                                                .inferred = true,
                                                .add = add_one_list};
 const struct model_term queue_by_source_term = {.name = "queue-by-source",
                                                 .source = "the same with a list for each source, as Open MPI's ob1 has",
+                                                .post_times = true,
                                                 .inferred = true,
                                                 .add = add_by_source};

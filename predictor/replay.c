@@ -1,7 +1,9 @@
-/* A kind's messages are those of its first round. Its ranks are numbered anew, so that a kind costs what its own ranks
+/* A kind's messages are those of its first round; models that know post times run on its other rounds, too
+ * (replay_mean.h). Its ranks are numbered anew, so that a kind costs what its own ranks
  * and messages cost, however large the world is; groups hold competitors only, so nothing changes by that. */
 #include "replay.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #include "machine_database.h"
 #include "predict_options.h"
 #include "progress.h"
+#include "replay_mean.h"
 #include "replay_place.h"
 
 enum { STATEMENT_MESSAGES, STATEMENT_RANKS, STATEMENT_INSERT, STATEMENT_COUNT };
@@ -17,7 +20,8 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [STATEMENT_MESSAGES] = "SELECT src, dst, bytes, level, (send_post_ns - begin_ns) * 1e-9, (recv_post_ns - begin_ns) "
                            "* 1e-9, comm, any_source FROM message "
                            "JOIN round ON round.id = round_id WHERE round_id = ? AND src <> dst",
-    [STATEMENT_RANKS] = "SELECT rank FROM round_process WHERE round_id = ?",
+    [STATEMENT_RANKS] = "SELECT rank, (p.begin_ns - r.begin_ns) * 1e-9 FROM round_process p JOIN round r ON r.id = "
+                        "p.round_id WHERE round_id = ?",
     [STATEMENT_INSERT] = ("INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
                           "queue_s, link_s, skew_s, low_s, high_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
 };
@@ -29,10 +33,12 @@ struct replay_state {
     sqlite3_stmt *statements[STATEMENT_COUNT];
     sqlite3_int64 run_ids[MAX_MODELS];
     /* The kind at hand. */
-    struct pattern pattern;     /* ranks numbered anew */
-    struct placement placement; /* arrays of the world's size */
-    uint32_t *world_rank;       /* [world] of a new number */
-    uint32_t *number;           /* [world] of a world rank, plus one; 0: not in this kind */
+    struct pattern pattern;               /* ranks numbered anew */
+    struct placement placement;           /* arrays of the world's size */
+    uint32_t *world_rank;                 /* [world] of a new number */
+    uint32_t *number;                     /* [world] of a world rank, plus one; 0: not in this kind */
+    double *begin_s;                      /* [world] of a new number, the rank's begin in the round at hand */
+    struct replay_mean means[MAX_MODELS]; /* of models that know post times */
 };
 
 static int failed(const struct replay_state *state, const char *what, struct error *error)
@@ -56,6 +62,7 @@ static int number_of(struct replay_state *state, sqlite3_int64 world_rank, uint3
         state->placement.socket[n] = places->placement.socket[world_rank];
         state->world_rank[n] = (uint32_t)world_rank;
         state->number[world_rank] = (uint32_t)n + 1;
+        state->begin_s[n] = 0;
     }
     *number = state->number[world_rank] - 1;
     return 0;
@@ -84,6 +91,16 @@ static int read_message(struct replay_state *state, sqlite3_stmt *statement, str
     return 0;
 }
 
+/* A receive that was posted before its rank's round, a standing one, counts from there. */
+static void begin_with_round(struct replay_state *state)
+{
+    const struct pattern *pattern = &state->pattern;
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        pattern->send_s[k] = fmax(pattern->send_s[k], state->begin_s[pattern->src[k]]);
+        pattern->recv_s[k] = fmax(pattern->recv_s[k], state->begin_s[pattern->dst[k]]);
+    }
+}
+
 static int read_round(struct replay_state *state, sqlite3_int64 round_id, struct error *error)
 {
     for (size_t i = 0; i < state->placement.n_ranks; i++)
@@ -95,16 +112,19 @@ static int read_round(struct replay_state *state, sqlite3_int64 round_id, struct
         int step, result = 0;
         uint32_t number;
         sqlite3_bind_int64(statement, 1, round_id);
-        while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
             result = which == STATEMENT_MESSAGES ? read_message(state, statement, error)
                                                  : number_of(state, sqlite3_column_int64(statement, 0), &number, error);
+            if (which == STATEMENT_RANKS && result == 0)
+                state->begin_s[number] = sqlite3_column_double(statement, 1);
+        }
         if (result == 0 && step != SQLITE_DONE)
             result = failed(state, "a round cannot be read", error);
         sqlite3_reset(statement);
         if (result != 0)
             return -1;
     }
-    state->summary->n_messages += state->pattern.n_messages;
+    begin_with_round(state);
     return 0;
 }
 
@@ -128,28 +148,55 @@ static int store_prediction(struct replay_state *state, sqlite3_int64 run_id, sq
     return 0;
 }
 
-static int predict_kind(struct replay_state *state, sqlite3_int64 kind_id, sqlite3_int64 round_id, struct error *error)
+static int predict_round(struct replay_state *state, size_t model, struct prediction *prediction, struct error *error)
+{
+    const struct replay *replay = state->replay;
+    int result = model_choice_predict(&replay->models[model], &state->pattern, &state->placement, replay->machine,
+                                      replay->options, prediction, error);
+    if (result == 0 && replay->draws != NULL)
+        result = prediction_interval(replay->draws, &replay->models[model], &state->pattern, &state->placement,
+                                     replay->options, prediction, error);
+    return result;
+}
+
+/* The round at hand, by the models that know post times or by the others; those are stored at once. */
+static int predict_models(struct replay_state *state, bool post_times, sqlite3_int64 kind_id, struct error *error)
 {
     const struct replay *replay = state->replay;
     struct prediction prediction;
-    if (read_round(state, round_id, error) != 0)
-        return -1;
     if (prediction_init(&prediction, state->placement.n_ranks) != 0)
         return error_set(error, "no memory for %zu ranks", state->placement.n_ranks);
     int result = 0;
     for (size_t m = 0; result == 0 && m < replay->n_models; m++) {
-        result = model_choice_predict(&replay->models[m], &state->pattern, &state->placement, replay->machine,
-                                      replay->options, &prediction, error);
-        if (result == 0 && replay->draws != NULL)
-            result = prediction_interval(replay->draws, &replay->models[m], &state->pattern, &state->placement,
-                                         replay->options, &prediction, error);
-        if (result == 0)
+        if (model_choice_post_times(&replay->models[m]) != post_times)
+            continue;
+        result = predict_round(state, m, &prediction, error);
+        if (result == 0 && post_times)
+            replay_mean_add(&state->means[m], &prediction, state->world_rank);
+        else if (result == 0)
             result = store_prediction(state, state->run_ids[m], kind_id, &prediction, error);
-        if (result == 0)
+        if (result == 0 && !post_times)
             state->summary->extrapolated[m] += prediction.extrapolated;
     }
     prediction_release(&prediction);
-    state->summary->n_kinds++;
+    return result;
+}
+
+/* Stores the means of the kind whose last round is at hand. */
+static int end_kind(struct replay_state *state, sqlite3_int64 kind_id, struct error *error)
+{
+    struct prediction prediction;
+    if (prediction_init(&prediction, state->placement.n_ranks) != 0)
+        return error_set(error, "no memory for %zu ranks", state->placement.n_ranks);
+    int result = 0;
+    for (size_t m = 0; result == 0 && m < state->replay->n_models; m++) {
+        if (state->means[m].sums == NULL)
+            continue;
+        replay_mean_take(&state->means[m], &prediction, state->world_rank);
+        result = store_prediction(state, state->run_ids[m], kind_id, &prediction, error);
+        state->summary->extrapolated[m] += prediction.extrapolated;
+    }
+    prediction_release(&prediction);
     return result;
 }
 
@@ -205,23 +252,49 @@ static int close_runs(struct replay_state *state, struct error *error)
     return 0;
 }
 
+/* One row of predict_kinds: the place-th of a kind's rounds. */
+static int predict_row(struct replay_state *state, sqlite3_stmt *rounds, size_t place, bool post_times,
+                       struct error *error)
+{
+    sqlite3_int64 kind_id = sqlite3_column_int64(rounds, 0), n_rounds = sqlite3_column_int64(rounds, 2);
+    if (place == 0) {
+        if (read_round(state, sqlite3_column_int64(rounds, 1), error) != 0 ||
+            predict_models(state, false, kind_id, error) != 0)
+            return -1;
+        state->summary->n_kinds++;
+        state->summary->n_messages += state->pattern.n_messages;
+    }
+    if (post_times && replay_mean_takes(place, (size_t)n_rounds, state->pattern.n_messages) &&
+        ((place > 0 && read_round(state, sqlite3_column_int64(rounds, 1), error) != 0) ||
+         predict_models(state, true, kind_id, error) != 0))
+        return -1;
+    return place + 1 == (size_t)n_rounds ? end_kind(state, kind_id, error) : 0;
+}
+
 static int predict_kinds(struct replay_state *state, struct error *error)
 {
-    sqlite3_stmt *kinds = NULL;
+    sqlite3_stmt *rounds = NULL;
     struct progress progress;
     int result = 0, step = SQLITE_ERROR;
+    bool post_times = false;
+    sqlite3_int64 kind_id = 0;
+    for (size_t m = 0; m < state->replay->n_models; m++)
+        post_times = post_times || model_choice_post_times(&state->replay->models[m]);
     progress_start(&progress, "predict: kinds of round");
     if (sqlite3_prepare_v2(state->replay->database,
-                           "SELECT kind_id, min(id) FROM round GROUP BY kind_id ORDER BY kind_id", -1, &kinds,
-                           NULL) == SQLITE_OK)
-        while (result == 0 && (step = sqlite3_step(kinds)) == SQLITE_ROW) {
-            result = predict_kind(state, sqlite3_column_int64(kinds, 0), sqlite3_column_int64(kinds, 1), error);
+                           "SELECT kind_id, id, count(*) OVER (PARTITION BY kind_id) FROM round ORDER BY kind_id, id",
+                           -1, &rounds, NULL) == SQLITE_OK)
+        for (size_t place = 0; result == 0 && (step = sqlite3_step(rounds)) == SQLITE_ROW; place++) {
+            if (sqlite3_column_int64(rounds, 0) != kind_id)
+                place = 0;
+            kind_id = sqlite3_column_int64(rounds, 0);
+            result = predict_row(state, rounds, place, post_times, error);
             progress_step(&progress, state->summary->n_kinds);
         }
     if (result == 0 && step != SQLITE_DONE)
         result = failed(state, "the rounds cannot be read", error);
     progress_end(&progress);
-    sqlite3_finalize(kinds);
+    sqlite3_finalize(rounds);
     return result;
 }
 
@@ -236,9 +309,14 @@ static int prepare(struct replay_state *state, struct error *error)
     size_t n_ranks = state->places.placement.n_ranks;
     state->world_rank = calloc(n_ranks, sizeof *state->world_rank);
     state->number = calloc(n_ranks, sizeof *state->number);
-    if (state->world_rank == NULL || state->number == NULL || placement_init(&state->placement, n_ranks) != 0)
+    state->begin_s = calloc(n_ranks, sizeof *state->begin_s);
+    if (state->world_rank == NULL || state->number == NULL || state->begin_s == NULL ||
+        placement_init(&state->placement, n_ranks) != 0)
         return error_set(error, "no memory for %zu ranks", n_ranks);
     state->placement.n_ranks = 0;
+    for (size_t m = 0; m < replay->n_models; m++)
+        if (model_choice_post_times(&replay->models[m]) && replay_mean_init(&state->means[m], n_ranks) != 0)
+            return error_set(error, "no memory for %zu ranks", n_ranks);
     for (size_t rank = 0; rank < n_ranks; rank++)
         state->summary->socket_unknown += state->places.node_known[rank] && !state->places.socket_known[rank];
     for (int which = 0; which < STATEMENT_COUNT; which++)
@@ -274,5 +352,8 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
     recorded_places_release(&state.places);
     free(state.world_rank);
     free(state.number);
+    free(state.begin_s);
+    for (size_t m = 0; m < replay->n_models; m++)
+        replay_mean_release(&state.means[m]);
     return result;
 }

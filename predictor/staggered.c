@@ -283,4 +283,5 @@ static int staggered_predict(const struct pattern *pattern, const struct placeme
 const struct model staggered_model = {.name = "staggered",
                                       .source = "ours: T5-T8, T12-T18 with post times",
                                       .latency_side = true,
+                                      .post_times = true,
                                       .predict = staggered_predict};

@@ -1,11 +1,12 @@
 """`mpistair predict` with post times: random patterns against the reference, and what a user gives wrongly.
 
-usage: test_staggered.py MPISTAIR
+usage: test_staggered.py MPISTAIR SCHEMA.sql
 """
 import csv
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ import unittest
 from reference import LEVELS
 from reference_staggered import StaggeredReference
 
-MPISTAIR = os.path.abspath(sys.argv[1])
+MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 
 
 class Staggered(unittest.TestCase):
@@ -87,6 +88,79 @@ class Staggered(unittest.TestCase):
                 self.assertAlmostEqual(row["skew_s"], skew_s, delta=1e-12)
         rows = self.predict("epyc-rome", [(0, 0)] * 2, "src,dst,bytes", [row[:3] for row in one], "--model", "staggered")
         self.assertEqual([row["skew_s"] for row in rows], [0, 0])
+
+    def make_trace(self, rounds):
+        """Four ranks on one socket. rounds: [(kind, begin_ns, {rank: first post_ns}, [(src, dst, bytes, send_ns, recv_ns)])],
+        posts from the round's begin."""
+        path = os.path.join(self.folder, "trace.db")
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA synchronous = OFF")
+        with open(SCHEMA) as file:
+            database.executescript(file.read())
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',4,4,NULL,NULL,NULL,NULL)")
+        database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,0,0,'finalize')", [(r,) for r in range(4)])
+        for kind in {kind for kind, *_ in rounds}:
+            messages = next(m for k, _, _, m in rounds if k == kind)
+            database.execute("INSERT INTO kind VALUES (?,?,?,?)", (kind, sum(k == kind for k, *_ in rounds), len(messages),
+                                                                   sum(m[2] for m in messages)))
+        for round_id, (kind, begin, first, messages) in enumerate(rounds):
+            database.execute("INSERT INTO round VALUES (?,?,?,?)", (round_id, kind, begin, begin + 10 ** 6))
+            database.executemany("INSERT INTO round_process VALUES (?,?,?,?,0)",
+                                 [(round_id, rank, begin + at, begin + 10 ** 6) for rank, at in first.items()])
+            database.executemany(
+                "INSERT INTO message(src,dst,comm,tag,bytes,level,round_id,send_post_ns,recv_post_ns,recv_bytes,send_function,"
+                "recv_function,any_source,any_tag,uncertain) VALUES (?,?,0,0,?,'intra_socket',?,?,?,?,'s','r',0,0,0)",
+                [(src, dst, size, round_id, begin + send, begin + recv, size) for src, dst, size, send, recv in messages])
+        database.commit()
+        database.close()
+        return path
+
+    def stored(self, trace, *arguments):
+        """{(model, kind, rank): (time_s, skew_s)}"""
+        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", "epyc-rome", *arguments], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        database = sqlite3.connect(trace)
+        rows = database.execute("SELECT model, kind_id, rank, time_s, skew_s FROM prediction JOIN prediction_run ON id = run_id")
+        found = {tuple(row[:3]): row[3:] for row in rows}
+        database.close()
+        return found
+
+    def test_trace_is_the_mean_over_its_rounds(self):
+        """Worked value E twice, the late pair 50 and 20 us late, ranks and messages in another order; another kind."""
+        def late(us):
+            return [(2, 0, 10 ** 6, 0, 0), (3, 1, 10 ** 6, us * 1000, 0)]
+        trace = self.make_trace([
+            (0, 0, {0: 0, 1: 0, 2: 0, 3: 50000}, late(50)),
+            (1, 10 ** 6, {0: 0, 1: 0}, [(0, 1, 500, 0, 0)]),
+            (0, 2 * 10 ** 6, {0: 0, 1: 0, 2: 0, 3: 20000}, late(20)[::-1]),
+        ])
+        found = self.stored(trace)
+        first = {us: us + (1e6 - us * 10.2e3) / 8.4e3 for us in (20, 50)}
+        last = {us: first[us] + us * 10.2e3 / 10.2e3 for us in (20, 50)}
+        self.assertAlmostEqual(first[50], 108.333333333)
+        expected = {0: (1.7 + (first[20] + first[50]) / 2, 0), 1: (1.7 + (last[20] + last[50]) / 2, 35),
+                    2: ((first[20] + first[50]) / 2, 0), 3: ((last[20] + last[50]) / 2 - 35, 0)}
+        for rank, (time_us, skew_us) in expected.items():
+            for model in ("staggered", "flow-staggered"):
+                time_s, skew_s = found[model, 0, rank]
+                self.assertAlmostEqual(time_s * 1e6, time_us, delta=1e-7)
+                self.assertAlmostEqual(skew_s * 1e6, skew_us, delta=1e-7)
+        self.assertEqual(sorted(rank for model, kind, rank in found if model == "staggered" and kind == 1), [0, 1])
+        self.assertAlmostEqual(found["staggered", 1, 1][0] * 1e6, 1.7 + 500 / 10.2e3, delta=1e-9)
+        self.assertAlmostEqual(found["staircase", 0, 1][0] * 1e6, 1.7 + 119.047619048, delta=1e-6)
+
+    def test_a_standing_receive_counts_from_its_round(self):
+        trace = self.make_trace([(0, 10 ** 9, {0: 0, 1: 5000}, [(0, 1, 10 ** 6, 0, -9 * 10 ** 8)])])
+        time_s, skew_s = self.stored(trace, "--model", "staggered")["staggered", 0, 1]
+        self.assertAlmostEqual(time_s * 1e6, 1.7 + 1e6 / 10.2e3, delta=1e-6)
+        self.assertAlmostEqual(skew_s, 0, delta=1e-12)
+
+    def test_many_rounds(self):
+        """Of 4,000 rounds 1,000 are taken, from the first to the last: the mean of a lateness that grows is that of all."""
+        rounds = [(0, i * 10 ** 6, {0: 0, 1: 0}, [(0, 1, 10 ** 6, i, 0)]) for i in range(4000)]
+        _, skew_s = self.stored(self.make_trace(rounds), "--model", "staggered")["staggered", 0, 1]
+        self.assertAlmostEqual(skew_s * 1e6, 2, delta=0.01)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,61 @@
+/* See replay_mean.h. A rank's values lie together: the parts, then low and high; the sum is formed of the mean parts.
+ */
+#include "replay_mean.h"
+
+#include <stdlib.h>
+
+enum { VALUES = PART_COUNT + 2 };
+
+bool replay_mean_takes(size_t place, size_t n_rounds, size_t n_messages)
+{
+    size_t n = n_messages > 0 ? REPLAYED_MESSAGES / n_messages : REPLAYED_ROUNDS;
+    n = n > REPLAYED_ROUNDS ? REPLAYED_ROUNDS : n;
+    n = n < 1 ? 1 : n;
+    /* Of n_rounds n: those at which place * n / n_rounds, rounded down, is about to grow. */
+    return n >= n_rounds || (place + 1) * n / n_rounds > place * n / n_rounds;
+}
+
+int replay_mean_init(struct replay_mean *mean, size_t n_world)
+{
+    *mean = (struct replay_mean){.sums = calloc(VALUES * n_world + 1, sizeof *mean->sums)};
+    return mean->sums == NULL ? -1 : 0;
+}
+
+void replay_mean_add(struct replay_mean *mean, const struct prediction *prediction, const uint32_t *world_rank)
+{
+    for (size_t i = 0; i < prediction->n_ranks; i++) {
+        double *sums = mean->sums + VALUES * (size_t)world_rank[i];
+        for (size_t part = 0; part < PART_COUNT; part++)
+            sums[part] += prediction->part_s[part][i];
+        sums[PART_COUNT] += prediction->low_s[i];
+        sums[PART_COUNT + 1] += prediction->high_s[i];
+    }
+    mean->n_rounds++;
+    if (prediction->extrapolated > mean->extrapolated)
+        mean->extrapolated = prediction->extrapolated;
+}
+
+void replay_mean_take(struct replay_mean *mean, struct prediction *prediction, const uint32_t *world_rank)
+{
+    double n = (double)mean->n_rounds;
+    for (size_t i = 0; i < prediction->n_ranks; i++) {
+        double *sums = mean->sums + VALUES * (size_t)world_rank[i];
+        prediction->time_s[i] = 0;
+        for (size_t part = 0; part < PART_COUNT; part++) {
+            prediction->part_s[part][i] = sums[part] / n;
+            prediction->time_s[i] += prediction->part_s[part][i];
+        }
+        prediction->low_s[i] = sums[PART_COUNT] / n;
+        prediction->high_s[i] = sums[PART_COUNT + 1] / n;
+        for (size_t value = 0; value < VALUES; value++)
+            sums[value] = 0;
+    }
+    prediction->extrapolated = mean->extrapolated;
+    mean->n_rounds = mean->extrapolated = 0;
+}
+
+void replay_mean_release(struct replay_mean *mean)
+{
+    free(mean->sums);
+    *mean = (struct replay_mean){0};
+}
