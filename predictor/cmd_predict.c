@@ -5,29 +5,14 @@
 #include "command.h"
 #include "database.h"
 #include "interval.h"
-#include "machine_database.h"
 #include "output_file.h"
+#include "predict_machine.h"
 #include "predict_options.h"
 #include "replay.h"
 #include "show.h"
 #include "side_by_side.h"
 #include "topology.h"
-
-static void note_extrapolated(const char *model, const struct machine *machine, size_t n)
-{
-    if (n > 0)
-        fprintf(
-            stderr,
-            "mpistair: note: %s: %zu bandwidths lie beyond the ends of the table of '%s'; its end values were taken\n",
-            model, n, machine->name);
-}
-
-static void note_inferred(const struct model_choice *model)
-{
-    if (model_choice_inferred(model))
-        fprintf(stderr, "mpistair: note: %s: when messages arrived is inferred from when they were sent\n",
-                model->name);
-}
+#include "what_if.h"
 
 /* With --interval; else, or where the machine has no intervals, without draws. */
 static int make_draws(const struct predict_options *options, const struct machine *machine, struct machine_draws *draws,
@@ -78,8 +63,7 @@ static int predict_models(struct model_jobs *jobs, struct error *error)
     if (side_by_side(jobs->options->n_models, 0, predict_model, jobs, error) != 0)
         return -1;
     for (size_t m = 0; m < jobs->options->n_models; m++) {
-        note_extrapolated(jobs->options->models[m].name, jobs->machine, jobs->predictions[m].extrapolated);
-        note_inferred(&jobs->options->models[m]);
+        predict_note(&jobs->options->models[m], jobs->machine, jobs->predictions[m].extrapolated);
     }
     return 0;
 }
@@ -112,57 +96,11 @@ out:
     return result;
 }
 
-/* The machines of a trace: how many, and "a, b". */
-struct machine_names {
-    size_t n;
-    char first[64];
-    char text[512];
-};
-
-static void add_name(void *context, const char *name, const char *source)
-{
-    (void)source;
-    struct machine_names *names = context;
-    size_t length = strlen(names->text);
-    if (names->n++ == 0)
-        snprintf(names->first, sizeof names->first, "%s", name);
-    snprintf(names->text + length, sizeof names->text - length, "%s%s", length > 0 ? ", " : "", name);
-}
-
-/* --machine, or the only machine of the trace. */
-static int find_machine(const struct predict_options *options, sqlite3 *database, struct machine *machine,
-                        struct error *error)
-{
-    struct machine_names names = {0};
-    struct error reason = {.text = ""};
-    if (machine_each(database, options->trace, add_name, &names, error) != 0)
-        return -1;
-    if (options->machine == NULL && names.n != 1)
-        return error_set(error,
-                         "%s: %s: choose with --machine NAME|FILE ('mpistair machine list' shows those shipped)%s%s",
-                         options->trace, names.n == 0 ? "holds no machine" : "holds several machines",
-                         names.n > 0 ? ", of the trace: " : "", names.text);
-    const char *name = options->machine != NULL ? options->machine : names.first;
-    int result = machine_load(database, options->trace, name, machine, error);
-    if (result == 1) {
-        result = machine_find(name, machine, &reason);
-        if (result != 0)
-            error_set(error, "%s%s%s", reason.text, names.n > 0 ? "; the trace has: " : "", names.text);
-    }
-    if (result == 0 && !machine_name_valid(machine->name)) { /* it goes into CSV and JSON as it is */
-        machine_release(machine);
-        result = error_set(error, "%s: '%.64s' is no name of a machine", options->trace, name);
-    }
-    return result;
-}
-
 static void note_summary(const struct predict_options *options, const struct machine *machine,
                          const struct replay_summary *summary)
 {
-    for (size_t m = 0; m < options->n_models; m++) {
-        note_extrapolated(options->models[m].name, machine, summary->extrapolated[m]);
-        note_inferred(&options->models[m]);
-    }
+    for (size_t m = 0; m < options->n_models; m++)
+        predict_note(&options->models[m], machine, summary->extrapolated[m]);
     if (summary->n_kinds == 0)
         fprintf(stderr, "mpistair: note: %s holds no rounds; there is nothing to predict\n", options->trace);
     if (options->placement != NULL)
@@ -192,7 +130,8 @@ static int predict_trace(const struct predict_options *options, struct error *er
     int result = -1;
     if (database_open(options->trace, true, &database, error) != 0)
         return -1;
-    if (find_machine(options, database, &machine, error) != 0 || make_draws(options, &machine, &draws, error) != 0 ||
+    if (predict_machine_find(options->trace, database, options->machine, &machine, error) != 0 ||
+        make_draws(options, &machine, &draws, error) != 0 ||
         (options->placement != NULL && placement_read_csv(options->placement, &placement, error) != 0) ||
         output_file_open(&output, options->output, error) != 0)
         goto out;
@@ -238,7 +177,10 @@ int cmd_predict(int argc, char **argv)
             return error_report(&error);
         options.model.topology = &topology;
     }
-    result = options.pattern != NULL ? predict_pattern(&options, &error) : predict_trace(&options, &error);
+    if (options.what_if.asked)
+        result = what_if_run(&options, &error);
+    else
+        result = options.pattern != NULL ? predict_pattern(&options, &error) : predict_trace(&options, &error);
     topology_release(&topology);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }

@@ -28,13 +28,13 @@ static const char usage_text[] =
     "  -f, --format text|csv|json\n"
     "      --json               the same as --format json\n"
     "  -o, --output FILE        default: standard output\n"
-    "  -h, --help\n"
-    "\n"
-    "models:\n";
+    "  -h, --help\n";
 
 void predict_options_usage(void)
 {
     fputs(usage_text, stdout);
+    fputs(what_if_usage, stdout);
+    puts("\nmodels:");
     for (size_t i = 0; model_table[i] != NULL; i++)
         printf("  %-15s  %s\n", model_table[i]->name, model_table[i]->source);
     puts("terms, added to any model as MODEL+TERM:");
@@ -113,7 +113,9 @@ static int check(const struct predict_options *options, int n_arguments)
     if (topology_unused(options))
         return wrong_usage("predict",
                            "--topology is for the term contention: expected a --model as staircase+contention");
-    return 0;
+    if (options->interval && options->what_if.asked)
+        return wrong_usage("predict", "--interval and --what-if: expected one of them");
+    return what_if_options_check(&options->what_if);
 }
 
 int predict_options_parse(int argc, char **argv, struct predict_options *options)
@@ -131,11 +133,13 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {"json", no_argument, NULL, JSON},
         {"interval", no_argument, NULL, INTERVAL},
         {"topology", required_argument, NULL, TOPOLOGY},
+        WHAT_IF_LONG_OPTIONS,
         {NULL, 0, NULL, 0},
     };
     static const char *const formats[] = {"text", "csv", "json"};
     static const char *const sides[] = {"in", "out", "max"};
     *options = (struct predict_options){0};
+    what_if_options_init(&options->what_if);
     int option, result = 0;
     size_t word;
     optind = 0;
@@ -182,7 +186,10 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
             options->model.latency = (enum latency_side)word;
             break;
         default:
-            return option_refused("predict", option, argv);
+            result = what_if_option_take(&options->what_if, option, optarg);
+            if (result < 0)
+                return option_refused("predict", option, argv);
+            break;
         }
     }
     if (result != 0)
@@ -190,7 +197,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     if (optind < argc)
         options->trace = argv[optind];
     if (options->n_models == 0)
-        add_models(options, "all");
+        add_models(options, options->what_if.best_placement ? "flow" : "all");
     return check(options, argc - optind);
 }
 

@@ -3,6 +3,7 @@
 #define MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 
 #include "model.h"
+#include "what_if_options.h"
 
 enum { MAX_MODELS = 32 };
 
@@ -19,6 +20,7 @@ struct predict_options {
     struct model_choice models[MAX_MODELS];
     size_t n_models;
     struct model_options model;
+    struct what_if_options what_if;
     bool interval; /* of every time */
     bool help;
 };

@@ -62,9 +62,37 @@ COMMANDS = [
     ([*PATTERN, "--latency", "both"], 2, "--latency both: expected in, out or max"),
     ([*PATTERN, "--format", "xml"], 2, "--format xml: expected text, csv or json"),
     ([*PATTERN, "--colour"], 2, "--colour"),
-    ([*PATTERN, "--machine", "cray-1"], 1, "machine 'cray-1': not among the shipped ones (blue-waters, epyc-rome, kunpeng"),
+    ([*PATTERN, "--machine", "cray-1"], 1, "machine 'cray-1': not among the shipped ones (b"),
     ([*PATTERN, "--machine", "x" * 3000], 1, "not among the shipped ones"),
     ([*PATTERN, "-o", "no/such/folder/x"], 1, "no/such/folder/x: cannot be written"),
+    ([*PATTERN, "--what-if"], 2, "--what-if: expected a change"),
+    ([*PATTERN, "--to-placement", "fill", "--best-placement"], 2, "both --to-placement and --best-placement"),
+    ([*PATTERN, "--aggregate", "--seconds", "3"], 2, "--seconds and --seed are for --best-placement"),
+    ([*PATTERN, "--aggregate", "--rank-file", "x"], 2, "--rank-file needs --to-placement or --best-placement"),
+    ([*PATTERN, "--best-placement", "--rank-file", ""], 2, "--rank-file: expected"),
+    ([*PATTERN, "--best-placement", "--interval"], 2, "--interval and --what-if"),
+    *[([*PATTERN, "--best-placement", "--seconds", value], 2, f"--seconds{':' if quoted else ''} {value!r}" if quoted
+       else f"--seconds {value}: expected more than 0") for value, quoted in
+      [("0", False), ("-1", False), ("1e9", False), ("nan", True), ("inf", True), ("", True), ("3s", True)]],
+    *[([*PATTERN, "--best-placement", "--seed", value], 2, f"--seed: '{value[:40]}'") for value in
+      ("-1", "x", "18446744073709551616", "", "9" * 3000)],
+    *[([*PATTERN, "--eager-threshold", value], 2, f"--eager-threshold: '{value}'") for value in ("-1", "64k", "1.5", "nan")],
+    ([*PATTERN, "--eager-threshold", "64"], 1, "machine 'm' has no row `threshold` of protocol rendezvous"),
+    ([*PATTERN, "--machine", "blue-waters", "--eager-threshold", "100"], 1, "uses the short protocol up to 500 bytes"),
+    ([*PATTERN, "--to-machine", "cray-1"], 1, "machine 'cray-1': not among the shipped ones"),
+    ([*PATTERN, "--to-placement", "none.csv"], 1, "none.csv: cannot be opened: No such file"),
+    ([*PATTERN, "--to-placement", "l3.csv"], 1, "l3.csv: 3 ranks, expected 2"),
+    ([*PATTERN, "--to-placement", "p.csv"], 1, "p.csv:1: no column 'rank'"),
+    ([*PATTERN, "--to-placement", "far.csv"], 1, "no values for level inter_node"),
+    ([*PATTERN, "--best-placement", "--rank-file", "no/such/x"], 1, "no/such/x.rankfile: cannot be written"),
+    ([*PATTERN, "--best-placement", "--rank-file", "x", "-o", "no/such/y"], 1, "no/such/y: cannot be written"),
+    ([*PATTERN, "--best-placement", "--rank-file", "x", "--model", "flow,tea"], 2, "no model 'tea'"),
+    (["huge.db", "--machine", "m.tbl", "--aggregate"], 1, "more than 2^64 bytes together"),
+    (["rank.db", "--machine", "m.tbl", "--best-placement"], 1, "rank 7 of a message is not in the world of 2 ranks"),
+    (["bytes.db", "--machine", "m.tbl", "--best-placement"], 1, "a message of -5 bytes"),
+    (["cut.db", "--machine", "m.tbl", "--best-placement"], 1, "cut.db: "),
+    (["host.db", "--machine", "m.tbl", "--best-placement", "--rank-file", "x"], 1, "node 0 is named 'a b'"),
+    (["t.db", "--machine", "m.tbl", "--best-placement", "--rank-file", "x"], 1, "node 0 of rank 0 has no name"),
     (["none.db"], 1, "none.db: cannot be opened: No such file"),
     (["p.csv"], 1, "p.csv: not a trace database"),
     (["empty.db"], 1, "empty.db: an SQLite file, but not a trace"),
@@ -107,12 +135,19 @@ def write_inputs():
 
 
 def write_traces():
+    for name, text in [("l3.csv", "0,0,0\n1,0,0\n2,0,0\n"), ("far.csv", "0,0,0\n1,1,0\n")]:
+        with open(name, "w") as file:
+            file.write("rank,node,socket\n" + text)
     make_trace("t.db")
     make_trace("version.db", version=99)
     make_trace("norun.db", world=None)
     make_trace("world.db", world=-1)
     make_trace("rank.db", "UPDATE message_row SET dst = 7")
     make_trace("bytes.db", "UPDATE message_row SET bytes = -5")
+    make_trace("host.db", "INSERT INTO node(id,host) VALUES (0,'a b')")
+    make_trace("huge.db", "UPDATE message_row SET bytes = 9223372036854775807",
+               *["INSERT INTO message(src,dst,comm,tag,bytes,round_id,send_post_ns,recv_post_ns,recv_bytes,send_function,"
+                 "recv_function,any_source,any_tag,uncertain) VALUES (0,1,0,0,9223372036854775807,0,0,0,8,'s','r',0,0,0)"] * 2)
     make_trace("machine.db", "INSERT INTO machine VALUES ('bad','s')",
                "INSERT INTO machine_parameter(machine,level,protocol,quantity,n,value,unit) "
                "VALUES ('bad','intra_socket','any','bw',1,-1,'B/s')")

@@ -1,0 +1,87 @@
+/* The places in an order by rule; rank r takes the r-th of them. */
+#include "arrange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "group.h"
+
+const char *const arrangement_name[ARRANGE_COUNT] = {
+    [ARRANGE_FILL] = "fill",
+    [ARRANGE_ROUND_ROBIN_NODES] = "round-robin-nodes",
+    [ARRANGE_ROUND_ROBIN_SOCKETS] = "round-robin-sockets",
+};
+
+/* A place by the three numbers that it is sorted by. */
+struct slot {
+    size_t key[3];
+    uint32_t holder; /* the rank that has it now */
+};
+
+static int compare_slots(const void *a, const void *b)
+{
+    const struct slot *x = a, *y = b;
+    for (size_t i = 0; i < 3; i++)
+        if (x->key[i] != y->key[i])
+            return x->key[i] < y->key[i] ? -1 : 1;
+    return 0;
+}
+
+void placement_copy_rank(struct placement *to, size_t to_rank, const struct placement *from, size_t from_rank)
+{
+    to->node[to_rank] = from->node[from_rank];
+    to->socket[to_rank] = from->socket[from_rank];
+    to->numa[to_rank] = from->numa[from_rank];
+    to->l3[to_rank] = from->l3[from_rank];
+}
+
+void placement_copy(struct placement *to, const struct placement *from)
+{
+    for (size_t rank = 0; rank < from->n_ranks; rank++)
+        placement_copy_rank(to, rank, from, rank);
+}
+
+size_t placement_moved(const struct placement *a, const struct placement *b)
+{
+    size_t moved = 0;
+    for (size_t rank = 0; rank < a->n_ranks; rank++)
+        moved += a->node[rank] != b->node[rank] || a->socket[rank] != b->socket[rank];
+    return moved;
+}
+
+static void sort_slots(struct slot *slots, const struct grouping *sockets, const struct placement *placement,
+                       enum arrangement arrangement)
+{
+    size_t n = 0, in_node = 0;
+    for (size_t group = 0; group < sockets->n_groups; group++) {
+        size_t begin = sockets->first[group];
+        uint32_t node = placement->node[sockets->member[begin]];
+        if (begin > 0 && placement->node[sockets->member[begin - 1]] != node)
+            in_node = 0;
+        for (size_t i = begin; i < sockets->first[group + 1]; i++, in_node++) {
+            struct slot slot = {.key = {node, group, i}, .holder = sockets->member[i]};
+            if (arrangement == ARRANGE_ROUND_ROBIN_NODES)
+                memcpy(slot.key, (size_t[]){in_node, node, 0}, sizeof slot.key);
+            else if (arrangement == ARRANGE_ROUND_ROBIN_SOCKETS)
+                memcpy(slot.key, (size_t[]){node, i - begin, group}, sizeof slot.key);
+            slots[n++] = slot;
+        }
+    }
+    qsort(slots, n, sizeof *slots, compare_slots);
+}
+
+int placement_arrange(const struct placement *slots, enum arrangement arrangement, struct placement *arranged)
+{
+    struct grouping sockets;
+    struct slot *order = malloc((slots->n_ranks + 1) * sizeof *order);
+    if (order == NULL || grouping_init(&sockets, slots, GROUP_BY_SOCKET) != 0) {
+        free(order);
+        return -1;
+    }
+    sort_slots(order, &sockets, slots, arrangement);
+    for (size_t rank = 0; rank < slots->n_ranks; rank++)
+        placement_copy_rank(arranged, rank, slots, order[rank].holder);
+    grouping_release(&sockets);
+    free(order);
+    return 0;
+}

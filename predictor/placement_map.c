@@ -1,0 +1,318 @@
+/* A first placement for the search: the graph of the ranks, its edges weighted by the bytes that a run sends between
+ * two of them, is cut into nodes, then each node's part into its sockets, so that few bytes cross.
+ *
+ * Scotch (F. Pellegrini, J. Roman: SCOTCH: A Software Package for Static Mapping by Dual Recursive Bipartitioning of
+ * Process and Architecture Graphs, HPCN 1996) maps onto a complete graph whose vertices weigh as many ranks as the node
+ * or socket has places. It balances to about one percent; ranks too many in a part are then moved to where they lose
+ * least, until every part is full exactly. Bytes between nodes are not time, so this is where a search starts, no more.
+ */
+#include "placement_map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <scotch/scotch.h>
+
+#include "arrange.h"
+#include "group.h"
+
+/* Most that all edges weigh together: Scotch adds them up in its own integer. */
+#define WEIGHT_SUM 1e9
+/* How uneven Scotch may leave the parts. */
+#define IMBALANCE 0.01
+
+struct edge {
+    uint32_t a, b;
+    double bytes;
+};
+
+/* The neighbours of every rank, in both directions. */
+struct rank_graph {
+    size_t *first; /* [n_ranks + 1] into neighbour */
+    uint32_t *neighbour;
+    SCOTCH_Num *weight;
+};
+
+static int compare_edges(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    return (x->b > y->b) - (x->b < y->b);
+}
+
+/* Both directions of every message of a run as edges, sorted, equal ones added up; returns how many. */
+static size_t gather_edges(const struct workload *workload, struct edge *edges)
+{
+    size_t n = 0, unique = 0;
+    for (size_t k = 0; k < workload->n_kinds; k++) {
+        const struct workload_kind *kind = &workload->kinds[k];
+        for (size_t m = 0; m < kind->pattern.n_messages; m++) {
+            uint32_t src = kind->world_rank[kind->pattern.src[m]], dst = kind->world_rank[kind->pattern.dst[m]];
+            double bytes = (double)kind->pattern.bytes[m] * (double)kind->rounds;
+            if (src == dst)
+                continue;
+            edges[n++] = (struct edge){src, dst, bytes};
+            edges[n++] = (struct edge){dst, src, bytes};
+        }
+    }
+    qsort(edges, n, sizeof *edges, compare_edges);
+    for (size_t i = 0; i < n; i++)
+        if (unique > 0 && edges[unique - 1].a == edges[i].a && edges[unique - 1].b == edges[i].b)
+            edges[unique - 1].bytes += edges[i].bytes;
+        else
+            edges[unique++] = edges[i];
+    return unique;
+}
+
+static void graph_release(struct rank_graph *graph)
+{
+    free(graph->first);
+    free(graph->neighbour);
+    free(graph->weight);
+}
+
+/* 0, or -1 without memory. */
+static int graph_init(struct rank_graph *graph, const struct workload *workload)
+{
+    struct edge *edges = malloc((2 * workload_messages(workload) + 1) * sizeof *edges);
+    size_t n = edges != NULL ? gather_edges(workload, edges) : 0;
+    *graph = (struct rank_graph){.first = calloc(workload->n_ranks + 1, sizeof *graph->first),
+                                 .neighbour = malloc((n + 1) * sizeof *graph->neighbour),
+                                 .weight = malloc((n + 1) * sizeof *graph->weight)};
+    if (edges == NULL || graph->first == NULL || graph->neighbour == NULL || graph->weight == NULL) {
+        free(edges);
+        graph_release(graph);
+        return -1;
+    }
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += edges[i].bytes;
+    for (size_t i = 0; i < n; i++) {
+        graph->first[edges[i].a + 1]++;
+        graph->neighbour[i] = edges[i].b;
+        graph->weight[i] = 1 + (sum > 0 ? (SCOTCH_Num)(edges[i].bytes / sum * WEIGHT_SUM) : 0);
+    }
+    for (size_t rank = 0; rank < workload->n_ranks; rank++)
+        graph->first[rank + 1] += graph->first[rank];
+    free(edges);
+    return 0;
+}
+
+/* A cut: the ranks of members[n] into parts of capacity[n_parts] ranks, which add up to n. */
+struct cut {
+    const struct rank_graph *graph;
+    const uint32_t *members; /* [n] */
+    size_t n;
+    const SCOTCH_Num *capacity; /* [n_parts] */
+    size_t n_parts;
+    uint32_t *index; /* [world] place in members plus one; 0: not in this cut */
+    uint64_t seed;
+};
+
+/* The graph of the members alone, in the arrays that Scotch takes: verttab[n + 1], and edges up to those of the ranks.
+ */
+static size_t fill_arrays(const struct cut *cut, SCOTCH_Num *verttab, SCOTCH_Num *edgetab, SCOTCH_Num *edlotab)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < cut->n; i++) {
+        verttab[i] = (SCOTCH_Num)n;
+        for (size_t e = cut->graph->first[cut->members[i]]; e < cut->graph->first[cut->members[i] + 1]; e++) {
+            uint32_t index = cut->index[cut->graph->neighbour[e]];
+            if (index == 0)
+                continue;
+            edgetab[n] = (SCOTCH_Num)(index - 1);
+            edlotab[n++] = cut->graph->weight[e];
+        }
+    }
+    verttab[cut->n] = (SCOTCH_Num)n;
+    return n;
+}
+
+/* part[n] by Scotch, parts not full exactly. One thread and a fixed seed: the same every time. */
+static int map_by_scotch(const struct cut *cut, SCOTCH_Num *verttab, SCOTCH_Num *edgetab, SCOTCH_Num *edlotab,
+                         SCOTCH_Num *part)
+{
+    SCOTCH_Num n_edges = (SCOTCH_Num)fill_arrays(cut, verttab, edgetab, edlotab), n = (SCOTCH_Num)cut->n;
+    SCOTCH_Num n_parts = (SCOTCH_Num)cut->n_parts;
+    SCOTCH_Context context;
+    SCOTCH_Graph graph, bound;
+    SCOTCH_Arch arch;
+    SCOTCH_Strat strategy;
+    if (SCOTCH_contextInit(&context) != 0 || SCOTCH_graphInit(&graph) != 0 || SCOTCH_graphInit(&bound) != 0 ||
+        SCOTCH_archInit(&arch) != 0 || SCOTCH_stratInit(&strategy) != 0)
+        return -1;
+    SCOTCH_contextRandomSeed(&context, (SCOTCH_Num)(cut->seed & 0x3fffffff));
+    int result = SCOTCH_contextOptionSetNum(&context, SCOTCH_OPTIONNUMDETERMINISTIC, 1) != 0 ||
+                         SCOTCH_contextThreadSpawn(&context, 1, NULL) != 0 ||
+                         SCOTCH_graphBuild(&graph, 0, n, verttab, NULL, NULL, NULL, n_edges, edgetab, edlotab) != 0 ||
+                         SCOTCH_contextBindGraph(&context, &graph, &bound) != 0 ||
+                         SCOTCH_archCmpltw(&arch, n_parts, cut->capacity) != 0 ||
+                         SCOTCH_stratGraphMapBuild(&strategy, SCOTCH_STRATQUALITY, n_parts, IMBALANCE) != 0 ||
+                         SCOTCH_graphMap(&bound, &arch, &strategy, part) != 0
+                     ? -1
+                     : 0;
+    SCOTCH_stratExit(&strategy);
+    SCOTCH_archExit(&arch);
+    SCOTCH_graphExit(&bound);
+    SCOTCH_graphExit(&graph);
+    SCOTCH_contextExit(&context);
+    return result;
+}
+
+/* What crosses less, if member i goes to another part: may be negative. */
+static double gain_of(const SCOTCH_Num *verttab, const SCOTCH_Num *edgetab, const SCOTCH_Num *edlotab,
+                      const SCOTCH_Num *part, size_t i, SCOTCH_Num to)
+{
+    double gain = 0;
+    for (SCOTCH_Num e = verttab[i]; e < verttab[i + 1]; e++)
+        gain += part[edgetab[e]] == to ? edlotab[e] : part[edgetab[e]] == part[i] ? -edlotab[e] : 0;
+    return gain;
+}
+
+/* Moves members out of parts that have too many, each time the one that gains most. room[n_parts]: places left, may be
+ * negative. */
+static void even_out(const struct cut *cut, const SCOTCH_Num *verttab, const SCOTCH_Num *edgetab,
+                     const SCOTCH_Num *edlotab, SCOTCH_Num *part, SCOTCH_Num *room)
+{
+    for (size_t p = 0; p < cut->n_parts; p++)
+        room[p] = cut->capacity[p];
+    for (size_t i = 0; i < cut->n; i++)
+        room[part[i]]--;
+    for (SCOTCH_Num to = 0; to < (SCOTCH_Num)cut->n_parts; to++)
+        while (room[to] > 0) {
+            size_t best = cut->n;
+            double most = 0;
+            for (size_t i = 0; i < cut->n; i++) {
+                if (room[part[i]] >= 0)
+                    continue;
+                double gain = gain_of(verttab, edgetab, edlotab, part, i, to);
+                if (best == cut->n || gain > most) {
+                    best = i;
+                    most = gain;
+                }
+            }
+            room[part[best]]++; /* the sizes add up, so there is one */
+            room[to]--;
+            part[best] = to;
+        }
+}
+
+/* part[n]; every part full exactly. 0, or -1: no memory, or Scotch failed (it says why on stderr). */
+static int cut_run(const struct cut *cut, SCOTCH_Num *part)
+{
+    if (cut->n_parts == 1) {
+        for (size_t i = 0; i < cut->n; i++)
+            part[i] = 0;
+        return 0;
+    }
+    size_t n_edges = 0;
+    for (size_t i = 0; i < cut->n; i++) {
+        cut->index[cut->members[i]] = (uint32_t)i + 1;
+        n_edges += cut->graph->first[cut->members[i] + 1] - cut->graph->first[cut->members[i]];
+    }
+    SCOTCH_Num *verttab = malloc((cut->n + 1) * sizeof *verttab), *room = malloc(cut->n_parts * sizeof *room);
+    SCOTCH_Num *edgetab = malloc((n_edges + 1) * sizeof *edgetab), *edlotab = malloc((n_edges + 1) * sizeof *edlotab);
+    int result = verttab == NULL || room == NULL || edgetab == NULL || edlotab == NULL
+                     ? -1
+                     : map_by_scotch(cut, verttab, edgetab, edlotab, part);
+    if (result == 0)
+        even_out(cut, verttab, edgetab, edlotab, part, room);
+    for (size_t i = 0; i < cut->n; i++)
+        cut->index[cut->members[i]] = 0;
+    free(verttab);
+    free(room);
+    free(edgetab);
+    free(edlotab);
+    return result;
+}
+
+/* What the two cuts work in: arrays of n_ranks. */
+struct map_work {
+    struct rank_graph graph;
+    struct grouping nodes, sockets;
+    uint32_t *index;      /* 0 between cuts */
+    uint32_t *members;    /* ranks of a cut */
+    SCOTCH_Num *node_of;  /* [n_ranks] */
+    SCOTCH_Num *part;     /* of the members */
+    SCOTCH_Num *capacity; /* of the parts */
+};
+
+/* The ranks that went to a node onto its sockets, whose groups are first_socket .. */
+static int place_node(struct map_work *work, const struct placement *slots, size_t node, size_t *first_socket,
+                      uint64_t seed, struct placement *mapped)
+{
+    struct cut cut = {.graph = &work->graph,
+                      .members = work->members,
+                      .capacity = work->capacity,
+                      .index = work->index,
+                      .seed = seed};
+    size_t socket = *first_socket;
+    for (size_t places = 0; places < work->nodes.first[node + 1] - work->nodes.first[node]; cut.n_parts++) {
+        size_t in_socket = work->sockets.first[socket + cut.n_parts + 1] - work->sockets.first[socket + cut.n_parts];
+        work->capacity[cut.n_parts] = (SCOTCH_Num)in_socket;
+        places += in_socket;
+    }
+    for (size_t rank = 0; rank < slots->n_ranks; rank++)
+        if (work->node_of[rank] == (SCOTCH_Num)node)
+            work->members[cut.n++] = (uint32_t)rank;
+    if (cut_run(&cut, work->part) != 0)
+        return -1;
+    for (size_t i = 0; i < cut.n; i++) { /* capacity counts down the places of the socket */
+        size_t group = socket + (size_t)work->part[i];
+        size_t slot = work->sockets.first[group] + (size_t)--work->capacity[work->part[i]];
+        placement_copy_rank(mapped, work->members[i], slots, work->sockets.member[slot]);
+    }
+    *first_socket += cut.n_parts;
+    return 0;
+}
+
+static int map_work_init(struct map_work *work, const struct workload *workload, const struct placement *slots)
+{
+    size_t n = slots->n_ranks + 1;
+    work->index = calloc(n, sizeof *work->index);
+    work->members = malloc(n * sizeof *work->members);
+    work->node_of = malloc(n * sizeof *work->node_of);
+    work->part = malloc(n * sizeof *work->part);
+    work->capacity = malloc(n * sizeof *work->capacity);
+    if (work->index == NULL || work->members == NULL || work->node_of == NULL || work->part == NULL ||
+        work->capacity == NULL || graph_init(&work->graph, workload) != 0)
+        return -1;
+    return grouping_init(&work->nodes, slots, GROUP_BY_NODE) != 0 ||
+                   grouping_init(&work->sockets, slots, GROUP_BY_SOCKET) != 0
+               ? -1
+               : 0;
+}
+
+int placement_map(const struct workload *workload, const struct placement *slots, uint64_t seed,
+                  struct placement *mapped, struct error *error)
+{
+    struct map_work work = {0};
+    int result = map_work_init(&work, workload, slots);
+    if (result == 0) {
+        struct cut cut = {.graph = &work.graph,
+                          .members = work.members,
+                          .n = slots->n_ranks,
+                          .capacity = work.capacity,
+                          .n_parts = work.nodes.n_groups,
+                          .index = work.index,
+                          .seed = seed};
+        for (size_t rank = 0; rank < slots->n_ranks; rank++)
+            work.members[rank] = (uint32_t)rank;
+        for (size_t node = 0; node < work.nodes.n_groups; node++)
+            work.capacity[node] = (SCOTCH_Num)(work.nodes.first[node + 1] - work.nodes.first[node]);
+        result = cut_run(&cut, work.node_of);
+    }
+    size_t first_socket = 0;
+    for (size_t node = 0; result == 0 && node < work.nodes.n_groups; node++)
+        result = place_node(&work, slots, node, &first_socket, seed, mapped);
+    graph_release(&work.graph);
+    grouping_release(&work.nodes);
+    grouping_release(&work.sockets);
+    free(work.index);
+    free(work.members);
+    free(work.node_of);
+    free(work.part);
+    free(work.capacity);
+    return result == 0 ? 0
+                       : error_set(error, "the partitioner Scotch failed on %zu ranks (no memory?)", slots->n_ranks);
+}

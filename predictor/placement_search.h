@@ -1,0 +1,27 @@
+/* Looks for places of the ranks that make a run faster, as a model judges. */
+#ifndef MPISTAIR_PREDICTOR_PLACEMENT_SEARCH_H
+#define MPISTAIR_PREDICTOR_PLACEMENT_SEARCH_H
+
+#include "workload.h"
+
+struct placement_search {
+    const struct workload *workload; /* borrowed */
+    struct workload_judge judge;
+    double seconds; /* at most; it ends before where nothing better is found */
+    uint64_t seed;
+};
+
+struct placement_found {
+    double start_s;       /* workload_times.total_s of where the ranks are */
+    double mapped_s;      /* of the partitioner's placement; NaN: not to be predicted */
+    double best_s;        /* <= start_s */
+    uint64_t predictions; /* of a kind of round */
+    bool timed_out;       /* more time might have found more */
+};
+
+/* best: a placement of the workload's ranks from placement_init; the places of start, each as often as there. start
+ * itself where nothing is better. 0, or -1 with the reason: start cannot be predicted, no memory. */
+int placement_search(const struct placement_search *search, const struct placement *start, struct placement *best,
+                     struct placement_found *found, struct error *error);
+
+#endif

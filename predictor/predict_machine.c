@@ -1,0 +1,62 @@
+/* A name may be a machine of the trace, a shipped one or a file: the trace's own comes first. */
+#include "predict_machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "machine_database.h"
+
+/* The machines of a trace: how many, and "a, b". */
+struct machine_names {
+    size_t n;
+    char first[64];
+    char text[512];
+};
+
+static void add_name(void *context, const char *name, const char *source)
+{
+    (void)source;
+    struct machine_names *names = context;
+    size_t length = strlen(names->text);
+    if (names->n++ == 0)
+        snprintf(names->first, sizeof names->first, "%s", name);
+    snprintf(names->text + length, sizeof names->text - length, "%s%s", length > 0 ? ", " : "", name);
+}
+
+int predict_machine_find(const char *trace, sqlite3 *database, const char *wanted, struct machine *machine,
+                         struct error *error)
+{
+    struct machine_names names = {0};
+    struct error reason = {.text = ""};
+    if (machine_each(database, trace, add_name, &names, error) != 0)
+        return -1;
+    if (wanted == NULL && names.n != 1)
+        return error_set(error,
+                         "%s: %s: choose with --machine NAME|FILE ('mpistair machine list' shows those shipped)%s%s",
+                         trace, names.n == 0 ? "holds no machine" : "holds several machines",
+                         names.n > 0 ? ", of the trace: " : "", names.text);
+    const char *name = wanted != NULL ? wanted : names.first;
+    int result = machine_load(database, trace, name, machine, error);
+    if (result == 1) {
+        result = machine_find(name, machine, &reason);
+        if (result != 0)
+            error_set(error, "%s%s%s", reason.text, names.n > 0 ? "; the trace has: " : "", names.text);
+    }
+    if (result == 0 && !machine_name_valid(machine->name)) { /* it goes into CSV and JSON as it is */
+        machine_release(machine);
+        result = error_set(error, "%s: '%.64s' is no name of a machine", trace, name);
+    }
+    return result;
+}
+
+void predict_note(const struct model_choice *model, const struct machine *machine, size_t extrapolated)
+{
+    if (extrapolated > 0)
+        fprintf(
+            stderr,
+            "mpistair: note: %s: %zu bandwidths lie beyond the ends of the table of '%s'; its end values were taken\n",
+            model->name, extrapolated, machine->name);
+    if (model_choice_inferred(model))
+        fprintf(stderr, "mpistair: note: %s: when messages arrived is inferred from when they were sent\n",
+                model->name);
+}

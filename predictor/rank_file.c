@@ -1,0 +1,185 @@
+/* Open MPI (--rankfile F; since version 5 --map-by rankfile:file=F) reads `rank R=HOST slot=SOCKET:CORES`: each rank
+ * gets an equal share of its socket's cores, all of them (`*`) where there are fewer cores than ranks or nobody knows
+ * how many. Hydra (-f F) takes a line `HOST:1` for each rank in their order. Hydra numbers a node for each run of lines
+ * with the same name: seen with MPICH 4.0.2, ranks of one host that are not consecutive have no shared memory then. */
+#include "rank_file.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "group.h"
+#include "output_file.h"
+
+int hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket)
+{
+    struct host *grown = realloc(hosts->hosts, (hosts->n + 1) * sizeof *grown);
+    if (grown == NULL)
+        return -1;
+    hosts->hosts = grown;
+    char *copy = strdup(name);
+    if (copy == NULL)
+        return -1;
+    grown[hosts->n++] = (struct host){.node = node, .name = copy, .cores_per_socket = cores_per_socket};
+    return 0;
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct host *x = a, *y = b;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+void hosts_sort(struct hosts *hosts)
+{
+    if (hosts->n > 0)
+        qsort(hosts->hosts, hosts->n, sizeof *hosts->hosts, compare_hosts);
+}
+
+void hosts_release(struct hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->n; i++)
+        free(hosts->hosts[i].name);
+    free(hosts->hosts);
+    *hosts = (struct hosts){0};
+}
+
+static const struct host *hosts_find(const struct hosts *hosts, uint32_t node)
+{
+    const struct host key = {.node = node};
+    return hosts->n > 0 ? bsearch(&key, hosts->hosts, hosts->n, sizeof key, compare_hosts) : NULL;
+}
+
+int hosts_invent(struct hosts *hosts, const struct placement *placement)
+{
+    struct grouping nodes;
+    char name[32];
+    int result = 0;
+    if (grouping_init(&nodes, placement, GROUP_BY_NODE) != 0)
+        return -1;
+    for (size_t i = 0; result == 0 && i < nodes.n_groups; i++) {
+        uint32_t node = placement->node[nodes.member[nodes.first[i]]];
+        snprintf(name, sizeof name, "node%u", node);
+        result = hosts_add(hosts, node, name, 0);
+    }
+    grouping_release(&nodes);
+    hosts_sort(hosts);
+    return result;
+}
+
+/* Every rank's node has a name that is one word of a launcher's file. */
+static int check_names(const struct placement *placement, const struct hosts *hosts, struct error *error)
+{
+    for (size_t rank = 0; rank < placement->n_ranks; rank++) {
+        const struct host *host = hosts_find(hosts, placement->node[rank]);
+        if (host == NULL)
+            return error_set(error, "a rank file: node %u of rank %zu has no name in the trace", placement->node[rank],
+                             rank);
+        const char *at = host->name;
+        while (isalnum((unsigned char)*at) || (*at != '\0' && strchr("._-", *at) != NULL))
+            at++;
+        if (*at != '\0' || at == host->name)
+            return error_set(error,
+                             "a rank file: node %u is named '%.64s'; expected letters, digits, '.', '_' and '-' only",
+                             host->node, host->name);
+    }
+    return 0;
+}
+
+/* "SOCKET:CORES" of the i-th of n ranks on a socket. */
+static void write_slot(FILE *stream, uint32_t socket, uint32_t cores, size_t i, size_t n)
+{
+    size_t share = cores / n;
+    if (share == 0)
+        fprintf(stream, "%u:*", socket);
+    else if (share == 1)
+        fprintf(stream, "%u:%zu", socket, i);
+    else
+        fprintf(stream, "%u:%zu-%zu", socket, i * share, (i + 1) * share - 1);
+}
+
+static void write_open_mpi(FILE *stream, const struct placement *placement, const struct hosts *hosts,
+                           const struct grouping *sockets)
+{
+    for (size_t rank = 0; rank < placement->n_ranks; rank++) {
+        const struct host *host = hosts_find(hosts, placement->node[rank]);
+        size_t group = sockets->of[rank], first = sockets->first[group], i = first;
+        while (sockets->member[i] != rank)
+            i++;
+        fprintf(stream, "rank %zu=%s slot=", rank, host->name);
+        write_slot(stream, placement->socket[rank], host->cores_per_socket, i - first,
+                   sockets->first[group + 1] - first);
+        fputc('\n', stream);
+    }
+}
+
+static void write_hydra(FILE *stream, const struct placement *placement, const struct hosts *hosts)
+{
+    for (size_t rank = 0; rank < placement->n_ranks; rank++)
+        fprintf(stream, "%s:1\n", hosts_find(hosts, placement->node[rank])->name);
+}
+
+static void write_csv(FILE *stream, const struct placement *placement)
+{
+    fputs("rank,node,socket\n", stream);
+    for (size_t rank = 0; rank < placement->n_ranks; rank++)
+        fprintf(stream, "%zu,%u,%u\n", rank, placement->node[rank], placement->socket[rank]);
+}
+
+static size_t count_split(const struct grouping *nodes)
+{
+    size_t split = 0;
+    for (size_t node = 0; node < nodes->n_groups; node++) {
+        const uint32_t *ranks = &nodes->member[nodes->first[node]];
+        size_t n = nodes->first[node + 1] - nodes->first[node];
+        split += ranks[n - 1] - ranks[0] != n - 1;
+    }
+    return split;
+}
+
+enum { FILE_OPEN_MPI, FILE_HYDRA, FILE_CSV, FILE_COUNT };
+
+/* Opens all, or none. */
+static int open_files(const char *prefix, struct output_file files[FILE_COUNT], struct error *error)
+{
+    static const char *const suffix[FILE_COUNT] = {".rankfile", ".hosts", ".csv"};
+    size_t size = strlen(prefix) + 16;
+    char *path = malloc(size);
+    int result = path != NULL ? 0 : error_set(error, "%.64s: no memory", prefix);
+    for (size_t i = 0; result == 0 && i < FILE_COUNT; i++) {
+        snprintf(path, size, "%s%s", prefix, suffix[i]);
+        result = output_file_open(&files[i], path, error);
+        for (size_t k = 0; result != 0 && k < i; k++)
+            output_file_discard(&files[k]);
+    }
+    free(path);
+    return result;
+}
+
+int rank_file_write(const char *prefix, const struct placement *placement, const struct hosts *hosts,
+                    struct rank_file_note *note, struct error *error)
+{
+    struct grouping sockets = {0}, nodes = {0};
+    struct output_file files[FILE_COUNT];
+    int result = check_names(placement, hosts, error);
+    if (result == 0 && (grouping_init(&sockets, placement, GROUP_BY_SOCKET) != 0 ||
+                        grouping_init(&nodes, placement, GROUP_BY_NODE) != 0))
+        result = error_set(error, "no memory for the rank file of %zu ranks", placement->n_ranks);
+    if (result == 0)
+        result = open_files(prefix, files, error);
+    if (result == 0) {
+        write_open_mpi(files[FILE_OPEN_MPI].stream, placement, hosts, &sockets);
+        write_hydra(files[FILE_HYDRA].stream, placement, hosts);
+        write_csv(files[FILE_CSV].stream, placement);
+        note->split_nodes = count_split(&nodes);
+        for (size_t i = 0; i < FILE_COUNT; i++)
+            if (result == 0)
+                result = output_file_commit(&files[i], error);
+            else
+                output_file_discard(&files[i]);
+    }
+    grouping_release(&sockets);
+    grouping_release(&nodes);
+    return result;
+}

@@ -1,0 +1,12 @@
+/* What `mpistair predict --what-if` prints. */
+#ifndef MPISTAIR_PREDICTOR_SHOW_WHAT_IF_H
+#define MPISTAIR_PREDICTOR_SHOW_WHAT_IF_H
+
+#include <stdio.h>
+
+#include "what_if.h"
+
+/* text: T of the run before and after, and the ranks that gain and lose most; csv and json: every rank. */
+void show_what_if(FILE *stream, const struct predict_options *options, const struct what_if *what_if);
+
+#endif

@@ -1,0 +1,239 @@
+/* The run as it is, read once; the run as it would be, with what was asked changed; the models on both. Nothing is
+ * stored: what was not run is no part of a trace. */
+#include "what_if.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrange.h"
+#include "database.h"
+#include "eager.h"
+#include "output_file.h"
+#include "predict_machine.h"
+#include "replay_place.h"
+#include "replay_workload.h"
+#include "show_what_if.h"
+
+static void side_release(struct what_if_side *side)
+{
+    machine_release(&side->machine);
+    placement_release(&side->placement);
+    workload_release(&side->workload);
+}
+
+/* A pattern is a run of one round. */
+static int read_pattern(const struct predict_options *options, size_t n_ranks, struct workload *workload,
+                        struct error *error)
+{
+    struct pattern pattern = {0};
+    if (pattern_read_csv(options->pattern, n_ranks, &pattern, error) != 0)
+        return -1;
+    int result = 0;
+    if (workload_init(workload, n_ranks) != 0 || workload_add(workload, 1, &pattern) != 0)
+        result = error_set(error, "no memory for %zu messages", pattern.n_messages);
+    pattern_release(&pattern);
+    return result;
+}
+
+static int read_workload(const struct predict_options *options, sqlite3 *database, size_t n_ranks,
+                         struct workload *workload, struct error *error)
+{
+    return database != NULL ? replay_workload(database, options->trace, n_ranks, workload, error)
+                            : read_pattern(options, n_ranks, workload, error);
+}
+
+/* Where the ranks of a trace were: all of them must be known. */
+static int read_recorded_places(const char *path, sqlite3 *database, struct placement *placement, struct error *error)
+{
+    struct recorded_places places;
+    if (recorded_places_read(database, path, &places, error) != 0)
+        return -1;
+    size_t n_ranks = places.placement.n_ranks, sockets = 0;
+    int result = placement_init(placement, n_ranks) == 0 ? 0 : error_set(error, "no memory for %zu ranks", n_ranks);
+    for (size_t rank = 0; result == 0 && rank < n_ranks; rank++) {
+        if (!places.node_known[rank])
+            result = error_set(error, "%s: it is not known where rank %zu ran: give a placement with --placement L.csv",
+                               path, rank);
+        sockets += !places.socket_known[rank];
+    }
+    if (result == 0) {
+        placement_copy(placement, &places.placement);
+        if (sockets > 0)
+            fprintf(stderr,
+                    "mpistair: note: the socket of %zu ranks is not known and was taken as socket 0 of their node; "
+                    "--placement L.csv says it\n",
+                    sockets);
+    }
+    recorded_places_release(&places);
+    return result;
+}
+
+/* --placement, or what was recorded. */
+static int read_places(const struct predict_options *options, sqlite3 *database, struct placement *placement,
+                       struct error *error)
+{
+    struct recorded_places checked;
+    if (options->placement == NULL)
+        return read_recorded_places(options->trace, database, placement, error);
+    if (placement_read_csv(options->placement, placement, error) != 0)
+        return -1;
+    if (database == NULL)
+        return 0;
+    if (recorded_places_given(database, options->trace, placement, &checked, error) != 0)
+        return -1;
+    recorded_places_release(&checked);
+    return 0;
+}
+
+static int find_machine(const struct predict_options *options, sqlite3 *database, const char *name,
+                        struct machine *machine, struct error *error)
+{
+    return database != NULL ? predict_machine_find(options->trace, database, name, machine, error)
+                            : machine_find(name, machine, error);
+}
+
+static int read_before(const struct predict_options *options, sqlite3 *database, struct what_if_side *before,
+                       struct error *error)
+{
+    return find_machine(options, database, options->machine, &before->machine, error) != 0 ||
+                   read_places(options, database, &before->placement, error) != 0 ||
+                   read_workload(options, database, before->placement.n_ranks, &before->workload, error) != 0
+               ? -1
+               : 0;
+}
+
+/* --to-placement: a rule's name, else a file. */
+static int place_as_told(const char *told, const struct placement *before, struct placement *after, struct error *error)
+{
+    struct placement given = {0};
+    for (enum arrangement rule = 0; rule < ARRANGE_COUNT; rule++)
+        if (strcmp(told, arrangement_name[rule]) == 0)
+            return placement_arrange(before, rule, after) == 0
+                       ? 0
+                       : error_set(error, "no memory for %zu ranks", before->n_ranks);
+    if (placement_read_csv(told, &given, error) != 0)
+        return -1;
+    int result = 0;
+    if (given.n_ranks != before->n_ranks)
+        result = error_set(error, "%s: %zu ranks, expected %zu", told, given.n_ranks, before->n_ranks);
+    else
+        placement_copy(after, &given);
+    placement_release(&given);
+    return result;
+}
+
+static struct workload_judge judge_of(const struct predict_options *options, size_t model,
+                                      const struct what_if_side *side)
+{
+    return (struct workload_judge){
+        .model = &options->models[model], .machine = &side->machine, .options = &options->model};
+}
+
+/* Everything but the placement, then the placement: the search judges by the rest. */
+static int make_after(const struct predict_options *options, sqlite3 *database, struct what_if *what_if,
+                      struct error *error)
+{
+    const struct what_if_options *asked = &options->what_if;
+    const struct placement *before = &what_if->before.placement;
+    struct what_if_side *after = &what_if->after;
+    const char *machine = asked->machine != NULL ? asked->machine : options->machine;
+    if (find_machine(options, database, machine, &after->machine, error) != 0 ||
+        (asked->eager_given && machine_set_eager_threshold(&after->machine, asked->eager_bytes, error) != 0) ||
+        read_workload(options, database, before->n_ranks, &after->workload, error) != 0 ||
+        (asked->aggregate && workload_aggregate(&after->workload, error) != 0))
+        return -1;
+    if (placement_init(&after->placement, before->n_ranks) != 0)
+        return error_set(error, "no memory for %zu ranks", before->n_ranks);
+    if (asked->placement != NULL)
+        return place_as_told(asked->placement, before, &after->placement, error);
+    if (!asked->best_placement) {
+        placement_copy(&after->placement, before);
+        return 0;
+    }
+    const struct placement_search search = {.workload = &after->workload,
+                                            .judge = judge_of(options, 0, after),
+                                            .seconds = asked->seconds,
+                                            .seed = asked->seed};
+    return placement_search(&search, before, &after->placement, &what_if->found, error);
+}
+
+static int predict_side(const struct predict_options *options, const struct what_if_side *side,
+                        struct workload_times times[MAX_MODELS], struct error *error)
+{
+    for (size_t m = 0; m < options->n_models; m++) {
+        const struct workload_judge judge = judge_of(options, m, side);
+        times[m].rank_s = calloc(side->workload.n_ranks + 1, sizeof *times[m].rank_s);
+        if (times[m].rank_s == NULL)
+            return error_set(error, "no memory for %zu ranks", side->workload.n_ranks);
+        if (workload_predict(&side->workload, &side->placement, &judge, &times[m], error) != 0)
+            return -1;
+        predict_note(&options->models[m], &side->machine, times[m].extrapolated);
+    }
+    return 0;
+}
+
+static int write_rank_file(const struct predict_options *options, sqlite3 *database, const struct placement *placement,
+                           struct error *error)
+{
+    struct hosts hosts = {0};
+    struct rank_file_note note = {0};
+    int result = 0;
+    if (database != NULL)
+        result = replay_hosts(database, options->trace, &hosts, error);
+    else if (hosts_invent(&hosts, placement) != 0)
+        result = error_set(error, "no memory for the nodes");
+    else
+        fprintf(stderr, "mpistair: note: a pattern names no hosts; %s.rankfile calls them node0, node1, ...\n",
+                options->what_if.rank_file);
+    if (result == 0)
+        result = rank_file_write(options->what_if.rank_file, placement, &hosts, &note, error);
+    if (result == 0 && note.split_nodes > 0)
+        fprintf(
+            stderr,
+            "mpistair: note: the ranks of %zu nodes are not consecutive; MPICH's hydra takes such ranks of one host "
+            "in %s.hosts for ranks of different nodes, without shared memory\n",
+            note.split_nodes, options->what_if.rank_file);
+    hosts_release(&hosts);
+    return result;
+}
+
+static int run_with(const struct predict_options *options, sqlite3 *database, struct what_if *what_if,
+                    struct error *error)
+{
+    struct output_file output;
+    if (read_before(options, database, &what_if->before, error) != 0 ||
+        make_after(options, database, what_if, error) != 0 ||
+        predict_side(options, &what_if->before, what_if->before_s, error) != 0 ||
+        predict_side(options, &what_if->after, what_if->after_s, error) != 0 ||
+        output_file_open(&output, options->output, error) != 0)
+        return -1;
+    if (what_if->before.workload.n_kinds == 0)
+        fprintf(stderr, "mpistair: note: %s holds no rounds; there is nothing to predict\n", options->trace);
+    if (options->what_if.rank_file != NULL &&
+        write_rank_file(options, database, &what_if->after.placement, error) != 0) {
+        output_file_discard(&output);
+        return -1;
+    }
+    show_what_if(output.stream, options, what_if);
+    return output_file_commit(&output, error);
+}
+
+int what_if_run(const struct predict_options *options, struct error *error)
+{
+    sqlite3 *database = NULL;
+    struct what_if *what_if = calloc(1, sizeof *what_if);
+    if (what_if == NULL)
+        return error_set(error, "no memory");
+    int result = options->trace != NULL ? database_open(options->trace, false, &database, error) : 0;
+    if (result == 0)
+        result = run_with(options, database, what_if, error);
+    for (size_t m = 0; m < MAX_MODELS; m++) {
+        free(what_if->before_s[m].rank_s);
+        free(what_if->after_s[m].rank_s);
+    }
+    side_release(&what_if->before);
+    side_release(&what_if->after);
+    free(what_if);
+    sqlite3_close(database);
+    return result;
+}

@@ -1,0 +1,25 @@
+/* `mpistair predict --what-if`: a run predicted as it is and as it would be. */
+#ifndef MPISTAIR_PREDICTOR_WHAT_IF_H
+#define MPISTAIR_PREDICTOR_WHAT_IF_H
+
+#include "placement_search.h"
+#include "predict_options.h"
+
+/* One side: what a run is predicted from. */
+struct what_if_side {
+    struct machine machine;
+    struct placement placement;
+    struct workload workload;
+};
+
+/* Both, and what the models make of them. */
+struct what_if {
+    struct what_if_side before, after;
+    struct workload_times before_s[MAX_MODELS], after_s[MAX_MODELS]; /* [options->n_models] */
+    struct placement_found found;                                    /* with best_placement */
+};
+
+/* 0, or -1 with the reason and no file written. */
+int what_if_run(const struct predict_options *options, struct error *error);
+
+#endif

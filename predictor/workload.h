@@ -1,0 +1,66 @@
+/* The rounds of a run as the models see them, held in memory, so that one run can be predicted many times: with another
+ * machine, other places, other messages. No SQLite here: replay_workload.c reads them from a trace. */
+#ifndef MPISTAIR_PREDICTOR_WORKLOAD_H
+#define MPISTAIR_PREDICTOR_WORKLOAD_H
+
+#include "model.h"
+
+/* One kind of round. Its ranks are numbered anew, so that it costs what its own ranks and messages cost. */
+struct workload_kind {
+    uint64_t rounds; /* how often the run has it */
+    size_t n_ranks;
+    uint32_t *world_rank; /* [n_ranks] of a rank of the pattern */
+    struct pattern pattern;
+};
+
+struct workload {
+    size_t n_ranks; /* of the world */
+    struct workload_kind *kinds;
+    size_t n_kinds;
+    size_t capacity;
+    uint32_t *number; /* [n_ranks] all 0 between calls */
+};
+
+/* A model, and what it is given beside pattern and placement. All borrowed. */
+struct workload_judge {
+    const struct model_choice *model;
+    const struct machine *machine;
+    const struct model_options *options;
+};
+
+/* What is predicted of a run. */
+struct workload_times {
+    double total_s; /* T: the largest time over ranks of a round, summed over all rounds */
+    double *rank_s; /* [workload.n_ranks] its own times, summed over all rounds */
+    size_t extrapolated;
+};
+
+/* No kinds yet. 0, or -1 without memory. */
+int workload_init(struct workload *workload, size_t n_ranks);
+/* Takes the pattern over, its ranks being those of the world, each < n_ranks; the caller's is empty then. 0, or -1
+ * without memory, the pattern still the caller's. */
+int workload_add(struct workload *workload, uint64_t rounds, struct pattern *pattern);
+void workload_release(struct workload *workload);
+
+/* Largest time and sum of the times of the ranks in one round of a kind; placement is that of the world. If rank_s is
+ * not NULL, rounds times the time of each rank is added to rank_s[world rank]. 0, or -1 with the model's reason. */
+struct workload_round {
+    double largest_s;
+    double sum_s;
+    size_t extrapolated;
+};
+int workload_predict_kind(const struct workload *workload, size_t kind, const struct placement *placement,
+                          const struct workload_judge *judge, double *rank_s, struct workload_round *round,
+                          struct error *error);
+/* All kinds. times->rank_s is the caller's. 0, or -1 with the model's reason or where the sum is out of range. */
+int workload_predict(const struct workload *workload, const struct placement *placement,
+                     const struct workload_judge *judge, struct workload_times *times, struct error *error);
+
+/* The messages that go from one rank to one other in a round become one of all their bytes, posted when the last of
+ * them was, on the communicator of the first, from any source if one of them was received so. 0, or -1 with the reason:
+ * no memory, more than 2^64 bytes. */
+int workload_aggregate(struct workload *workload, struct error *error);
+/* Messages of one round of every kind. */
+size_t workload_messages(const struct workload *workload);
+
+#endif
