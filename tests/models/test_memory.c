@@ -16,7 +16,7 @@ enum { N_MACHINES = sizeof machines / sizeof machines[0] };
 static struct memory_model model_of(const char *name)
 {
     struct machine machine;
-    struct memory_model model;
+    struct memory_model model = {.cores = 0};
     struct error error = {.text = ""};
     if (machine_find(name, &machine, &error) != 0 || memory_model_read(&machine, &model, &error) != 0)
         fail_msg("%s", error.text);
