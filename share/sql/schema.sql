@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.

@@ -109,7 +109,7 @@ COMMANDS = [
 ]
 
 
-def make_trace(path, *statements, world=2, version=2):
+def make_trace(path, *statements, world=2, version=None):
     database = sqlite3.connect(path)
     database.execute("PRAGMA synchronous = OFF")
     with open(SCHEMA) as file:
@@ -123,7 +123,8 @@ def make_trace(path, *statements, world=2, version=2):
                      "send_function,recv_function,any_source,any_tag,uncertain) VALUES (0,1,0,0,8,0,0,0,8,'s','r',0,0,0)")
     for statement in statements:
         database.execute(statement)
-    database.execute(f"PRAGMA user_version = {version}")
+    if version is not None:
+        database.execute(f"PRAGMA user_version = {version}")
     database.commit()
     database.close()
 

@@ -147,7 +147,6 @@ def check_recorded():
         "send_function,recv_function,any_source,any_tag,uncertain) VALUES (?,?,0,0,?,?,?,?,?,'s','r',0,0,0)",
         [(0, 1, 8, 0, 0, 0, 8), (2, 0, 70, 1, 1500, 1001, 70), (0, 2, 60, 1, 1200, 1100, 60), (0, 1, 50, 1, 1000, 1100, 50),
          (0, 1, 50, 2, 5000, 5100, 50)])
-    database.execute("PRAGMA user_version = 2")
     database.commit()
     database.close()
     messages, places, _ = pattern("--from", "t.db", "--kind", 4)

@@ -165,6 +165,26 @@ class Predict(unittest.TestCase):
                                   "model = 'postal'")
         self.assertEqual([tuple(map(float, row[2:])) for row in rows[1:]], stored)
 
+    def test_odd_intervals(self):
+        pattern = self.write_csv("p.csv", "src,dst,bytes", [(0, 1, 900000)])
+        placement = self.write_csv("l.csv", "rank,node,socket", [(0, 0, 0), (1, 0, 0)])
+        for ends, known in {"2e9 0.5e9": None, "-1 5e9": None, "nan nan": None, "- -": None, "1e9 1e9": None,
+                            "0 2e9": True, "1e-300 1e300": True, "2e9 3e9": True, "1e8 -": True, "- 2e9": True}.items():
+            with open(self.path("m.tbl"), "w") as file:
+                file.write(f"name m\nsource s\nintra_socket any tau - 0 s\nintra_socket any bw 1 1e9 B/s #: {ends} 3 m\n")
+            arguments = ["--pattern", pattern, "--placement", placement, "--machine", self.path("m.tbl"), "--interval", "-f", "csv"]
+            done = subprocess.run([MPISTAIR, "predict", *arguments], capture_output=True, text=True, timeout=60)
+            if done.returncode == 1:  # the table's reader, or a draw of an absurd machine
+                self.assertRegex(done.stderr, "^mpistair: .*(m.tbl:4|out of range)", ends)
+                continue
+            for row in csv.DictReader(io.StringIO(done.stdout)):
+                if float(row["time_s"]) == 0:  # nothing to do: known to take no time
+                    continue
+                self.assertEqual(row["low_s"] != "", known is True, (ends, row))
+                if known:
+                    self.assertLessEqual(float(row["low_s"]), float(row["time_s"]), (ends, row))
+                    self.assertGreaterEqual(float(row["high_s"]), float(row["time_s"]), (ends, row))
+
     def make_trace(self, kinds, world=4, sockets=(0, 0, 0, 1), nodes=(0, 0, 0, 0)):
         """kinds: [(rounds, messages, {rank: measured_s})]."""
         path = self.path("trace.db")
