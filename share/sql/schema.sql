@@ -517,6 +517,21 @@ CREATE VIEW rank_error(machine, model, rank, actual_s, model_s, error, options) 
              JOIN kind_actual a ON a.kind_id = p.kind_id AND a.rank = p.rank
         GROUP BY q.id, a.rank);
 
+-- Overlap: what of a rank's modelled time stays visible in MPI if messages move while it computes between its posts and
+-- its waits: per kind the larger of 0 and model_s - outside_s, outside_s the time of its rounds outside MPI calls. Measured:
+-- in_mpi_s. An MPI that moves data inside calls only shows more, up to model_s.
+CREATE VIEW rank_visible(machine, model, rank, outside_s, model_s, visible_s, in_mpi_s, error, options) AS
+  SELECT machine, model, rank, outside_s, model_s, visible_s, in_mpi_s, abs(in_mpi_s - visible_s) / nullif(in_mpi_s, 0), options
+  FROM (SELECT q.machine, q.model, q.options, m.rank, sum(m.rounds * m.outside_s) AS outside_s,
+               sum(m.rounds * p.time_s) AS model_s, sum(m.rounds * max(p.time_s - m.outside_s, 0)) AS visible_s,
+               sum(m.rounds * m.in_mpi_s) AS in_mpi_s
+        FROM prediction_run q JOIN prediction p ON p.run_id = q.id
+             JOIN (SELECT r.kind_id, p.rank, k.rounds, sum(p.in_mpi_ns) * 1e-9 / k.rounds AS in_mpi_s,
+                          sum(p.end_ns - p.begin_ns - p.in_mpi_ns) * 1e-9 / k.rounds AS outside_s
+                   FROM round_process p JOIN round r ON r.id = p.round_id JOIN kind k ON k.id = r.kind_id
+                   GROUP BY r.kind_id, p.rank) m ON m.kind_id = p.kind_id AND m.rank = p.rank
+        GROUP BY q.id, m.rank);
+
 -- error: T eq. 11; mape: mean absolute percentage error; bias: sum of model - actual over sum of actual; worst_rank:
 -- with the largest absolute difference.
 CREATE VIEW model_error(machine, model, error, mape, bias, worst_rank, options) AS

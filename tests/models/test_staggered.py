@@ -156,6 +156,22 @@ class Staggered(unittest.TestCase):
         self.assertAlmostEqual(time_s * 1e6, 1.7 + 1e6 / 10.2e3, delta=1e-6)
         self.assertAlmostEqual(skew_s, 0, delta=1e-12)
 
+    def test_overlap(self):
+        """Rank 0 computes longer than its send takes, rank 1 for 40 us of about 100; two rounds."""
+        trace = self.make_trace([(0, i * 10 ** 6, {0: 0, 1: 0}, [(0, 1, 10 ** 6, 0, 0)]) for i in range(2)])
+        database = sqlite3.connect(trace)
+        database.execute("UPDATE round_process SET end_ns = begin_ns + 110000, in_mpi_ns = CASE rank WHEN 0 THEN 5000 ELSE 70000 END")
+        database.commit()
+        alone_s = 1e6 / 10.2e9
+        self.stored(trace, "--model", "staircase")
+        rows = database.execute("SELECT rank, outside_s, model_s, visible_s, in_mpi_s FROM rank_visible ORDER BY rank").fetchall()
+        database.close()
+        expected = [(0, 210e-6, 2 * alone_s, 0, 10e-6),
+                    (1, 80e-6, 2 * (alone_s + 1.7e-6), 2 * (alone_s + 1.7e-6) - 80e-6, 140e-6)]
+        for row, values in zip(rows, expected, strict=True):
+            for value, other in zip(row, values, strict=True):
+                self.assertAlmostEqual(value, other, delta=1e-12)
+
     def test_many_rounds(self):
         """Of 4,000 rounds 1,000 are taken, from the first to the last: the mean of a lateness that grows is that of all."""
         rounds = [(0, i * 10 ** 6, {0: 0, 1: 0}, [(0, 1, 10 ** 6, i, 0)]) for i in range(4000)]
