@@ -1,6 +1,6 @@
 /* The mesh as Scotch's graph. One thread and a fixed seed: the same parts every time.
  *
- * Scotch and METIS are what Debian has; Scotch is the one with releases (7.0 since 2021), and maps onto topologies too.
+ * Debian has Scotch, a release or more a year, and METIS 5.1.0 of 2013; so Scotch.
  */
 #include "mesh.h"
 

@@ -60,9 +60,13 @@ static int read_message(sqlite3_stmt *row, const char *path, const struct record
     }
     if (bytes < 0)
         return error_set(error, "%s: a message of %lld bytes", path, (long long)bytes);
+    sqlite3_int64 comm = sqlite3_column_int64(row, 5);
+    if (comm < 0 || comm > PATTERN_COMMUNICATOR_MAX)
+        return error_set(error, "%s: a message of communicator %lld", path, (long long)comm);
     if (pattern_append(pattern, (uint32_t)sqlite3_column_int64(row, 0), (uint32_t)sqlite3_column_int64(row, 1),
                        (uint64_t)bytes) != 0 ||
-        pattern_set_posts(pattern, &send_s, &recv_s) != 0)
+        pattern_set_posts(pattern, &send_s, &recv_s) != 0 ||
+        pattern_set_match(pattern, (uint32_t)comm, sqlite3_column_int(row, 6) != 0) != 0)
         return error_set(error, "no memory for %zu messages", pattern->n_messages);
     return 0;
 }
@@ -71,9 +75,8 @@ static int read_messages(sqlite3 *database, const char *path, int64_t round, con
                          struct pattern *pattern, struct error *error)
 {
     static const char sql[] =
-        "SELECT src, dst, bytes, (send_post_ns - begin_ns) * 1e-9, (recv_post_ns - begin_ns) * 1e-9 "
-        "FROM message JOIN round ON round.id = round_id WHERE round_id = ? "
-        "ORDER BY src, send_post_ns, message.id";
+        "SELECT src, dst, bytes, (send_post_ns - begin_ns) * 1e-9, (recv_post_ns - begin_ns) * 1e-9, comm, any_source "
+        "FROM message JOIN round ON round.id = round_id WHERE round_id = ? ORDER BY src, send_post_ns, message.id";
     sqlite3_stmt *statement = NULL;
     int result = 0, step = SQLITE_ERROR;
     if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK) {

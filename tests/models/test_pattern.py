@@ -140,13 +140,15 @@ def check_recorded():
     database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',3,3,NULL,NULL,NULL,NULL)")
     database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,?,'finalize')",
                          [(0, 0, 0), (1, 0, 1), (2, 5, 0)])
-    database.executemany("INSERT INTO kind VALUES (?,1,1,8)", [(0,), (4,)])
-    database.executemany("INSERT INTO round VALUES (?,?,?,?)", [(0, 0, 0, 9), (1, 4, 1000, 3000), (2, 4, 5000, 7000)])
+    database.executemany("INSERT INTO kind VALUES (?,1,1,8)", [(0,), (4,), (9,)])
+    database.executemany("INSERT INTO round VALUES (?,?,?,?)", [(0, 0, 0, 9), (1, 4, 1000, 3000), (2, 4, 5000, 7000),
+                                                                (3, 9, 10, 20)])
     database.executemany(
         "INSERT INTO message(src,dst,comm,tag,bytes,round_id,send_post_ns,recv_post_ns,recv_bytes,"
-        "send_function,recv_function,any_source,any_tag,uncertain) VALUES (?,?,0,0,?,?,?,?,?,'s','r',0,0,0)",
-        [(0, 1, 8, 0, 0, 0, 8), (2, 0, 70, 1, 1500, 1001, 70), (0, 2, 60, 1, 1200, 1100, 60), (0, 1, 50, 1, 1000, 1100, 50),
-         (0, 1, 50, 2, 5000, 5100, 50)])
+        "send_function,recv_function,any_source,any_tag,uncertain) VALUES (?1,?2,?8,0,?3,?4,?5,?6,?7,'s','r',?9,0,0)",
+        [(*message, 0, 0) for message in ((0, 1, 8, 0, 0, 0, 8), (2, 0, 70, 1, 1500, 1001, 70), (0, 2, 60, 1, 1200, 1100, 60),
+                                          (0, 1, 50, 1, 1000, 1100, 50), (0, 1, 50, 2, 5000, 5100, 50), (2, 1, 3, 3, 10, 11, 3))]
+        + [(2, 1, 4, 3, 10, 11, 4, 3, 1)])
     database.commit()
     database.close()
     messages, places, _ = pattern("--from", "t.db", "--kind", 4)
@@ -154,8 +156,12 @@ def check_recorded():
     with open("made.P.csv") as file:
         assert file.read() == ("src,dst,bytes,send_s,recv_s\n0,1,50,0.000000000,0.000000100\n"
                                "0,2,60,0.000000200,0.000000100\n2,0,70,0.000000500,0.000000001\n")
+    assert pattern("--from", "t.db", "--kind", 9)[0] == [(2, 1, 3), (2, 1, 4)]
+    with open("made.P.csv") as file:
+        assert file.read() == ("src,dst,bytes,send_s,recv_s,comm,any_source\n2,1,3,0.000000000,0.000000001,0,0\n"
+                               "2,1,4,0.000000000,0.000000001,3,1\n")
     done = subprocess.run([MPISTAIR, "pattern", "--from", "t.db"], capture_output=True, text=True)
-    assert done.returncode == 1 and "holds 2 kinds of round, 0 to 4: choose with --kind K" in done.stderr
+    assert done.returncode == 1 and "holds 3 kinds of round, 0 to 9: choose with --kind K" in done.stderr
 
 
 def main():
