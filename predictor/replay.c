@@ -22,8 +22,9 @@ static const char *const statement_text[STATEMENT_COUNT] = {
                            "JOIN round ON round.id = round_id WHERE round_id = ? AND src <> dst",
     [STATEMENT_RANKS] = "SELECT rank, (p.begin_ns - r.begin_ns) * 1e-9 FROM round_process p JOIN round r ON r.id = "
                         "p.round_id WHERE round_id = ?",
-    [STATEMENT_INSERT] = ("INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
-                          "queue_s, link_s, skew_s, low_s, high_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    [STATEMENT_INSERT] =
+        ("INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
+         "queue_s, link_s, skew_s, low_s, high_s, extrapolated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
 };
 
 struct replay_state {
@@ -141,6 +142,7 @@ static int store_prediction(struct replay_state *state, sqlite3_int64 run_id, sq
             sqlite3_bind_double(statement, 5 + part, prediction->part_s[part][i]);
         sqlite3_bind_double(statement, 5 + PART_COUNT, prediction->low_s[i]); /* SQLite stores NaN as NULL */
         sqlite3_bind_double(statement, 6 + PART_COUNT, prediction->high_s[i]);
+        sqlite3_bind_int64(statement, 7 + PART_COUNT, (sqlite3_int64)prediction->extrapolated);
         if (sqlite3_step(statement) != SQLITE_DONE)
             return failed(state, "a prediction cannot be stored", error);
         sqlite3_reset(statement);

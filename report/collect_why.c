@@ -13,8 +13,9 @@ int report_rank_init(struct report_rank *rank, size_t n_models)
     size_t n = (4 + PART_COUNT) * n_models;
     double *values = malloc((n + 1) * sizeof *values); /* one block, which covered_s owns */
     rank->mostly = calloc(n_models + 1, sizeof *rank->mostly);
+    rank->extrapolated = calloc(n_models + 1, sizeof *rank->extrapolated);
     rank->covered_s = values;
-    if (values == NULL || rank->mostly == NULL)
+    if (values == NULL || rank->mostly == NULL || rank->extrapolated == NULL)
         return -1;
     for (size_t i = 0; i < n; i++)
         values[i] = NAN;
@@ -31,6 +32,7 @@ void report_rank_release(struct report_rank *rank)
 {
     free(rank->covered_s);
     free(rank->mostly);
+    free(rank->extrapolated);
 }
 
 static int compare_rank(const void *left, const void *right)
@@ -51,7 +53,7 @@ static int collect_parts(struct report *report, sqlite3 *database, struct error 
     struct rows rows;
     rows_open(&rows, database, report->path,
               "SELECT machine, model, options, rank, mostly, low_s, high_s, latency_s, bandwidth_s, contention_s, "
-              "queue_s, link_s, skew_s FROM rank_part", /* parts in their order */
+              "queue_s, link_s, skew_s, extrapolated FROM rank_part", /* parts in their order */
               error);
     while (rows_next(&rows)) {
         size_t model = report_find_model(report, &rows, 0);
@@ -63,6 +65,7 @@ static int collect_parts(struct report *report, sqlite3 *database, struct error 
         rank->high_s[model] = rows_real(&rows, 6);
         for (int part = 0; part < PART_COUNT; part++)
             rank->part_s[model * PART_COUNT + (size_t)part] = rows_real(&rows, 7 + part);
+        rank->extrapolated[model] = rows_integer(&rows, 7 + PART_COUNT) != 0;
     }
     return rows_close(&rows);
 }

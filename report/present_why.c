@@ -37,7 +37,7 @@ static void present_parts(struct document *document, const struct report *report
                                                              [PART_SKEW] = {"skew", true}};
     struct document_column columns[DOCUMENT_MAX_COLUMNS];
     size_t parts[PART_COUNT], n_parts = parts_shown(report, model, parts), n = 0;
-    bool interval = interval_known(report, model);
+    bool interval = interval_known(report, model), extrapolated = false;
     columns[n++] = (struct document_column){"rank", true};
     columns[n++] = (struct document_column){"measured", true};
     columns[n++] = (struct document_column){"modelled", true};
@@ -60,8 +60,12 @@ static void present_parts(struct document *document, const struct report *report
         }
         for (size_t k = 0; k < n_parts; k++)
             document_percent(document, rank->part_s[model * PART_COUNT + parts[k]] / rank->model_s[model], false);
-        document_cell(document, "%s", rank->mostly[model][0] != '\0' ? rank->mostly[model] : "-");
+        document_cell(document, "%s%s", rank->mostly[model][0] != '\0' ? rank->mostly[model] : "-",
+                      rank->extrapolated[model] ? " *" : "");
+        extrapolated = extrapolated || rank->extrapolated[model];
     }
+    if (extrapolated)
+        document_add(document, DOCUMENT_LINE, "* with values beyond the ends of a bandwidth table of the machine");
 }
 
 static void present_partners(struct document *document, const struct report *report)

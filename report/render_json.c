@@ -129,6 +129,7 @@ static json_t *ranks_array(const struct report *report)
                 json_object_set_new(object, prediction_part_name[part], real(rank->part_s[k * PART_COUNT + part]));
             json_object_set_new(object, "mostly",
                                 rank->mostly[k][0] != '\0' ? json_string(rank->mostly[k]) : json_null());
+            json_object_set_new(object, "extrapolated", json_boolean(rank->extrapolated[k]));
             json_object_set_new(object, "low_s", real(rank->low_s[k]));
             json_object_set_new(object, "high_s", real(rank->high_s[k]));
             json_array_append_new(models, object);

@@ -85,6 +85,7 @@ struct report_rank {
     double *part_s;           /* [n_models * PART_COUNT] what model_s is made of */
     double *low_s, *high_s;   /* [n_models] the interval of model_s */
     const char **mostly;      /* [n_models] the largest part's name */
+    bool *extrapolated;       /* [n_models] beyond a table's ends in one of its kinds */
 };
 
 enum { REPORT_WORST = 5, REPORT_PARTNERS = 3 };

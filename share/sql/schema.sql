@@ -337,6 +337,7 @@ CREATE TABLE prediction(
   skew_s REAL NOT NULL,                -- waiting for a partner that starts late
   low_s REAL,                          -- holds time_s with 95 %, as far as the machine's values go; NULL: not known
   high_s REAL,
+  extrapolated INTEGER NOT NULL,       -- values of the kind's prediction read beyond the ends of a bandwidth table
   PRIMARY KEY (run_id, kind_id, rank)
 ) WITHOUT ROWID;
 
@@ -542,18 +543,20 @@ CREATE VIEW model_error(machine, model, error, mape, bias, worst_rank, options) 
         FROM rank_error)
   GROUP BY machine, model, options;
 
--- What a rank's modelled time in all rounds is made of; the parts add up to time_s. mostly: the largest one. The ends of
+-- What a rank's modelled time in all rounds is made of; the parts add up to time_s. mostly: the largest one. extrapolated: in
+-- a kind of its rounds values beyond a table's ends were read. The ends of
 -- the interval are sums over the kinds, NULL where one is not known: the same values of the machine stand behind all.
 CREATE VIEW rank_part(machine, model, rank, time_s, latency_s, bandwidth_s, contention_s, queue_s, link_s, skew_s, low_s,
-                      high_s, mostly, options) AS
+                      high_s, mostly, extrapolated, options) AS
   SELECT machine, model, rank, time_s, latency_s, bandwidth_s, contention_s, queue_s, link_s, skew_s,
          CASE n WHEN n_low THEN low_s END, CASE n WHEN n_high THEN high_s END,
          CASE WHEN time_s > 0 THEN
            CASE max(latency_s, bandwidth_s, contention_s, queue_s, link_s, skew_s) WHEN bandwidth_s THEN 'bandwidth'
                 WHEN contention_s THEN 'contention' WHEN latency_s THEN 'latency' WHEN queue_s THEN 'queue'
                 WHEN link_s THEN 'link' ELSE 'skew' END END,
-         options
-  FROM (SELECT q.machine, q.model, q.options, p.rank, sum(k.rounds * p.time_s) AS time_s,
+         extrapolated, options
+  FROM (SELECT q.machine, q.model, q.options, p.rank, max(p.extrapolated > 0) AS extrapolated,
+               sum(k.rounds * p.time_s) AS time_s,
                sum(k.rounds * p.latency_s) AS latency_s, sum(k.rounds * p.bandwidth_s) AS bandwidth_s,
                sum(k.rounds * p.contention_s) AS contention_s, sum(k.rounds * p.queue_s) AS queue_s,
                sum(k.rounds * p.link_s) AS link_s, sum(k.rounds * p.skew_s) AS skew_s,

@@ -164,6 +164,12 @@ class Predict(unittest.TestCase):
         stored = self.rows(trace, "SELECT time_s, low_s, high_s FROM prediction JOIN prediction_run ON id = run_id WHERE "
                                   "model = 'postal'")
         self.assertEqual([tuple(map(float, row[2:])) for row in rows[1:]], stored)
+        self.assertEqual(self.rows(trace, "SELECT sum(extrapolated) FROM prediction"), [(0,)])
+        with open(self.path("m.tbl"), "w") as file:
+            file.write("name m\nsource s\nintra_socket any tau - 0 s\nintra_socket any bw 2 2e9 B/s\n")
+        self.run_predict(trace, "--machine", self.path("m.tbl"), "--model", "staircase")
+        self.assertEqual(self.rows(trace, "SELECT model, sum(p.extrapolated) FROM prediction p JOIN prediction_run ON id = "
+                                          "run_id WHERE p.extrapolated > 0 GROUP BY 1"), [("staircase", 2)])
 
     def test_odd_intervals(self):
         pattern = self.write_csv("p.csv", "src,dst,bytes", [(0, 1, 900000)])

@@ -97,10 +97,12 @@ static void replaces_with_its_predictions(void **state)
     struct machine machine = two_rows(1e9), other = two_rows(2e9);
     struct error error;
     assert_int_equal(machine_store(database, "db", &machine, &error), 0);
-    execute(database, "INSERT INTO prediction_run(id, machine, model, options, extrapolated) VALUES (1, 'm', 'postal', "
-                      "'', 0), (2, 'n', 'postal', '', 0);"
-                      "INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
-                      "queue_s, link_s, skew_s) VALUES (1, 1, 0, 1, 1, 0, 0, 0, 0, 0), (2, 1, 0, 1, 1, 0, 0, 0, 0, 0)");
+    execute(database,
+            "INSERT INTO prediction_run(id, machine, model, options, extrapolated) VALUES (1, 'm', 'postal', "
+            "'', 0), (2, 'n', 'postal', '', 0);"
+            "INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
+            "queue_s, link_s, skew_s, extrapolated) VALUES (1, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0), (2, 1, 0, 1, 1, 0, 0, 0, "
+            "0, 0, 0)");
     assert_int_equal(machine_store(database, "db", &machine, &error), 0);
     assert_int_equal(count(database, "SELECT count(*) FROM prediction"), 2);
     assert_int_equal(machine_store(database, "db", &other, &error), 0);

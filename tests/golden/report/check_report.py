@@ -116,6 +116,8 @@ def formats(folder, halo):
                        "link_s": 0, "skew_s": 0, "low_s": 405.9e-6, "high_s": 496.1e-6}.items():
         check("json parts", abs(rank0[key] - value) < 1e-12, (key, rank0))
     mostly = [next(m["mostly"] for m in r["models"] if m["model"] == "staircase") for r in report["ranks"]]
+    check("json extrapolated", [next(m["extrapolated"] for m in r["models"] if m["model"] == "staircase")
+                                for r in report["ranks"]] == [False, False, True, False], report["ranks"])
     check("json mostly", mostly == ["bandwidth"] + 3 * ["contention"], mostly)
     postal = next(m for m in report["ranks"][0]["models"] if m["model"] == "postal")
     check("json no interval", postal["low_s"] is None and postal["high_s"] is None, postal)
@@ -254,7 +256,7 @@ def unusual(folder):
                     "UPDATE run SET world_size = 200, spools = 200; WITH RECURSIVE r(n) AS (SELECT 4 UNION ALL SELECT n "
                     "+ 1 FROM r WHERE n < 199) INSERT INTO process(rank, node, socket, ended) SELECT n, 0, 0, "
                     "'finalize' FROM r; INSERT INTO round_process SELECT 2, rank, 10000000, 10000000 + 1000 * rank, 0 FROM process WHERE "
-                    "rank > 3; INSERT INTO prediction SELECT 2, 1, rank, 1e-9 * rank * 200, 0, 1e-9 * rank * 200, 0, 0, 0, 0, NULL, NULL FROM process WHERE"
+                    "rank > 3; INSERT INTO prediction SELECT 2, 1, rank, 1e-9 * rank * 200, 0, 1e-9 * rank * 200, 0, 0, 0, 0, NULL, NULL, 0 FROM process WHERE"
                     " rank > 3;")
     golden_of("many.txt", "report", many.name)
     code, out, _ = run("report", many, "--all-ranks")

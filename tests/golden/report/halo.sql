@@ -52,10 +52,11 @@ INSERT INTO machine_parameter VALUES ('toy', 'intra_socket', 'any', 'tau', NULL,
   ('toy', 'inter_node', 'eager', 'threshold', NULL, 6000, 'B', NULL, NULL, NULL, NULL),
   ('other', 'intra_socket', 'any', 'bw', 1, 1e9, 'B/s', NULL, NULL, NULL, NULL);
 INSERT INTO prediction_run VALUES (1, 'toy', 'postal', '', 0), (2, 'toy', 'staircase', '', 1);
-INSERT INTO prediction SELECT 1, 1, rank, (rank + 1) * 50e-6, 1e-6, (rank + 1) * 50e-6 - 1e-6, 0, 0, 0, 0, NULL, NULL FROM process;
+INSERT INTO prediction SELECT 1, 1, rank, (rank + 1) * 50e-6, 1e-6, (rank + 1) * 50e-6 - 1e-6, 0, 0, 0, 0, NULL, NULL, 0 FROM process;
 -- Of staircase 60 us are bandwidth, what is over contention; the interval is 10 % on both sides.
 INSERT INTO prediction SELECT 2, 1, rank, (rank + 1) * 110e-6, 2e-6, 60e-6, (rank + 1) * 110e-6 - 62e-6, 0, 0, 0,
-  (rank + 1) * 99e-6, (rank + 1) * 121e-6 FROM process;
+  (rank + 1) * 99e-6, (rank + 1) * 121e-6, rank = 2
+  FROM process;
 INSERT INTO prediction SELECT p.run_id, 2, p.rank, p.time_s / 10, p.latency_s / 10, p.bandwidth_s / 10, p.contention_s / 10, 0, 0, 0,
-  p.low_s / 10, p.high_s / 10
+  p.low_s / 10, p.high_s / 10, 0
   FROM prediction p WHERE p.rank < 2;
