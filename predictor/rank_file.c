@@ -143,7 +143,7 @@ enum { FILE_OPEN_MPI, FILE_HYDRA, FILE_CSV, FILE_COUNT };
 /* Opens all, or none. */
 static int open_files(const char *prefix, struct output_file files[FILE_COUNT], struct error *error)
 {
-    static const char *const suffix[FILE_COUNT] = {".rankfile", ".hosts", ".csv"};
+    static const char *const suffix[FILE_COUNT] = {".rankfile", ".hosts", ".L.csv"};
     size_t size = strlen(prefix) + 16;
     char *path = malloc(size);
     int result = path != NULL ? 0 : error_set(error, "%.64s: no memory", prefix);

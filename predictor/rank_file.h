@@ -29,8 +29,8 @@ struct rank_file_note {
     size_t split_nodes; /* nodes whose ranks are not consecutive: hydra takes them apart */
 };
 
-/* Writes PREFIX.rankfile, PREFIX.hosts and PREFIX.csv, each beside and then renamed, all or (but for a failing rename)
- * none. 0, or -1 with the reason: a node without a name, a name with odd characters, no such folder. */
+/* Writes PREFIX.rankfile, PREFIX.hosts and PREFIX.L.csv, each beside and then renamed, all or (but for a failing
+ * rename) none. 0, or -1 with the reason: a node without a name, a name with odd characters, no such folder. */
 int rank_file_write(const char *prefix, const struct placement *placement, const struct hosts *hosts,
                     struct rank_file_note *note, struct error *error);
 

@@ -26,7 +26,7 @@ const char what_if_usage[] =
     "                           smallest size that goes by rendezvous\n"
     "      --aggregate          messages to one partner in a round as one\n"
     "      --rank-file PREFIX   the other placement as PREFIX.rankfile (Open MPI), PREFIX.hosts (MPICH's hydra),\n"
-    "                           PREFIX.csv\n";
+    "                           PREFIX.L.csv\n";
 
 void what_if_options_init(struct what_if_options *options)
 {

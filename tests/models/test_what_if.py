@@ -131,7 +131,7 @@ class WhatIf(unittest.TestCase):
             nodes = [{rank for rank in range(16) if places[rank][0] == node} for node in range(4)]
             self.assertEqual(sorted(map(sorted, nodes)), sorted(map(sorted, groups)))
             # The written placement is that one: predicted plainly it takes the time that was told.
-            plain = self.times(*case[:2], "--placement", "best.csv", *case[4:], "--model", "flow")
+            plain = self.times(*case[:2], "--placement", "best.L.csv", *case[4:], "--model", "flow")
             self.assertAlmostEqual(max(plain.values()) / result["after_s"], 1, delta=1e-12)
             again, = json.loads(self.predict(*case, "--best-placement", "--seed", seed, "--json").stdout)
             self.assertEqual(again, result)
@@ -216,7 +216,7 @@ class WhatIf(unittest.TestCase):
                                           "rank 2=b-1 slot=0:0-3\nrank 3=b-1 slot=1:0-3\n")
         with open("out.hosts") as file:
             self.assertEqual(file.read(), "a.x:1\na.x:1\nb-1:1\nb-1:1\n")
-        with open("out.csv") as file:
+        with open("out.L.csv") as file:
             self.assertEqual(file.read(), "rank,node,socket\n0,0,0\n1,0,0\n2,1,0\n3,1,1\n")
         # text: what changes, T, who gains
         text = self.predict(*case, "--best-placement").stdout
