@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "working_tables.h"
 
 #define HEAVIEST_KINDS "10"
 
@@ -103,9 +104,15 @@ static int collect_kinds(struct report *report, sqlite3 *database, struct error 
 {
     struct rows rows;
     rows_open(&rows, database, report->path,
+              "CREATE TEMP TABLE heaviest_kind AS SELECT * FROM kind_summary ORDER BY time_s DESC, kind_id "
+              "LIMIT " HEAVIEST_KINDS,
+              error);
+    if (rows_next(&rows) || rows_close(&rows) != 0)
+        return -1;
+    rows_open(&rows, database, report->path,
               "SELECT kind_id, rounds, messages, coalesce(max_messages, 0), bytes, 1.0 * intra_socket_bytes / "
               "nullif(bytes, 0), 1.0 * inter_socket_bytes / nullif(bytes, 0), 1.0 * inter_node_bytes / nullif(bytes, "
-              "0), time_s FROM kind_summary ORDER BY time_s DESC, kind_id LIMIT " HEAVIEST_KINDS,
+              "0), time_s FROM temp.heaviest_kind ORDER BY time_s DESC, kind_id",
               error);
     while (rows_next(&rows)) {
         double *kind_error = nan_vector(report->n_models);
@@ -132,7 +139,7 @@ static int collect_kinds(struct report *report, sqlite3 *database, struct error 
         return -1;
     rows_open(&rows, database, report->path,
               "SELECT machine, model, options, kind_id, error FROM kind_error WHERE kind_id IN "
-              "(SELECT kind_id FROM kind_summary ORDER BY time_s DESC, kind_id LIMIT " HEAVIEST_KINDS ")",
+              "(SELECT kind_id FROM temp.heaviest_kind)",
               error);
     while (rows_next(&rows)) {
         size_t model = report_find_model(report, &rows, 0);
@@ -147,8 +154,8 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
 {
     struct rows rows;
     rows_open(&rows, database, report->path,
-              "WITH sent AS (SELECT src AS rank, count(*) AS n, sum(bytes) AS bytes FROM message GROUP BY src), "
-              "  received AS (SELECT dst AS rank, count(*) AS n, sum(bytes) AS bytes FROM message GROUP BY dst), "
+              "WITH sent AS (SELECT src AS rank, n, bytes FROM temp.outgoing), "
+              "  received AS (SELECT dst AS rank, sum(n) AS n, sum(bytes) AS bytes FROM temp.incoming GROUP BY dst), "
               "  everyone AS (SELECT rank FROM process UNION SELECT rank FROM round_process) "
               "SELECT e.rank, coalesce(p.node, -1), coalesce(p.socket, -1), coalesce(p.core, -1), n.host, p.ended, "
               "  coalesce(s.n, 0), coalesce(s.bytes, 0), coalesce(r.n, 0), coalesce(r.bytes, 0), a.actual_s, "
@@ -239,7 +246,8 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
                    struct error *error)
 {
     *report = (struct report){.path = path, .replicate_error = NAN, .replicate_basis = ""};
-    if (report_collect_run(report, database, error) != 0 || report_collect_completeness(report, database, error) != 0)
+    if (working_tables_make(database, path, error) != 0 || report_collect_run(report, database, error) != 0 ||
+        report_collect_completeness(report, database, error) != 0)
         return -1;
     return report_collect_rounds(report, database, choice, error);
 }

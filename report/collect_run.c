@@ -51,7 +51,7 @@ static int collect_totals(struct report *report, sqlite3 *database, struct error
     struct rows rows;
     rows_open(&rows, database, report->path,
               "SELECT coalesce(sum(n), 0), coalesce(max(n), 0), coalesce(sum(bytes), 0) "
-              "FROM (SELECT count(*) AS n, sum(bytes) AS bytes FROM message GROUP BY dst)",
+              "FROM (SELECT sum(n) AS n, sum(bytes) AS bytes FROM temp.incoming GROUP BY dst)",
               error);
     if (rows_next(&rows)) {
         report->messages = rows_integer(&rows, 0);
@@ -64,15 +64,13 @@ static int collect_totals(struct report *report, sqlite3 *database, struct error
 static int collect_levels(struct report *report, sqlite3 *database, struct error *error)
 {
     struct rows rows;
-    rows_open(
-        &rows, database, report->path,
-        "WITH incoming AS (SELECT level, dst, count(*) AS n, sum(bytes) AS bytes FROM message GROUP BY level, dst) "
-        "SELECT coalesce(level, 'unknown'), sum(n), max(n), sum(bytes), "
-        "  1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM incoming), 0) "
-        "FROM incoming GROUP BY level "
-        "ORDER BY CASE level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 "
-        "  WHEN 'inter_node' THEN 3 ELSE 4 END, level",
-        error);
+    rows_open(&rows, database, report->path,
+              "SELECT coalesce(level, 'unknown'), sum(n), max(n), sum(bytes), "
+              "  1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM temp.incoming), 0) "
+              "FROM temp.incoming GROUP BY level "
+              "ORDER BY CASE level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 "
+              "  WHEN 'inter_node' THEN 3 ELSE 4 END, level",
+              error);
     while (rows_next(&rows)) {
         if (list_grow(&report->levels, report->n_levels, sizeof *report->levels) != 0) {
             rows_no_memory(&rows);

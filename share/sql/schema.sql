@@ -454,10 +454,10 @@ CREATE VIEW kind_summary(kind_id, rounds, messages, max_messages, bytes, intra_s
                          inter_node_bytes, time_s) AS
   WITH sample AS (SELECT kind_id, min(id) AS round_id FROM round GROUP BY kind_id),
        incoming AS (
-    SELECT s.kind_id, m.dst, count(*) AS messages, sum(CASE m.level WHEN 'intra_socket' THEN m.bytes ELSE 0 END) AS intra,
-           sum(CASE m.level WHEN 'inter_socket' THEN m.bytes ELSE 0 END) AS inter,
-           sum(CASE m.level WHEN 'inter_node' THEN m.bytes ELSE 0 END) AS node
-    FROM sample s JOIN message m ON m.round_id = s.round_id GROUP BY s.kind_id, m.dst),
+    SELECT s.kind_id, m.dst, count(*) AS messages, sum(CASE f.level WHEN 1 THEN m.bytes ELSE 0 END) AS intra,
+           sum(CASE f.level WHEN 2 THEN m.bytes ELSE 0 END) AS inter, sum(CASE f.level WHEN 3 THEN m.bytes ELSE 0 END) AS node
+    FROM sample s JOIN message_row m ON m.round_id = s.round_id LEFT JOIN form f ON f.id = m.form
+    GROUP BY s.kind_id, m.dst),
        volume AS (
     SELECT kind_id, max(messages) AS max_messages, sum(intra) AS intra, sum(inter) AS inter, sum(node) AS node
     FROM incoming GROUP BY kind_id),
