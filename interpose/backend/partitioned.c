@@ -18,13 +18,7 @@ static void *start_partitioned(struct persistent *self, const struct recorded_ca
     memset(partitions, 0, sizeof *partitions);
     partitions->number = __atomic_add_fetch(&n_started, 1, __ATOMIC_RELAXED);
     partitions->partitions = self->facts.partitions;
-    operation->direction = self->facts.direction;
-    operation->communicator = self->facts.communicator;
-    operation->peer = self->facts.peer;
-    operation->tag = self->facts.tag;
-    operation->bytes = self->facts.bytes;
-    operation->persistent = self->facts.number;
-    operation->flags = (uint16_t)(operation->flags | SPOOL_STARTED | SPOOL_PARTITIONED);
+    persistent_describe(self, operation, SPOOL_PARTITIONED);
     spool_record_publish(partitions, SPOOL_PARTITIONS); /* a reader sees both or none */
     spool_record_publish(operation, SPOOL_OPERATION);
     return operation;

@@ -56,18 +56,23 @@ void persistent_free(struct persistent *persistent, struct recorder_thread *thre
     free(persistent);
 }
 
+void persistent_describe(const struct persistent *persistent, struct spool_operation *operation, unsigned flags)
+{
+    operation->direction = persistent->facts.direction;
+    operation->communicator = persistent->facts.communicator;
+    operation->peer = persistent->facts.peer;
+    operation->tag = persistent->facts.tag;
+    operation->bytes = persistent->facts.bytes;
+    operation->persistent = persistent->facts.number;
+    operation->flags = (uint16_t)(operation->flags | flags | SPOOL_STARTED);
+}
+
 static void *start_operation(struct persistent *self, const struct recorded_call *call)
 {
     struct spool_operation *operation = operation_reserve(call, 1);
     if (!operation)
         return NULL;
-    operation->direction = self->facts.direction;
-    operation->communicator = self->facts.communicator;
-    operation->peer = self->facts.peer;
-    operation->tag = self->facts.tag;
-    operation->bytes = self->facts.bytes;
-    operation->persistent = self->facts.number;
-    operation->flags = (uint16_t)(operation->flags | self->flags | SPOOL_STARTED);
+    persistent_describe(self, operation, self->flags);
     spool_record_publish(operation, SPOOL_OPERATION);
     return operation;
 }

@@ -52,6 +52,9 @@ void startall_begin(struct start_call *start, enum mpistair_function function, u
                     const MPI_Request *requests);
 void startall_end(struct start_call *start, int result, const MPI_Request *requests);
 
+/* Fills in, of an operation that a start posts, what its request knows; flags besides SPOOL_STARTED. */
+void persistent_describe(const struct persistent *persistent, struct spool_operation *operation, unsigned flags);
+
 /* The request was freed: what is active goes on unreported. */
 void persistent_free(struct persistent *persistent, struct recorder_thread *thread);
 

@@ -69,18 +69,11 @@ fortran_unresolved:
     jmp mpistair_resolve_common
     .cfi_endproc
 
-.macro fortran_stub symbol
-    numbered \symbol
-    .p2align 4
-    .globl \symbol
-    .type \symbol, %function
-\symbol:
-    .cfi_startproc
+/* To note_common with the cell behind label 9. */
+.macro go_note
     endbr64
     leaq 9b(%rip), %r11
     jmp note_common
-    .cfi_endproc
-    .size \symbol, . - \symbol
 .endm
 
 #elif defined(__aarch64__)
@@ -114,6 +107,18 @@ fortran_unresolved:
     b mpistair_resolve_common
     .cfi_endproc
 
+/* To note_common with the cell behind label 9. */
+.macro go_note
+    BTI_C
+    adrp x16, 9b
+    add x16, x16, :lo12:9b
+    b note_common
+.endm
+
+#else
+#error "fortran_stub.S knows x86-64 and aarch64"
+#endif
+
 .macro fortran_stub symbol
     numbered \symbol
     .p2align 4
@@ -121,29 +126,11 @@ fortran_unresolved:
     .type \symbol, %function
 \symbol:
     .cfi_startproc
-    BTI_C
-    adrp x16, 9b
-    add x16, x16, :lo12:9b
-    b note_common
+    go_note
     .cfi_endproc
     .size \symbol, . - \symbol
 .endm
 
-#else
-#error "fortran_stub.S knows x86-64 and aarch64"
-#endif
-
 #include "fortran_stubs.inc"
 
-    .section .note.GNU-stack, "", %progbits
-
-/* As in trampoline.S. */
-    .section .note.gnu.property, "a", %note
-    .p2align 3
-    .long 4, 16, 5
-    .asciz "GNU"
-#if defined(__x86_64__)
-    .long 0xc0000002, 4, 3, 0
-#else
-    .long 0xc0000000, 4, 1, 0
-#endif
+#include "property_note.inc"

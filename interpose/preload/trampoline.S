@@ -360,15 +360,4 @@ caller_\number:
 
 #include "trampolines.inc"
 
-    .section .note.GNU-stack, "", %progbits
-
-/* Every indirect jump's target here begins with endbr64 or bti c: say so, for processors that check. */
-    .section .note.gnu.property, "a", %note
-    .p2align 3
-    .long 4, 16, 5
-    .asciz "GNU"
-#if defined(__x86_64__)
-    .long 0xc0000002, 4, 3, 0 /* GNU_PROPERTY_X86_FEATURE_1_AND: IBT, SHSTK */
-#else
-    .long 0xc0000000, 4, 1, 0 /* GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI */
-#endif
+#include "property_note.inc"
