@@ -3,15 +3,16 @@
 # Before sourcing: `source_folder` is the root of the source tree, `logs` the folder for the logs.
 
 # What a build needs, what records a job on each MPI, what draws pictures (mpistair machine show --plot), and what the
-# tests need beyond, as packages of Debian and Ubuntu.
+# tests need beyond, as packages of Debian and Ubuntu. The benchmark `applications` runs CP2K too, where the package cp2k
+# is installed (250 MB; no test needs it).
 # This is the only list.
 build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev libgsl-dev
     libcsv-dev libscotch-dev libjansson-dev libcmocka-dev libunwind8'
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
 plot_packages='gnuplot-nox'
-test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3 cp2k
-    dpkg-dev g++"
+test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3 dpkg-dev
+    g++"
 
 # Open MPI refuses root otherwise; containers and test machines often have nobody else.
 if [ "$(id -u)" -eq 0 ]; then

@@ -49,7 +49,7 @@ def rows_of(parameters, level, quantity):
 
 def observed_place():
     """Two ranks on the one socket that this test's machine surely has."""
-    said = run("calibrate", "--seconds", "12", "--name", "here", "-o", "here.tbl", *launcher(2))
+    said = run("calibrate", "--seconds", "8", "--name", "here", "-o", "here.tbl", *launcher(2))
     expect("says which levels are left out", "left out: inter_node" in said)
     parameters = table("here")
     samples, comments = samples_of("here")
@@ -82,7 +82,7 @@ def placed_by_hand():
     """Four ranks on three sockets of two nodes, wherever they really are: every level, and its groups."""
     with open("L.csv", "w") as file:
         file.write("rank,node,socket\n0,0,0\n1,0,0\n2,0,1\n3,1,0\n")
-    run("calibrate", "--seconds", "14", "--name", "three", "-o", "three.tbl", *launcher(4), MPISTAIR_PLACEMENT="L.csv")
+    run("calibrate", "--seconds", "9", "--name", "three", "-o", "three.tbl", *launcher(4), MPISTAIR_PLACEMENT="L.csv")
     pairs = {"intra_socket": {"0-1"}, "inter_socket": {"0-2", "1-2"}, "inter_node": {"0-3", "1-3", "2-3"}}
     for sample in samples_of("three")[0]:
         expected = pairs.get(sample["level"], set())  # none but itself: self
@@ -107,7 +107,7 @@ def synthetic_topology():
         return
     bind = ["--bind-to", "core"] if MPI == "openmpi" else ["-bind-to", "core"]
     two_sockets = ["env", "HWLOC_SYNTHETIC=package:2 core:1 pu:1"]
-    run("calibrate", "--seconds", "8", "-o", "two.tbl", "--", MPIEXEC, *bind, "-n", "2", *two_sockets)
+    run("calibrate", "--seconds", "5", "-o", "two.tbl", "--", MPIEXEC, *bind, "-n", "2", *two_sockets)
     expect("only inter_socket", {p["level"] for p in table("two")} - {"any", "self"} == {"inter_socket"})
 
 

@@ -112,7 +112,7 @@ def launcher_below(pid):
 
 
 def killed_and_continued():
-    command = words("--seconds", "12")
+    command = words("--seconds", "8")
     end_in_the_middle(command, "eager,", signal.SIGKILL)
     kept = samples_of("m.raw.csv.part")
     expect("no table, no final file", not os.path.exists("m.tbl") and not os.path.exists("m.raw.csv"))
@@ -120,9 +120,9 @@ def killed_and_continued():
 
     # Another calibration is refused and harms nothing.
     before = open("m.raw.csv.part").read()
-    run(words("--seconds", "9"), code=1, says="had 'seconds 12', this one has 'seconds 9'")
-    run(words("--seconds", "12", "--launches", "2"), code=1, says="'launches 2'")
-    run(words("--seconds", "12", ranks=3), code=1, says="-n 2', this one has 'launcher")
+    run(words("--seconds", "9"), code=1, says="had 'seconds 8', this one has 'seconds 9'")
+    run(words("--seconds", "8", "--launches", "2"), code=1, says="'launches 2'")
+    run(words("--seconds", "8", ranks=3), code=1, says="-n 2', this one has 'launcher")
     run(command, code=1, says="environment UCX_RNDV_THRESH=1024", UCX_RNDV_THRESH="1024")
     expect("a refusal leaves the samples", open("m.raw.csv.part").read() == before)
 
@@ -136,13 +136,13 @@ def killed_and_continued():
 
 
 def interrupted_and_continued():
-    command = words("--seconds", "12", "--restart")
+    command = words("--seconds", "8", "--restart")
     said, code = end_in_the_middle(command, "algorithm1,", signal.SIGINT)
     expect(f"an interrupt is told: {said}", "signal 2" in said and "continues" in said and code == 1)
     with open("m.raw.csv.part", "a") as part:
         part.write("algorithm1,,intra_so")  # as a full disk or a dying machine leaves it
     kept = samples_of("m.raw.csv.part")
-    done = run(words("--seconds", "12"), says="continuing with")
+    done = run(words("--seconds", "8"), says="continuing with")
     final, comments = samples_of("m.raw.csv"), [line for line in lines_of("m.raw.csv") if line.startswith("#")]
     expect("the rows of before are in the final file", final[:len(kept)] == kept and len(final) >= len(kept))
     expect("no file is left", not os.path.exists("m.raw.csv.part"))
@@ -155,7 +155,7 @@ def interrupted_and_continued():
 
 
 def several_launches():
-    run(words("--seconds", "24", "--launches", "2", name="two"))
+    run(words("--seconds", "15", "--launches", "2", name="two"))
     done = [line.split()[2:4] for line in lines_of("two.raw.csv") if line.startswith("# done ")]
     for launch in "12":
         programs = [program for program, number in done if number == launch]

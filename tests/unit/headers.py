@@ -4,6 +4,7 @@ A header is compiled with the options of the source files of its own folder, as 
 
 usage: headers.py SOURCE_ROOT BUILD_ROOT
 """
+import concurrent.futures
 import json
 import os
 import shlex
@@ -33,24 +34,26 @@ def compiles(header, compiler, kept, directory):
                            os.devnull], cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+def why_not(header, choices):
+    """What the compiler says of a header that does not compile with any of the options; None: it compiles."""
+    first = None
+    for choice in choices:  # some sources of a folder may know more libraries than others
+        done = compiles(header, *choice)
+        if done.returncode == 0:
+            return None
+        first = first or done.stdout
+    return first
+
+
 def main():
     root, build = os.path.realpath(sys.argv[1]), sys.argv[2]
-    options = options_by_folder(build)
+    headers = [(os.path.join(folder, name), choices) for folder, choices in sorted(options_by_folder(build).items())
+               if os.path.commonpath([folder, root]) == root for name in sorted(os.listdir(folder)) if name.endswith(".h")]
     bad = alone = 0
-    for folder, choices in sorted(options.items()):
-        if os.path.commonpath([folder, root]) != root:
-            continue
-        for name in sorted(os.listdir(folder)):
-            if not name.endswith(".h"):
-                continue
-            header = os.path.join(folder, name)
-            said = ""
-            for choice in choices:  # some sources of a folder may know more libraries than others
-                done = compiles(header, *choice)
-                if done.returncode == 0:
-                    alone += 1
-                    break
-                said = said or done.stdout
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for (header, _), said in zip(headers, pool.map(lambda header: why_not(*header), headers)):
+            if said is None:
+                alone += 1
             else:
                 bad += 1
                 print(f"{os.path.relpath(header, root)} does not compile alone:\n{said}")

@@ -29,7 +29,9 @@ def command(test):
         options = ["--ompi-server", "file:uri"]
     launcher, *rest = test.launch(program)
     sides = [shlex.join([launcher, *options, *rest, way, "port"]) for way in ("accept", "connect")]
-    script = f"rm -f port uri; {server} {sides[0]} & first=$!; {sides[1]}; code=$?; wait $first || code=$?; " + \
+    # The second waits for the port, which a first one that failed never makes.
+    script = f"rm -f port uri; {server} {sides[0]} & first=$!; {sides[1]} & second=$!; code=0; " + \
+        "wait $first || { code=$?; kill $second; }; wait $second || code=$?; " + \
         ("kill $server; " if server else "") + "exit $code"
     return ["timeout", "60", "sh", "-c", script]
 
