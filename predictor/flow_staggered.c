@@ -28,7 +28,7 @@
 #include "staggered.h"
 #include "staircase.h"
 
-/* One direction of one NIC. Two marks of a flow: its send is over, all of it is through. */
+/* One direction of one NIC. Two marks of a flow: its send is over, all of it is through; one where B is 0. */
 struct link_run {
     struct moves *moves;
     struct bandwidth_steps *steps;
@@ -62,7 +62,7 @@ static void open_flow(struct link_run *run, uint32_t i)
     if (run->marks.n == 0)
         run->served = 0;
     heap_push(&run->marks, run->served + bytes, 2 * i);
-    if (bytes > run->buffer_bytes)
+    if (bytes > run->buffer_bytes && run->buffer_bytes > 0)
         heap_push(&run->marks, run->served + (bytes - run->buffer_bytes), 2 * i + 1);
     run->active[traffic->class_of[message]]++;
     run->n_ranks += run->open_of[end_of(run, message)]++ == 0;
@@ -78,6 +78,8 @@ static void reach_mark(struct link_run *run, double now_s)
         return;
     }
     later(&run->moves->delivered_s[message], now_s);
+    if (!(run->buffer_bytes > 0))
+        later(&run->moves->sent_s[message], now_s);
     run->active[run->moves->traffic->class_of[message]]--;
     run->n_ranks -= --run->open_of[end_of(run, message)] == 0;
 }

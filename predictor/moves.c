@@ -45,13 +45,38 @@ void moves_release(struct moves *moves)
     *moves = (struct moves){0};
 }
 
-static int compare_begins(const void *a, const void *b, void *context)
+struct begin {
+    double at_s;
+    uint32_t message;
+};
+
+static int compare_begins(const void *a, const void *b)
 {
-    uint32_t k = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    double x = moves_begin_s(context, k), y = moves_begin_s(context, j);
-    if (x < y || x > y)
-        return x < y ? -1 : 1;
-    return (k > j) - (k < j);
+    const struct begin *x = a, *y = b;
+    if (x->at_s < y->at_s || x->at_s > y->at_s)
+        return x->at_s < y->at_s ? -1 : 1;
+    return (x->message > y->message) - (x->message < y->message);
+}
+
+/* Each group's messages by begin. 0, or -1 without memory. */
+static int sort_begins(struct arrivals *arrivals, const struct traffic *traffic, size_t n_groups)
+{
+    size_t most = 0;
+    for (size_t g = 0; g < n_groups; g++)
+        if (arrivals->first[g + 1] - arrivals->first[g] > most)
+            most = arrivals->first[g + 1] - arrivals->first[g];
+    struct begin *begins = malloc((most + 1) * sizeof *begins);
+    for (size_t g = 0; begins != NULL && g < n_groups; g++) {
+        uint32_t *message = arrivals->message + arrivals->first[g];
+        size_t n = arrivals->first[g + 1] - arrivals->first[g];
+        for (size_t i = 0; i < n; i++)
+            begins[i] = (struct begin){moves_begin_s(traffic, message[i]), message[i]};
+        qsort(begins, n, sizeof *begins, compare_begins);
+        for (size_t i = 0; i < n; i++)
+            message[i] = begins[i].message;
+    }
+    free(begins);
+    return begins == NULL ? -1 : 0;
 }
 
 int arrivals_init(struct arrivals *arrivals, const struct traffic *traffic, unsigned levels,
@@ -83,9 +108,11 @@ int arrivals_init(struct arrivals *arrivals, const struct traffic *traffic, unsi
             return -1;
         }
     }
-    for (size_t g = 0; (pattern->send_s != NULL || pattern->recv_s != NULL) && g < grouping->n_groups; g++)
-        qsort_r(arrivals->message + next[g], next[g + 1] - next[g], sizeof *arrivals->message, compare_begins,
-                (void *)(uintptr_t)traffic);
+    if ((pattern->send_s != NULL || pattern->recv_s != NULL) &&
+        sort_begins(arrivals, traffic, grouping->n_groups) != 0) {
+        arrivals_release(arrivals);
+        return -1;
+    }
     return 0;
 }
 

@@ -45,7 +45,8 @@ struct receiver {
 
 /* Of ranks with the same bandwidth. */
 struct clock {
-    double served;      /* bytes that each of its ranks has got */
+    double served; /* bytes that each of its ranks has got, at since_s */
+    double since_s;
     double bytes_per_s; /* now */
     struct heap ranks;  /* by what `served` will be when their next message is through */
 };
@@ -63,6 +64,7 @@ struct group_run {
     struct receiver *receivers;
     struct clock *clocks;
     struct staircase_mix *mixes;          /* of the receivers, where they have clocks of their own */
+    struct heap clock_times;              /* of the clocks with ranks, when the next message of theirs is through */
     struct heap_entry *open, *clock_open; /* room of the heaps */
     size_t *place;
 };
@@ -79,14 +81,29 @@ static double next_key(const struct receiver *receiver)
     return receiver->at + (receiver->open.entries[0].key - receiver->through) * (double)receiver->open.n;
 }
 
-static void open_message(struct group_run *run, uint32_t message)
+static void advance(struct clock *clock, double now_s)
+{
+    if (clock->ranks.n > 0)
+        clock->served += (now_s - clock->since_s) * clock->bytes_per_s;
+    else
+        clock->served = 0;
+    clock->since_s = now_s;
+}
+
+/* When the next message of a clock is through. */
+static double through_s(const struct clock *clock)
+{
+    return clock->since_s + fmax(clock->ranks.entries[0].key - clock->served, 0) / clock->bytes_per_s;
+}
+
+/* The clock that it goes by. */
+static uint32_t open_message(struct group_run *run, uint32_t message, double now_s)
 {
     uint32_t r = run->place_of[run->traffic->pattern->dst[message]];
     struct receiver *receiver = &run->receivers[r];
     struct clock *clock = &run->clocks[receiver->clock];
     bool begins = receiver->open.n == 0;
-    if (clock->ranks.n == 0)
-        clock->served = 0;
+    advance(clock, now_s);
     keep_up(receiver, clock);
     if (begins)
         receiver->through = 0;
@@ -96,6 +113,7 @@ static void open_message(struct group_run *run, uint32_t message)
     else
         heap_change(&clock->ranks, next_key(receiver), r);
     run->n_active += begins;
+    return receiver->clock;
 }
 
 /* The clock has come to its first key. */
@@ -104,6 +122,7 @@ static void close_message(struct group_run *run, struct clock *clock, double now
     uint32_t r = clock->ranks.entries[0].id;
     struct receiver *receiver = &run->receivers[r];
     clock->served = clock->ranks.entries[0].key;
+    clock->since_s = now_s;
     struct heap_entry done = heap_pop(&receiver->open);
     run->delivered_s[done.id] = now_s;
     receiver->through = done.key;
@@ -116,61 +135,51 @@ static void close_message(struct group_run *run, struct clock *clock, double now
     run->n_active--;
 }
 
-static void set_rates(struct group_run *run)
+/* Another number of ranks: all clocks go at other rates from now on. */
+static void set_rates(struct group_run *run, double now_s)
 {
+    run->clock_times.n = 0;
     for (size_t c = 0; c < run->n_clocks; c++) {
         struct clock *clock = &run->clocks[c];
         if (clock->ranks.n == 0)
             continue;
+        advance(clock, now_s);
         if (run->only_class != NO_CLASS)
             clock->bytes_per_s = bandwidth_steps_at(run->steps, run->only_class, run->n_active) / (double)run->n_active;
         else
             clock->bytes_per_s = staircase_mix_bandwidth(&run->mixes[c], run->steps, run->n_active);
+        heap_push(&run->clock_times, through_s(clock), (uint32_t)c);
     }
-}
-
-/* The clock whose next message is through first, and when; NULL if none moves. */
-static struct clock *first_clock(const struct group_run *run, double now_s, double *at_s)
-{
-    struct clock *first = NULL;
-    *at_s = INFINITY;
-    for (size_t c = 0; c < run->n_clocks; c++) {
-        struct clock *clock = &run->clocks[c];
-        if (clock->ranks.n == 0)
-            continue;
-        double through_s = now_s + fmax(clock->ranks.entries[0].key - clock->served, 0) / clock->bytes_per_s;
-        if (first != NULL && !(through_s < *at_s))
-            continue;
-        first = clock;
-        *at_s = through_s;
-    }
-    return first;
 }
 
 static void run_events(struct group_run *run, const uint32_t *arrivals, size_t n)
 {
-    double now_s = 0;
     for (size_t next = 0; next < n || run->n_active > 0;) {
         size_t active = run->n_active;
-        double at_s;
-        struct clock *first = first_clock(run, now_s, &at_s);
-        bool arrives = next < n && (first == NULL || moves_begin_s(run->traffic, arrivals[next]) <= at_s);
-        if (arrives)
-            at_s = moves_begin_s(run->traffic, arrivals[next]);
-        for (size_t c = 0; c < run->n_clocks; c++)
-            if (run->clocks[c].ranks.n > 0)
-                run->clocks[c].served += (at_s - now_s) * run->clocks[c].bytes_per_s;
-        now_s = at_s;
-        if (!arrives)
-            close_message(run, first, now_s);
-        for (; arrives && next < n && moves_begin_s(run->traffic, arrivals[next]) <= now_s; next++)
-            open_message(run, arrivals[next]);
-        if (run->n_active != active || arrives)
-            set_rates(run);
+        const struct heap_entry *first = run->clock_times.entries;
+        double begin_s = next < n ? moves_begin_s(run->traffic, arrivals[next]) : INFINITY;
+        if (next < n && (active == 0 || begin_s <= first->key)) {
+            uint32_t clock = 0;
+            size_t from = next;
+            for (; next < n && moves_begin_s(run->traffic, arrivals[next]) <= begin_s; next++)
+                clock = open_message(run, arrivals[next], begin_s);
+            if (run->n_active != active || next > from + 1)
+                set_rates(run, begin_s);
+            else
+                heap_change(&run->clock_times, through_s(&run->clocks[clock]), clock);
+            continue;
+        }
+        struct clock *clock = &run->clocks[first->id];
+        double now_s = first->key;
+        close_message(run, clock, now_s);
+        if (run->n_active != active)
+            set_rates(run, now_s);
+        else
+            heap_change(&run->clock_times, through_s(clock), first->id);
     }
 }
 
-/* Which ranks share a clock, and each one's room for its messages. */
+/* Which ranks share a clock; each one's room. */
 static void prepare_group(struct group_run *run, const uint32_t *arrivals, size_t n)
 {
     size_t used = 0;
@@ -193,6 +202,7 @@ static void prepare_group(struct group_run *run, const uint32_t *arrivals, size_
         receiver->open.n = 0;
     }
     run->n_clocks = run->only_class == NO_CLASS ? run->n_receivers : 1;
+    run->clock_times.n = 0;
     for (size_t c = 0; c < run->n_clocks; c++)
         run->clocks[c] = (struct clock){.ranks = {.entries = run->clock_open + c, .place = run->place}};
 }
@@ -205,6 +215,8 @@ static void run_release(struct group_run *run)
     free(run->open);
     free(run->clock_open);
     free(run->place);
+    free(run->clock_times.entries);
+    free(run->clock_times.place);
 }
 
 static int run_init(struct group_run *run, const struct grouping *grouping, const struct arrivals *arrivals)
@@ -219,8 +231,11 @@ static int run_init(struct group_run *run, const struct grouping *grouping, cons
     run->open = malloc((most + 1) * sizeof *run->open);
     run->clock_open = malloc(n * sizeof *run->clock_open);
     run->place = malloc(n * sizeof *run->place);
+    run->clock_times.entries = malloc(n * sizeof *run->clock_times.entries);
+    run->clock_times.place = malloc(n * sizeof *run->clock_times.place);
     return run->receivers != NULL && run->clocks != NULL && run->mixes != NULL && run->open != NULL &&
-                   run->clock_open != NULL && run->place != NULL
+                   run->clock_open != NULL && run->place != NULL && run->clock_times.entries != NULL &&
+                   run->clock_times.place != NULL
                ? 0
                : -1;
 }
