@@ -8,95 +8,14 @@
  */
 #include "placement_map.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <scotch/scotch.h>
 
 #include "arrange.h"
 #include "group.h"
+#include "rank_graph.h"
 
-/* Most that all edges weigh together: Scotch adds them up in its own integer. */
-#define WEIGHT_SUM 1e9
 /* How uneven Scotch may leave the parts. */
 #define IMBALANCE 0.01
-
-struct edge {
-    uint32_t a, b;
-    double bytes;
-};
-
-/* The neighbours of every rank, in both directions. */
-struct rank_graph {
-    size_t *first; /* [n_ranks + 1] into neighbour */
-    uint32_t *neighbour;
-    SCOTCH_Num *weight;
-};
-
-static int compare_edges(const void *a, const void *b)
-{
-    const struct edge *x = a, *y = b;
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    return (x->b > y->b) - (x->b < y->b);
-}
-
-/* Both directions of every message of a run as edges, sorted, equal ones added up; returns how many. */
-static size_t gather_edges(const struct workload *workload, struct edge *edges)
-{
-    size_t n = 0, unique = 0;
-    for (size_t k = 0; k < workload->n_kinds; k++) {
-        const struct workload_kind *kind = &workload->kinds[k];
-        for (size_t m = 0; m < kind->pattern.n_messages; m++) {
-            uint32_t src = kind->world_rank[kind->pattern.src[m]], dst = kind->world_rank[kind->pattern.dst[m]];
-            double bytes = (double)kind->pattern.bytes[m] * (double)kind->rounds;
-            if (src == dst)
-                continue;
-            edges[n++] = (struct edge){src, dst, bytes};
-            edges[n++] = (struct edge){dst, src, bytes};
-        }
-    }
-    qsort(edges, n, sizeof *edges, compare_edges);
-    for (size_t i = 0; i < n; i++)
-        if (unique > 0 && edges[unique - 1].a == edges[i].a && edges[unique - 1].b == edges[i].b)
-            edges[unique - 1].bytes += edges[i].bytes;
-        else
-            edges[unique++] = edges[i];
-    return unique;
-}
-
-static void graph_release(struct rank_graph *graph)
-{
-    free(graph->first);
-    free(graph->neighbour);
-    free(graph->weight);
-}
-
-/* 0, or -1 without memory. */
-static int graph_init(struct rank_graph *graph, const struct workload *workload)
-{
-    struct edge *edges = malloc((2 * workload_messages(workload) + 1) * sizeof *edges);
-    size_t n = edges != NULL ? gather_edges(workload, edges) : 0;
-    *graph = (struct rank_graph){.first = calloc(workload->n_ranks + 1, sizeof *graph->first),
-                                 .neighbour = malloc((n + 1) * sizeof *graph->neighbour),
-                                 .weight = malloc((n + 1) * sizeof *graph->weight)};
-    if (edges == NULL || graph->first == NULL || graph->neighbour == NULL || graph->weight == NULL) {
-        free(edges);
-        graph_release(graph);
-        return -1;
-    }
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += edges[i].bytes;
-    for (size_t i = 0; i < n; i++) {
-        graph->first[edges[i].a + 1]++;
-        graph->neighbour[i] = edges[i].b;
-        graph->weight[i] = 1 + (sum > 0 ? (SCOTCH_Num)(edges[i].bytes / sum * WEIGHT_SUM) : 0);
-    }
-    for (size_t rank = 0; rank < workload->n_ranks; rank++)
-        graph->first[rank + 1] += graph->first[rank];
-    free(edges);
-    return 0;
-}
 
 /* A cut: the ranks of members[n] into parts of capacity[n_parts] ranks, which add up to n. */
 struct cut {
@@ -275,7 +194,7 @@ static int map_work_init(struct map_work *work, const struct workload *workload,
     work->part = malloc(n * sizeof *work->part);
     work->capacity = malloc(n * sizeof *work->capacity);
     if (work->index == NULL || work->members == NULL || work->node_of == NULL || work->part == NULL ||
-        work->capacity == NULL || graph_init(&work->graph, workload) != 0)
+        work->capacity == NULL || rank_graph_init(&work->graph, workload) != 0)
         return -1;
     return grouping_init(&work->nodes, slots, GROUP_BY_NODE) != 0 ||
                    grouping_init(&work->sockets, slots, GROUP_BY_SOCKET) != 0
@@ -305,7 +224,7 @@ int placement_map(const struct workload *workload, const struct placement *slots
     size_t first_socket = 0;
     for (size_t node = 0; result == 0 && node < work.nodes.n_groups; node++)
         result = place_node(&work, slots, node, &first_socket, seed, mapped);
-    graph_release(&work.graph);
+    rank_graph_release(&work.graph);
     grouping_release(&work.nodes);
     grouping_release(&work.sockets);
     free(work.index);

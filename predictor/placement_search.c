@@ -251,29 +251,6 @@ static double consider(struct state *state, struct placement *best, struct value
     return state->value.total_s;
 }
 
-/* The kinds of every rank. 0, or -1 without memory. */
-static int index_kinds(struct state *state)
-{
-    const struct workload *workload = state->search->workload;
-    size_t n = 0;
-    for (size_t k = 0; k < workload->n_kinds; k++)
-        n += workload->kinds[k].n_ranks;
-    state->kind_of = malloc((n + 1) * sizeof *state->kind_of);
-    if (state->kind_of == NULL)
-        return -1;
-    for (size_t k = 0; k < workload->n_kinds; k++)
-        for (size_t i = 0; i < workload->kinds[k].n_ranks; i++)
-            state->first_kind[workload->kinds[k].world_rank[i] + 1]++;
-    for (size_t rank = 0; rank < workload->n_ranks; rank++)
-        state->first_kind[rank + 1] += state->first_kind[rank];
-    for (size_t k = workload->n_kinds; k-- > 0;)
-        for (size_t i = 0; i < workload->kinds[k].n_ranks; i++)
-            state->kind_of[--state->first_kind[workload->kinds[k].world_rank[i] + 1]] = (uint32_t)k;
-    memmove(state->first_kind, state->first_kind + 1, workload->n_ranks * sizeof *state->first_kind);
-    state->first_kind[workload->n_ranks] = n;
-    return 0;
-}
-
 static int state_init(struct state *state)
 {
     size_t n_ranks = state->search->workload->n_ranks, n_kinds = state->search->workload->n_kinds;
@@ -281,17 +258,17 @@ static int state_init(struct state *state)
     state->tried = calloc(n_kinds + 1, sizeof *state->tried);
     state->touched = calloc(n_kinds + 1, sizeof *state->touched);
     state->stamp = calloc(n_kinds + 1, sizeof *state->stamp);
-    state->first_kind = calloc(n_ranks + 1, sizeof *state->first_kind);
     state->order = calloc(n_ranks + 1, sizeof *state->order);
     state->partner = calloc(n_ranks + 1, sizeof *state->partner);
     state->rank_s = calloc(n_ranks + 1, sizeof *state->rank_s);
     if (state->rounds == NULL || state->tried == NULL || state->touched == NULL || state->stamp == NULL ||
-        state->first_kind == NULL || state->order == NULL || state->partner == NULL || state->rank_s == NULL ||
-        placement_init(&state->now, n_ranks) != 0)
+        state->order == NULL || state->partner == NULL || state->rank_s == NULL ||
+        placement_init(&state->now, n_ranks) != 0 ||
+        workload_kinds_of_ranks(state->search->workload, &state->first_kind, &state->kind_of) != 0)
         return -1;
     for (size_t rank = 0; rank < n_ranks; rank++)
         state->order[rank] = state->partner[rank] = (uint32_t)rank;
-    return index_kinds(state);
+    return 0;
 }
 
 static void state_release(struct state *state)

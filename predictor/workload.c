@@ -132,3 +132,29 @@ size_t workload_messages(const struct workload *workload)
         n += workload->kinds[k].pattern.n_messages;
     return n;
 }
+
+int workload_kinds_of_ranks(const struct workload *workload, size_t **first, uint32_t **kind_of)
+{
+    size_t n = 0, n_ranks = workload->n_ranks;
+    for (size_t k = 0; k < workload->n_kinds; k++)
+        n += workload->kinds[k].n_ranks;
+    *first = calloc(n_ranks + 2, sizeof **first);
+    *kind_of = malloc((n + 1) * sizeof **kind_of);
+    if (*first == NULL || *kind_of == NULL) {
+        free(*first);
+        free(*kind_of);
+        *first = NULL;
+        *kind_of = NULL;
+        return -1;
+    }
+    size_t *next = *first + 1; /* next[r]: where the next kind of rank r goes; at the end, first[r + 1] */
+    for (size_t k = 0; k < workload->n_kinds; k++)
+        for (size_t i = 0; i < workload->kinds[k].n_ranks; i++)
+            next[workload->kinds[k].world_rank[i] + 1]++;
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        next[rank + 1] += next[rank];
+    for (size_t k = 0; k < workload->n_kinds; k++)
+        for (size_t i = 0; i < workload->kinds[k].n_ranks; i++)
+            (*kind_of)[next[workload->kinds[k].world_rank[i]]++] = (uint32_t)k;
+    return 0;
+}

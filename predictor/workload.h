@@ -60,6 +60,9 @@ int workload_predict(const struct workload *workload, const struct placement *pl
  * them was, on the communicator of the first, from any source if one of them was received so. 0, or -1 with the reason:
  * no memory, more than 2^64 bytes. */
 int workload_aggregate(struct workload *workload, struct error *error);
+/* The kinds that rank r takes part in: kind_of[first[r]] to kind_of[first[r + 1] - 1]; the caller frees both arrays. 0,
+ * or -1 without memory, then both NULL. */
+int workload_kinds_of_ranks(const struct workload *workload, size_t **first, uint32_t **kind_of);
 /* Messages of one round of every kind. */
 size_t workload_messages(const struct workload *workload);
 
