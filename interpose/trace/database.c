@@ -30,7 +30,7 @@ int database_open(const char *path, bool writable, sqlite3 **database, struct er
     int flags = writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
     int result = 0;
     sqlite3_int64 version = 0, tables = 0, runs = 0;
-    if (sqlite3_open_v2(path, &opened, flags, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
         result = database_error(opened, path, "cannot be opened", error);
         goto out;
     }

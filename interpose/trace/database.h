@@ -10,8 +10,8 @@
 /* user_version of the schema that this build writes and reads. */
 #define TRACE_SCHEMA_VERSION 3
 
-/* Opens an existing trace.db of our schema; read-only where not writable. 0 and a handle for sqlite3_close, or -1 with
- * the reason: missing, not SQLite, cut off, not a trace, of another version. */
+/* Opens an existing trace.db of our schema, for one thread at a time; read-only where not writable. 0 and a handle for
+ * sqlite3_close, or -1 with the reason: missing, not SQLite, cut off, not a trace, of another version. */
 int database_open(const char *path, bool writable, sqlite3 **database, struct error *error);
 
 /* error_set with "path: what: SQLite's own message"; returns -1. */
