@@ -13,6 +13,7 @@
 #include "progress.h"
 #include "replay_mean.h"
 #include "replay_place.h"
+#include "replay_runs.h"
 
 enum { STATEMENT_MESSAGES, STATEMENT_RANKS, STATEMENT_INSERT, STATEMENT_COUNT };
 
@@ -204,58 +205,6 @@ static int end_kind(struct replay_state *state, sqlite3_int64 kind_id, struct er
     return result;
 }
 
-/* One statement with the machine, and if not NULL model and options, as parameters 1 to 3; then n as the 4th. */
-static int execute(const struct replay_state *state, const char *sql, const struct model_choice *model, sqlite3_int64 n,
-                   struct error *error)
-{
-    const struct replay *replay = state->replay;
-    sqlite3_stmt *statement = NULL;
-    struct model_options_text text;
-    int result = 0;
-    bool ready = sqlite3_prepare_v2(replay->database, sql, -1, &statement, NULL) == SQLITE_OK;
-    if (ready && model != NULL) {
-        sqlite3_bind_text(statement, 1, replay->machine->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 2, model->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, model_options_text(model, replay->options, &text), -1, SQLITE_TRANSIENT);
-        sqlite3_bind_int64(statement, 4, n);
-    }
-    if (!ready || sqlite3_step(statement) != SQLITE_DONE)
-        result = failed(state, "predictions cannot be stored", error);
-    sqlite3_finalize(statement);
-    return result;
-}
-
-/* Replaces the prediction_run of every model. */
-static int open_runs(struct replay_state *state, struct error *error)
-{
-    const struct replay *replay = state->replay;
-    for (size_t m = 0; m < replay->n_models; m++) {
-        if (execute(state,
-                    "DELETE FROM prediction WHERE run_id IN (SELECT id FROM prediction_run WHERE machine = ?1 AND "
-                    "model = ?2 AND options = ?3)",
-                    &replay->models[m], 0, error) != 0 ||
-            execute(state, "DELETE FROM prediction_run WHERE machine = ?1 AND model = ?2 AND options = ?3",
-                    &replay->models[m], 0, error) != 0 ||
-            execute(state, "INSERT INTO prediction_run(machine, model, options, extrapolated) VALUES (?1, ?2, ?3, ?4)",
-                    &replay->models[m], 0, error) != 0)
-            return -1;
-        state->run_ids[m] = sqlite3_last_insert_rowid(replay->database);
-        state->summary->extrapolated[m] = 0;
-    }
-    return 0;
-}
-
-static int close_runs(struct replay_state *state, struct error *error)
-{
-    const struct replay *replay = state->replay;
-    for (size_t m = 0; m < replay->n_models; m++)
-        if (execute(state,
-                    "UPDATE prediction_run SET extrapolated = ?4 WHERE machine = ?1 AND model = ?2 AND options = ?3",
-                    &replay->models[m], (sqlite3_int64)state->summary->extrapolated[m], error) != 0)
-            return -1;
-    return 0;
-}
-
 /* One row of predict_kinds: the place-th of a kind's rounds. */
 static int predict_row(struct replay_state *state, sqlite3_stmt *rounds, size_t place, bool post_times,
                        struct error *error)
@@ -334,23 +283,25 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
 {
     struct replay_state state = {.replay = replay, .summary = summary};
     *summary = (struct replay_summary){.extrapolated = summary->extrapolated};
-    if (execute(&state, "BEGIN IMMEDIATE", NULL, 0, error) != 0)
+    if (replay_execute(replay, "BEGIN IMMEDIATE", NULL, 0, error) != 0)
         return -1;
     int result = machine_store(replay->database, replay->path, replay->machine, error);
     if (result == 0)
         result = prepare(&state, error);
     if (result == 0)
-        result = open_runs(&state, error);
+        result = replay_open_runs(replay, state.run_ids, error);
+    for (size_t m = 0; m < replay->n_models; m++)
+        summary->extrapolated[m] = 0;
     if (result == 0)
         result = predict_kinds(&state, error);
     if (result == 0)
-        result = close_runs(&state, error);
+        result = replay_close_runs(replay, summary->extrapolated, error);
     for (int which = 0; which < STATEMENT_COUNT; which++)
         sqlite3_finalize(state.statements[which]);
     if (result == 0)
-        result = execute(&state, "COMMIT", NULL, 0, error);
+        result = replay_execute(replay, "COMMIT", NULL, 0, error);
     if (result != 0)
-        execute(&state, "ROLLBACK", NULL, 0, NULL);
+        replay_execute(replay, "ROLLBACK", NULL, 0, NULL);
     pattern_release(&state.pattern);
     placement_release(&state.placement);
     recorded_places_release(&state.places);
