@@ -38,8 +38,8 @@ static double queue_s(const struct model_case *c, const char *model, size_t rank
     return value;
 }
 
-/* Receives at 0, 5, 1 us, arrivals at 2, 2, 3 us. The first message passes 1 posted receive. The second's is not posted:
- * it passes 1 and is unexpected. The third passes 1. The post of the second passes 1 unexpected message. */
+/* Receives at 0, 5, 1 us, arrivals at 2, 2, 3 us. The first message passes 1 posted receive. The second's is not
+ * posted: it passes 1 and is unexpected. The third passes 1. The post of the second passes 1 unexpected message. */
 static void by_hand(void **state)
 {
     (void)state;
