@@ -1,8 +1,13 @@
 /* The recorder under ThreadSanitizer, over an MPI of a few functions that gives a freed request handle to the next
  * thread at once.
  *
- * Each thread posts receives with wildcards and completes them in every way; the stand-in reports the thread's own
- * number as source and tag. A completion that landed on the record of another thread would show the wrong numbers.
+ * Each thread posts receives with wildcards and completes them in every way; the stand-in reports the number of the
+ * thread that posted as source and tag. A completion that landed on the record of another thread would show the wrong
+ * numbers. In turns:
+ *   talk     few handles that wander between the threads, all completion calls
+ *   grow     so many live requests a thread, each with a handle of its own, that the table grows below the others
+ *   hand on  each thread waits for what its neighbour posted
+ *   restart  persistent requests, started, completed and freed, whose handles wander too
  */
 #include <pthread.h>
 #include <sched.h>
@@ -18,25 +23,40 @@
 #define LIVE    3 /* requests of a thread at once */
 #define POOL    8 /* handles, few, so that they change threads; SHARED when they are out */
 #define SHARED  (POOL + 1)
+#define MANY    4000 /* live requests of a thread in grow */
+#define HANDED  1000 /* requests of a thread in hand on, and in restart */
+
+/* Handles come from a few, so that requests share one; from enough that wander all the same; or each is new. */
+enum handles { FEW, ENOUGH, NEW };
+#define N_ENOUGH (3 * THREADS)
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static int free_handles[POOL], n_free;
+static int free_handles[NEW][N_ENOUGH], n_free[NEW], n_new;
+static int posted_by[SHARED + 1 + N_ENOUGH + THREADS * MANY]; /* by handle */
+static bool is_persistent[SHARED + 1 + N_ENOUGH + THREADS * MANY];
 static _Thread_local int own_number;
+static _Thread_local enum handles handles;
 
 static int give_handle(void)
 {
+    int handle = SHARED;
     pthread_mutex_lock(&pool_lock);
-    int handle = n_free > 0 ? free_handles[--n_free] : SHARED;
+    if (handles == NEW)
+        handle = SHARED + 1 + N_ENOUGH + n_new++;
+    else if (n_free[handles] > 0)
+        handle = free_handles[handles][--n_free[handles]];
+    posted_by[handle] = own_number;
     pthread_mutex_unlock(&pool_lock);
     return handle;
 }
 
 static void take_handle(int handle)
 {
-    if (handle == SHARED)
+    enum handles from = handle < SHARED ? FEW : ENOUGH;
+    if (handle == SHARED || handle > SHARED + N_ENOUGH)
         return;
     pthread_mutex_lock(&pool_lock);
-    free_handles[n_free++] = handle;
+    free_handles[from][n_free[from]++] = handle;
     pthread_mutex_unlock(&pool_lock);
     sched_yield(); /* the next thread may have the handle before this one's call returns */
 }
@@ -49,12 +69,31 @@ static int stand_in_irecv(void *buffer, int count, MPI_Datatype type, int source
     return MPI_SUCCESS;
 }
 
-static void finish(MPI_Request *request, MPI_Status *status)
+static int stand_in_recv_init(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                              MPI_Request *request)
 {
+    stand_in_irecv(buffer, count, type, source, tag, comm, request);
+    is_persistent[*request] = true; /* nobody else has the handle */
+    return MPI_SUCCESS;
+}
+
+static int stand_in_request_free(MPI_Request *request)
+{
+    is_persistent[*request] = false;
     take_handle(*request);
     *request = MPI_REQUEST_NULL;
-    status->MPI_SOURCE = own_number;
-    status->MPI_TAG = own_number;
+    return MPI_SUCCESS;
+}
+
+static void finish(MPI_Request *request, MPI_Status *status)
+{
+    int handle = *request;
+    /* The shared handle's requests are waited for by those that posted them. */
+    status->MPI_SOURCE = status->MPI_TAG = handle == SHARED ? own_number : posted_by[handle];
+    if (is_persistent[handle])
+        return;
+    take_handle(handle);
+    *request = MPI_REQUEST_NULL;
 }
 
 static int stand_in_wait(MPI_Request *request, MPI_Status *status)
@@ -194,6 +233,8 @@ static void fill_functions(void)
     for (int i = 0; i < FN_COUNT; i++)
         functions[i] = (mpistair_code *)stand_in_nothing;
     functions[FN_Irecv] = (mpistair_code *)stand_in_irecv;
+    functions[FN_Recv_init] = (mpistair_code *)stand_in_recv_init;
+    functions[FN_Request_free] = (mpistair_code *)stand_in_request_free;
     functions[FN_Wait] = (mpistair_code *)stand_in_wait;
     functions[FN_Waitall] = (mpistair_code *)stand_in_waitall;
     functions[FN_Waitany] = (mpistair_code *)stand_in_waitany;
@@ -212,14 +253,15 @@ static void fill_functions(void)
     functions[FN_Type_size_x] = (mpistair_code *)stand_in_type_size;
     functions[FN_Comm_create_keyval] = (mpistair_code *)stand_in_keyval;
     for (int i = 0; i < POOL; i++)
-        free_handles[n_free++] = i + 1;
+        free_handles[FEW][n_free[FEW]++] = i + 1;
+    for (int i = 0; i < N_ENOUGH; i++)
+        free_handles[ENOUGH][n_free[ENOUGH]++] = SHARED + 1 + i;
 }
 
 #define RECORDED(name) ((__typeof__(&MPI_##name))recorder_wrappers[FN_##name])
 
-static void *talk(void *argument)
+static void talk(void)
 {
-    own_number = *(const int *)argument;
     for (int round = 0; round < ROUNDS; round++) {
         MPI_Request requests[LIVE];
         int flag = 0, index;
@@ -237,6 +279,92 @@ static void *talk(void *argument)
         if (round % 100 == 0 && RECORDED(Comm_dup)(MPI_COMM_WORLD + 100 * own_number, &made) == MPI_SUCCESS)
             RECORDED(Comm_free)(&made);
     }
+}
+
+static void post(MPI_Request *request)
+{
+    RECORDED(Irecv)(NULL, own_number, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, request);
+}
+
+static void grow(void)
+{
+    static _Thread_local MPI_Request requests[MANY];
+    handles = NEW;
+    for (int i = 0; i < MANY; i++)
+        post(&requests[i]);
+    for (int i = 0; i < MANY / 2; i++)
+        RECORDED(Wait)(&requests[i], MPI_STATUS_IGNORE);
+    RECORDED(Waitall)(MANY - MANY / 2, requests + MANY / 2, MPI_STATUSES_IGNORE);
+}
+
+/* Where a thread leaves a request for its neighbour. */
+static struct mailbox {
+    pthread_mutex_t lock;
+    MPI_Request request;
+    bool full;
+} mailboxes[THREADS];
+
+/* Puts the request in, or takes one out, if there is room or one. */
+static bool exchange(struct mailbox *mailbox, MPI_Request *request, bool put)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    bool possible = mailbox->full != put;
+    if (possible && put)
+        mailbox->request = *request;
+    else if (possible)
+        *request = mailbox->request;
+    mailbox->full = mailbox->full != possible;
+    pthread_mutex_unlock(&mailbox->lock);
+    return possible;
+}
+
+static void hand_on(void)
+{
+    handles = ENOUGH; /* one in the mailbox, one that waits for room in it, one that is waited for */
+    struct mailbox *own = &mailboxes[own_number - 1], *neighbours = &mailboxes[own_number % THREADS];
+    MPI_Request posted = MPI_REQUEST_NULL, taken;
+    for (int n_put = 0, n_taken = 0; n_put < HANDED || n_taken < HANDED;) {
+        if (n_put < HANDED && posted == MPI_REQUEST_NULL)
+            post(&posted);
+        if (posted != MPI_REQUEST_NULL && exchange(own, &posted, true)) {
+            posted = MPI_REQUEST_NULL;
+            n_put++;
+        }
+        if (exchange(neighbours, &taken, false)) {
+            RECORDED(Wait)(&taken, MPI_STATUS_IGNORE);
+            n_taken++;
+        } else {
+            sched_yield();
+        }
+    }
+}
+
+static void restart(void)
+{
+    handles = ENOUGH;
+    for (int i = 0; i < HANDED / 5; i++) {
+        MPI_Request request, again[1];
+        int flag = 0;
+        RECORDED(Recv_init)(NULL, own_number, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+        for (int start = 0; start < 5; start++) {
+            RECORDED(Start)(&request);
+            again[0] = request;
+            if (start % 2 == 0)
+                RECORDED(Wait)(&request, MPI_STATUS_IGNORE);
+            for (flag = start % 2 == 0; !flag;)
+                RECORDED(Testall)(1, again, &flag, MPI_STATUSES_IGNORE);
+        }
+        RECORDED(Request_free)(&request);
+    }
+}
+
+static void *run(void *argument)
+{
+    own_number = *(const int *)argument;
+    talk();
+    grow();
+    hand_on();
+    restart();
     return NULL;
 }
 
@@ -281,15 +409,18 @@ int main(void)
     snprintf(path, sizeof path, "%s/%s-0" SPOOL_SUFFIX, folder, recorder.spool.header->run_key);
     for (int i = 0; i < THREADS; i++) {
         numbers[i] = i + 1;
-        pthread_create(&threads[i], NULL, talk, &numbers[i]);
+        pthread_mutex_init(&mailboxes[i].lock, NULL);
     }
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, run, &numbers[i]);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     at_end(MPI_COMM_SELF, 1, NULL, NULL);
     int right = count_right(path);
     snprintf(path, sizeof path, "rm -r %s", folder);
-    if (system(path) != 0 || right != THREADS * ROUNDS * LIVE) {
-        fprintf(stderr, "%d receives are complete and right, not %d\n", right, THREADS * ROUNDS * LIVE);
+    int posted = THREADS * (ROUNDS * LIVE + MANY + 2 * HANDED);
+    if (system(path) != 0 || right != posted) {
+        fprintf(stderr, "%d receives are complete and right, not %d\n", right, posted);
         return 1;
     }
     return 0;
