@@ -12,8 +12,8 @@
  *   v, l, h   machine_parameter.value, ci_low, ci_high    the quantity's
  *   z         gsl_ran_ugaussian                           -
  *
- * Limits: values are drawn independently, though those of one fit are not; an end that is not known is the value itself;
- * thresholds and numbers of cores stay. It says how well the table is known, not how well the model fits. */
+ * Limits: values are drawn independently, though those of one fit are not; an end that is not known is the value
+ * itself; thresholds and numbers of cores stay. It says how well the table is known, not how well the model fits. */
 #ifndef MPISTAIR_PREDICTOR_INTERVAL_H
 #define MPISTAIR_PREDICTOR_INTERVAL_H
 
