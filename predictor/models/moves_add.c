@@ -76,6 +76,16 @@ static int compare_items(const void *a, const void *b)
     return (x->begin_s > y->begin_s) - (x->begin_s < y->begin_s);
 }
 
+/* By begin; where all start together they are in order as they come. */
+static void sort_items(struct item *items, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (items[i].begin_s < items[i - 1].begin_s) {
+            qsort(items, n, sizeof *items, compare_items);
+            return;
+        }
+}
+
 /* A rank's clock. */
 struct day {
     double first_post_s, last_post_s;
@@ -185,7 +195,7 @@ static void add_rank(const struct moves *moves, const struct ends *ends, size_t 
     size_t n = gather(moves, ends, rank, pays, &day);
     if (n == 0)
         return;
-    qsort(ends->items, n, sizeof *ends->items, compare_items);
+    sort_items(ends->items, n);
     day.until_s = day.moving_to_s[BETWEEN_NODES] = day.moving_to_s[WITHIN_NODE] = day.first_post_s;
     for (size_t i = 0; i < n; i++)
         live_through(&day, &ends->items[i]);
