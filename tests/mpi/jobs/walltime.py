@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """The batch system ends a job that is out of time: SIGTERM to all processes, SIGKILL to those that stay. The trace has
-everything that ended before, and the launcher's exit status is that without the recorder."""
+everything that ended before, and the launcher's exit status is one that it has without the recorder: where a rank exits
+first, hydra kills the other, and returns the status of either."""
 import signal
 import time
 
 import job
 from killed import Killed
+
+BARE_RUNS = 10
 
 
 def one(test, way, recorded):
@@ -41,8 +44,11 @@ def main():
         if test.spools.exists():
             for old in test.spools.iterdir():
                 old.unlink()
-        with_tool = one(test, way, True)
-        job.expect_equal(with_tool, one(test, way, False), f"{way}: exit status, against that without the recorder")
+        with_tool, without = one(test, way, True), []
+        while with_tool not in without and len(without) < BARE_RUNS:
+            without.append(one(test, way, False))
+        if with_tool not in without:
+            job.fail(f"{way}: exit status {with_tool}, without the recorder {without}")
 
 
 main()
