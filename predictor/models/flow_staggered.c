@@ -7,7 +7,7 @@
  *   dw/dt   1 / sum over p of F_p(t) / BW_p(n(t))                            bytes_per_s
  *   u_l(k, x)  when x bytes of message k are through on l                    -
  *   d_k     max(u_out(k, b_k), u_in(k, b_k)): it is delivered                moves.delivered_s
- *   s_k     a_k if b_k <= B, else the same of b_k - B: the send is over      moves.sent_s
+ *   s_k     max(u_out(k, b_k), u_in(k, b_k - B)): the send is over           moves.sent_s
  *
  *   a_k     when message k begins to move (moves.h)                          moves_begin_s    s
  *   b_k     its bytes                                                        pattern.bytes    B
@@ -15,8 +15,10 @@
  *   B       bytes that the transport takes (the machine's `buffer`)          buffer_bytes     B
  *   BW_p    bandwidth of n processes between nodes                           bandwidth_steps  B/s
  *
- * A short or eager send is over at once. Messages within a node: staggered. From there a rank's time: moves.h. With
- * equal starts d_k and s_k are those of flow. O(M log M).
+ * Unlike in flow, what the transport takes counts behind the sender's NIC alone: before it can lie in the network or
+ * with the receiver it must have left the node. A short or eager send is over at once. Messages within a node:
+ * staggered. From there a rank's time: moves.h. With equal starts d_k are those of flow, with B = 0 s_k, too. O(M log
+ * M).
  *
  * Limits: those of flow (the two NICs of a message do not influence each other) and of staggered (posts are taken as
  * they are). */
@@ -32,7 +34,8 @@
 struct link_run {
     struct moves *moves;
     struct bandwidth_steps *steps;
-    double buffer_bytes;
+    double taken_bytes;  /* B */
+    double buffer_bytes; /* of it in this direction */
     enum direction direction;
     const uint32_t *arrivals;
     double served;     /* bytes that a flow has got that has been open all the time */
@@ -127,6 +130,7 @@ static int move_direction(const struct grouping *nodes, enum direction direction
         if (arrivals.first[node + 1] - arrivals.first[node] > most)
             most = arrivals.first[node + 1] - arrivals.first[node];
     run->direction = direction;
+    run->buffer_bytes = direction == INCOMING ? run->taken_bytes : 0;
     run->marks = (struct heap){.entries = malloc((2 * most + 1) * sizeof *run->marks.entries)};
     int result = run->marks.entries == NULL || most > UINT32_MAX / 2 ? -1 : 0;
     for (size_t node = 0; result == 0 && node < nodes->n_groups; node++) {
@@ -144,7 +148,7 @@ static int move_between_nodes(const struct traffic *traffic, const struct placem
 {
     struct grouping nodes = {0};
     struct bandwidth_steps steps = {0};
-    struct link_run run = {.moves = moves, .steps = &steps, .buffer_bytes = buffer_bytes};
+    struct link_run run = {.moves = moves, .steps = &steps, .taken_bytes = buffer_bytes};
     run.open_of = calloc(traffic->n_ranks + 1, sizeof *run.open_of);
     int result = -1;
     if (run.open_of != NULL && grouping_init(&nodes, placement, GROUP_BY_NODE) == 0 &&

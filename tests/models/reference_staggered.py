@@ -77,7 +77,8 @@ class StaggeredReference(Reference):
 
                 for k, curve in fluid({k: (self.begin[k], self.messages[k][2]) for k in of}, rates).items():
                     size = self.messages[k][2]
-                    sent = when(curve, size - self.buffer) if size > self.buffer else self.begin[k]
+                    inside = size - (self.buffer if side == 1 else 0)  # out of the node all of it must be
+                    sent = when(curve, inside) if inside > 0 else self.begin[k]
                     ends.setdefault(k, []).append((curve[-1][0], sent))
         return {k: tuple(max(values) for values in zip(*both)) for k, both in ends.items()}
 
