@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The limit in bytes of the transport inside a node, or between nodes, as the MPI's tool interface has it; 0: not
+/* The limit in bytes of the transport inside a node, or between nodes, as the MPI itself has it; 0: not
  * known. Of Open MPI it counts up to 64 bytes of header. Call after MPI is initialised; communicates nothing. */
 uint64_t eager_limit_bytes(int between_nodes);
 
