@@ -42,6 +42,8 @@ def main():
     if test.mpi != "openmpi":
         plain = test.run(["timeout", "20", *job_command])
         said = [word for word in CANNOT if word in plain.stderr]
+        if test.arguments.case == "connect" and not (test.folder / "port").exists():
+            said.append("MPI_Open_port")  # what it says may get lost when hydra ends the job
         if plain.returncode != 0 and said:
             job.skip(f"this MPI cannot do it, recorded or not: {said[0]} failed")
     done = test.must([test.mpistair, "run", "-o", test.trace, "--", *job_command], OMPI_MCA_mpi_yield_when_idle="1")
