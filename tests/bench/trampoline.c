@@ -2,7 +2,8 @@
  *
  * Runs under LD_PRELOAD with an MPI of a few functions (tests/mpi/preload/fake_mpi.c) that do nothing, so that the
  * difference is the trampoline's alone. Prints nanoseconds a call, the smallest of several batches, for the four ways:
- * passed on, counted and passed on, PMPI_X passed on by its caller, and PMPI_X of a function without communication.
+ * not recorded and passed on, recorded (here outside of a run, so passed on), PMPI_X of it, and PMPI_X of a function
+ * without communication.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -49,8 +50,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name, *way;
     } cases[] = {{"MPI_Comm_rank", "passed on"},
-                 {"MPI_Win_fence", "counted and passed on"},
-                 {"PMPI_Win_fence", "PMPI_X, passed on by its caller"},
+                 {"MPI_Win_fence", "recorded, outside of a run"},
+                 {"PMPI_Win_fence", "PMPI_X of it"},
                  {"PMPI_Comm_rank", "PMPI_X without communication"}};
     void *mpi = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) : NULL;
     if (mpi == NULL) {
