@@ -3,7 +3,8 @@ prints the T11 error of each model beside the replicate error.
 
 Usage: accuracy.py node|cluster MPISTAIR ALGORITHM2 MPIEXEC [--cluster SCRIPT] [OPTIONS]
 
-`node`: 8 ranks on this machine. `cluster`: 4 nodes of 4 ranks in network namespaces, 400 Mbit/s (tests/cluster/cluster;
+`node`: 8 ranks on this machine; messages of 1-20 MB, ten times those of the cluster, so that a round lasts longer than the
+time slices of ranks that share a processor. `cluster`: 4 nodes of 4 ranks in network namespaces, 400 Mbit/s (tests/cluster/cluster;
 exit status 77, skipped, without root). Open MPI. Twelve random irregular patterns (`mpistair pattern irregular`) of a seed
 that is printed, two launches each; then in- and outcast; on a node also T Fig. 3, three pairs exchanging 2s, s and s/2.
 Nothing is fitted on the patterns. Measured is what algorithm2 says of itself, modelled what `mpistair predict` makes of
@@ -28,6 +29,7 @@ import tempfile
 OPTIONS = None
 # place: ranks, nodes, seconds of calibration
 PLACES = {"node": (8, 1, 57), "cluster": (16, 4, 120)}
+BYTES = {"node": "1000000:20000000", "cluster": "100000:2000000"}
 SETTINGS = {"node": ["--oversubscribe", "--bind-to", "none"], "cluster": []}
 REPETITIONS = 10
 
@@ -152,8 +154,9 @@ def print_summary(found):
 
 def irregular(on):
     print(f"irregular patterns of seed {OPTIONS.seed} on; ms: mean of the ranks; T11 by model")
-    found = [pattern_line(on, f"irregular-{OPTIONS.seed + i}", ["irregular", "--seed", OPTIONS.seed + i], i == 0)
-             for i in range(OPTIONS.patterns)]
+    words = ["irregular", "--bytes", OPTIONS.bytes or BYTES[OPTIONS.place], "--seed"]
+    found = [pattern_line(on, f"irregular-{seed}", [*words, seed], seed == OPTIONS.seed)
+             for seed in range(OPTIONS.seed, OPTIONS.seed + OPTIONS.patterns)]
     if found:
         print_summary(found)
     for kind in ("incast", "outcast"):
@@ -187,6 +190,7 @@ def parse():
     parser.add_argument("--launches", type=int, default=2)
     parser.add_argument("--models", default="all")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="of the first pattern")
+    parser.add_argument("--bytes", help="MIN:MAX of a message of the irregular patterns")
     parser.add_argument("--pairs-step", type=int, default=1, help="Fig. 3: every so many powers of two; 0: leave it out")
     parser.add_argument("--table", type=os.path.abspath, help="a machine table, instead of calibrating")
     parser.add_argument("--quick", action="store_true", help="calibrate in 23 s")
