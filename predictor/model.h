@@ -19,6 +19,8 @@ struct topology;
 struct model_options {
     enum latency_side latency;
     const struct topology *topology; /* borrowed; NULL: not known */
+    size_t repetitions; /* of the round, one after the other, for a model that simulates; ten at most; 0: ten, as T
+                           Algorithm 2 */
 };
 
 /* What a rank's time is made of. */
@@ -50,13 +52,14 @@ struct model {
     const char *source; /* equations, as "T5-T9, T12-T18" */
     bool latency_side;  /* model_options.latency changes its result */
     bool post_times;    /* pattern.send_s and recv_s change its result */
+    bool simulates;     /* takes time in proportion to bytes: not part of `all`, only by its name */
     /* Fills a prediction of placement->n_ranks entries. Returns 0; -1 with a reason in error (a level or quantity that
      * the machine lacks, no memory), the prediction's contents then undefined. */
     int (*predict)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                    const struct model_options *options, struct prediction *prediction, struct error *error);
 };
 
-/* NULL-terminated, in the order in which `--model all` prints them. */
+/* NULL-terminated, in the order in which `--model all` prints them; those that simulate stand last. */
 extern const struct model *const model_table[];
 
 /* NULL if there is no such model. */

@@ -36,7 +36,8 @@ void predict_options_usage(void)
     fputs(what_if_usage, stdout);
     puts("\nmodels:");
     for (size_t i = 0; model_table[i] != NULL; i++)
-        printf("  %-15s  %s\n", model_table[i]->name, model_table[i]->source);
+        printf("  %-15s  %s%s\n", model_table[i]->name, model_table[i]->source,
+               model_table[i]->simulates ? "; not in all" : "");
     puts("terms, added to any model as MODEL+TERM:");
     for (size_t i = 0; term_table[i] != NULL; i++)
         printf("  %-15s  %s\n", term_table[i]->name, term_table[i]->source);
@@ -56,20 +57,25 @@ static int add_model(struct predict_options *options, const char *name)
     return 0;
 }
 
-/* list: names with commas between, or all. */
+/* All that take no time to speak of. */
+static void add_all(struct predict_options *options)
+{
+    for (size_t i = 0; model_table[i] != NULL; i++)
+        if (!model_table[i]->simulates)
+            add_model(options, model_table[i]->name);
+}
+
+/* list: names with commas between; all is one. */
 static int add_models(struct predict_options *options, const char *list)
 {
-    if (strcmp(list, "all") == 0) {
-        for (size_t i = 0; model_table[i] != NULL; i++)
-            add_model(options, model_table[i]->name);
-        return 0;
-    }
     for (const char *at = list;; at++) {
         char name[sizeof options->models[0].name] = "";
         size_t length = strcspn(at, ",");
         if (length < sizeof name)
             memcpy(name, at, length);
-        if (length >= sizeof name || add_model(options, name) != 0) {
+        if (strcmp(name, "all") == 0) {
+            add_all(options);
+        } else if (length >= sizeof name || add_model(options, name) != 0) {
             char known[256] = "";
             for (size_t i = 0, used = 0; model_table[i] != NULL && used < sizeof known; i++)
                 used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", model_table[i]->name);

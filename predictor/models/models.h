@@ -12,5 +12,6 @@ extern const struct model node_aware_model;
 extern const struct model flow_model;
 extern const struct model staggered_model;
 extern const struct model flow_staggered_model;
+extern const struct model flow_tcp_model;
 
 #endif

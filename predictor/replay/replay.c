@@ -37,6 +37,7 @@ struct replay_state {
     sqlite3_stmt *statements[STATEMENT_COUNT];
     sqlite3_int64 run_ids[MAX_MODELS];
     /* The kind at hand. */
+    struct model_options options;         /* the replay's, with the kind's rounds */
     struct pattern pattern;               /* ranks numbered anew */
     struct placement placement;           /* arrays of the world's size */
     uint32_t *world_rank;                 /* [world] of a new number */
@@ -157,10 +158,10 @@ static int predict_round(struct replay_state *state, size_t model, struct predic
 {
     const struct replay *replay = state->replay;
     int result = model_choice_predict(&replay->models[model], &state->pattern, &state->placement, replay->machine,
-                                      replay->options, prediction, error);
+                                      &state->options, prediction, error);
     if (result == 0 && replay->draws != NULL)
         result = prediction_interval(replay->draws, &replay->models[model], &state->pattern, &state->placement,
-                                     replay->options, prediction, error);
+                                     &state->options, prediction, error);
     return result;
 }
 
@@ -211,6 +212,8 @@ static int predict_row(struct replay_state *state, sqlite3_stmt *rounds, size_t 
 {
     sqlite3_int64 kind_id = sqlite3_column_int64(rounds, 0), n_rounds = sqlite3_column_int64(rounds, 2);
     if (place == 0) {
+        state->options = *state->replay->options;
+        state->options.repetitions = (size_t)n_rounds;
         if (read_round(state, sqlite3_column_int64(rounds, 1), error) != 0 ||
             predict_models(state, false, kind_id, error) != 0)
             return -1;

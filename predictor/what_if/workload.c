@@ -90,8 +90,9 @@ int workload_predict_kind(const struct workload *workload, size_t kind, const st
         goto out;
     }
     place_kind(of, placement, &places);
-    result =
-        model_choice_predict(judge->model, &of->pattern, &places, judge->machine, judge->options, &prediction, error);
+    struct model_options options = *judge->options;
+    options.repetitions = (size_t)of->rounds;
+    result = model_choice_predict(judge->model, &of->pattern, &places, judge->machine, &options, &prediction, error);
     for (size_t i = 0; result == 0 && i < of->n_ranks; i++) {
         double time_s = prediction.time_s[i];
         round->sum_s += time_s;

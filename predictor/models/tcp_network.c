@@ -1,0 +1,184 @@
+/* See tcp_network.h. A connection's messages are a stream of bytes, in the order in which they may move; three marks go
+ * along it: sent, delivered, acknowledged. A handshake is a chunk without bytes. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tcp_queues.h"
+
+/* As much as the window allows. 0, or -1 without memory. */
+static int send_data(struct tcp_network *network, uint32_t number)
+{
+    struct tcp_connection *connection = &network->connections[number];
+    while (connection->sent < connection->stream &&
+           connection->sent - connection->acknowledged < connection->window.bytes) {
+        uint32_t chunk = tcp_chunk_new(network, number);
+        if (chunk == TCP_NONE)
+            return -1;
+        double rest = connection->stream - connection->sent, bytes = fmin(rest, network->chunk_bytes);
+        connection->sent = bytes < rest ? connection->sent + bytes : connection->stream;
+        network->chunks[chunk].bytes = bytes;
+        network->chunks[chunk].to = connection->sent;
+        tcp_enqueue(network, chunk, HOP_OUT, network->now_s);
+    }
+    return 0;
+}
+
+/* A message is under way, or no more, at one of its ends. */
+static void count_open(struct tcp_network *network, uint32_t rank, enum direction direction, bool opens)
+{
+    uint32_t *open = &network->open_of[direction][rank];
+    struct tcp_queue *queue = &network->queues[2 * (size_t)network->nodes->of[rank] + direction];
+    if (opens)
+        queue->n_open += (*open)++ == 0;
+    else
+        queue->n_open -= --*open == 0;
+}
+
+static void end_sends(struct tcp_network *network, struct tcp_connection *connection)
+{
+    double taken = connection->acknowledged + tcp_window_buffer(&connection->window, network->constants);
+    struct tcp_end *end = &network->ends[connection->src];
+    while (connection->sends != TCP_NONE && connection->sends_to <= taken) {
+        const struct tcp_message *message = &network->messages[connection->sends];
+        if (message->rendezvous && network->now_s > end->at_s)
+            *end = (struct tcp_end){network->now_s, true};
+        connection->sends = message->next;
+        if (connection->sends != TCP_NONE)
+            connection->sends_to += network->messages[connection->sends].bytes;
+    }
+}
+
+/* Its data may go. 0, or -1 without memory. */
+static int begin_message(struct tcp_network *network, uint32_t number)
+{
+    struct tcp_message *message = &network->messages[number];
+    struct tcp_connection *connection = &network->connections[message->connection];
+    message->next = TCP_NONE;
+    if (connection->last != TCP_NONE)
+        network->messages[connection->last].next = number;
+    connection->last = number;
+    connection->stream += message->bytes;
+    if (connection->delivers == TCP_NONE) {
+        connection->delivers = number;
+        connection->delivers_to = connection->stream;
+    }
+    if (connection->sends == TCP_NONE) {
+        connection->sends = number;
+        connection->sends_to = connection->stream;
+    }
+    int result = send_data(network, message->connection);
+    end_sends(network, connection);
+    return result;
+}
+
+static void deliver(struct tcp_network *network, const struct tcp_chunk *chunk)
+{
+    struct tcp_connection *connection = &network->connections[chunk->connection];
+    struct tcp_end *end = &network->ends[connection->dst];
+    while (connection->delivers != TCP_NONE && connection->delivers_to <= chunk->to) {
+        if (network->now_s >= end->at_s)
+            *end = (struct tcp_end){network->now_s, false};
+        count_open(network, connection->src, OUTGOING, false);
+        count_open(network, connection->dst, INCOMING, false);
+        connection->delivers = network->messages[connection->delivers].next;
+        if (connection->delivers != TCP_NONE)
+            connection->delivers_to += network->messages[connection->delivers].bytes;
+    }
+}
+
+/* 0, or -1 without memory. */
+static int acknowledge(struct tcp_network *network, const struct tcp_chunk *chunk)
+{
+    struct tcp_connection *connection = &network->connections[chunk->connection];
+    tcp_window_acknowledge(&connection->window, network->constants, chunk->to - connection->acknowledged,
+                           network->now_s - chunk->sent_s);
+    connection->acknowledged = chunk->to;
+    int result = send_data(network, chunk->connection);
+    end_sends(network, connection);
+    return result;
+}
+
+/* A chunk is through a queue, where it was served since begin_s. 0, or -1 without memory. */
+static int pass_on(struct tcp_network *network, uint32_t number, double begin_s)
+{
+    struct tcp_chunk chunk = network->chunks[number];
+    bool handshake = !(chunk.bytes > 0);
+    if (chunk.hop == HOP_IN && !handshake)
+        deliver(network, &chunk);
+    if (chunk.hop == HOP_BACK || (chunk.hop == HOP_BACK_IN && handshake)) {
+        tcp_chunk_free(network, number);
+        return handshake ? begin_message(network, chunk.message) : acknowledge(network, &chunk);
+    }
+    bool answered = chunk.hop == HOP_IN || chunk.hop == HOP_BACK_IN; /* what goes from there begins there */
+    tcp_enqueue(network, number, chunk.hop + 1, answered ? network->now_s : begin_s);
+    return 0;
+}
+
+/* 0, or -1 without memory. */
+static int post_message(struct tcp_network *network, uint32_t number)
+{
+    const struct tcp_message *message = &network->messages[number];
+    if (!message->rendezvous)
+        return begin_message(network, number);
+    uint32_t chunk = tcp_chunk_new(network, message->connection);
+    if (chunk == TCP_NONE)
+        return -1;
+    network->chunks[chunk].message = number;
+    tcp_enqueue(network, chunk, HOP_OUT, network->now_s);
+    return 0;
+}
+
+/* As before the first message, but for the windows. */
+static void begin_again(struct tcp_network *network, size_t n_ranks)
+{
+    tcp_queues_clear(network);
+    for (size_t i = 0; i < network->n_connections; i++) {
+        struct tcp_connection *connection = &network->connections[i];
+        connection->last = connection->delivers = connection->sends = TCP_NONE;
+        connection->stream = connection->sent = connection->acknowledged = 0;
+    }
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        network->ends[rank] = (struct tcp_end){0};
+}
+
+int tcp_network_init(struct tcp_network *network, size_t n_ranks)
+{
+    double bytes = 0;
+    for (size_t k = 0; k < network->n_messages; k++)
+        bytes += network->messages[k].bytes;
+    network->chunk_bytes = fmax(network->constants->chunk_bytes, bytes / network->constants->chunks_most);
+    for (int direction = 0; direction < DIRECTION_COUNT; direction++)
+        network->open_of[direction] = calloc(n_ranks + 1, sizeof *network->open_of[direction]);
+    for (size_t i = 0; i < network->n_connections; i++)
+        network->connections[i].window = tcp_window_new(network->constants, network->propagation_s);
+    if (tcp_queues_init(network) == 0 && network->open_of[0] != NULL && network->open_of[1] != NULL)
+        return 0;
+    tcp_network_release(network);
+    return -1;
+}
+
+int tcp_network_run(struct tcp_network *network, size_t n_ranks)
+{
+    begin_again(network, n_ranks);
+    for (size_t k = 0; k < network->n_messages; k++) {
+        const struct tcp_connection *connection = &network->connections[network->messages[k].connection];
+        count_open(network, connection->src, OUTGOING, true);
+        count_open(network, connection->dst, INCOMING, true);
+    }
+    for (size_t k = 0; k < network->n_messages; k++)
+        if (post_message(network, (uint32_t)k) != 0)
+            return -1;
+    uint32_t chunk;
+    double begin_s;
+    while (tcp_next(network, &chunk, &begin_s))
+        if (pass_on(network, chunk, begin_s) != 0)
+            return -1;
+    return 0;
+}
+
+void tcp_network_release(struct tcp_network *network)
+{
+    tcp_queues_release(network);
+    free(network->open_of[0]);
+    free(network->open_of[1]);
+}
