@@ -6,8 +6,6 @@
 #include "report.h"
 #include "working_tables.h"
 
-#define HEAVIEST_KINDS "10"
-
 static int collect_rounds(struct report *report, sqlite3 *database, struct error *error)
 {
     struct rows rows;
@@ -103,12 +101,6 @@ size_t report_find_model(const struct report *report, struct rows *rows, int fir
 static int collect_kinds(struct report *report, sqlite3 *database, struct error *error)
 {
     struct rows rows;
-    rows_open(&rows, database, report->path,
-              "CREATE TEMP TABLE heaviest_kind AS SELECT * FROM kind_summary ORDER BY time_s DESC, kind_id "
-              "LIMIT " HEAVIEST_KINDS,
-              error);
-    if (rows_next(&rows) || rows_close(&rows) != 0)
-        return -1;
     rows_open(&rows, database, report->path,
               "SELECT kind_id, rounds, messages, coalesce(max_messages, 0), bytes, 1.0 * intra_socket_bytes / "
               "nullif(bytes, 0), 1.0 * inter_socket_bytes / nullif(bytes, 0), 1.0 * inter_node_bytes / nullif(bytes, "

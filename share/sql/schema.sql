@@ -415,7 +415,7 @@ CREATE VIEW doubt(reason, messages) AS
     (16, 'a wildcard receive posted before it was never reported complete'),
     (32, 'its receive returned an error')),
        found AS (SELECT f.uncertain, count(*) AS messages FROM message_row m JOIN form f ON f.id = m.form
-                 WHERE f.uncertain GROUP BY f.uncertain)
+                 WHERE EXISTS (SELECT 1 FROM form WHERE uncertain) AND f.uncertain GROUP BY f.uncertain)
   SELECT reason, sum(messages) FROM bit JOIN found ON uncertain & n GROUP BY n;
 
 -- left_out: operations without a row, since recording was off (MPI_Pcontrol) where they or their partners were posted.
@@ -518,6 +518,13 @@ CREATE VIEW rank_error(machine, model, rank, actual_s, model_s, error, options) 
              JOIN kind_actual a ON a.kind_id = p.kind_id AND a.rank = p.rank
         GROUP BY q.id, a.rank);
 
+-- As kind_actual: the mean time of a rank inside MPI calls, and outside of them, from its first post to its last completion.
+CREATE VIEW kind_in_mpi(kind_id, rank, rounds, in_mpi_s, outside_s) AS
+  SELECT r.kind_id, p.rank, k.rounds, sum(p.in_mpi_ns) * 1e-9 / k.rounds,
+         sum(p.end_ns - p.begin_ns - p.in_mpi_ns) * 1e-9 / k.rounds
+  FROM round_process p JOIN round r ON r.id = p.round_id JOIN kind k ON k.id = r.kind_id
+  GROUP BY r.kind_id, p.rank;
+
 -- Overlap: what of a rank's modelled time stays visible in MPI if messages move while it computes between its posts and
 -- its waits: per kind the larger of 0 and model_s - outside_s, outside_s the time of its rounds outside MPI calls. Measured:
 -- in_mpi_s. An MPI that moves data inside calls only shows more, up to model_s.
@@ -527,10 +534,7 @@ CREATE VIEW rank_visible(machine, model, rank, outside_s, model_s, visible_s, in
                sum(m.rounds * p.time_s) AS model_s, sum(m.rounds * max(p.time_s - m.outside_s, 0)) AS visible_s,
                sum(m.rounds * m.in_mpi_s) AS in_mpi_s
         FROM prediction_run q JOIN prediction p ON p.run_id = q.id
-             JOIN (SELECT r.kind_id, p.rank, k.rounds, sum(p.in_mpi_ns) * 1e-9 / k.rounds AS in_mpi_s,
-                          sum(p.end_ns - p.begin_ns - p.in_mpi_ns) * 1e-9 / k.rounds AS outside_s
-                   FROM round_process p JOIN round r ON r.id = p.round_id JOIN kind k ON k.id = r.kind_id
-                   GROUP BY r.kind_id, p.rank) m ON m.kind_id = p.kind_id AND m.rank = p.rank
+             JOIN kind_in_mpi m ON m.kind_id = p.kind_id AND m.rank = p.rank
         GROUP BY q.id, m.rank);
 
 -- error: T eq. 11; mape: mean absolute percentage error; bias: sum of model - actual over sum of actual; worst_rank:

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import random
 import re
 import sqlite3
 import subprocess
@@ -311,6 +312,71 @@ def unusual(folder):
     check("many ranges", "lost: 49 records on ranks 5-7, 9, 11, 13, 15, 17, 19, 21, ... (disk)" in shown, shown[:1500])
 
 
+def irregular(rng):
+    """A trace by lot: ids of rounds with gaps, kinds of one and of many rounds, ranks that are missing from a round or
+    receive nothing, rounds without ranks, messages of rounds that are not there, of ranks not of the round, of no round."""
+    n_ranks, ids = 6, sorted(rng.sample(range(1, 90), 30))
+    lines = ["INSERT INTO function VALUES (1, 'MPI_Send');"]
+    lines += [f"INSERT INTO process(rank, node, socket, ended) VALUES ({r}, {r // 3}, {r % 3 // 2}, 'finalize');" for r in range(n_ranks)]
+    lines += [f"INSERT INTO form VALUES ({f}, {f if f < 4 else 'NULL'}, 1, 1, NULL, NULL, 0, 0, 0, 1, 1);" for f in range(5)]
+    kinds = {i: rng.choice([1, 1, 1, 2, 2] + list(range(3, 20))) for i in ids}
+    for kind in set(kinds.values()):
+        lines.append(f"INSERT INTO kind VALUES ({kind}, {list(kinds.values()).count(kind)}, 3, 1000);")
+    for i in ids:
+        begin = rng.randrange(10 ** 9)
+        lines.append(f"INSERT INTO round VALUES ({i}, {kinds[i]}, {begin}, {begin + 10 ** 6});")
+        for rank in rng.sample(range(n_ranks), rng.randrange(0, n_ranks)):
+            first, length = begin + rng.randrange(1000), rng.choice([500, rng.randrange(10 ** 6)])
+            lines.append(f"INSERT INTO round_process VALUES ({i}, {rank}, {first}, {first + length}, {rng.randrange(length + 1)});")
+        for _ in range(rng.randrange(6)):
+            lines.append(f"INSERT INTO message_row(src, dst, comm, tag, bytes, form, round_id, send_post_ns, late_ns, room_bytes) VALUES"
+                         f" ({rng.randrange(n_ranks)}, {rng.randrange(n_ranks)}, 0, 0, {rng.randrange(9000)}, {rng.randrange(6)},"
+                         f" {rng.choice([i, i, i, i, 'NULL', 95])}, {begin + rng.randrange(-1000, 10 ** 6)}, 0, 0);")
+    lines.append("INSERT INTO prediction_run VALUES (1, 'toy', 'postal', '', 0);")
+    lines += [f"INSERT INTO prediction VALUES (1, {kind}, {rank}, {us}e-6, {us}e-6, 0, 0, 0, 0, 0, NULL, NULL, 0);"
+              for kind in set(kinds.values()) for rank in range(n_ranks) for us in [rng.randrange(1, 900)]]
+    return "\n".join(lines)
+
+
+def as_the_views(folder):
+    """A report sums in its own way; all that it shows is what the views of the trace say."""
+    run_row = ("INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 6, 6, NULL, NULL, NULL, NULL);"
+               "INSERT INTO node VALUES (0, 'a', 2, 3, NULL), (1, 'b', 2, 3, NULL);")
+    for seed in range(6):
+        trace = database(folder / "views.db", run_row, irregular(random.Random(seed)))
+        report = json.loads(run("report", trace, "--format", "json")[1])
+        connection = sqlite3.connect(trace)
+
+        def agree(name, found, sql):
+            expected = [tuple(row) for row in connection.execute(sql)]
+            check(f"{name} as the views say, seed {seed}", len(found) == len(expected) and all(
+                a == b or (isinstance(b, float) and abs(a - b) <= 1e-12 * abs(b)) for x, y in zip(found, expected)
+                for a, b in zip(x, y, strict=True)), f"{found}\n{expected}")
+
+        def of(rows, *keys):
+            return [tuple(row[key] for key in keys) for row in rows]
+
+        agree("ranks", of(report["ranks"], "rank", "actual_s", "in_mpi_s", "late_s", "first_half_s", "second_half_s"),
+              "SELECT p.rank, a.actual_s, a.in_mpi_s, l.late_s, h.first_s, h.second_s FROM process p LEFT JOIN rank_actual a USING "
+              "(rank) LEFT JOIN rank_late l USING (rank) LEFT JOIN rank_replicate h USING (rank) ORDER BY p.rank")
+        agree("received", of(report["ranks"], "rank", "received_messages", "received_bytes"),
+              "SELECT rank, count(m.id), coalesce(sum(bytes), 0) FROM process LEFT JOIN message m ON dst = rank GROUP BY rank")
+        agree("kinds", of(report["rounds"]["heaviest_kinds"], "kind", "rounds", "messages", "max_messages", "bytes", "intra_socket",
+                          "inter_socket", "inter_node", "time_s"),
+              "SELECT kind_id, rounds, messages, coalesce(max_messages, 0), bytes, 1.0 * intra_socket_bytes / bytes, "
+              "1.0 * inter_socket_bytes / bytes, 1.0 * inter_node_bytes / bytes, time_s FROM kind_summary "
+              "ORDER BY time_s DESC, kind_id LIMIT 10")
+        agree("waits", of(report["why"]["waits"], "kind", "rounds", "ranks", "wait_s", "mean_s", "longest_s", "share", "last_rank",
+                          "last_rounds"),
+              "SELECT kind_id, rounds, ranks, wait_s, mean_s, longest_s, share, last_rank, last_rounds FROM kind_wait "
+              "ORDER BY wait_s DESC, kind_id LIMIT 10")
+        agree("models", of(report["models"], "error", "mape", "bias", "worst_rank"),
+              "SELECT error, mape, bias, worst_rank FROM model_error")
+        agree("replicate", [of([report["replicate"]], "error", "share", "kinds")[0]],
+              "SELECT error, share, kinds FROM replicate_error")
+        connection.close()
+
+
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     halo = database(folder / "halo.db", (HERE / "halo.sql").read_text())
@@ -318,6 +384,7 @@ with tempfile.TemporaryDirectory() as temporary:
     queries(folder, halo)
     malformed(folder, halo)
     unusual(folder)
+    as_the_views(folder)
     os.chdir("/")
 print("report and query:", "ok" if failures == 0 else f"{failures} failed")
 sys.exit(1 if failures else 0)

@@ -1,0 +1,14 @@
+/* The sums over all messages, formed in one pass. */
+#ifndef MPISTAIR_REPORT_MESSAGE_SUMS_H
+#define MPISTAIR_REPORT_MESSAGE_SUMS_H
+
+#include <sqlite3.h>
+
+#include "error.h"
+#include "round_sums.h"
+
+/* Fills temp.incoming and temp.outgoing; the traffic of temp.heaviest_kind, whose kinds must be there; and notes in
+ * rounds when messages were posted. 0, or -1 with the reason. */
+int message_sums_make(sqlite3 *database, const char *path, struct round_sums *rounds, struct error *error);
+
+#endif
