@@ -19,9 +19,13 @@ struct topology;
 struct model_options {
     enum latency_side latency;
     const struct topology *topology; /* borrowed; NULL: not known */
-    size_t repetitions; /* of the round, one after the other, for a model that simulates; ten at most; 0: ten, as T
-                           Algorithm 2 */
+    size_t repetitions;              /* of the round, one after the other, for a model that simulates; 0: the default */
 };
+
+/* As many as T Algorithm 2 has. */
+enum { DEFAULT_REPETITIONS = 10 };
+/* The same, for a kind of so many rounds: no more repetitions than that. */
+struct model_options model_options_of_kind(const struct model_options *options, uint64_t rounds);
 
 /* What a rank's time is made of. */
 enum prediction_part {

@@ -22,6 +22,16 @@ const struct model *model_find(const char *name)
     return NULL;
 }
 
+struct model_options model_options_of_kind(const struct model_options *options, uint64_t rounds)
+{
+    struct model_options of_kind = *options;
+    if (of_kind.repetitions == 0)
+        of_kind.repetitions = DEFAULT_REPETITIONS;
+    if (rounds > 0 && rounds < of_kind.repetitions)
+        of_kind.repetitions = (size_t)rounds;
+    return of_kind;
+}
+
 static const struct model_term *find_term(const char *name, size_t length)
 {
     for (size_t i = 0; term_table[i] != NULL; i++)

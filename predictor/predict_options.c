@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "number.h"
 #include "options.h"
 #include "topology.h"
 
@@ -18,11 +19,12 @@ static const char usage_text[] =
     "\n"
     "  -m, --machine NAME|FILE  a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
     "                           default: the trace's, if it holds one only\n"
-    "  -M, --model M[,M]|all    which models; default all\n"
+    "  -M, --model M[,M]|all    which models; default all, those that do not simulate\n"
     "  -p, --pattern P.csv      header src,dst,bytes, optional send_s,recv_s,comm,any_source\n"
     "  -l, --placement L.csv    header rank,node,socket; with a trace, in the place of what was recorded\n"
     "      --topology NAME|FILE the network, for MODEL+contention: a shipped one, or a .topo file; default: B7's cube\n"
     "      --latency in|out|max whose messages' latency a rank pays (staircase): default in, as T8 is printed\n"
+    "      --repetitions N      of a round, for flow-tcp: default 10; of a kind, no more than its rounds\n"
     "      --interval           of every time the interval that the machine's intervals give; runs the model 200 "
     "times\n"
     "  -f, --format text|csv|json\n"
@@ -104,6 +106,26 @@ static bool topology_unused(const struct predict_options *options)
     return !used;
 }
 
+static int take_repetitions(struct predict_options *options, const char *text)
+{
+    uint64_t repetitions = 0;
+    const char *wrong = number_u64(text, &repetitions);
+    if (wrong != NULL)
+        return wrong_usage("predict", "--repetitions: '%.40s' %s", text, wrong);
+    if (repetitions < 1 || repetitions > MAX_REPETITIONS)
+        return wrong_usage("predict", "--repetitions %.40s: expected 1 to %d", text, MAX_REPETITIONS);
+    options->model.repetitions = (size_t)repetitions;
+    return 0;
+}
+
+static bool repetitions_unused(const struct predict_options *options)
+{
+    bool used = options->model.repetitions == 0;
+    for (size_t m = 0; m < options->n_models; m++)
+        used = used || options->models[m].model->simulates;
+    return !used;
+}
+
 static int check(const struct predict_options *options, int n_arguments)
 {
     if (options->pattern == NULL && options->trace == NULL)
@@ -119,6 +141,8 @@ static int check(const struct predict_options *options, int n_arguments)
     if (topology_unused(options))
         return wrong_usage("predict",
                            "--topology is for the term contention: expected a --model as staircase+contention");
+    if (repetitions_unused(options))
+        return wrong_usage("predict", "--repetitions is for models that simulate: expected --model flow-tcp");
     if (options->interval && options->what_if.asked)
         return wrong_usage("predict", "--interval and --what-if: expected one of them");
     return what_if_options_check(&options->what_if);
@@ -126,7 +150,7 @@ static int check(const struct predict_options *options, int n_arguments)
 
 int predict_options_parse(int argc, char **argv, struct predict_options *options)
 {
-    enum { LATENCY = 256, JSON, INTERVAL, TOPOLOGY };
+    enum { LATENCY = 256, JSON, INTERVAL, TOPOLOGY, REPETITIONS };
     static const struct option long_options[] = {
         {"machine", required_argument, NULL, 'm'},
         {"model", required_argument, NULL, 'M'},
@@ -139,6 +163,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {"json", no_argument, NULL, JSON},
         {"interval", no_argument, NULL, INTERVAL},
         {"topology", required_argument, NULL, TOPOLOGY},
+        {"repetitions", required_argument, NULL, REPETITIONS},
         WHAT_IF_LONG_OPTIONS,
         {NULL, 0, NULL, 0},
     };
@@ -182,6 +207,9 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         case JSON:
             options->format = FORMAT_JSON;
             break;
+        case REPETITIONS:
+            result = take_repetitions(options, optarg);
+            break;
         case INTERVAL:
             options->interval = true;
             break;
@@ -207,15 +235,29 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     return check(options, argc - optind);
 }
 
+/* The longest that there are take 120 of 160 bytes. */
+static void append_word(struct model_options_text *text, const char *prefix, const char *word)
+{
+    if (word[0] == '\0')
+        return;
+    if (text->text[0] != '\0')
+        strcat(text->text, " ");
+    strcat(strcat(text->text, prefix), word);
+}
+
 const char *model_options_text(const struct model_choice *choice, const struct model_options *options,
                                struct model_options_text *text)
 {
     static const char *const sides[] = {"", "latency=out", "latency=max"};
     const char *side = choice->model->latency_side ? sides[options->latency] : "";
     bool routed = options->topology != NULL && asks_topology(choice);
-    bool inferred = model_choice_inferred(choice);
-    snprintf(text->text, sizeof text->text, "%s%s%s%s%s%s", side, side[0] != '\0' && routed ? " " : "",
-             routed ? "topology=" : "", routed ? options->topology->name : "",
-             inferred && (side[0] != '\0' || routed) ? " " : "", inferred ? "arrivals=inferred" : "");
+    char repetitions[40] = "";
+    if (options->repetitions > 0 && choice->model->simulates)
+        snprintf(repetitions, sizeof repetitions, "repetitions=%zu", options->repetitions);
+    text->text[0] = '\0';
+    append_word(text, "", side);
+    append_word(text, "topology=", routed ? options->topology->name : "");
+    append_word(text, "", repetitions);
+    append_word(text, "", model_choice_inferred(choice) ? "arrivals=inferred" : "");
     return text->text;
 }

@@ -5,7 +5,7 @@
 #include "model.h"
 #include "what_if_options.h"
 
-enum { MAX_MODELS = 32 };
+enum { MAX_MODELS = 32, MAX_REPETITIONS = 1000 };
 
 enum output_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
 

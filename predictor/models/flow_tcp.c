@@ -43,8 +43,6 @@
 #include "staircase.h"
 #include "tcp_network.h"
 
-enum { REPETITIONS = 10 };
-
 static bool crosses(const struct traffic *traffic, size_t k)
 {
     uint8_t class = traffic->class_of[k];
@@ -172,8 +170,7 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
                        struct prediction *prediction, struct error *error)
 {
     struct traffic wire;
-    size_t repetitions =
-        options->repetitions > 0 && options->repetitions < REPETITIONS ? options->repetitions : REPETITIONS;
+    size_t repetitions = options->repetitions > 0 ? options->repetitions : DEFAULT_REPETITIONS;
     bool any = false;
     for (size_t k = 0; !any && k < traffic->pattern->n_messages; k++)
         any = crosses(traffic, k);

@@ -212,8 +212,7 @@ static int predict_row(struct replay_state *state, sqlite3_stmt *rounds, size_t 
 {
     sqlite3_int64 kind_id = sqlite3_column_int64(rounds, 0), n_rounds = sqlite3_column_int64(rounds, 2);
     if (place == 0) {
-        state->options = *state->replay->options;
-        state->options.repetitions = (size_t)n_rounds;
+        state->options = model_options_of_kind(state->replay->options, (uint64_t)n_rounds);
         if (read_round(state, sqlite3_column_int64(rounds, 1), error) != 0 ||
             predict_models(state, false, kind_id, error) != 0)
             return -1;

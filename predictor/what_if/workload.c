@@ -90,8 +90,7 @@ int workload_predict_kind(const struct workload *workload, size_t kind, const st
         goto out;
     }
     place_kind(of, placement, &places);
-    struct model_options options = *judge->options;
-    options.repetitions = (size_t)of->rounds;
+    const struct model_options options = model_options_of_kind(judge->options, of->rounds);
     result = model_choice_predict(judge->model, &of->pattern, &places, judge->machine, &options, &prediction, error);
     for (size_t i = 0; result == 0 && i < of->n_ranks; i++) {
         double time_s = prediction.time_s[i];

@@ -20,7 +20,8 @@ enum { N_MODELS = sizeof models / sizeof models[0] };
 
 static const enum latency_side sides[] = {LATENCY_IN, LATENCY_OUT, LATENCY_MAX};
 
-/* The m-th model, NULL behind the last one that does not simulate: those stand last, and tcp.c tests them. */
+/* The m-th model, NULL behind the last one that does not simulate: those stand last, and test_tcp.c tests
+ * them. */
 static const struct model *quick(size_t m)
 {
     const struct model *model = model_table[m];
