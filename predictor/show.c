@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "database.h"
+#include "working_tables.h"
 
 /* Text has a column a part that is not zero for every rank and model. */
 struct text_columns {
@@ -192,7 +193,8 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
 {
     struct model_error rows[MAX_MODELS];
     struct model_options_text text;
-    if (read_rows(database, options, machine, rows, error) != 0)
+    if (working_tables_of_rounds(database, options->trace, error) != 0 ||
+        read_rows(database, options, machine, rows, error) != 0)
         return -1;
     if (options->format == FORMAT_TEXT)
         fprintf(stream, "machine %s\n%-12s  %11s  %11s  %11s  %10s\n", machine, "model", "error (T11)", "MAPE", "bias",

@@ -4,6 +4,7 @@
  * from their own text; names in queries find these first. */
 #include "working_tables.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "database.h"
@@ -13,19 +14,19 @@
 #define STRING(x) #x
 #define NUMBER(x) STRING(x)
 
-static const char tables[] =
-    "CREATE TEMP TABLE incoming(level TEXT, dst INTEGER, n INTEGER, bytes INTEGER);"
-    "CREATE TEMP TABLE outgoing(src INTEGER PRIMARY KEY, n INTEGER, bytes INTEGER);"
+static const char round_tables[] =
     "CREATE TEMP TABLE kind_actual(kind_id, rank, rounds, actual_s, PRIMARY KEY(kind_id, rank)) WITHOUT ROWID;"
     "CREATE TEMP TABLE kind_in_mpi(kind_id, rank, rounds, in_mpi_s, outside_s, PRIMARY KEY(kind_id, rank)) WITHOUT "
     "ROWID;"
     "CREATE TEMP TABLE kind_halves(kind_id, rank, rounds, first_s, second_s, PRIMARY KEY(kind_id, rank)) WITHOUT ROWID;"
     "CREATE TEMP TABLE round_wait(round_id INTEGER PRIMARY KEY, kind_id, ranks, time_s, wait_s, longest_s, last_rank);"
-    "CREATE TEMP TABLE rank_actual(rank INTEGER PRIMARY KEY, rounds, actual_s, in_mpi_s);"
-    "CREATE TEMP TABLE rank_late(rank INTEGER PRIMARY KEY, late_s);";
+    "CREATE TEMP TABLE rank_actual(rank INTEGER PRIMARY KEY, rounds, actual_s, in_mpi_s);";
 
-/* As the view kind_summary, but for the traffic, which comes from the messages. */
-static const char heaviest[] =
+/* heaviest_kind is as the view kind_summary; its traffic comes from the messages. */
+static const char message_tables[] =
+    "CREATE TEMP TABLE incoming(level TEXT, dst INTEGER, n INTEGER, bytes INTEGER);"
+    "CREATE TEMP TABLE outgoing(src INTEGER PRIMARY KEY, n INTEGER, bytes INTEGER);"
+    "CREATE TEMP TABLE rank_late(rank INTEGER PRIMARY KEY, late_s);"
     "CREATE TEMP TABLE heaviest_kind AS "
     "SELECT k.id AS kind_id, k.rounds, k.messages, NULL AS max_messages, k.bytes, NULL AS intra_socket_bytes, "
     "  NULL AS inter_socket_bytes, NULL AS inter_node_bytes, s.time_s "
@@ -35,7 +36,7 @@ static const char heaviest[] =
 
 static int failed(sqlite3 *database, const char *path, struct error *error)
 {
-    return database_error(database, path, "the tables of the report cannot be made", error);
+    return database_error(database, path, "its sums cannot be formed", error);
 }
 
 static int execute(sqlite3 *database, const char *path, const char *sql, struct error *error)
@@ -68,19 +69,19 @@ static int make_views(sqlite3 *database, const char *path, struct error *error)
     return result;
 }
 
-int working_tables_make(sqlite3 *database, const char *path, struct error *error)
+static int make(sqlite3 *database, const char *path, bool messages, struct error *error)
 {
     struct round_sums rounds = {0};
     int result = execute(database, path, "BEGIN", error);
     if (result == 0)
-        result = execute(database, path, tables, error);
+        result = execute(database, path, round_tables, error);
     if (result == 0)
         result = round_sums_make(database, path, &rounds, error);
-    if (result == 0)
-        result = execute(database, path, heaviest, error);
-    if (result == 0)
+    if (result == 0 && messages)
+        result = execute(database, path, message_tables, error);
+    if (result == 0 && messages)
         result = message_sums_make(database, path, &rounds, error);
-    if (result == 0)
+    if (result == 0 && messages)
         result = round_sums_store_late(database, path, &rounds, error);
     if (result == 0)
         result = make_views(database, path, error);
@@ -88,4 +89,14 @@ int working_tables_make(sqlite3 *database, const char *path, struct error *error
         result = execute(database, path, "COMMIT", error);
     round_sums_release(&rounds);
     return result;
+}
+
+int working_tables_make(sqlite3 *database, const char *path, struct error *error)
+{
+    return make(database, path, true, error);
+}
+
+int working_tables_of_rounds(sqlite3 *database, const char *path, struct error *error)
+{
+    return make(database, path, false, error);
 }

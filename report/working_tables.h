@@ -1,4 +1,4 @@
-/* Temporary tables of the connection that a report is read by, so that long tables are gone through once. */
+/* Temporary tables of the connection that sums are read by, so that long tables are gone through once. */
 #ifndef MPISTAIR_REPORT_WORKING_TABLES_H
 #define MPISTAIR_REPORT_WORKING_TABLES_H
 
@@ -15,5 +15,7 @@
  * them outside of the trace, on disk where they are large; while they are made each rank of a round takes 32 bytes. 0,
  * or -1 with the reason. */
 int working_tables_make(sqlite3 *database, const char *path, struct error *error);
+/* Only those that need no message: kind_actual, kind_in_mpi, kind_halves, round_wait and rank_actual. */
+int working_tables_of_rounds(sqlite3 *database, const char *path, struct error *error);
 
 #endif

@@ -14,6 +14,10 @@
 #include "replay_mean.h"
 #include "replay_place.h"
 #include "replay_runs.h"
+#include "side_by_side.h"
+
+/* Fewer are predicted before a second thread has begun. */
+enum { MESSAGES_FOR_THREADS = 2000 };
 
 enum { STATEMENT_MESSAGES, STATEMENT_RANKS, STATEMENT_INSERT, STATEMENT_COUNT };
 
@@ -154,37 +158,57 @@ static int store_prediction(struct replay_state *state, sqlite3_int64 run_id, sq
     return 0;
 }
 
-static int predict_round(struct replay_state *state, size_t model, struct prediction *prediction, struct error *error)
+/* The round at hand by some of the models; predictions[replay->n_models]. */
+struct round_jobs {
+    const struct replay_state *state;
+    size_t models[MAX_MODELS], n_models;
+    struct prediction *predictions;
+};
+
+static int predict_round(void *context, size_t number, struct error *error)
 {
+    const struct round_jobs *jobs = context;
+    const struct replay_state *state = jobs->state;
     const struct replay *replay = state->replay;
+    size_t model = jobs->models[number];
+    struct prediction *prediction = &jobs->predictions[model];
+    if (prediction_init(prediction, state->placement.n_ranks) != 0)
+        return error_set(error, "no memory for %zu ranks", state->placement.n_ranks);
     int result = model_choice_predict(&replay->models[model], &state->pattern, &state->placement, replay->machine,
-                                      &state->options, prediction, error);
+                                      replay->options, prediction, error);
     if (result == 0 && replay->draws != NULL)
         result = prediction_interval(replay->draws, &replay->models[model], &state->pattern, &state->placement,
-                                     &state->options, prediction, error);
+                                     replay->options, prediction, error);
     return result;
 }
 
-/* The round at hand, by the models that know post times or by the others; those are stored at once. */
+/* What a model says of the round at hand: stored, or added to the mean of a model that knows post times. */
+static int take_prediction(struct replay_state *state, size_t model, bool post_times, sqlite3_int64 kind_id,
+                           const struct prediction *prediction, struct error *error)
+{
+    if (post_times) {
+        replay_mean_add(&state->means[model], prediction, state->world_rank);
+        return 0;
+    }
+    state->summary->extrapolated[model] += prediction->extrapolated;
+    return store_prediction(state, state->run_ids[model], kind_id, prediction, error);
+}
+
+/* The round at hand, by the models that know post times or by the others. */
 static int predict_models(struct replay_state *state, bool post_times, sqlite3_int64 kind_id, struct error *error)
 {
     const struct replay *replay = state->replay;
-    struct prediction prediction;
-    if (prediction_init(&prediction, state->placement.n_ranks) != 0)
-        return error_set(error, "no memory for %zu ranks", state->placement.n_ranks);
-    int result = 0;
-    for (size_t m = 0; result == 0 && m < replay->n_models; m++) {
-        if (model_choice_post_times(&replay->models[m]) != post_times)
-            continue;
-        result = predict_round(state, m, &prediction, error);
-        if (result == 0 && post_times)
-            replay_mean_add(&state->means[m], &prediction, state->world_rank);
-        else if (result == 0)
-            result = store_prediction(state, state->run_ids[m], kind_id, &prediction, error);
-        if (result == 0 && !post_times)
-            state->summary->extrapolated[m] += prediction.extrapolated;
-    }
-    prediction_release(&prediction);
+    struct prediction predictions[MAX_MODELS] = {0};
+    struct round_jobs jobs = {.state = state, .predictions = predictions};
+    for (size_t m = 0; m < replay->n_models; m++)
+        if (model_choice_post_times(&replay->models[m]) == post_times)
+            jobs.models[jobs.n_models++] = m;
+    size_t n_threads = state->pattern.n_messages >= MESSAGES_FOR_THREADS ? 0 : 1;
+    int result = side_by_side(jobs.n_models, n_threads, predict_round, &jobs, error);
+    for (size_t i = 0; result == 0 && i < jobs.n_models; i++)
+        result = take_prediction(state, jobs.models[i], post_times, kind_id, &predictions[jobs.models[i]], error);
+    for (size_t m = 0; m < replay->n_models; m++)
+        prediction_release(&predictions[m]);
     return result;
 }
 

@@ -150,6 +150,27 @@ class Staggered(unittest.TestCase):
         self.assertAlmostEqual(found["staggered", 1, 1][0] * 1e6, 1.7 + 500 / 10.2e3, delta=1e-9)
         self.assertAlmostEqual(found["staircase", 0, 1][0] * 1e6, 1.7 + 119.047619048, delta=1e-6)
 
+    def test_models_side_by_side(self):
+        """Rounds of many messages are predicted by several models at a time: each says what it says alone."""
+        rng = random.Random(5)
+        rounds = []
+        for i in range(3):
+            begins = {rank: rng.randrange(20000) for rank in range(4)}
+            pairs = [rng.sample(range(4), 2) for _ in range(2500)]
+            rounds.append((i % 2, i * 10 ** 7, begins, [(src, dst, rng.randrange(1, 10 ** 5), begins[src] + rng.randrange(9000),
+                                                         begins[dst] + rng.randrange(9000)) for src, dst in pairs]))
+        trace = self.make_trace(rounds)
+        together = self.stored(trace, "--model", "all")
+        models = {model for model, _, _ in together}
+        self.assertLess({"staircase", "staggered", "flow", "flow-staggered"}, models)
+        self.assertEqual(len(together), 8 * len(models))
+        with sqlite3.connect(trace) as database:
+            database.execute("DELETE FROM prediction")
+            database.execute("DELETE FROM prediction_run")
+        for model in models:
+            alone = self.stored(trace, "--model", model)
+        self.assertEqual(alone, together)
+
     def test_a_standing_receive_counts_from_its_round(self):
         trace = self.make_trace([(0, 10 ** 9, {0: 0, 1: 5000}, [(0, 1, 10 ** 6, 0, -9 * 10 ** 8)])])
         time_s, skew_s = self.stored(trace, "--model", "staggered")["staggered", 0, 1]
