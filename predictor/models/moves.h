@@ -47,7 +47,8 @@ int arrivals_init(struct arrivals *arrivals, const struct traffic *traffic, unsi
                   const struct grouping *grouping, enum direction direction);
 void arrivals_release(struct arrivals *arrivals);
 
-/* T_i of every rank in the parts of a prediction. 8 bytes a message; O(M log M). 0, or -1 without memory. */
+/* T_i of every rank in the parts of a prediction. 4 bytes a message where there are times; O(M log M). 0, or -1 without
+ * memory. */
 int moves_add(const struct moves *moves, enum latency_side side, struct prediction *prediction);
 
 #endif

@@ -1,8 +1,9 @@
-/* From the moves of the messages to the times of the ranks: each rank's messages in the order in which they begin, once
- * over. Symbols: moves.h. */
+/* From the moves of the messages to the times of the ranks: once over all messages in the order in which they begin,
+ * each rank with a clock of its own. Symbols: moves.h. */
 #include <math.h>
 #include <stdlib.h>
 
+#include "begin_order.h"
 #include "critical.h"
 #include "moves.h"
 
@@ -16,75 +17,13 @@ static const unsigned levels_of[NODE_PARTS] = {
 
 static const double ROUNDING = 1e-9; /* completions closer than that share of a message's time are one */
 
-/* A message from one of its ends. */
-struct item {
-    double begin_s;
-    double end_s;
-    double tau_s; /* 0: this end does not pay it */
-    enum part_of_node part;
-    enum direction direction;
-    uint32_t message;
+/* The latest end of a rank's messages of a part and direction. */
+struct last {
+    double end_s, begin_s;
+    size_t message; /* NO_MESSAGE: none */
 };
 
-/* The messages of every rank, by direction; and room for one rank's. */
-struct ends {
-    size_t *first[DIRECTION_COUNT]; /* [n_ranks + 1] */
-    uint32_t *message[DIRECTION_COUNT];
-    struct item *items;
-};
-
-static void ends_release(struct ends *ends)
-{
-    for (int direction = 0; direction < DIRECTION_COUNT; direction++) {
-        free(ends->first[direction]);
-        free(ends->message[direction]);
-    }
-    free(ends->items);
-}
-
-static int ends_init(struct ends *ends, const struct traffic *traffic)
-{
-    const struct pattern *pattern = traffic->pattern;
-    size_t most = 0;
-    *ends = (struct ends){0};
-    for (int direction = 0; direction < DIRECTION_COUNT; direction++) {
-        const uint32_t *end = direction == OUTGOING ? pattern->src : pattern->dst;
-        size_t *next = ends->first[direction] = calloc(traffic->n_ranks + 2, sizeof *next); /* shifted while filling */
-        ends->message[direction] = malloc((pattern->n_messages + 1) * sizeof *ends->message[direction]);
-        if (next == NULL || ends->message[direction] == NULL)
-            return -1;
-        for (size_t k = 0; k < pattern->n_messages; k++)
-            next[end[k] + 2] += traffic->class_of[k] != NO_CLASS;
-        for (size_t rank = 0; rank < traffic->n_ranks; rank++)
-            next[rank + 2] += next[rank + 1];
-        for (size_t k = 0; k < pattern->n_messages; k++)
-            if (traffic->class_of[k] != NO_CLASS)
-                ends->message[direction][next[end[k] + 1]++] = (uint32_t)k;
-    }
-    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
-        size_t n = ends->first[INCOMING][rank + 1] - ends->first[INCOMING][rank] + ends->first[OUTGOING][rank + 1] -
-                   ends->first[OUTGOING][rank];
-        most = n > most ? n : most;
-    }
-    ends->items = malloc((most + 1) * sizeof *ends->items);
-    return ends->items == NULL ? -1 : 0;
-}
-
-static int compare_items(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-    return (x->begin_s > y->begin_s) - (x->begin_s < y->begin_s);
-}
-
-/* By begin; where all start together they are in order as they come. */
-static void sort_items(struct item *items, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if (items[i].begin_s < items[i - 1].begin_s) {
-            qsort(items, n, sizeof *items, compare_items);
-            return;
-        }
-}
+static const size_t NO_MESSAGE = SIZE_MAX;
 
 /* A rank's clock. */
 struct day {
@@ -94,6 +33,15 @@ struct day {
     double moving_s[NODE_PARTS];
     double hidden_s; /* c_i: what a pause may still take */
     double latency_s, skew_s;
+    enum direction pays[NODE_PARTS]; /* whose latency */
+    struct last last[NODE_PARTS][DIRECTION_COUNT];
+};
+
+/* A message from one of its ends. */
+struct item {
+    double begin_s, end_s;
+    double tau_s; /* 0: this end does not pay it */
+    enum part_of_node part;
 };
 
 static void pause_to(struct day *day, double to_s)
@@ -122,36 +70,37 @@ static void live_through(struct day *day, const struct item *item)
     day->until_s = fmax(day->until_s, item->end_s);
 }
 
-/* The rank's messages into items; first and last post of its own. */
-static size_t gather(const struct moves *moves, const struct ends *ends, size_t rank,
-                     const enum direction pays[NODE_PARTS], struct day *day)
+/* Of equal ends that of the first message of the pattern. */
+static void take_last(struct last *last, const struct item *item, size_t message)
+{
+    if (last->message == NO_MESSAGE || item->end_s > last->end_s ||
+        (item->end_s >= last->end_s && message < last->message))
+        *last = (struct last){item->end_s, item->begin_s, message};
+}
+
+static enum part_of_node part_of(const struct traffic *traffic, size_t message)
+{
+    return traffic->classes[traffic->class_of[message]].level == LEVEL_INTER_NODE ? BETWEEN_NODES : WITHIN_NODE;
+}
+
+static void live_message(const struct moves *moves, size_t k, struct day *days)
 {
     const struct traffic *traffic = moves->traffic;
-    const double *const posts[DIRECTION_COUNT] = {
-        [INCOMING] = traffic->pattern->recv_s, [OUTGOING] = traffic->pattern->send_s};
-    size_t n = 0;
-    day->first_post_s = INFINITY;
-    day->last_post_s = -INFINITY;
-    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++)
-        for (size_t i = ends->first[direction][rank]; i < ends->first[direction][rank + 1]; i++) {
-            size_t k = ends->message[direction][i];
-            const struct message_class *class = &traffic->classes[traffic->class_of[k]];
-            double post_s = posts[direction] != NULL ? posts[direction][k] : 0;
-            struct item item = {.begin_s = moves_begin_s(traffic, k),
-                                .end_s = moves->delivered_s[k],
-                                .direction = direction,
-                                .message = (uint32_t)k};
-            item.part = class->level == LEVEL_INTER_NODE ? BETWEEN_NODES : WITHIN_NODE;
-            item.tau_s = pays[item.part] == direction ? class->tau_s : 0;
-            if (direction == OUTGOING && moves_at_once(traffic, k))
-                item.end_s = item.begin_s;
-            else if (direction == OUTGOING && moves->sent_s != NULL && item.part == BETWEEN_NODES)
-                item.end_s = moves->sent_s[k];
-            ends->items[n++] = item;
-            day->first_post_s = fmin(day->first_post_s, post_s);
-            day->last_post_s = fmax(day->last_post_s, post_s);
-        }
-    return n;
+    uint8_t class = traffic->class_of[k];
+    if (class == NO_CLASS)
+        return;
+    struct item item = {.begin_s = moves_begin_s(traffic, k), .end_s = moves->delivered_s[k]};
+    item.part = part_of(traffic, k);
+    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
+        struct day *day = &days[direction == OUTGOING ? traffic->pattern->src[k] : traffic->pattern->dst[k]];
+        if (direction == OUTGOING && moves_at_once(traffic, k))
+            item.end_s = item.begin_s;
+        else if (direction == OUTGOING && moves->sent_s != NULL && item.part == BETWEEN_NODES)
+            item.end_s = moves->sent_s[k];
+        item.tau_s = day->pays[item.part] == direction ? traffic->classes[class].tau_s : 0;
+        live_through(day, &item);
+        take_last(&day->last[item.part][direction], &item, k);
+    }
 }
 
 /* Which of its messages' latency a rank pays. */
@@ -162,60 +111,96 @@ static enum direction paying_side(const struct traffic *traffic, size_t rank, un
     return side == LATENCY_OUT || (side == LATENCY_MAX && out_s > in_s) ? OUTGOING : INCOMING;
 }
 
-/* What a rank's own bytes would take alone on the way that it waits for last in that part: those of all messages that
- * it receives, or of those that it sends to one receiver. */
-static double alone_s(const struct traffic *traffic, const struct item *items, size_t n, enum part_of_node part,
-                      const double single[MAX_CLASSES])
+static void note_post(struct day *day, double post_s)
 {
-    const uint32_t *dst = traffic->pattern->dst;
-    const struct item *last[DIRECTION_COUNT] = {NULL, NULL};
-    double sum_s = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct item **of = &last[items[i].direction];
-        if (items[i].part == part && (*of == NULL || items[i].end_s > (*of)->end_s ||
-                                      (items[i].end_s >= (*of)->end_s && items[i].message < (*of)->message)))
-            *of = &items[i];
-    }
-    const struct item *in = last[INCOMING], *out = last[OUTGOING];
-    bool sends = out != NULL && (in == NULL || out->end_s > in->end_s + ROUNDING * (in->end_s - in->begin_s));
-    for (size_t i = 0; i < n; i++)
-        if (items[i].part == part && items[i].direction == (sends ? OUTGOING : INCOMING) &&
-            (!sends || dst[items[i].message] == dst[out->message]))
-            sum_s += (double)traffic->pattern->bytes[items[i].message] / single[traffic->class_of[items[i].message]];
-    return sum_s;
+    day->first_post_s = fmin(day->first_post_s, post_s);
+    day->last_post_s = fmax(day->last_post_s, post_s);
 }
 
-static void add_rank(const struct moves *moves, const struct ends *ends, size_t rank, enum latency_side side,
-                     const double single[MAX_CLASSES], struct prediction *prediction)
+/* first_post_s > last_post_s: no message. */
+static void begin_days(const struct traffic *traffic, enum latency_side side, struct day *days)
 {
-    struct day day = {0};
-    enum direction pays[NODE_PARTS];
-    for (int part = 0; part < NODE_PARTS; part++)
-        pays[part] = paying_side(moves->traffic, rank, levels_of[part], side);
-    size_t n = gather(moves, ends, rank, pays, &day);
-    if (n == 0)
+    const struct pattern *pattern = traffic->pattern;
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
+        struct day *day = &days[rank];
+        *day = (struct day){.first_post_s = INFINITY, .last_post_s = -INFINITY};
+        for (int part = 0; part < NODE_PARTS; part++) {
+            day->pays[part] = paying_side(traffic, rank, levels_of[part], side);
+            day->last[part][INCOMING].message = day->last[part][OUTGOING].message = NO_MESSAGE;
+        }
+    }
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        if (traffic->class_of[k] == NO_CLASS)
+            continue;
+        note_post(&days[pattern->src[k]], pattern->send_s != NULL ? pattern->send_s[k] : 0);
+        note_post(&days[pattern->dst[k]], pattern->recv_s != NULL ? pattern->recv_s[k] : 0);
+    }
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
+        struct day *day = &days[rank];
+        day->until_s = day->moving_to_s[BETWEEN_NODES] = day->moving_to_s[WITHIN_NODE] = day->first_post_s;
+    }
+}
+
+/* A rank waits for a send last in that part. */
+static bool waits_for_send(const struct day *day, enum part_of_node part)
+{
+    const struct last *in = &day->last[part][INCOMING], *out = &day->last[part][OUTGOING];
+    return out->message != NO_MESSAGE &&
+           (in->message == NO_MESSAGE || out->end_s > in->end_s + ROUNDING * (in->end_s - in->begin_s));
+}
+
+/* What a rank's own bytes would take alone on the way that it waits for last in a part: those of all messages that it
+ * receives, or of those that it sends to one receiver. alone_s[n_ranks * NODE_PARTS]. */
+static void transfer_alone(const struct traffic *traffic, const struct day *days, double *alone_s)
+{
+    const struct pattern *pattern = traffic->pattern;
+    double single[MAX_CLASSES];
+    traffic_single_bandwidth(traffic, single);
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++)
+        for (int part = 0; part < NODE_PARTS; part++)
+            alone_s[rank * NODE_PARTS + (size_t)part] =
+                waits_for_send(&days[rank], (enum part_of_node)part)
+                    ? 0
+                    : traffic_transfer_s(traffic, rank, INCOMING, levels_of[part], single);
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        if (traffic->class_of[k] == NO_CLASS)
+            continue;
+        enum part_of_node part = part_of(traffic, k);
+        const struct day *day = &days[pattern->src[k]];
+        if (waits_for_send(day, part) && pattern->dst[day->last[part][OUTGOING].message] == pattern->dst[k])
+            alone_s[pattern->src[k] * (size_t)NODE_PARTS + part] +=
+                (double)pattern->bytes[k] / single[traffic->class_of[k]];
+    }
+}
+
+static void end_day(struct day *day, size_t rank, const double alone_s[NODE_PARTS], struct prediction *prediction)
+{
+    if (!(day->first_post_s <= day->last_post_s))
         return;
-    sort_items(ends->items, n);
-    day.until_s = day.moving_to_s[BETWEEN_NODES] = day.moving_to_s[WITHIN_NODE] = day.first_post_s;
-    for (size_t i = 0; i < n; i++)
-        live_through(&day, &ends->items[i]);
-    pause_to(&day, day.last_post_s);
-    prediction->part_s[PART_LATENCY][rank] += day.latency_s;
-    prediction->part_s[PART_SKEW][rank] += day.skew_s;
+    pause_to(day, day->last_post_s);
+    prediction->part_s[PART_LATENCY][rank] += day->latency_s;
+    prediction->part_s[PART_SKEW][rank] += day->skew_s;
     for (int part = 0; part < NODE_PARTS; part++)
-        prediction_add_transfer(prediction, rank,
-                                alone_s(moves->traffic, ends->items, n, (enum part_of_node)part, single),
-                                day.moving_s[part]);
+        prediction_add_transfer(prediction, rank, alone_s[part], day->moving_s[part]);
 }
 
 int moves_add(const struct moves *moves, enum latency_side side, struct prediction *prediction)
 {
-    struct ends ends;
-    double single[MAX_CLASSES];
-    int result = ends_init(&ends, moves->traffic);
-    traffic_single_bandwidth(moves->traffic, single);
-    for (size_t rank = 0; result == 0 && rank < moves->traffic->n_ranks; rank++)
-        add_rank(moves, &ends, rank, side, single, prediction);
-    ends_release(&ends);
+    const struct traffic *traffic = moves->traffic;
+    uint32_t *order = NULL;
+    struct day *days = malloc((traffic->n_ranks + 1) * sizeof *days);
+    double *alone_s = malloc((traffic->n_ranks * NODE_PARTS + 1) * sizeof *alone_s);
+    int result = days == NULL || alone_s == NULL ? -1 : begin_order(traffic, &order);
+    if (result == 0) {
+        begin_days(traffic, side, days);
+        for (size_t i = 0; i < traffic->pattern->n_messages; i++)
+            live_message(moves, order != NULL ? order[i] : i, days);
+        transfer_alone(traffic, days, alone_s);
+        for (size_t rank = 0; rank < traffic->n_ranks; rank++)
+            end_day(&days[rank], rank, alone_s + rank * NODE_PARTS, prediction);
+    }
+    free(order);
+    free(alone_s);
+    free(days);
     return result;
 }
