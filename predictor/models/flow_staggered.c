@@ -25,21 +25,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "heap.h"
 #include "models.h"
 #include "staggered.h"
 #include "staircase.h"
+#include "underway.h"
 
-/* One direction of one NIC. Two marks of a flow: its send is over, all of it is through; one where B is 0. */
+/* One direction of one NIC. Marks of a flow are bytes on the scale of `served`: all of it is through; its send is over,
+ * B before. The latter only where they differ. */
 struct link_run {
     struct moves *moves;
     struct bandwidth_steps *steps;
     double taken_bytes;  /* B */
     double buffer_bytes; /* of it in this direction */
     enum direction direction;
-    const uint32_t *arrivals;
-    double served;     /* bytes that a flow has got that has been open all the time */
-    struct heap marks; /* by `served`; id: 2 i + 1 of arrivals[i] where its send is over, 2 i where it is through */
+    struct arrivals arrivals; /* a queue is a node */
+    double served;            /* bytes that a flow has got that has been open all the time */
+    struct underway through, sent;
     size_t active[MAX_CLASSES];
     size_t n_ranks;
     uint32_t *open_of; /* [n_ranks] flows of a rank; 0 before and after */
@@ -57,32 +58,60 @@ static void later(double *at_s, double now_s)
         *at_s = now_s;
 }
 
-static void open_flow(struct link_run *run, uint32_t i)
+static bool idle(const struct link_run *run)
 {
-    const struct traffic *traffic = run->moves->traffic;
-    uint32_t message = run->arrivals[i];
-    double bytes = (double)traffic->pattern->bytes[message];
-    if (run->marks.n == 0)
-        run->served = 0;
-    heap_push(&run->marks, run->served + bytes, 2 * i);
-    if (bytes > run->buffer_bytes && run->buffer_bytes > 0)
-        heap_push(&run->marks, run->served + (bytes - run->buffer_bytes), 2 * i + 1);
-    run->active[traffic->class_of[message]]++;
-    run->n_ranks += run->open_of[end_of(run, message)]++ == 0;
+    return underway_n(&run->through) + underway_n(&run->sent) == 0;
 }
 
-static void reach_mark(struct link_run *run, double now_s)
+/* Those that begin with the arrival i; their end. */
+static size_t open_flows(struct link_run *run, size_t i)
 {
-    struct heap_entry mark = heap_pop(&run->marks);
-    uint32_t message = run->arrivals[mark.id / 2];
-    run->served = mark.key;
-    if (mark.id % 2 == 1) {
-        later(&run->moves->sent_s[message], now_s);
-        return;
+    const struct arrivals *arrivals = &run->arrivals;
+    bool first = idle(run);
+    size_t end = arrivals_alike(arrivals, i, arrivals->from + arrivals->n);
+    while (i < end && !(arrival_bytes(arrivals, i) > 0))
+        i++;
+    if (first) {
+        run->served = 0;
+        run->through.next = i;
+        run->through.end = run->sent.next = run->sent.end = end;
     }
-    later(&run->moves->delivered_s[message], now_s);
-    if (!(run->buffer_bytes > 0))
+    for (; i < end; i++) {
+        uint32_t message = arrival_message(arrivals, i);
+        double bytes = arrival_bytes(arrivals, i);
+        bool marks_sent = run->buffer_bytes > 0 && bytes > run->buffer_bytes;
+        run->active[run->moves->traffic->class_of[message]]++;
+        run->n_ranks += run->open_of[end_of(run, message)]++ == 0;
+        if (first) {
+            if (marks_sent && run->sent.next == end)
+                run->sent.next = i;
+            continue;
+        }
+        heap_push(&run->through.late, run->served + bytes, (uint32_t)i);
+        if (marks_sent)
+            heap_push(&run->sent.late, run->served + (bytes - run->buffer_bytes), (uint32_t)i);
+    }
+    return end;
+}
+
+/* The next mark is one of sends that are over. */
+static bool sent_first(const struct link_run *run)
+{
+    return underway_n(&run->sent) > 0 &&
+           (underway_n(&run->through) == 0 ||
+            underway_mark(&run->sent, &run->arrivals) < underway_mark(&run->through, &run->arrivals));
+}
+
+static void reach_mark(struct link_run *run, bool sent, double now_s)
+{
+    struct underway *underway = sent ? &run->sent : &run->through;
+    run->served = underway_mark(underway, &run->arrivals);
+    uint32_t message = arrival_message(&run->arrivals, underway_take(underway, &run->arrivals));
+    if (sent || !(run->buffer_bytes > 0))
         later(&run->moves->sent_s[message], now_s);
+    if (sent)
+        return;
+    later(&run->moves->delivered_s[message], now_s);
     run->active[run->moves->traffic->class_of[message]]--;
     run->n_ranks -= --run->open_of[end_of(run, message)] == 0;
 }
@@ -96,49 +125,59 @@ static double bytes_per_s(const struct link_run *run)
     return 1 / s_per_byte;
 }
 
-static void run_link(struct link_run *run, size_t n)
+static void run_link(struct link_run *run)
 {
-    const struct traffic *traffic = run->moves->traffic;
+    const struct arrivals *arrivals = &run->arrivals;
     double now_s = 0;
-    for (uint32_t next = 0; next < n || run->marks.n > 0;) {
+    for (size_t next = 0; next < arrivals->n || !idle(run);) {
         double at_s = INFINITY, rate = 0;
-        if (run->marks.n > 0) {
+        bool sent = sent_first(run);
+        if (!idle(run)) {
             rate = bytes_per_s(run);
-            at_s = now_s + fmax(run->marks.entries[0].key - run->served, 0) / rate;
+            at_s = now_s + fmax(underway_mark(sent ? &run->sent : &run->through, arrivals) - run->served, 0) / rate;
         }
-        double begin_s = next < n ? moves_begin_s(traffic, run->arrivals[next]) : INFINITY;
-        if (next == n || !(run->marks.n == 0 || begin_s <= at_s)) {
+        double begin_s = next < arrivals->n ? arrival_begin_s(arrivals, next) : INFINITY;
+        if (next == arrivals->n || !(idle(run) || begin_s <= at_s)) {
             now_s = at_s;
-            reach_mark(run, now_s);
+            reach_mark(run, sent, now_s);
             continue;
         }
         run->served += (begin_s - now_s) * rate;
         now_s = begin_s;
-        for (; next < n && moves_begin_s(traffic, run->arrivals[next]) <= now_s; next++)
-            open_flow(run, next);
+        next = open_flows(run, next);
     }
+}
+
+/* Room of the heaps: 0, or -1 without memory. */
+static int late_init(struct link_run *run, size_t most)
+{
+    run->through = (struct underway){.next = 0};
+    run->sent = (struct underway){.less = run->buffer_bytes};
+    if (!run->arrivals.timed)
+        return 0;
+    run->through.late.entries = malloc((most + 1) * sizeof *run->through.late.entries);
+    if (run->buffer_bytes > 0)
+        run->sent.late.entries = malloc((most + 1) * sizeof *run->sent.late.entries);
+    return run->through.late.entries != NULL && (run->sent.late.entries != NULL || !(run->buffer_bytes > 0)) ? 0 : -1;
 }
 
 /* One direction of all NICs. 0, or -1 without memory. */
 static int move_direction(const struct grouping *nodes, enum direction direction, struct link_run *run)
 {
-    struct arrivals arrivals;
-    if (arrivals_init(&arrivals, run->moves->traffic, LEVEL_BIT(LEVEL_INTER_NODE), nodes, direction) != 0)
+    if (arrivals_init(&run->arrivals, run->moves->traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, nodes->of,
+                      nodes->n_groups) != 0)
         return -1;
-    size_t most = 0;
-    for (size_t node = 0; node < nodes->n_groups; node++)
-        if (arrivals.first[node + 1] - arrivals.first[node] > most)
-            most = arrivals.first[node + 1] - arrivals.first[node];
     run->direction = direction;
     run->buffer_bytes = direction == INCOMING ? run->taken_bytes : 0;
-    run->marks = (struct heap){.entries = malloc((2 * most + 1) * sizeof *run->marks.entries)};
-    int result = run->marks.entries == NULL || most > UINT32_MAX / 2 ? -1 : 0;
+    int result = late_init(run, size_order_largest(&run->arrivals.order));
     for (size_t node = 0; result == 0 && node < nodes->n_groups; node++) {
-        run->arrivals = arrivals.message + arrivals.first[node];
-        run_link(run, arrivals.first[node + 1] - arrivals.first[node]);
+        result = arrivals_select(&run->arrivals, node, node + 1);
+        if (result == 0)
+            run_link(run);
     }
-    free(run->marks.entries);
-    arrivals_release(&arrivals);
+    free(run->through.late.entries);
+    free(run->sent.late.entries);
+    arrivals_release(&run->arrivals);
     return result;
 }
 

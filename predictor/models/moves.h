@@ -17,7 +17,6 @@
 #ifndef MPISTAIR_PREDICTOR_MOVES_H
 #define MPISTAIR_PREDICTOR_MOVES_H
 
-#include "group.h"
 #include "model.h"
 #include "traffic.h"
 
@@ -35,17 +34,6 @@ void moves_release(struct moves *moves);
 double moves_begin_s(const struct traffic *traffic, size_t message);
 /* A send of it is over at once: short or eager. */
 bool moves_at_once(const struct traffic *traffic, size_t message);
-
-/* The messages of those levels that carry bytes, by the group of their end in that direction, then in the order in
- * which they begin. 4 bytes a message; sorting, O(M log M), only where there are times. */
-struct arrivals {
-    size_t *first;     /* [n_groups + 1] into message */
-    uint32_t *message; /* [first[n_groups]] */
-};
-/* 0, or -1 without memory. */
-int arrivals_init(struct arrivals *arrivals, const struct traffic *traffic, unsigned levels,
-                  const struct grouping *grouping, enum direction direction);
-void arrivals_release(struct arrivals *arrivals);
 
 /* T_i of every rank in the parts of a prediction. 4 bytes a message where there are times; O(M log M). 0, or -1 without
  * memory. */

@@ -4,9 +4,9 @@
  * 5-9 and 12-18: T), which lets all ranks start together. In a real code they do not. What competes for the bandwidth
  * of a group at a time t are the ranks that a message moves to:
  *
- *   A_i(t)  messages to rank i with a_k <= t that are not through        receiver.open
+ *   A_i(t)  messages to rank i with a_k <= t that are not through        underway_n(receiver.open)
  *   n(t)    ranks of the group with A_i(t) > 0                           group_run.n_active
- *   dw/dt   BW_i(n(t)) / (n(t) A_i(t)) for each of them                  struct clock, receiver.through
+ *   dw/dt   BW_i(n(t)) / (n(t) A_i(t)) for each of them                  share_clock, receiver.through
  *   d_k     when w_k(d_k) = b_k: message k is delivered                  moves.delivered_s
  *
  *   a_k     when message k begins to move (moves.h)                      moves_begin_s          s
@@ -19,8 +19,10 @@
  * through.
  *
  * How: a rank's messages share its rate evenly, so that one number, bytes a message since the rank began, says how far
- * all are; and ranks with the same BW_i share a clock that counts bytes a rank. Keys on those do not change while
- * others come and go. Between nodes by node, within a node by socket, as T18; both on one clock.
+ * all are; and ranks with the same BW_i share a clock that counts bytes a rank. Marks on those do not change while
+ * others come and go. So the only events are messages that begin and ranks that are left without any; the deliveries in
+ * between are worked out when one of these concerns their rank. Between nodes by node, within a node by socket, as T18;
+ * both on one clock.
  *
  * Domain: posts as recorded or given, M messages in a round. Limits: the posts are taken as they are, so what the
  * communication itself delayed (a send posted after another one's completion) is not predicted; a message within a node
@@ -31,25 +33,24 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "heap.h"
 #include "models.h"
+#include "share_clock.h"
 #include "staircase.h"
+#include "underway.h"
 
 /* A rank that messages move to. */
 struct receiver {
     uint32_t clock;
-    double through;   /* bytes that each open message has got since the first of them began */
-    double at;        /* of the clock, to which `through` holds */
-    struct heap open; /* messages, by what `through` will be when they are through */
+    uint32_t segment;     /* of the clock, that of `at` */
+    double through;       /* bytes that each open message has got since the first of them began */
+    double at;            /* of the clock, to which `through` holds */
+    double idle_at;       /* of the clock, when all are through */
+    struct underway open; /* marks: what `through` will be */
 };
 
-/* Of ranks with the same bandwidth. */
-struct clock {
-    double served; /* bytes that each of its ranks has got, at since_s */
-    double since_s;
-    double bytes_per_s; /* now */
-    struct heap ranks;  /* by what `served` will be when their next message is through */
-};
+/* Segments of a group's clocks together, a rank. When a clock has no room for another one, its ranks are brought up to
+ * now. */
+enum { SEGMENTS_A_RANK = 4 };
 
 /* One group. Arrays for the largest group; receivers by their place in it. */
 struct group_run {
@@ -57,82 +58,115 @@ struct group_run {
     struct bandwidth_steps *steps;
     unsigned levels;
     double *delivered_s;
-    const uint32_t *place_of; /* [n_ranks] of a rank in its group */
+    struct arrivals arrivals; /* a queue is a receiver */
+    const uint32_t *queue_of; /* [n_ranks] */
+    size_t first_queue;       /* of the group */
     const uint32_t *ranks;    /* of the group */
     size_t n_receivers, n_clocks, n_active;
     size_t only_class; /* of all bytes, or NO_CLASS */
     struct receiver *receivers;
-    struct clock *clocks;
-    struct staircase_mix *mixes;          /* of the receivers, where they have clocks of their own */
-    struct heap clock_times;              /* of the clocks with ranks, when the next message of theirs is through */
-    struct heap_entry *open, *clock_open; /* room of the heaps */
+    struct share_clock *clocks;
+    struct clock_segment *segments;
+    struct staircase_mix *mixes; /* of the receivers, where they have clocks of their own */
+    struct heap clock_times;     /* of the clocks with ranks, when the next of them is idle */
+    struct heap_entry *late;     /* room of the heaps */
+    struct heap_entry *clock_ranks;
     size_t *place;
 };
 
-static void keep_up(struct receiver *receiver, const struct clock *clock)
+/* Delivers what is through when the clock is at `served`. The last `keep` messages are never: that a rank is idle is an
+ * event. */
+static void catch_up(struct group_run *run, struct receiver *receiver, double served, size_t keep)
 {
-    if (receiver->open.n > 0)
-        receiver->through += (clock->served - receiver->at) / (double)receiver->open.n;
-    receiver->at = clock->served;
-}
-
-static double next_key(const struct receiver *receiver)
-{
-    return receiver->at + (receiver->open.entries[0].key - receiver->through) * (double)receiver->open.n;
-}
-
-static void advance(struct clock *clock, double now_s)
-{
-    if (clock->ranks.n > 0)
-        clock->served += (now_s - clock->since_s) * clock->bytes_per_s;
-    else
-        clock->served = 0;
-    clock->since_s = now_s;
-}
-
-/* When the next message of a clock is through. */
-static double through_s(const struct clock *clock)
-{
-    return clock->since_s + fmax(clock->ranks.entries[0].key - clock->served, 0) / clock->bytes_per_s;
-}
-
-/* The clock that it goes by. */
-static uint32_t open_message(struct group_run *run, uint32_t message, double now_s)
-{
-    uint32_t r = run->place_of[run->traffic->pattern->dst[message]];
-    struct receiver *receiver = &run->receivers[r];
-    struct clock *clock = &run->clocks[receiver->clock];
-    bool begins = receiver->open.n == 0;
-    advance(clock, now_s);
-    keep_up(receiver, clock);
-    if (begins)
-        receiver->through = 0;
-    heap_push(&receiver->open, receiver->through + (double)run->traffic->pattern->bytes[message], message);
-    if (begins)
-        heap_push(&clock->ranks, next_key(receiver), r);
-    else
-        heap_change(&clock->ranks, next_key(receiver), r);
-    run->n_active += begins;
-    return receiver->clock;
-}
-
-/* The clock has come to its first key. */
-static void close_message(struct group_run *run, struct clock *clock, double now_s)
-{
-    uint32_t r = clock->ranks.entries[0].id;
-    struct receiver *receiver = &run->receivers[r];
-    clock->served = clock->ranks.entries[0].key;
-    clock->since_s = now_s;
-    struct heap_entry done = heap_pop(&receiver->open);
-    run->delivered_s[done.id] = now_s;
-    receiver->through = done.key;
-    receiver->at = clock->served;
-    if (receiver->open.n > 0) {
-        heap_change(&clock->ranks, next_key(receiver), r);
-        return;
+    const struct share_clock *clock = &run->clocks[receiver->clock];
+    size_t n = underway_n(&receiver->open);
+    for (; n > keep; n--) {
+        double mark = underway_mark(&receiver->open, &run->arrivals);
+        double at = receiver->at + (mark - receiver->through) * (double)n;
+        if (at > served)
+            break;
+        size_t i = underway_take(&receiver->open, &run->arrivals);
+        run->delivered_s[arrival_message(&run->arrivals, i)] = share_clock_time_s(clock, &receiver->segment, at);
+        receiver->through = mark;
+        receiver->at = at;
     }
-    heap_pop(&clock->ranks);
+    if (n > 0) {
+        receiver->through += (served - receiver->at) / (double)n;
+        receiver->at = served;
+    }
+}
+
+/* The first messages of a receiver. */
+static void begin_receiver(struct group_run *run, uint32_t r, size_t i, size_t end)
+{
+    struct receiver *receiver = &run->receivers[r];
+    struct share_clock *clock = &run->clocks[receiver->clock];
+    receiver->segment = clock->n_segments > 0 ? (uint32_t)clock->n_segments - 1 : 0;
+    receiver->through = 0;
+    receiver->at = receiver->idle_at = clock->served;
+    receiver->open.next = i;
+    receiver->open.end = end;
+    for (; i < end; i++)
+        receiver->idle_at += arrival_bytes(&run->arrivals, i);
+    heap_push(&clock->ranks, receiver->idle_at, r);
+    run->n_active++;
+}
+
+/* More messages of a receiver. */
+static void add_messages(struct group_run *run, uint32_t r, size_t i, size_t end)
+{
+    struct receiver *receiver = &run->receivers[r];
+    struct share_clock *clock = &run->clocks[receiver->clock];
+    catch_up(run, receiver, clock->served, 1);
+    for (; i < end; i++) {
+        double bytes = arrival_bytes(&run->arrivals, i);
+        heap_push(&receiver->open.late, receiver->through + bytes, (uint32_t)i);
+        receiver->idle_at += bytes;
+    }
+    heap_change(&clock->ranks, receiver->idle_at, r);
+    heap_change(&run->clock_times, share_clock_idle_s(clock), receiver->clock);
+}
+
+/* Those that begin with the arrival i at its receiver; their end. */
+static size_t open_messages(struct group_run *run, size_t i, double now_s)
+{
+    const struct arrivals *arrivals = &run->arrivals;
+    uint32_t queue = run->queue_of[run->traffic->pattern->dst[arrival_message(arrivals, i)]];
+    uint32_t r = (uint32_t)(queue - run->first_queue);
+    size_t end = arrivals_alike(arrivals, i, arrivals->order.first[queue + 1]);
+    while (i < end && !(arrival_bytes(arrivals, i) > 0))
+        i++;
+    if (i == end)
+        return end;
+    share_clock_advance(&run->clocks[run->receivers[r].clock], now_s);
+    if (underway_n(&run->receivers[r].open) == 0)
+        begin_receiver(run, r, i, end);
+    else
+        add_messages(run, r, i, end);
+    return end;
+}
+
+/* The clock has come to where its first rank is idle. */
+static void idle_receiver(struct group_run *run, struct share_clock *clock, double now_s)
+{
+    struct heap_entry first = heap_pop(&clock->ranks);
+    catch_up(run, &run->receivers[first.id], INFINITY, 0);
+    clock->served = first.key;
+    clock->since_s = now_s;
     run->n_active--;
+}
+
+static void set_rate(struct group_run *run, struct share_clock *clock, double bytes_per_s)
+{
+    if (clock->n_segments == clock->max_segments) {
+        for (size_t i = 0; i < clock->ranks.n; i++) {
+            struct receiver *receiver = &run->receivers[clock->ranks.entries[i].id];
+            catch_up(run, receiver, clock->served, 1);
+            receiver->segment = 0;
+        }
+        clock->n_segments = 0;
+    }
+    share_clock_set_rate(clock, bytes_per_s);
 }
 
 /* Another number of ranks: all clocks go at other rates from now on. */
@@ -140,102 +174,96 @@ static void set_rates(struct group_run *run, double now_s)
 {
     run->clock_times.n = 0;
     for (size_t c = 0; c < run->n_clocks; c++) {
-        struct clock *clock = &run->clocks[c];
+        struct share_clock *clock = &run->clocks[c];
         if (clock->ranks.n == 0)
             continue;
-        advance(clock, now_s);
+        share_clock_advance(clock, now_s);
         if (run->only_class != NO_CLASS)
-            clock->bytes_per_s = bandwidth_steps_at(run->steps, run->only_class, run->n_active) / (double)run->n_active;
+            set_rate(run, clock,
+                     bandwidth_steps_at(run->steps, run->only_class, run->n_active) / (double)run->n_active);
         else
-            clock->bytes_per_s = staircase_mix_bandwidth(&run->mixes[c], run->steps, run->n_active);
-        heap_push(&run->clock_times, through_s(clock), (uint32_t)c);
+            set_rate(run, clock, staircase_mix_bandwidth(&run->mixes[c], run->steps, run->n_active));
+        heap_push(&run->clock_times, share_clock_idle_s(clock), (uint32_t)c);
     }
 }
 
-static void run_events(struct group_run *run, const uint32_t *arrivals, size_t n)
+static void run_events(struct group_run *run)
 {
-    for (size_t next = 0; next < n || run->n_active > 0;) {
+    const struct arrivals *arrivals = &run->arrivals;
+    for (size_t next = 0; next < arrivals->n || run->n_active > 0;) {
         size_t active = run->n_active;
         const struct heap_entry *first = run->clock_times.entries;
-        double begin_s = next < n ? moves_begin_s(run->traffic, arrivals[next]) : INFINITY;
-        if (next < n && (active == 0 || begin_s <= first->key)) {
-            uint32_t clock = 0;
-            size_t from = next;
-            for (; next < n && moves_begin_s(run->traffic, arrivals[next]) <= begin_s; next++)
-                clock = open_message(run, arrivals[next], begin_s);
-            if (run->n_active != active || next > from + 1)
-                set_rates(run, begin_s);
-            else
-                heap_change(&run->clock_times, through_s(&run->clocks[clock]), clock);
-            continue;
+        double now_s = next < arrivals->n ? arrival_begin_s(arrivals, next) : INFINITY;
+        if (next < arrivals->n && (active == 0 || now_s <= first->key)) {
+            while (next < arrivals->n && arrival_begin_s(arrivals, next) <= now_s)
+                next = open_messages(run, next, now_s);
+        } else {
+            now_s = first->key;
+            idle_receiver(run, &run->clocks[first->id], now_s);
         }
-        struct clock *clock = &run->clocks[first->id];
-        double now_s = first->key;
-        close_message(run, clock, now_s);
         if (run->n_active != active)
             set_rates(run, now_s);
-        else
-            heap_change(&run->clock_times, through_s(clock), first->id);
     }
 }
 
 /* Which ranks share a clock; each one's room. */
-static void prepare_group(struct group_run *run, const uint32_t *arrivals, size_t n)
+static void prepare_group(struct group_run *run)
 {
-    size_t used = 0;
-    run->only_class = n > 0 ? run->traffic->class_of[arrivals[0]] : NO_CLASS;
-    for (size_t r = 0; r < run->n_receivers; r++)
-        run->receivers[r] = (struct receiver){.clock = 0};
-    for (size_t i = 0; i < n; i++) {
-        run->receivers[run->place_of[run->traffic->pattern->dst[arrivals[i]]]].open.n++;
-        if (run->traffic->class_of[arrivals[i]] != run->only_class)
-            run->only_class = NO_CLASS;
-    }
+    run->only_class = staircase_only_class(run->traffic, run->levels, run->ranks, run->n_receivers);
+    run->n_clocks = run->only_class == NO_CLASS ? run->n_receivers : 1;
     for (size_t r = 0; r < run->n_receivers; r++) {
         struct receiver *receiver = &run->receivers[r];
-        receiver->open.entries = run->open + used;
-        used += receiver->open.n;
-        if (run->only_class == NO_CLASS) {
-            receiver->clock = (uint32_t)r;
+        *receiver = (struct receiver){.clock = run->n_clocks > 1 ? (uint32_t)r : 0};
+        if (run->late != NULL)
+            receiver->open.late.entries =
+                run->late + (run->arrivals.order.first[run->first_queue + r] - run->arrivals.from);
+        if (run->only_class == NO_CLASS)
             run->mixes[r] = staircase_mix_of(run->traffic, run->levels, run->ranks[r]);
-        }
-        receiver->open.n = 0;
     }
-    run->n_clocks = run->only_class == NO_CLASS ? run->n_receivers : 1;
     run->clock_times.n = 0;
     for (size_t c = 0; c < run->n_clocks; c++)
-        run->clocks[c] = (struct clock){.ranks = {.entries = run->clock_open + c, .place = run->place}};
+        run->clocks[c] = (struct share_clock){.ranks = {.entries = run->clock_ranks + c, .place = run->place},
+                                              .segments = run->segments + SEGMENTS_A_RANK * c,
+                                              .max_segments = SEGMENTS_A_RANK * run->n_receivers / run->n_clocks};
 }
 
 static void run_release(struct group_run *run)
 {
+    arrivals_release(&run->arrivals);
     free(run->receivers);
     free(run->clocks);
+    free(run->segments);
     free(run->mixes);
-    free(run->open);
-    free(run->clock_open);
+    free(run->late);
+    free(run->clock_ranks);
     free(run->place);
     free(run->clock_times.entries);
     free(run->clock_times.place);
 }
 
-static int run_init(struct group_run *run, const struct grouping *grouping, const struct arrivals *arrivals)
+/* queue_of: of a rank. */
+static int run_init(struct group_run *run, const struct grouping *grouping, const uint32_t *queue_of)
 {
     size_t most = 0, n = grouping->largest + 1;
+    if (arrivals_init(&run->arrivals, run->traffic, run->levels, INCOMING, queue_of, run->traffic->n_ranks) != 0)
+        return -1;
+    const size_t *first = run->arrivals.order.first;
     for (size_t g = 0; g < grouping->n_groups; g++)
-        if (arrivals->first[g + 1] - arrivals->first[g] > most)
-            most = arrivals->first[g + 1] - arrivals->first[g];
+        if (first[grouping->first[g + 1]] - first[grouping->first[g]] > most)
+            most = first[grouping->first[g + 1]] - first[grouping->first[g]];
     run->receivers = malloc(n * sizeof *run->receivers);
     run->clocks = malloc(n * sizeof *run->clocks);
+    run->segments = malloc(SEGMENTS_A_RANK * n * sizeof *run->segments);
     run->mixes = malloc(n * sizeof *run->mixes);
-    run->open = malloc((most + 1) * sizeof *run->open);
-    run->clock_open = malloc(n * sizeof *run->clock_open);
+    if (run->arrivals.timed)
+        run->late = malloc((most + 1) * sizeof *run->late);
+    run->clock_ranks = malloc(n * sizeof *run->clock_ranks);
     run->place = malloc(n * sizeof *run->place);
     run->clock_times.entries = malloc(n * sizeof *run->clock_times.entries);
     run->clock_times.place = malloc(n * sizeof *run->clock_times.place);
-    return run->receivers != NULL && run->clocks != NULL && run->mixes != NULL && run->open != NULL &&
-                   run->clock_open != NULL && run->place != NULL && run->clock_times.entries != NULL &&
-                   run->clock_times.place != NULL
+    return run->receivers != NULL && run->clocks != NULL && run->segments != NULL && run->mixes != NULL &&
+                   (run->late != NULL || !run->arrivals.timed) && run->clock_ranks != NULL && run->place != NULL &&
+                   run->clock_times.entries != NULL && run->clock_times.place != NULL
                ? 0
                : -1;
 }
@@ -244,32 +272,33 @@ int staggered_move(const struct traffic *traffic, const struct placement *placem
                    enum group_by group_by, struct moves *moves, size_t *extrapolated)
 {
     struct grouping grouping = {0};
-    struct arrivals arrivals = {0};
     struct bandwidth_steps steps = {0};
-    uint32_t *place_of = malloc((traffic->n_ranks + 1) * sizeof *place_of);
+    uint32_t *queue_of = malloc((traffic->n_ranks + 1) * sizeof *queue_of);
     struct group_run run = {
-        .traffic = traffic, .steps = &steps, .levels = levels, .delivered_s = moves->delivered_s, .place_of = place_of};
+        .traffic = traffic, .steps = &steps, .levels = levels, .delivered_s = moves->delivered_s, .queue_of = queue_of};
     int result = -1;
-    if (place_of == NULL || grouping_init(&grouping, placement, group_by) != 0 ||
-        arrivals_init(&arrivals, traffic, levels, &grouping, INCOMING) != 0 ||
-        bandwidth_steps_init(&steps, traffic, grouping.largest) != 0 || run_init(&run, &grouping, &arrivals) != 0)
+    if (queue_of == NULL || grouping_init(&grouping, placement, group_by) != 0)
+        goto out;
+    for (size_t i = 0; i < traffic->n_ranks; i++)
+        queue_of[grouping.member[i]] = (uint32_t)i;
+    if (bandwidth_steps_init(&steps, traffic, grouping.largest) != 0 || run_init(&run, &grouping, queue_of) != 0)
         goto out;
     for (size_t g = 0; g < grouping.n_groups; g++) {
+        run.first_queue = grouping.first[g];
         run.ranks = grouping.member + grouping.first[g];
         run.n_receivers = grouping.first[g + 1] - grouping.first[g];
-        for (size_t r = 0; r < run.n_receivers; r++)
-            place_of[run.ranks[r]] = (uint32_t)r;
-        prepare_group(&run, arrivals.message + arrivals.first[g], arrivals.first[g + 1] - arrivals.first[g]);
-        run_events(&run, arrivals.message + arrivals.first[g], arrivals.first[g + 1] - arrivals.first[g]);
+        if (arrivals_select(&run.arrivals, grouping.first[g], grouping.first[g + 1]) != 0)
+            goto out;
+        prepare_group(&run);
+        run_events(&run);
     }
     *extrapolated += bandwidth_steps_extrapolated(&steps);
     result = 0;
 out:
     run_release(&run);
     bandwidth_steps_release(&steps);
-    arrivals_release(&arrivals);
     grouping_release(&grouping);
-    free(place_of);
+    free(queue_of);
     return result;
 }
 

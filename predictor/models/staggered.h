@@ -3,6 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_STAGGERED_H
 #define MPISTAIR_PREDICTOR_STAGGERED_H
 
+#include "group.h"
 #include "moves.h"
 
 /* When each message of those levels that carries bytes is delivered: moves->delivered_s. Adds the values read beyond

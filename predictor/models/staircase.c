@@ -37,23 +37,6 @@ const struct staircase_part staircase_parts[STAIRCASE_PARTS] = {
     {LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET), GROUP_BY_SOCKET},
 };
 
-/* The class of all bytes of the competitors, or NO_CLASS where there are several. */
-static size_t only_class(const struct traffic *traffic, unsigned levels, const struct competitor *competitors, size_t n)
-{
-    size_t only = NO_CLASS;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t c = 0; c < traffic->n_classes; c++) {
-            bool carries = traffic->bytes[INCOMING][competitors[i].rank * traffic->n_classes + c] > 0;
-            if (!carries || !traffic_class_in(traffic, c, levels) || c == only)
-                continue;
-            if (only != NO_CLASS)
-                return NO_CLASS;
-            only = c;
-        }
-    }
-    return only;
-}
-
 /* t_i^recv of every rank: recv_s[n_ranks], 0 where V_i = 0. */
 static int receive_groups(const struct traffic *traffic, unsigned levels, const struct grouping *grouping,
                           struct bandwidth_steps *steps, struct competitor *competitors, double *recv_s)
@@ -67,7 +50,8 @@ static int receive_groups(const struct traffic *traffic, unsigned levels, const 
             if (volume > 0)
                 competitors[n++] = (struct competitor){.rank = rank, .volume = volume, .rest = volume};
         }
-        size_t class = only_class(traffic, levels, competitors, n);
+        size_t class = staircase_only_class(traffic, levels, grouping->member + grouping->first[g],
+                                            grouping->first[g + 1] - grouping->first[g]);
         if (class != NO_CLASS)
             staircase_receive_even(class, steps, competitors, n);
         else if (n > 0 && staircase_receive_mixed(traffic, levels, steps, competitors, n) != 0)

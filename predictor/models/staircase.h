@@ -53,6 +53,9 @@ struct staircase_mix staircase_mix_of(const struct traffic *traffic, unsigned le
  * of the protocols' by bytes. */
 double staircase_mix_bandwidth(const struct staircase_mix *mix, struct bandwidth_steps *steps, size_t n);
 
+/* The class of all incoming bytes of the ranks at those levels, or NO_CLASS where there are several, or none. */
+size_t staircase_only_class(const struct traffic *traffic, unsigned levels, const uint32_t *ranks, size_t n);
+
 /* A rank that competes for its group's bandwidth: V_i > 0. */
 struct competitor {
     uint32_t rank;

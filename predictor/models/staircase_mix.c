@@ -33,3 +33,19 @@ double staircase_mix_bandwidth(const struct staircase_mix *mix, struct bandwidth
     }
     return sum / (double)n;
 }
+
+size_t staircase_only_class(const struct traffic *traffic, unsigned levels, const uint32_t *ranks, size_t n)
+{
+    size_t only = NO_CLASS;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t c = 0; c < traffic->n_classes; c++) {
+            bool carries = traffic->bytes[INCOMING][ranks[i] * traffic->n_classes + c] > 0;
+            if (!carries || !traffic_class_in(traffic, c, levels) || c == only)
+                continue;
+            if (only != NO_CLASS)
+                return NO_CLASS;
+            only = c;
+        }
+    }
+    return only;
+}
