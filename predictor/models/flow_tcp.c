@@ -30,8 +30,8 @@
  * the rounds of the kind, where those are fewer.
  *
  * Cost: events in proportion to the bytes between nodes, four to five for each chunk and repetition. A chunk is four
- * segments, or more where there would be more than about a million of them: coarser, and no slower. 40 bytes a message
- * between nodes, about 100 a connection, 56 a chunk under way.
+ * segments, or more where there would be more than about a million of them: then windows of fewer bytes than a chunk
+ * send one. 40 bytes a message between nodes, about 100 a connection, 56 a chunk under way.
  *
  * Domain: TCP over links of their own, every rank posting all its messages, then waiting (T Algorithm 2). Limits: those
  * of tcp_window.c; all messages post together, in the order of the pattern; the switch is never a limit. */

@@ -20,11 +20,17 @@
  *
  * An acknowledgement is a frame of 66 bytes for every two of 1514 (RFC 1122, 4.2.3.2): 2.2 % of the data's time.
  *
- * Limits: no losses, no ECN; the receiver's window is never smaller; a connection's window grows although its sender
- * leaves it unused (RFC 7661 does not), and is kept while it is idle (RFC 5681, 4.1, only up to a retransmission
- * timeout, 200 ms and more). CUBIC (RFC 9438) grows faster than a segment a round trip where windows are large; here
- * round trips are those of full queues, and few. A kernel with room for WLAN headers in MAX_TCP_HEADER has per_mss 4352
- * and takes 6 windows. */
+ * Limits: no losses, no ECN, no other control than this, such as BBR's; the receiver's window is never smaller; a
+ * connection's window grows although its sender leaves it unused (RFC 7661 does not), and is kept while it is idle (RFC
+ * 5681, 4.1, only up to a retransmission timeout, 200 ms and more). A kernel with room for WLAN headers in
+ * MAX_TCP_HEADER has per_mss 4352 and takes 6 windows.
+ *
+ * Growth after slow start is the standard's. Linux's CUBIC has another one before its first loss, 5 % a round trip
+ * (tcp_cubic.c, bictcp_update: cnt 20), and may end slow start from 16 segments on as soon as acknowledgements come
+ * densely (HYSTART_ACK_TRAIN). Tried on five recordings of a network of token buckets, 12 irregular patterns and an
+ * incast each, 5 % gave a median T11 of 15.0-19.3 % and 23-55 %, a segment 11.8-18.1 % and 15-107 %: the segment is
+ * better where many connections share many NICs, worse where all share one. The end at 16 segments changed the medians
+ * by 0.4 points at most. */
 #include "tcp_window.h"
 
 #include <math.h>

@@ -126,6 +126,19 @@ class Tcp(unittest.TestCase):
                     self.assertAlmostEqual(rows(options)[kind, row["rank"]], row["time_s"], delta=1e-15)
         self.assertGreater(rows("")[1, 1], 1.05 * rows("")[3, 1])  # windows were there already
 
+    def test_absurd_machines(self):
+        """Beyond the range of a double: an error. Near to it: a time."""
+        places, messages = [(0, 0), (1, 0), (1, 0)], [(0, 1, 10 ** 6), (1, 0, 10 ** 5), (2, 0, 5), (0, 0, 7)]
+        for bandwidth, tau, code in (("1e-308", "0", 1), ("1e-308", "1e300", 1), ("1e308", "0", 0), ("1e9", "1e300", 0), ("1e-290", "0", 0)):
+            machine = self.write("m.tbl", MACHINE.replace("1e-3", tau).replace("5e7", bandwidth))
+            files = ["--pattern", self.write_csv("p.csv", "src,dst,bytes", messages), "--placement",
+                     self.write_csv("l.csv", "rank,node,socket", [(r, *p) for r, p in enumerate(places)])]
+            done = self.run_predict(*files, "--machine", machine, "--model", "flow-tcp", "--json", code=code)
+            if code == 1:
+                self.assertIn("the modelled time of a rank is out of range", done.stderr)
+            else:
+                self.assertTrue(all(0 <= row["time_s"] < float("inf") for row in json.loads(done.stdout)))
+
     def test_wrong_repetitions(self):
         self.write("m.tbl", MACHINE)
         common = ["--pattern", self.write_csv("p.csv", "src,dst,bytes", []), "--placement",
