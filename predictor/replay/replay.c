@@ -175,10 +175,10 @@ static int predict_round(void *context, size_t number, struct error *error)
     if (prediction_init(prediction, state->placement.n_ranks) != 0)
         return error_set(error, "no memory for %zu ranks", state->placement.n_ranks);
     int result = model_choice_predict(&replay->models[model], &state->pattern, &state->placement, replay->machine,
-                                      replay->options, prediction, error);
+                                      &state->options, prediction, error);
     if (result == 0 && replay->draws != NULL)
         result = prediction_interval(replay->draws, &replay->models[model], &state->pattern, &state->placement,
-                                     replay->options, prediction, error);
+                                     &state->options, prediction, error);
     return result;
 }
 
