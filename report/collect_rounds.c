@@ -52,6 +52,8 @@ static int collect_models(struct report *report, sqlite3 *database, const struct
             .mape = rows_real(&rows, 5),
             .bias = rows_real(&rows, 6),
             .worst_rank = rows_integer(&rows, 7),
+            .visible_error = NAN,
+            .visible_bias = NAN,
             .title = rows_text(&rows, 8, &report->pool),
         };
         if ((choice->machine != NULL && strcmp(choice->machine, model.machine) != 0) ||
@@ -219,6 +221,8 @@ int report_collect_rounds(struct report *report, sqlite3 *database, const struct
         result = collect_ranks(report, database, error);
     if (result == 0)
         result = collect_rank_models(report, database, error);
+    if (result == 0)
+        result = report_collect_overlap(report, database, error);
     if (result == 0)
         result = report_collect_why(report, database, error);
     return result;

@@ -314,6 +314,7 @@ int present(struct document *document, const struct report *report, bool all_ran
     present_rounds(document, report);
     present_models(document, report);
     present_ranks(document, report, all_ranks);
+    present_overlap(document, report);
     present_why(document, report);
     return document->no_memory ? error_set(error, "%s: no memory for the report", report->path) : 0;
 }

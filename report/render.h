@@ -14,6 +14,9 @@ int present(struct document *document, const struct report *report, bool all_ran
 /* The section on what the recording lacks. */
 void present_completeness(struct document *document, const struct report *report);
 
+/* The section on what stays visible of communication where ranks compute meanwhile; none where they do not. */
+void present_overlap(struct document *document, const struct report *report);
+
 /* The section on why ranks take their time. */
 void present_why(struct document *document, const struct report *report);
 

@@ -66,8 +66,10 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     if (model == report->n_models) {
         real(stream, rank->actual_s, ',');
         fputs(",,,,,", stream);
-        for (size_t part = 0; part < PART_COUNT + 2; part++)
+        for (size_t part = 0; part < PART_COUNT + 2; part++) /* parts and the interval */
             fputc(',', stream);
+        real(stream, report_outside_s(rank), ',');
+        fputc(',', stream);
         render_run(stream, report);
         return;
     }
@@ -82,6 +84,8 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
         real(stream, rank->part_s[model * PART_COUNT + part], ',');
     real(stream, rank->low_s[model], ',');
     real(stream, rank->high_s[model], ',');
+    real(stream, rank->outside_s[model], ',');
+    real(stream, rank->visible_s[model], ',');
     render_run(stream, report);
 }
 
@@ -90,6 +94,7 @@ void render_csv(FILE *stream, const struct report *report)
     fputs(
         "rank,node,host,socket,core,sent_messages,sent_bytes,received_messages,received_bytes,in_mpi_s,late_s,actual_s,"
         "machine,model,options,model_s,error,latency_s,bandwidth_s,contention_s,queue_s,link_s,skew_s,low_s,high_s,"
+        "outside_s,visible_s,"
         "eager_limit_bytes,eager_limit_network_bytes,own_cost_ns,recording\n",
         stream);
     for (size_t i = 0; i < report->n_ranks; i++) {

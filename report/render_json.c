@@ -132,6 +132,9 @@ static json_t *ranks_array(const struct report *report)
             json_object_set_new(object, "extrapolated", json_boolean(rank->extrapolated[k]));
             json_object_set_new(object, "low_s", real(rank->low_s[k]));
             json_object_set_new(object, "high_s", real(rank->high_s[k]));
+            json_object_set_new(object, "outside_s", real(rank->outside_s[k]));
+            json_object_set_new(object, "in_mpi_s", real(rank->inside_s[k]));
+            json_object_set_new(object, "visible_s", real(rank->visible_s[k]));
             json_array_append_new(models, object);
         }
         json_array_append_new(
@@ -191,6 +194,21 @@ static json_t *why_object(const struct report *report)
                      worst_array(report), "wait_s", real(report->wait_s), "waits", waits_array(report));
 }
 
+static json_t *overlap_object(const struct report *report)
+{
+    json_t *models = json_array(), *ranks = json_array();
+    for (size_t i = 0; i < report->n_models; i++) {
+        json_t *object = model_name(&report->models[i]);
+        json_object_set_new(object, "error", real(report->models[i].visible_error));
+        json_object_set_new(object, "bias", real(report->models[i].visible_bias));
+        json_array_append_new(models, object);
+    }
+    for (size_t i = 0; i < report->overlap.n_ranks; i++)
+        json_array_append_new(ranks, json_integer((json_int_t)report->overlap.ranks[i]->rank));
+    return json_pack("{sb so so so}", "matters", (int)report->overlap.matters, "outside_share",
+                     real(report->overlap.share), "longest_outside", ranks, "models", models);
+}
+
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
     json_t *rounds =
@@ -200,10 +218,10 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
     json_t *replicate =
         json_pack("{so so sI ss}", "error", real(report->replicate_error), "share", real(report->replicate_share),
                   "kinds", (json_int_t)report->replicate_kinds, "basis", report->replicate_basis);
-    json_t *all =
-        json_pack("{so so so so so so so so}", "run", run_object(report), "completeness", completeness_object(report),
-                  "levels", levels_array(report), "rounds", rounds, "models", models_array(report), "replicate",
-                  replicate, "ranks", ranks_array(report), "why", why_object(report));
+    json_t *all = json_pack("{so so so so so so so so so}", "run", run_object(report), "completeness",
+                            completeness_object(report), "levels", levels_array(report), "rounds", rounds, "models",
+                            models_array(report), "replicate", replicate, "ranks", ranks_array(report), "overlap",
+                            overlap_object(report), "why", why_object(report));
     if (all == NULL)
         return error_set(error, "%s: no memory for the JSON", report->path);
     json_dumpf(all, stream, JSON_INDENT(2));

@@ -61,7 +61,8 @@ struct report_model {
     bool extrapolated;
     double error, mape, bias; /* T eq. 11, mean absolute percentage error, bias */
     int64_t worst_rank;
-    double coverage; /* of the measured time, what lies in the kinds that were modelled */
+    double coverage;                    /* of the measured time, what lies in the kinds that were modelled */
+    double visible_error, visible_bias; /* T eq. 11 and bias of the time that stays visible in MPI */
 };
 
 /* A row of T Table III: the traffic of one round. */
@@ -84,8 +85,10 @@ struct report_rank {
     double *model_s;          /* [n_models] */
     double *part_s;           /* [n_models * PART_COUNT] what model_s is made of */
     double *low_s, *high_s;   /* [n_models] the interval of model_s */
-    const char **mostly;      /* [n_models] the largest part's name */
-    bool *extrapolated;       /* [n_models] beyond a table's ends in one of its kinds */
+    double *outside_s, *inside_s,
+        *visible_s;      /* [n_models] as the view rank_visible: of covered_s outside and inside MPI */
+    const char **mostly; /* [n_models] the largest part's name */
+    bool *extrapolated;  /* [n_models] beyond a table's ends in one of its kinds */
 };
 
 enum { REPORT_WORST = 5, REPORT_PARTNERS = 3 };
@@ -96,6 +99,9 @@ struct report_partner {
     const char *direction, *level; /* from or to the partner */
     double alone_s, share;         /* of all the rank's messages in that direction */
 };
+
+/* From this share of a rank's time in rounds on the report speaks of overlap. */
+#define REPORT_OVERLAP 0.05
 
 /* One of the ranks with the longest measured time, and why. */
 struct report_worst {
@@ -110,6 +116,14 @@ struct report_wait {
     double wait_s, mean_s, longest_s, share;
 };
 
+/* Overlap: the ranks with the longest time outside MPI in their rounds, where one spends enough of it there. */
+struct report_overlap {
+    bool matters; /* a rank spends REPORT_OVERLAP of its rounds or more outside MPI */
+    double share; /* of the time of all ranks in rounds, outside MPI */
+    const struct report_rank *ranks[REPORT_WORST];
+    size_t n_ranks;
+};
+
 struct report {
     const char *path;
     struct pool pool;
@@ -122,6 +136,7 @@ struct report {
     struct report_kind *kinds; /* the heaviest */
     struct report_rank *ranks; /* in the order of ranks */
     struct report_worst worst[REPORT_WORST];
+    struct report_overlap overlap;
     struct report_wait *waits; /* the kinds with the longest */
     size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_models, n_kinds, n_ranks, n_worst, n_waits;
     int64_t nodes, messages, max_messages, bytes, rounds, all_kinds;
@@ -150,6 +165,10 @@ int report_collect_run(struct report *report, sqlite3 *database, struct error *e
 int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error);
 int report_collect_rounds(struct report *report, sqlite3 *database, const struct report_choice *choice,
                           struct error *error);
+/* After the ranks: what stays visible in MPI where ranks compute between post and wait. */
+int report_collect_overlap(struct report *report, sqlite3 *database, struct error *error);
+/* A rank's time in rounds outside MPI; NaN where it is not known. */
+double report_outside_s(const struct report_rank *rank);
 /* After the ranks: parts, partners, waits. */
 int report_collect_why(struct report *report, sqlite3 *database, struct error *error);
 /* Room for what is per model. 0, or -1 without memory; report_rank_release in either case. */

@@ -135,7 +135,25 @@ def formats(folder, halo):
           and abs(wait["wait_s"] - 2400e-6) < 1e-12 and abs(wait["mean_s"] - 150e-6) < 1e-12
           and abs(wait["longest_s"] - 300e-6) < 1e-12 and abs(wait["share"] - 2400 / (4160 + 2400)) < 1e-12
           and abs(why["wait_s"] - 2410e-6) < 1e-12, why["waits"])
+    # Overlap by hand: of kind 1 rank r is 50 us * (r + 1) inside MPI, and outside as long, in the second half 20 us more;
+    # of kind 2 rank 0 30 us inside and 10 outside, rank 1 50 inside.
+    outside = [4 * 60 + 10, 4 * 110, 4 * 160, 4 * 210]
+    inside = [4 * 50 + 30, 4 * 100 + 50, 4 * 150, 4 * 200]
+    visible = {"staircase": [4 * 50 + 1, 4 * 110 + 22, 4 * 170, 4 * 230], "postal": [0, 10, 0, 0]}
+    overlap = report["overlap"]
+    check("json overlap", overlap["matters"] is True and overlap["longest_outside"] == [3, 2, 1, 0] and
+          abs(overlap["outside_share"] - sum(outside) / sum(measured)) < 1e-12, overlap)
+    for model in overlap["models"]:
+        found = [next((m["outside_s"], m["in_mpi_s"], m["visible_s"]) for m in r["models"] if m["model"] == model["model"])
+                 for r in report["ranks"]]
+        values = list(zip(outside, inside, visible[model["model"]]))
+        check("json visible", all(abs(a * 1e6 - b) < 1e-6 for x, y in zip(found, values) for a, b in zip(x, y)), (model, found, values))
+        off = [v - i for v, i in zip(visible[model["model"]], inside)]
+        check("json visible error", abs(model["error"] - sum(map(abs, off)) / sum(inside)) < 1e-12 and
+              abs(model["bias"] - sum(off) / sum(inside)) < 1e-12, model)
     rows = list(csv.DictReader(io.StringIO(run("report", "halo.db", "--format", "csv")[1])))
+    check("csv overlap", [round(float(r["visible_s"]) * 1e6, 6) for r in rows if r["model"] == "staircase"] == visible["staircase"] and
+          [round(float(r["outside_s"]) * 1e6, 6) for r in rows if r["model"] == "postal"] == outside, rows)
     part_sum = sum(float(rows[0][part]) for part in ("latency_s", "bandwidth_s", "contention_s", "queue_s", "link_s", "skew_s"))
     check("csv parts", abs(part_sum - float(rows[0]["model_s"])) < 1e-15 and rows[0]["low_s"] != "", rows[0])
     check("csv rows", len(rows) == 8 and {r["host"] for r in rows} == {"node0<i>", "node1"}, rows)
@@ -262,6 +280,20 @@ def unusual(folder):
     golden_of("many.txt", "report", many.name)
     code, out, _ = run("report", many, "--all-ranks")
     check("--all-ranks", code == 0 and out.split("Ranks\n")[1].split("\n\n")[0].count("\n") == 201, out[-300:])
+    # From a share of 5 % of a rank's rounds on overlap is spoken of; without models with what was measured.
+    for inside, shown in ((95, True), (96, False)):
+        busy = database(folder / "busy.db", (HERE / "halo.sql").read_text(), "UPDATE round_process SET in_mpi_ns = end_ns - begin_ns;"
+                        f"UPDATE round_process SET end_ns = begin_ns + 100000, in_mpi_ns = {inside}000 WHERE rank = 2;"
+                        "DELETE FROM prediction; DELETE FROM prediction_run;")
+        text = run("report", busy)[1]
+        check("overlap from 5 % on", ("Overlap" in text) == shown and ("400 us  380 us  20.0 us  5.0 %" in text) == shown, text)
+        page = run("report", busy, "--format", "html")[1]
+        check("overlap in html", ("Overlap" in page) == shown, page)
+        found = json.loads(run("report", busy, "--format", "json")[1])["overlap"]
+        check("overlap in json", (found["matters"], found["longest_outside"], found["models"]) == (shown, [2], []), found)
+        rows = list(csv.DictReader(io.StringIO(run("report", busy, "--format", "csv")[1])))
+        check("overlap in csv", [(round(float(r["outside_s"]) * 1e6, 6), r["visible_s"]) for r in rows] ==
+              [(0, ""), (0, ""), (4 * (100 - inside), ""), (0, "")], rows)
     lossy = database(folder / "lossy.db", (HERE / "halo.sql").read_text(),
                      "UPDATE run SET spools = 3; UPDATE node SET cores = 2; INSERT INTO loss VALUES (3, 'no_spool', 1), (1, 'disk', 17); INSERT INTO"
                      " untracked VALUES (0, 'MPI_Put', 5, 1); INSERT INTO unmatched VALUES (2, 1, 'receive', 3, 0, 7, 8,"
@@ -372,6 +404,8 @@ def as_the_views(folder):
               "ORDER BY wait_s DESC, kind_id LIMIT 10")
         agree("models", of(report["models"], "error", "mape", "bias", "worst_rank"),
               "SELECT error, mape, bias, worst_rank FROM model_error")
+        agree("overlap", of([rank["models"][0] for rank in report["ranks"]], "outside_s", "model_s", "visible_s", "in_mpi_s"),
+              "SELECT outside_s, model_s, visible_s, in_mpi_s FROM process LEFT JOIN rank_visible USING (rank) ORDER BY rank")
         agree("replicate", [of([report["replicate"]], "error", "share", "kinds")[0]],
               "SELECT error, share, kinds FROM replicate_error")
         connection.close()
