@@ -29,9 +29,10 @@
  * delivery last, else the outgoing ones. All windows begin with the first repetition: R is ten as in T Algorithm 2, or
  * the rounds of the kind, where those are fewer.
  *
- * Cost: events in proportion to the bytes between nodes, four to five for each chunk and repetition. A chunk is four
- * segments, or more where there would be more than about a million of them: then windows of fewer bytes than a chunk
- * send one. 40 bytes a message between nodes, about 100 a connection, 56 a chunk under way.
+ * Cost: events in proportion to the bytes between nodes, five for each chunk and repetition, four for a handshake. A
+ * chunk is four segments, or more where there would be more than about a million of them: then windows of fewer bytes
+ * than a chunk send one. 24 bytes a message between nodes, 16 more while connections are counted, 88 a connection, 48 a
+ * chunk under way.
  *
  * Domain: TCP over links of their own, every rank posting all its messages, then waiting (T Algorithm 2). Limits: those
  * of tcp_window.c; all messages post together, in the order of the pattern; the switch is never a limit. */
