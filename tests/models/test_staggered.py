@@ -171,6 +171,15 @@ class Staggered(unittest.TestCase):
             alone = self.stored(trace, "--model", model)
         self.assertEqual(alone, together)
 
+    def test_moved_messages_are_those_of_one_round_a_kind(self):
+        trace = self.make_trace([(0, i * 10 ** 6, {0: 0, 1: 0}, [(0, 1, 1000, 0, 0), (1, 0, 1000, 0, 0)]) for i in range(5)])
+        with sqlite3.connect(trace) as database:
+            database.execute("UPDATE form SET level = 3 WHERE id % 2")
+        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", "epyc-rome", "--model", "all"], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 of 2 messages were recorded at another level", done.stderr)
+
     def test_a_standing_receive_counts_from_its_round(self):
         trace = self.make_trace([(0, 10 ** 9, {0: 0, 1: 5000}, [(0, 1, 10 ** 6, 0, -9 * 10 ** 8)])])
         time_s, skew_s = self.stored(trace, "--model", "staggered")["staggered", 0, 1]

@@ -1,0 +1,136 @@
+/* Its ranks are numbered anew, so that a round costs what its own ranks and messages cost, however large the world is;
+ * groups of models hold competitors only, so nothing changes by that. */
+#include "replay_round.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "database.h"
+
+static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
+    /* As the view message has it, without the columns that cost it a look-up each. */
+    [ROUND_MESSAGES] = "SELECT src, dst, bytes, f.level, (send_post_ns - begin_ns) * 1e-9, "
+                       "(send_post_ns + late_ns - begin_ns) * 1e-9, comm, f.any_source "
+                       "FROM (SELECT begin_ns FROM round WHERE id = ?1) CROSS JOIN message_row m "
+                       "LEFT JOIN form f ON f.id = m.form WHERE m.round_id = ?1 AND src <> dst",
+    [ROUND_RANKS] = "SELECT rank, (p.begin_ns - r.begin_ns) * 1e-9 FROM round_process p JOIN round r ON r.id = "
+                    "p.round_id WHERE round_id = ?",
+};
+
+static int failed(const struct replay_round *round, struct error *error)
+{
+    return database_error(round->database, round->path, "a round cannot be read", error);
+}
+
+int replay_round_init(struct replay_round *round, sqlite3 *database, const char *path,
+                      const struct recorded_places *places, struct error *error)
+{
+    size_t n_ranks = places->placement.n_ranks;
+    *round = (struct replay_round){.database = database, .path = path, .places = places};
+    round->world_rank = calloc(n_ranks, sizeof *round->world_rank);
+    round->number = calloc(n_ranks, sizeof *round->number);
+    round->begin_s = calloc(n_ranks, sizeof *round->begin_s);
+    if (round->world_rank == NULL || round->number == NULL || round->begin_s == NULL ||
+        placement_init(&round->placement, n_ranks) != 0)
+        return error_set(error, "no memory for %zu ranks", n_ranks);
+    round->placement.n_ranks = 0;
+    for (int which = 0; which < REPLAY_ROUND_STATEMENTS; which++)
+        if (sqlite3_prepare_v2(database, statement_text[which], -1, &round->statements[which], NULL) != SQLITE_OK)
+            return failed(round, error);
+    return 0;
+}
+
+void replay_round_release(struct replay_round *round)
+{
+    for (int which = 0; which < REPLAY_ROUND_STATEMENTS; which++)
+        sqlite3_finalize(round->statements[which]);
+    pattern_release(&round->pattern);
+    placement_release(&round->placement);
+    free(round->world_rank);
+    free(round->number);
+    free(round->begin_s);
+    *round = (struct replay_round){0};
+}
+
+/* The new number of a world rank, its place noted when it is new. */
+static int number_of(struct replay_round *round, sqlite3_int64 world_rank, uint32_t *number, struct error *error)
+{
+    const struct recorded_places *places = round->places;
+    if (world_rank < 0 || (size_t)world_rank >= places->placement.n_ranks)
+        return error_set(error, "%s: rank %lld of a message is not in the world of %zu ranks", round->path,
+                         (long long)world_rank, places->placement.n_ranks);
+    if (round->number[world_rank] == 0) {
+        if (!places->node_known[world_rank])
+            return error_set(error, "%s: it is not known where rank %lld ran: give a placement with --placement L.csv",
+                             round->path, (long long)world_rank);
+        size_t n = round->placement.n_ranks++;
+        round->placement.node[n] = places->placement.node[world_rank];
+        round->placement.socket[n] = places->placement.socket[world_rank];
+        round->world_rank[n] = (uint32_t)world_rank;
+        round->number[world_rank] = (uint32_t)n + 1;
+        round->begin_s[n] = 0;
+    }
+    *number = round->number[world_rank] - 1;
+    return 0;
+}
+
+static int read_message(struct replay_round *round, sqlite3_stmt *statement, struct error *error)
+{
+    uint32_t src, dst;
+    sqlite3_int64 bytes = sqlite3_column_int64(statement, 2);
+    if (number_of(round, sqlite3_column_int64(statement, 0), &src, error) != 0 ||
+        number_of(round, sqlite3_column_int64(statement, 1), &dst, error) != 0)
+        return -1;
+    if (bytes < 0)
+        return error_set(error, "%s: a message of %lld bytes", round->path, (long long)bytes);
+    bool level_known = sqlite3_column_type(statement, 3) != SQLITE_NULL;
+    if (level_known && sqlite3_column_int(statement, 3) != (int)placement_level(&round->placement, src, dst))
+        round->moved++;
+    sqlite3_int64 comm = sqlite3_column_int64(statement, 6);
+    if (comm < 0 || comm > PATTERN_COMMUNICATOR_MAX)
+        return error_set(error, "%s: a message of communicator %lld", round->path, (long long)comm);
+    double send_s = sqlite3_column_double(statement, 4), recv_s = sqlite3_column_double(statement, 5);
+    if (pattern_append(&round->pattern, src, dst, (uint64_t)bytes) != 0 ||
+        pattern_set_posts(&round->pattern, &send_s, &recv_s) != 0 ||
+        pattern_set_match(&round->pattern, (uint32_t)comm, sqlite3_column_int(statement, 7) != 0) != 0)
+        return error_set(error, "no memory for %zu messages", round->pattern.n_messages);
+    return 0;
+}
+
+/* A receive that was posted before its rank's round, a standing one, counts from there. */
+static void begin_with_round(struct replay_round *round)
+{
+    const struct pattern *pattern = &round->pattern;
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        pattern->send_s[k] = fmax(pattern->send_s[k], round->begin_s[pattern->src[k]]);
+        pattern->recv_s[k] = fmax(pattern->recv_s[k], round->begin_s[pattern->dst[k]]);
+    }
+}
+
+int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct error *error)
+{
+    for (size_t i = 0; i < round->placement.n_ranks; i++)
+        round->number[round->world_rank[i]] = 0;
+    round->placement.n_ranks = 0;
+    round->pattern.n_messages = 0;
+    round->moved = 0;
+    for (int which = ROUND_MESSAGES; which <= ROUND_RANKS; which++) {
+        sqlite3_stmt *statement = round->statements[which];
+        int step, result = 0;
+        uint32_t number;
+        sqlite3_bind_int64(statement, 1, round_id);
+        while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+            result = which == ROUND_MESSAGES ? read_message(round, statement, error)
+                                             : number_of(round, sqlite3_column_int64(statement, 0), &number, error);
+            if (which == ROUND_RANKS && result == 0)
+                round->begin_s[number] = sqlite3_column_double(statement, 1);
+        }
+        if (result == 0 && step != SQLITE_DONE)
+            result = failed(round, error);
+        sqlite3_reset(statement);
+        if (result != 0)
+            return -1;
+    }
+    begin_with_round(round);
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* One recorded round as the pattern that the models take. */
+#ifndef MPISTAIR_PREDICTOR_REPLAY_ROUND_H
+#define MPISTAIR_PREDICTOR_REPLAY_ROUND_H
+
+#include <sqlite3.h>
+
+#include "replay_place.h"
+
+enum { ROUND_MESSAGES, ROUND_RANKS, REPLAY_ROUND_STATEMENTS };
+
+struct replay_round {
+    struct pattern pattern;     /* of the round read last; ranks numbered anew; with post times */
+    struct placement placement; /* of these ranks; arrays of the world's size */
+    uint32_t *world_rank;       /* [world] of a new number */
+    size_t moved;               /* messages recorded at another level than the places of their ranks give */
+    /* Private. */
+    sqlite3 *database;
+    const char *path;
+    const struct recorded_places *places;
+    uint32_t *number; /* [world] of a world rank, plus one; 0: not in this round */
+    double *begin_s;  /* [world] of a new number, the rank's begin */
+    sqlite3_stmt *statements[REPLAY_ROUND_STATEMENTS];
+};
+
+/* path: of the database, for messages. places: of the world; borrowed like the others. 0, or -1 with the reason;
+ * replay_round_release in either case. */
+int replay_round_init(struct replay_round *round, sqlite3 *database, const char *path,
+                      const struct recorded_places *places, struct error *error);
+/* Puts a round in the place of the one before. 0, or -1 with the reason. */
+int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct error *error);
+void replay_round_release(struct replay_round *round);
+
+#endif
