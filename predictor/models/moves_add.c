@@ -113,8 +113,8 @@ static enum direction paying_side(const struct traffic *traffic, size_t rank, un
 
 static void note_post(struct day *day, double post_s)
 {
-    day->first_post_s = fmin(day->first_post_s, post_s);
-    day->last_post_s = fmax(day->last_post_s, post_s);
+    day->first_post_s = post_s < day->first_post_s ? post_s : day->first_post_s;
+    day->last_post_s = post_s > day->last_post_s ? post_s : day->last_post_s;
 }
 
 /* first_post_s > last_post_s: no message. */

@@ -52,6 +52,8 @@ struct receiver {
  * now. */
 enum { SEGMENTS_A_RANK = 4 };
 
+enum { LOOK_AHEAD = 12 }; /* messages */
+
 /* One group. Arrays for the largest group; receivers by their place in it. */
 struct group_run {
     const struct traffic *traffic;
@@ -85,7 +87,9 @@ static void catch_up(struct group_run *run, struct receiver *receiver, double se
         double at = receiver->at + (mark - receiver->through) * (double)n;
         if (at > served)
             break;
-        size_t i = underway_take(&receiver->open, &run->arrivals);
+        size_t i = underway_take(&receiver->open, &run->arrivals), ahead = i + LOOK_AHEAD;
+        if (ahead < receiver->open.end) /* lies anywhere, and waiting for it would be most of the work */
+            __builtin_prefetch(&run->delivered_s[arrival_message(&run->arrivals, ahead)], 1);
         run->delivered_s[arrival_message(&run->arrivals, i)] = share_clock_time_s(clock, &receiver->segment, at);
         receiver->through = mark;
         receiver->at = at;
