@@ -20,8 +20,8 @@ enum { INTO_ACTUAL, INTO_IN_MPI, INTO_HALVES, INTO_WAIT, INTO_RANK, INTO_COUNT }
 static const char *const insert[INTO_COUNT] = {
     [INTO_ACTUAL] = "INSERT INTO temp.kind_actual VALUES (?1, ?2, ?3, ?4 * 1e-9 / ?3)",
     [INTO_IN_MPI] = "INSERT INTO temp.kind_in_mpi VALUES (?1, ?2, ?3, ?4 * 1e-9 / ?3, ?5 * 1e-9 / ?3)",
-    [INTO_HALVES] = "INSERT INTO temp.kind_halves VALUES (?1, ?2, ?3, 1.0 * ?4 / nullif(?5, 0) * 1e-9, "
-                    "1.0 * ?6 / nullif(?7, 0) * 1e-9)",
+    [INTO_HALVES] = ("INSERT INTO temp.kind_halves VALUES (?1, ?2, ?3, 1.0 * ?4 / nullif(?5, 0) * 1e-9, "
+                     "1.0 * ?6 / nullif(?7, 0) * 1e-9)"),
     [INTO_WAIT] = "INSERT INTO temp.round_wait VALUES (?1, ?2, ?3, ?4 * 1e-9, ?5 * 1e-9, ?6 * 1e-9, ?7)",
     [INTO_RANK] = "INSERT INTO temp.rank_actual VALUES (?1, ?2, ?3 * 1e-9, ?4 * 1e-9)",
 };
