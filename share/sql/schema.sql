@@ -414,8 +414,10 @@ CREATE VIEW doubt(reason, messages) AS
     (8, 'it was received before it was sent'),
     (16, 'a wildcard receive posted before it was never reported complete'),
     (32, 'its receive returned an error')),
-       found AS (SELECT f.uncertain, count(*) AS messages FROM message_row m JOIN form f ON f.id = m.form
-                 WHERE EXISTS (SELECT 1 FROM form WHERE uncertain) AND f.uncertain GROUP BY f.uncertain)
+       found AS (SELECT f.uncertain, count(*) AS messages
+                 FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM form WHERE uncertain)) -- else no message need be looked at
+                      CROSS JOIN message_row m CROSS JOIN form f ON f.id = m.form
+                 WHERE f.uncertain GROUP BY f.uncertain)
   SELECT reason, sum(messages) FROM bit JOIN found ON uncertain & n GROUP BY n;
 
 -- left_out: operations without a row, since recording was off (MPI_Pcontrol) where they or their partners were posted.
