@@ -3,9 +3,9 @@ prints the T11 error of each model beside the replicate error.
 
 Usage: accuracy.py node|cluster MPISTAIR ALGORITHM2 MPIEXEC [--cluster SCRIPT] [OPTIONS]
 
-`node`: 8 ranks on this machine; messages of 1-20 MB, ten times those of the cluster, so that a round lasts longer than the
-time slices of ranks that share a processor. `cluster`: 4 nodes of 4 ranks in network namespaces, 400 Mbit/s (tests/cluster/cluster;
-exit status 77, skipped, without root). Open MPI. Twelve random irregular patterns (`mpistair pattern irregular`) of a seed
+`node`: 8 ranks on this machine; messages of 4-80 MB, so that a round lasts longer than the time slices of ranks that share a
+processor. `cluster`: 4 nodes of 4 ranks in network namespaces, 400 Mbit/s (tests/cluster/cluster; exit status 77, skipped,
+without root), 0.1-2 MB. Open MPI. Twelve random irregular patterns (`mpistair pattern irregular`) of a seed
 that is printed, two launches each; then in- and outcast; on a node also T Fig. 3, three pairs exchanging 2s, s and s/2.
 Nothing is fitted on the patterns. Measured is what algorithm2 says of itself, modelled what `mpistair predict` makes of
 the recorded round. T11 = sum |measured - model| / sum measured; a model's is the mean over the launches. Replicate: T11
@@ -29,7 +29,7 @@ import tempfile
 OPTIONS = None
 # place: ranks, nodes, seconds of calibration
 PLACES = {"node": (8, 1, 57), "cluster": (16, 4, 120)}
-BYTES = {"node": "1000000:20000000", "cluster": "100000:2000000"}
+BYTES = {"node": "4000000:80000000", "cluster": "100000:2000000"}
 SETTINGS = {"node": ["--oversubscribe", "--bind-to", "none"], "cluster": []}
 REPETITIONS = 10
 
