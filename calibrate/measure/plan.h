@@ -8,9 +8,10 @@
 #include <stddef.h>
 
 /* A sample is a warm loop of about that length: shorter ones differ from each other by what wakes and interrupts cost.
- * Longer ones are not needed, unless one repetition is longer. */
+ * Longer ones are not needed, unless a batch is longer: on a slow network a single repetition is slowed by the start
+ * and the end of its flows, which several share. */
 #define PLAN_SAMPLE_S     1e-3
-#define PLAN_SAMPLE_MAX_S 0.1
+#define PLAN_SAMPLE_MAX_S 0.5
 
 /* Half the interval of the median, divided by the median, from which on it is known well enough. */
 #define PLAN_PRECISION 0.02

@@ -92,7 +92,7 @@ static void repeats(void **state)
         {1e-6, 256, 8192, 1024}, /* whole batches */
         {1e-8, 256, 1000, 768},  /* whole batches up to the maximum */
         {5e-4, 10, 8192, 10},    /* a batch is longer */
-        {2e-2, 10, 8192, 5},     /* a batch would last 0.2 s */
+        {0.1, 10, 8192, 5},      /* a batch would last 1 s */
         {1e-6, 0, 0, 1},         /* never none */
         {1e-6, 16, 1, 1},        /* the benchmark allows one */
         {1e-9, 1, 1, 1},
