@@ -9,7 +9,7 @@ without root), 0.1-2 MB. Open MPI. Twelve random irregular patterns (`mpistair p
 that is printed, two launches each; then in- and outcast; on a node also T Fig. 3, three pairs exchanging 2s, s and s/2.
 Nothing is fitted on the patterns. Measured is what algorithm2 says of itself, modelled what `mpistair predict` makes of
 the recorded round. T11 = sum |measured - model| / sum measured; a model's is the mean over the launches. Replicate: T11
-of one launch against the other; a perfect model scores about half of it.
+of one launch against the other; a perfect model scores about 0.7 of it.
 
 A benchmark, not a test: it fails only where a step does. A line is printed as soon as it is known. What was recorded stays
 in FOLDER, with times.csv: the seconds of each rank, launch and model.
