@@ -94,11 +94,11 @@ def predicted(trace, name, repetitions):
     return models
 
 
-def launch(on, name, ranks, number, repetitions=REPETITIONS):
-    """One recorded launch: the seconds of the ranks, and those of each model."""
+def launch(on, name, ranks, number, repetitions=REPETITIONS, exchanges=1):
+    """One recorded launch: the seconds of the ranks for one exchange of the pattern, and those of each model."""
     trace = f"{name}.{number}.db"
     printed = run(*on, OPTIONS.mpistair, "run", "-o", trace, "--", *launcher(ranks), OPTIONS.algorithm2, "--repetitions",
-                  repetitions, f"{name}.P.csv")
+                  repetitions, "--exchanges", exchanges, f"{name}.P.csv")
     times = {int(row["rank"]): float(row["mean_s"]) for row in csv.DictReader(printed.splitlines())}
     models = predicted(trace, name, repetitions)
     with open("times.csv", "a", newline="") as file:
@@ -165,13 +165,14 @@ def irregular(on):
 
 
 def three_pairs(on):
-    """T Fig. 3: a line a size, us of each pair measured and modelled."""
+    """T Fig. 3: a line a size, us of each pair measured and modelled. Many exchanges on end: six ranks that share two
+    processors start apart by more than one of them takes."""
     print("\nthree pairs exchanging 2s, s and s/2 bytes (T Fig. 3): measured, then by model, us of each pair")
     header = True
     for s in (2**k for k in range(1, 22, OPTIONS.pairs_step)):
         name = f"pairs-{s}"
         run(OPTIONS.mpistair, "pattern", "pairs", "--ranks", 6, "--bytes", s, "-o", name)
-        measured, models = launch(on, name, 6, 0, 200 if s <= 65536 else 20)
+        measured, models = launch(on, name, 6, 0, 20, min(2000, max(2, 2**23 // s)))
         if header:
             print(f"{'s':>8}  {'measured':^26}" + "".join(f"  {model:^26}" for model in models))
             header = False
