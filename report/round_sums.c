@@ -159,7 +159,8 @@ static int compare_rank(const void *left, const void *right)
 static int end_kind(struct walk *walk, const struct round_span *round)
 {
     int result = 0;
-    qsort(walk->met, walk->n_met, sizeof *walk->met, compare_rank);
+    if (walk->n_met > 1)
+        qsort(walk->met, walk->n_met, sizeof *walk->met, compare_rank);
     for (size_t i = 0; result == 0 && i < walk->n_met; i++) {
         struct times *times = &walk->of_kind[walk->met[i]];
         int64_t rank = walk->met[i], outside_ns;
