@@ -1,7 +1,6 @@
 /* Overlap: a rank that computes between its posts and its waits need not see in MPI what its messages take. Who does
  * so, and what of the modelled time should stay visible, against the time measured inside MPI. */
 #include <math.h>
-#include <string.h>
 
 #include "report.h"
 
@@ -10,7 +9,6 @@ double report_outside_s(const struct report_rank *rank)
     return rank->actual_s - rank->in_mpi_s;
 }
 
-/* The longest time outside MPI first; of equal ones the lower rank. */
 static void find_ranks(struct report *report)
 {
     struct report_overlap *overlap = &report->overlap;
@@ -18,19 +16,11 @@ static void find_ranks(struct report *report)
     for (size_t i = 0; i < report->n_ranks; i++) {
         const struct report_rank *rank = &report->ranks[i];
         double own_s = report_outside_s(rank);
-        size_t at = overlap->n_ranks;
         if (!(rank->actual_s > 0) || !(own_s > 0))
             continue;
         outside_s += own_s;
         overlap->matters = overlap->matters || own_s >= (REPORT_OVERLAP - 1e-9) * rank->actual_s;
-        while (at > 0 && report_outside_s(overlap->ranks[at - 1]) < own_s)
-            at--;
-        if (at == REPORT_WORST)
-            continue;
-        if (overlap->n_ranks < REPORT_WORST)
-            overlap->n_ranks++;
-        memmove(&overlap->ranks[at + 1], &overlap->ranks[at], (overlap->n_ranks - at - 1) * sizeof overlap->ranks[0]);
-        overlap->ranks[at] = rank;
+        report_keep_longest(overlap->ranks, &overlap->n_ranks, rank, report_outside_s);
     }
     overlap->share = report->actual_s > 0 ? outside_s / report->actual_s : NAN;
 }

@@ -73,23 +73,34 @@ static int collect_parts(struct report *report, sqlite3 *database, struct error 
     return rows_close(&rows);
 }
 
-/* The ranks of the longest measured time, the longest first; of equal ones the lower. */
+void report_keep_longest(const struct report_rank *longest[REPORT_WORST], size_t *n, const struct report_rank *rank,
+                         double (*time_s)(const struct report_rank *rank))
+{
+    size_t at = *n;
+    while (at > 0 && time_s(longest[at - 1]) < time_s(rank))
+        at--;
+    if (at == REPORT_WORST)
+        return;
+    if (*n < REPORT_WORST)
+        ++*n;
+    memmove(&longest[at + 1], &longest[at], (*n - at - 1) * sizeof longest[0]);
+    longest[at] = rank;
+}
+
+static double actual_s(const struct report_rank *rank)
+{
+    return rank->actual_s;
+}
+
+/* The ranks of the longest measured time. */
 static void find_worst(struct report *report)
 {
-    for (size_t i = 0; i < report->n_ranks; i++) {
-        const struct report_rank *rank = &report->ranks[i];
-        size_t at = report->n_worst;
-        if (!(rank->actual_s > 0))
-            continue;
-        while (at > 0 && report->worst[at - 1].rank->actual_s < rank->actual_s)
-            at--;
-        if (at == REPORT_WORST)
-            continue;
-        if (report->n_worst < REPORT_WORST)
-            report->n_worst++;
-        memmove(&report->worst[at + 1], &report->worst[at], (report->n_worst - at - 1) * sizeof report->worst[0]);
-        report->worst[at] = (struct report_worst){.rank = rank};
-    }
+    const struct report_rank *longest[REPORT_WORST];
+    for (size_t i = 0; i < report->n_ranks; i++)
+        if (report->ranks[i].actual_s > 0)
+            report_keep_longest(longest, &report->n_worst, &report->ranks[i], actual_s);
+    for (size_t i = 0; i < report->n_worst; i++)
+        report->worst[i] = (struct report_worst){.rank = longest[i]};
 }
 
 /* The partners of one of the worst, on the machine of a model. */

@@ -177,6 +177,10 @@ void report_rank_release(struct report_rank *rank);
 /* The model that the columns machine, model, options name, from first_column on; n_models for one that is not wanted.
  */
 size_t report_find_model(const struct report *report, struct rows *rows, int first_column);
+/* Puts a rank into longest[n] if its time_s is among the REPORT_WORST longest, in their order; of equal ones the one
+ * that came first stands before. */
+void report_keep_longest(const struct report_rank *longest[REPORT_WORST], size_t *n, const struct report_rank *rank,
+                         double (*time_s)(const struct report_rank *rank));
 /* NULL if there is none. */
 struct report_rank *report_find_rank(const struct report *report, int64_t number);
 

@@ -2,38 +2,21 @@
 
 usage: test_staggered.py MPISTAIR SCHEMA.sql
 """
-import csv
 import json
 import os
 import random
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from reference import LEVELS
+from predict_test import PredictTest
 from reference_staggered import StaggeredReference
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 
 
-class Staggered(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def write(self, name, text):
-        with open(os.path.join(self.folder, name), "w", newline="") as file:
-            file.write(text)
-        return file.name
-
-    def write_csv(self, name, header, rows):
-        with open(os.path.join(self.folder, name), "w", newline="") as file:
-            csv.writer(file).writerows([header.split(","), *rows])
-        return file.name
-
+class Staggered(PredictTest):
     def predict(self, machine, places, header, messages, *arguments):
         done = subprocess.run([MPISTAIR, "predict", "--machine", machine, "--json", "--pattern",
                                self.write_csv("p.csv", header, messages), "--placement",
@@ -42,25 +25,14 @@ class Staggered(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def random_machine(self, chance, protocols, buffer):
-        machine = {level: {name: (threshold, chance.uniform(0, 5e-6),
-                                  [(n, n ** 0.6 * chance.uniform(1e9, 2e9)) for n in (1, 2, 4, 8)])
-                           for name, threshold in zip(protocols, [0, *sorted(chance.sample(range(1, 400000), len(protocols) - 1))])}
-                   for level in LEVELS}
-        lines = ["name m", "source chance", f"inter_node any buffer - {buffer} B"]
-        for level, entries in machine.items():
-            for name, (threshold, tau, knots) in entries.items():
-                lines += [f"{level} {name} tau - {tau!r} s", *(f"{level} {name} bw {n} {bw!r} B/s" for n, bw in knots)]
-                lines += [f"{level} {name} threshold - {threshold} B"] if threshold > 0 else []
-        return machine, self.write("m.tbl", "\n".join(lines) + "\n")
-
     def test_random_patterns_against_the_reference(self):
         chance = random.Random(50)
         skewed = 0
         for case in range(40):
             protocols = [["any"], ["eager", "rendezvous"], ["short", "eager", "rendezvous"]][case % 3]
             buffer = chance.randrange(300000) if case % 2 else 0
-            machine, path = self.random_machine(chance, protocols, buffer)
+            machine, path = self.random_machine(chance, protocols, 5e-6, (1e9, 2e9), 400000,
+                                                f"inter_node any buffer - {buffer} B")
             ranks = chance.randrange(2, 20)
             places = [(chance.randrange(2), chance.randrange(2)) for _ in range(ranks)]
             late_s = chance.choice([0, 1e-5, 1e-3, 1])

@@ -3,17 +3,15 @@ user gives wrongly.
 
 usage: test_tcp.py MPISTAIR SCHEMA.sql
 """
-import csv
 import json
 import os
 import random
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from reference import LEVELS
+from predict_test import PredictTest
 from reference_tcp import TcpReference
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
@@ -21,22 +19,7 @@ MACHINE = """name m\nsource s\ninter_node any tau - 1e-3 s\ninter_node any bw 1 
 intra_socket any bw 1 1e9 B/s\n"""
 
 
-class Tcp(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def write(self, name, text):
-        with open(os.path.join(self.folder, name), "w", newline="") as file:
-            file.write(text)
-        return file.name
-
-    def write_csv(self, name, header, rows):
-        with open(os.path.join(self.folder, name), "w", newline="") as file:
-            csv.writer(file).writerows([header.split(","), *rows])
-        return file.name
-
+class Tcp(PredictTest):
     def run_predict(self, *arguments, code=0):
         done = subprocess.run([MPISTAIR, "predict", *arguments], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, code, done.stderr)
@@ -47,24 +30,12 @@ class Tcp(unittest.TestCase):
             "--machine", machine, "--json", "--pattern", self.write_csv("p.csv", "src,dst,bytes", messages), "--placement",
             self.write_csv("l.csv", "rank,node,socket", [(r, *p) for r, p in enumerate(places)]), *arguments).stdout)
 
-    def random_machine(self, chance, protocols):
-        machine = {level: {name: (threshold, chance.uniform(0, 1e-3),
-                                  [(n, n ** 0.6 * chance.uniform(1e7, 2e8)) for n in (1, 2, 4, 8)])
-                           for name, threshold in zip(protocols, [0, *sorted(chance.sample(range(1, 200000), len(protocols) - 1))])}
-                   for level in LEVELS}
-        lines = ["name m", "source chance"]
-        for level, entries in machine.items():
-            for name, (threshold, tau, knots) in entries.items():
-                lines += [f"{level} {name} tau - {tau!r} s", *(f"{level} {name} bw {n} {bw!r} B/s" for n, bw in knots)]
-                lines += [f"{level} {name} threshold - {threshold} B"] if threshold > 0 else []
-        return machine, self.write("m.tbl", "\n".join(lines) + "\n")
-
     def test_random_patterns_against_the_reference(self):
         chance = random.Random(60)
         limited = 0
         for case in range(30):
             protocols = [["any"], ["eager", "rendezvous"], ["short", "eager", "rendezvous"]][case % 3]
-            machine, path = self.random_machine(chance, protocols)
+            machine, path = self.random_machine(chance, protocols, 1e-3, (1e7, 2e8), 200000)
             ranks = chance.randrange(2, 12)
             places = [(chance.randrange(3), chance.randrange(2)) for _ in range(ranks)]
             messages = [(chance.randrange(ranks), chance.randrange(ranks), chance.choice([0, 1, 1448, 20000, chance.randrange(400000)]))
