@@ -1,8 +1,9 @@
 /* flow-tcp: between nodes each connection has a TCP window, and NICs serve what comes first.
  *
  * Ours. flow serves all flows of a NIC evenly. TCP does not: a connection has no more under way than its congestion
- * window, which grows with what is acknowledged and is kept from one round to the next, and a NIC serves frames in the
- * order in which they come; so a flow's share is that of its window. This model simulates that and nothing else.
+ * window, which grows with what is acknowledged and is kept from one round to the next, no more than two packets in the
+ * queue of its NIC, and a NIC serves packets in the order in which they come. This model simulates that and nothing
+ * else.
  *
  *   b_k      bytes of message k                                   pattern.bytes             B
  *   c        connection: an ordered pair of ranks                 tcp_connection            -
@@ -15,10 +16,11 @@
  *   s_k      when its send is over                                tcp_connection.sends      s
  *   R        repetitions                                          model_options.repetitions -
  *
- * A connection sends chunks while less than w_c is under way. A chunk of x bytes takes x / BW(n) of its sender's NIC,
- * out, and of its receiver's, in; then its acknowledgement takes its share of both the other way, waiting in the same
- * queues, and r more. A rendezvous message waits first for a handshake, which waits in the same four queues but takes
- * no time of its own: that is in tau. Messages of a connection share its window, in the order in which they may move.
+ * A connection sends packets of 64 KB, or half of w_c where that is less, as long as no more than w_c is under way and
+ * no two of them wait to leave the node. A packet of x bytes takes x / BW(n) of its sender's NIC, out, and of its
+ * receiver's, in; then its acknowledgement takes its share of both the other way, waiting in the same queues, and r
+ * more. A rendezvous message waits first for a handshake, which waits in the same four queues but takes no time of its
+ * own: that is in tau. Messages of a connection share its window, in the order in which they may move.
  *
  *   s_k = when what is not acknowledged up to the end of k fits the send buffer; short and eager: 0
  *   T_i = M_i tau + the mean over R repetitions of max(t_k of incoming, s_k of outgoing)
@@ -29,10 +31,9 @@
  * delivery last, else the outgoing ones. All windows begin with the first repetition: R is ten as in T Algorithm 2, or
  * the rounds of the kind, where those are fewer.
  *
- * Cost: events in proportion to the bytes between nodes, five for each chunk and repetition, four for a handshake. A
- * chunk is four segments, or more where there would be more than about a million of them: then windows of fewer bytes
- * than a chunk send one. 24 bytes a message between nodes, 16 more while connections are counted, 88 a connection, 48 a
- * chunk under way.
+ * Cost: events in proportion to the bytes between nodes, five for each packet and repetition, four for a handshake.
+ * Packets are larger where there would be more than about a million of them. 24 bytes a message between nodes, 16 more
+ * while connections are counted, 96 a connection, 48 a packet under way.
  *
  * Domain: TCP over links of their own, every rank posting all its messages, then waiting (T Algorithm 2). Limits: those
  * of tcp_window.c; all messages post together, in the order of the pattern; the switch is never a limit. */

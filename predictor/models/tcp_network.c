@@ -1,24 +1,36 @@
 /* See tcp_network.h. A connection's messages are a stream of bytes, in the order in which they may move; three marks go
- * along it: sent, delivered, acknowledged. A handshake is a chunk without bytes. */
+ * along it: sent, delivered, acknowledged. A handshake is a packet without bytes. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "tcp_queues.h"
 
-/* As much as the window allows. 0, or -1 without memory. */
+/* The next packet of a connection that has something to send: its bytes, or 0 while it may not go. */
+static double next_packet(const struct tcp_network *network, const struct tcp_connection *connection)
+{
+    const struct tcp_constants *constants = network->constants;
+    double window = connection->window.bytes, under_way = connection->sent - connection->acknowledged;
+    double bytes = fmin(constants->packet_bytes, floor(constants->packet_windows * window));
+    bytes = fmin(fmax(bytes, network->packet_least_bytes), connection->stream - connection->sent);
+    bool queued = connection->sent - connection->out >= constants->packets_queued * bytes;
+    return under_way > 0 && (under_way + bytes > window || queued) ? 0 : bytes;
+}
+
+/* As much as may go. 0, or -1 without memory. */
 static int send_data(struct tcp_network *network, uint32_t number)
 {
     struct tcp_connection *connection = &network->connections[number];
-    while (connection->sent < connection->stream &&
-           connection->sent - connection->acknowledged < connection->window.bytes) {
-        uint32_t chunk = tcp_chunk_new(network, number);
-        if (chunk == TCP_NONE)
+    while (connection->sent < connection->stream) {
+        double bytes = next_packet(network, connection);
+        if (!(bytes > 0))
+            break;
+        uint32_t packet = tcp_packet_new(network, number);
+        if (packet == TCP_NONE)
             return -1;
-        double rest = connection->stream - connection->sent, bytes = fmin(rest, network->chunk_bytes);
-        connection->sent = bytes < rest ? connection->sent + bytes : connection->stream;
-        network->chunks[chunk].bytes = bytes;
-        network->chunks[chunk].to = connection->sent;
-        tcp_enqueue(network, chunk, HOP_OUT, network->now_s);
+        connection->sent = fmin(connection->sent + bytes, connection->stream);
+        network->packets[packet].bytes = bytes;
+        network->packets[packet].to = connection->sent;
+        tcp_enqueue(network, packet, HOP_OUT, network->now_s);
     }
     return 0;
 }
@@ -71,11 +83,11 @@ static int begin_message(struct tcp_network *network, uint32_t number)
     return result;
 }
 
-static void deliver(struct tcp_network *network, const struct tcp_chunk *chunk)
+static void deliver(struct tcp_network *network, const struct tcp_packet *packet)
 {
-    struct tcp_connection *connection = &network->connections[chunk->connection];
+    struct tcp_connection *connection = &network->connections[packet->connection];
     struct tcp_end *end = &network->ends[connection->dst];
-    while (connection->delivers != TCP_NONE && connection->delivers_to <= chunk->to) {
+    while (connection->delivers != TCP_NONE && connection->delivers_to <= packet->to) {
         if (network->now_s >= end->at_s)
             *end = (struct tcp_end){network->now_s, false};
         count_open(network, connection->src, OUTGOING, false);
@@ -87,31 +99,34 @@ static void deliver(struct tcp_network *network, const struct tcp_chunk *chunk)
 }
 
 /* 0, or -1 without memory. */
-static int acknowledge(struct tcp_network *network, const struct tcp_chunk *chunk)
+static int acknowledge(struct tcp_network *network, const struct tcp_packet *packet)
 {
-    struct tcp_connection *connection = &network->connections[chunk->connection];
-    tcp_window_acknowledge(&connection->window, network->constants, chunk->to - connection->acknowledged,
-                           network->now_s - chunk->sent_s);
-    connection->acknowledged = chunk->to;
-    int result = send_data(network, chunk->connection);
+    struct tcp_connection *connection = &network->connections[packet->connection];
+    tcp_window_acknowledge(&connection->window, network->constants, packet->to - connection->acknowledged,
+                           network->now_s - packet->sent_s);
+    connection->acknowledged = packet->to;
+    int result = send_data(network, packet->connection);
     end_sends(network, connection);
     return result;
 }
 
-/* A chunk is through a queue, where it was served since begin_s. 0, or -1 without memory. */
+/* A packet is through a queue, where it was served since begin_s. 0, or -1 without memory. */
 static int pass_on(struct tcp_network *network, uint32_t number, double begin_s)
 {
-    struct tcp_chunk chunk = network->chunks[number];
-    bool handshake = !(chunk.bytes > 0);
-    if (chunk.hop == HOP_IN && !handshake)
-        deliver(network, &chunk);
-    if (chunk.hop == HOP_BACK || (chunk.hop == HOP_BACK_IN && handshake)) {
-        tcp_chunk_free(network, number);
-        return handshake ? begin_message(network, chunk.message) : acknowledge(network, &chunk);
+    struct tcp_packet packet = network->packets[number];
+    bool handshake = !(packet.bytes > 0);
+    if (packet.hop == HOP_IN && !handshake)
+        deliver(network, &packet);
+    if (packet.hop == HOP_BACK || (packet.hop == HOP_BACK_IN && handshake)) {
+        tcp_packet_free(network, number);
+        return handshake ? begin_message(network, packet.message) : acknowledge(network, &packet);
     }
-    bool answered = chunk.hop == HOP_IN || chunk.hop == HOP_BACK_IN; /* what goes from there begins there */
-    tcp_enqueue(network, number, chunk.hop + 1, answered ? network->now_s : begin_s);
-    return 0;
+    bool answered = packet.hop == HOP_IN || packet.hop == HOP_BACK_IN; /* what goes from there begins there */
+    tcp_enqueue(network, number, packet.hop + 1, answered ? network->now_s : begin_s);
+    if (packet.hop != HOP_OUT || handshake)
+        return 0;
+    network->connections[packet.connection].out = packet.to;
+    return send_data(network, packet.connection);
 }
 
 /* 0, or -1 without memory. */
@@ -120,11 +135,11 @@ static int post_message(struct tcp_network *network, uint32_t number)
     const struct tcp_message *message = &network->messages[number];
     if (!message->rendezvous)
         return begin_message(network, number);
-    uint32_t chunk = tcp_chunk_new(network, message->connection);
-    if (chunk == TCP_NONE)
+    uint32_t packet = tcp_packet_new(network, message->connection);
+    if (packet == TCP_NONE)
         return -1;
-    network->chunks[chunk].message = number;
-    tcp_enqueue(network, chunk, HOP_OUT, network->now_s);
+    network->packets[packet].message = number;
+    tcp_enqueue(network, packet, HOP_OUT, network->now_s);
     return 0;
 }
 
@@ -135,7 +150,7 @@ static void begin_again(struct tcp_network *network, size_t n_ranks)
     for (size_t i = 0; i < network->n_connections; i++) {
         struct tcp_connection *connection = &network->connections[i];
         connection->last = connection->delivers = connection->sends = TCP_NONE;
-        connection->stream = connection->sent = connection->acknowledged = 0;
+        connection->stream = connection->sent = connection->out = connection->acknowledged = 0;
     }
     for (size_t rank = 0; rank < n_ranks; rank++)
         network->ends[rank] = (struct tcp_end){0};
@@ -146,7 +161,7 @@ int tcp_network_init(struct tcp_network *network, size_t n_ranks)
     double bytes = 0;
     for (size_t k = 0; k < network->n_messages; k++)
         bytes += network->messages[k].bytes;
-    network->chunk_bytes = fmax(network->constants->chunk_bytes, bytes / network->constants->chunks_most);
+    network->packet_least_bytes = bytes / network->constants->packets_most;
     for (int direction = 0; direction < DIRECTION_COUNT; direction++)
         network->open_of[direction] = calloc(n_ranks + 1, sizeof *network->open_of[direction]);
     for (size_t i = 0; i < network->n_connections; i++)
@@ -168,10 +183,10 @@ int tcp_network_run(struct tcp_network *network, size_t n_ranks)
     for (size_t k = 0; k < network->n_messages; k++)
         if (post_message(network, (uint32_t)k) != 0)
             return -1;
-    uint32_t chunk;
+    uint32_t packet;
     double begin_s;
-    while (tcp_next(network, &chunk, &begin_s))
-        if (pass_on(network, chunk, begin_s) != 0)
+    while (tcp_next(network, &packet, &begin_s))
+        if (pass_on(network, packet, begin_s) != 0)
             return -1;
     return 0;
 }

@@ -26,8 +26,9 @@ struct tcp_connection {
     uint32_t sends;     /* the first whose send is not over */
     double delivers_to; /* where these two end in the stream of bytes of the repetition */
     double sends_to;
-    double stream; /* bytes of the stream, of them sent, acknowledged */
+    double stream; /* bytes of the stream, of them sent, out of the NIC's queue, acknowledged */
     double sent;
+    double out;
     double acknowledged;
     struct tcp_window window;
 };
@@ -38,7 +39,7 @@ struct tcp_end {
     bool of_send; /* of a send, later than all deliveries */
 };
 
-struct tcp_chunk;
+struct tcp_packet;
 struct tcp_queue;
 
 struct tcp_network {
@@ -46,7 +47,7 @@ struct tcp_network {
     const struct grouping *nodes;
     struct bandwidth_steps *steps; /* BW(n), one class */
     double propagation_s;          /* of an idle network, there and back */
-    double chunk_bytes;
+    double packet_least_bytes;
     struct tcp_message *messages; /* [n_messages] in the order of their posts; the caller's */
     size_t n_messages;
     struct tcp_connection *connections; /* [n_connections]; the caller's */
@@ -56,9 +57,9 @@ struct tcp_network {
     double now_s;
     struct tcp_queue *queues; /* both directions of every node's NIC, then the way back */
     uint32_t *open_of[2];     /* [n_ranks] messages of a rank under way, by direction */
-    struct tcp_chunk *chunks;
-    size_t n_chunks, capacity;
-    uint32_t unused; /* chain of chunks */
+    struct tcp_packet *packets;
+    size_t n_packets, capacity;
+    uint32_t unused; /* chain of packets */
     struct tcp_event *events;
     size_t n_events;
     uint64_t turn; /* events at one time come in the order in which they were made */

@@ -1,6 +1,6 @@
 /* See tcp_queues.h. Only what a queue serves is an event, so that there are no more events at a time than queues, and
  * O(log nodes) an event. What comes in on one NIC while it goes out on another is not served twice: a NIC that is idle
- * when a chunk's first byte comes is through with it when its last one has come. */
+ * when a packet's first byte comes is through with it when its last one has come. */
 #include "tcp_queues.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ void tcp_queues_release(struct tcp_network *network)
 {
     free(network->queues);
     free(network->events);
-    free(network->chunks);
+    free(network->packets);
 }
 
 static bool before(const struct tcp_event *a, const struct tcp_event *b)
@@ -65,11 +65,11 @@ static struct tcp_event event_pop(struct tcp_network *network)
     return first;
 }
 
-static size_t queue_of(const struct tcp_network *network, const struct tcp_chunk *chunk)
+static size_t queue_of(const struct tcp_network *network, const struct tcp_packet *packet)
 {
-    const struct tcp_connection *connection = &network->connections[chunk->connection];
+    const struct tcp_connection *connection = &network->connections[packet->connection];
     const uint32_t *node = network->nodes->of;
-    switch (chunk->hop) {
+    switch (packet->hop) {
     case HOP_OUT:
         return 2 * (size_t)node[connection->src] + OUTGOING;
     case HOP_IN:
@@ -88,72 +88,73 @@ static size_t queue_of(const struct tcp_network *network, const struct tcp_chunk
 static void serve(struct tcp_network *network, size_t at)
 {
     struct tcp_queue *queue = &network->queues[at];
-    const struct tcp_chunk *chunk = &network->chunks[queue->first];
-    if (chunk->hop == HOP_BACK) {
-        event_push(network, chunk->first_s + network->propagation_s, at);
+    const struct tcp_packet *packet = &network->packets[queue->first];
+    if (packet->hop == HOP_BACK) {
+        event_push(network, packet->first_s + network->propagation_s, at);
         return;
     }
-    bool data = chunk->hop == HOP_OUT || chunk->hop == HOP_IN;
-    double bytes = data ? chunk->bytes : chunk->bytes * network->constants->acknowledgement_share;
+    bool data = packet->hop == HOP_OUT || packet->hop == HOP_IN;
+    double bytes = data ? packet->bytes : packet->bytes * network->constants->acknowledgement_share;
     double bytes_per_s = bandwidth_steps_at(network->steps, 0, queue->n_open > 0 ? queue->n_open : 1);
-    queue->begin_s = fmax(queue->free_s, chunk->first_s);
+    queue->begin_s = fmax(queue->free_s, packet->first_s);
     queue->free_s = fmax(queue->begin_s + bytes / bytes_per_s, network->now_s);
     event_push(network, queue->free_s, at);
 }
 
-void tcp_enqueue(struct tcp_network *network, uint32_t chunk, enum tcp_hop hop, double first_s)
+void tcp_enqueue(struct tcp_network *network, uint32_t packet, enum tcp_hop hop, double first_s)
 {
-    network->chunks[chunk].hop = hop;
-    network->chunks[chunk].first_s = first_s;
-    network->chunks[chunk].next = TCP_NONE;
-    size_t at = queue_of(network, &network->chunks[chunk]);
+    network->packets[packet].hop = hop;
+    network->packets[packet].first_s = first_s;
+    network->packets[packet].next = TCP_NONE;
+    size_t at = queue_of(network, &network->packets[packet]);
     struct tcp_queue *queue = &network->queues[at];
     bool idle = queue->first == TCP_NONE;
     if (idle)
-        queue->first = chunk;
+        queue->first = packet;
     else
-        network->chunks[queue->last].next = chunk;
-    queue->last = chunk;
+        network->packets[queue->last].next = packet;
+    queue->last = packet;
     if (idle)
         serve(network, at);
 }
 
-uint32_t tcp_chunk_new(struct tcp_network *network, uint32_t connection)
+uint32_t tcp_packet_new(struct tcp_network *network, uint32_t connection)
 {
-    uint32_t chunk = network->unused;
-    if (chunk != TCP_NONE) {
-        network->unused = network->chunks[chunk].next;
+    uint32_t packet = network->unused;
+    if (packet != TCP_NONE) {
+        network->unused = network->packets[packet].next;
     } else {
-        if (network->n_chunks == network->capacity) {
+        if (network->n_packets == network->capacity) {
             size_t capacity = 2 * network->capacity + 64;
-            struct tcp_chunk *chunks = capacity < TCP_NONE ? realloc(network->chunks, capacity * sizeof *chunks) : NULL;
-            if (chunks == NULL)
+            struct tcp_packet *packets =
+                capacity < TCP_NONE ? realloc(network->packets, capacity * sizeof *packets) : NULL;
+            if (packets == NULL)
                 return TCP_NONE;
-            network->chunks = chunks;
+            network->packets = packets;
             network->capacity = capacity;
         }
-        chunk = (uint32_t)network->n_chunks++;
+        packet = (uint32_t)network->n_packets++;
     }
-    network->chunks[chunk] = (struct tcp_chunk){.connection = connection, .sent_s = network->now_s};
-    return chunk;
+    network->packets[packet] = (struct tcp_packet){.connection = connection, .sent_s = network->now_s};
+    return packet;
 }
 
-void tcp_chunk_free(struct tcp_network *network, uint32_t chunk)
+void tcp_packet_free(struct tcp_network *network, uint32_t packet)
 {
-    network->chunks[chunk].next = network->unused;
-    network->unused = chunk;
+    network->packets[packet].next = network->unused;
+    network->unused = packet;
 }
 
-bool tcp_next(struct tcp_network *network, uint32_t *chunk, double *begin_s)
+bool tcp_next(struct tcp_network *network, uint32_t *packet, double *begin_s)
 {
     if (network->n_events == 0)
         return false;
     struct tcp_event event = event_pop(network);
     struct tcp_queue *queue = &network->queues[event.queue];
     network->now_s = event.at_s;
-    *chunk = queue->first;
+    *packet = queue->first;
     *begin_s = queue->begin_s;
-    queue->first = network->chunks[queue->first].next;
+    queue->first = network->packets[queue->first].next;
     if (queue->first != TCP_NONE)
         serve(network, event.queue);
     return true;

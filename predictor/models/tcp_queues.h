@@ -1,4 +1,4 @@
-/* The queues of a tcp_network, between its connections and its clock. A chunk passes them hop by hop: out of its
+/* The queues of a tcp_network, between its connections and its clock. A packet passes them hop by hop: out of its
  * sender's node and into its receiver's; as an acknowledgement out of that and into the sender's; then it is on the way
  * back for as long as an idle network takes. Each serves what came first. */
 #ifndef MPISTAIR_PREDICTOR_TCP_QUEUES_H
@@ -10,7 +10,7 @@
 
 enum tcp_hop { HOP_OUT, HOP_IN, HOP_BACK_OUT, HOP_BACK_IN, HOP_BACK };
 
-struct tcp_chunk {
+struct tcp_packet {
     double first_s; /* its first byte comes to the queue */
     double bytes;   /* 0: a handshake */
     double to;      /* where it ends in its connection's stream */
@@ -41,11 +41,11 @@ void tcp_queues_clear(struct tcp_network *network);
 void tcp_queues_release(struct tcp_network *network);
 
 /* A handshake of the connection; data where bytes and to are set. TCP_NONE without memory. */
-uint32_t tcp_chunk_new(struct tcp_network *network, uint32_t connection);
-void tcp_chunk_free(struct tcp_network *network, uint32_t chunk);
+uint32_t tcp_packet_new(struct tcp_network *network, uint32_t connection);
+void tcp_packet_free(struct tcp_network *network, uint32_t packet);
 /* first_s: when its first byte comes; the last one comes now. */
-void tcp_enqueue(struct tcp_network *network, uint32_t chunk, enum tcp_hop hop, double first_s);
+void tcp_enqueue(struct tcp_network *network, uint32_t packet, enum tcp_hop hop, double first_s);
 /* What next is through a queue, since when it was served there; now_s is then. False: nothing is under way. */
-bool tcp_next(struct tcp_network *network, uint32_t *chunk, double *begin_s);
+bool tcp_next(struct tcp_network *network, uint32_t *packet, double *begin_s);
 
 #endif

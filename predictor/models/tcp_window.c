@@ -4,33 +4,32 @@
  *   a      bytes that an acknowledgement acknowledges     bytes                  B
  *   r      time since they were sent                      round_trip_s           s
  *   r_0    the connection's shortest r                    tcp_window.shortest_s  s
- *   m      a segment's payload: 1500 - 20 - 20 - 12       segment_bytes          B     1448 with time stamps (RFC 7323)
+ *   m      a segment's payload: 1500 - 20 - 20 - 12       SEGMENT_BYTES          B     1448 with time stamps (RFC 7323)
  *
  *   slow start:            w += a                                             (RFC 5681, 3.1; RFC 3465)
  *   ends (HyStart) where   r > r_0 + clamp(r_0 / 8, 4 ms, 16 ms), w > 16 m    (S. Ha and I. Rhee, Computer Networks
  *                          55(9), 2011; RFC 9406, 4.2; Linux, net/ipv4/tcp_cubic.c: hystart_update, HYSTART_DELAY_MIN,
  *                          HYSTART_DELAY_MAX, hystart_low_window)
- *   from there             w += m a / w, a segment a round trip               (RFC 5681, 3.1)
+ *   from there             w += a / 20                                        (CUBIC before its first loss: Linux,
+ *                          net/ipv4/tcp_cubic.c, bictcp_update: cnt 20)
  *
- * The kernel takes what fits the send buffer, which it makes two windows large (Linux, net/ipv4/tcp_input.c,
- * tcp_sndbuf_expand: 2 * cwnd * per_mss). per_mss is a segment with its headers, rounded up to a power of two, and its
- * sk_buff: 1460 + MAX_TCP_HEADER + 320, at most 2048, and 256, together 2304 bytes. Since segments are coalesced,
- * nearly all of that holds payload: 2 * 2304 / 1448 = 3.18 windows. Buffers and with them windows end at 4 MB
- * (tcp_wmem).
+ * The kernel hands packets of up to 64 KB to the NIC, 45 segments, which takes them apart (TCP segmentation offload),
+ * but no more than half a window at once (Linux, net/ipv4/tcp_output.c: tcp_cwnd_test), and no third one of a
+ * connection while two are in the NIC's queue (TCP small queues: tcp_small_queue_check).
+ *
+ * It takes what fits the send buffer, which it makes two windows large (Linux, net/ipv4/tcp_input.c, tcp_sndbuf_expand:
+ * 2 * cwnd * per_mss). per_mss is a segment with its headers, rounded up to a power of two, and its sk_buff:
+ * 1460 + MAX_TCP_HEADER + 320, at most 2048, and 256, together 2304 bytes. Since segments are coalesced, nearly all of
+ * that holds payload: 2 * 2304 / 1448 = 3.18 windows. Buffers and with them windows end at 4 MB (tcp_wmem).
  *
  * An acknowledgement is a frame of 66 bytes for every two of 1514 (RFC 1122, 4.2.3.2): 2.2 % of the data's time.
  *
  * Limits: no losses, no ECN, no other control than this, such as BBR's; the receiver's window is never smaller; a
  * connection's window grows although its sender leaves it unused (RFC 7661 does not), and is kept while it is idle (RFC
  * 5681, 4.1, only up to a retransmission timeout, 200 ms and more). A kernel with room for WLAN headers in
- * MAX_TCP_HEADER has per_mss 4352 and takes 6 windows.
- *
- * Growth after slow start is the standard's. Linux's CUBIC has another one before its first loss, 5 % a round trip
- * (tcp_cubic.c, bictcp_update: cnt 20), and may end slow start from 16 segments on as soon as acknowledgements come
- * densely (HYSTART_ACK_TRAIN). Tried on five recordings of a network of token buckets, 12 irregular patterns and an
- * incast each, 5 % gave a median T11 of 15.0-19.3 % and 23-55 %, a segment 11.8-18.1 % and 15-107 %: the segment is
- * better where many connections share many NICs, worse where all share one. The end at 16 segments changed the medians
- * by 0.4 points at most. */
+ * MAX_TCP_HEADER has per_mss 4352 and takes 6 windows. Linux may end slow start from 16 segments on as soon as
+ * acknowledgements come densely (HYSTART_ACK_TRAIN): tried, it changed the median T11 of twelve irregular patterns by
+ * 0.5 points at most. */
 #include "tcp_window.h"
 
 #include <math.h>
@@ -38,7 +37,6 @@
 #define SEGMENT_BYTES 1448.
 
 const struct tcp_constants tcp_linux = {
-    .segment_bytes = SEGMENT_BYTES,
     .initial_bytes = 10 * SEGMENT_BYTES,
     .largest_bytes = 4 << 20,
     .buffer_windows = 2 * 2304 / SEGMENT_BYTES,
@@ -47,8 +45,11 @@ const struct tcp_constants tcp_linux = {
     .rise_most_s = 16e-3,
     .rise_divisor = 8,
     .rise_from_bytes = 16 * SEGMENT_BYTES,
-    .chunk_bytes = 4 * SEGMENT_BYTES,
-    .chunks_most = 1 << 20,
+    .growth = 1 / 20.,
+    .packet_bytes = 45 * SEGMENT_BYTES,
+    .packet_windows = 1 / 2.,
+    .packets_queued = 2,
+    .packets_most = 1 << 20,
 };
 
 struct tcp_window tcp_window_new(const struct tcp_constants *constants, double idle_s)
@@ -61,7 +62,7 @@ void tcp_window_acknowledge(struct tcp_window *window, const struct tcp_constant
 {
     window->shortest_s = fmin(window->shortest_s, round_trip_s);
     if (!window->slow_start) {
-        window->bytes += constants->segment_bytes * bytes / window->bytes;
+        window->bytes += constants->growth * bytes;
     } else {
         window->bytes += bytes;
         double rise_s =

@@ -7,7 +7,6 @@
 
 /* A struct, so that tests can have windows that never limit, or limits that are worked by hand. */
 struct tcp_constants {
-    double segment_bytes;         /* payload of a frame */
     double initial_bytes;         /* window of a new connection */
     double largest_bytes;         /* of a window and of a send buffer */
     double buffer_windows;        /* payload that the send buffer takes, in windows */
@@ -16,8 +15,11 @@ struct tcp_constants {
     double rise_most_s;           /* shortest / rise_divisor, between these two, */
     double rise_divisor;          /* and the window is larger than */
     double rise_from_bytes;
-    double chunk_bytes; /* what is simulated as one */
-    double chunks_most; /* of a repetition, all connections together, about: above, chunks are larger */
+    double growth;         /* of a window after slow start, of what is acknowledged */
+    double packet_bytes;   /* largest packet */
+    double packet_windows; /* no more than so many windows in one packet */
+    double packets_queued; /* of a connection, in the queue of its NIC */
+    double packets_most;   /* of a repetition, all connections together, about: above, they are larger */
 };
 
 /* Linux with Ethernet frames of 1,500 bytes. */

@@ -5,7 +5,7 @@ import heapq
 from reference import Reference, bandwidth, protocol_of
 
 SEGMENT, LARGEST = 1448, 2 ** 22
-CHUNK = 4 * SEGMENT
+PACKET = 45 * SEGMENT
 
 
 class Connection:
@@ -14,7 +14,7 @@ class Connection:
         self.again()
 
     def again(self):
-        self.stream = self.sent = self.acknowledged = 0
+        self.stream = self.sent = self.out = self.acknowledged = 0
         self.deliveries, self.sends = [], []  # (end in the stream, message)
 
     def acknowledge(self, to, round_trip_s):
@@ -24,7 +24,7 @@ class Connection:
             slower = round_trip_s > self.shortest_s + min(max(self.shortest_s / 8, 0.004), 0.016)
             self.slow_start = not (slower and self.window > 16 * SEGMENT)
         else:
-            self.window += SEGMENT * (to - self.acknowledged) / self.window
+            self.window += (to - self.acknowledged) / 20
         self.window = min(self.window, LARGEST)
         self.acknowledged = to
 
@@ -42,7 +42,7 @@ class TcpReference(Reference):
         self.connections = {(src, dst): Connection(self.idle_s) for _, src, dst, _ in self.crossing}
 
     def way(self, src, dst):
-        """The queues of a chunk: node and direction; the last one is the way back."""
+        """The queues of a packet: node and direction; the last one is the way back."""
         a, b = self.places[src][0], self.places[dst][0]
         return [(a, "out"), (b, "in"), (b, "out"), (a, "in"), "back"]
 
@@ -70,16 +70,19 @@ class TcpReference(Reference):
             heapq.heappush(events, (end_s, turn, queue))
             turn += 1
 
-        def enqueue(chunk, now_s):
-            queue = self.way(*chunk[0])[chunk[1]]
-            queues[queue].append(chunk)
+        def enqueue(packet, now_s):
+            queue = self.way(*packet[0])[packet[1]]
+            queues[queue].append(packet)
             if len(queues[queue]) == 1:
                 serve(queue, now_s)
 
         def advance(pair, now_s):
             connection = self.connections[pair]
-            while connection.sent < connection.stream and connection.sent - connection.acknowledged < connection.window:
-                size = min(CHUNK, connection.stream - connection.sent)
+            while connection.sent < connection.stream:
+                size = min(PACKET, connection.window // 2, connection.stream - connection.sent)
+                under_way = connection.sent - connection.acknowledged
+                if under_way > 0 and (under_way + size > connection.window or connection.sent - connection.out >= 2 * size):
+                    break
                 connection.sent += size
                 enqueue((pair, 0, size, connection.sent, now_s, None, now_s), now_s)
             while connection.sends and connection.sends[0][0] <= connection.taken():
@@ -116,6 +119,9 @@ class TcpReference(Reference):
                 advance(pair, now_s)
             else:
                 enqueue((pair, hop + 1, size, to, sent_s, handshake, first_s), now_s)
+                if hop == 0 and handshake is None:
+                    self.connections[pair].out = to
+                    advance(pair, now_s)
         return ends
 
     def at_once(self, size):
