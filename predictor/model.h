@@ -19,7 +19,7 @@ struct topology;
 struct model_options {
     enum latency_side latency;
     const struct topology *topology; /* borrowed; NULL: not known */
-    size_t repetitions;              /* of the round, one after the other, for a model that simulates; 0: the default */
+    size_t repetitions;              /* of the round, one after the other; 0: the default */
 };
 
 /* As many as T Algorithm 2 has. */
@@ -56,6 +56,7 @@ struct model {
     const char *source; /* equations, as "T5-T9, T12-T18" */
     bool latency_side;  /* model_options.latency changes its result */
     bool post_times;    /* pattern.send_s and recv_s change its result */
+    bool repeats;       /* model_options.repetitions changes its result */
     bool simulates;     /* takes time in proportion to bytes: not part of `all`, only by its name */
     /* Fills a prediction of placement->n_ranks entries. Returns 0; -1 with a reason in error (a level or quantity that
      * the machine lacks, no memory), the prediction's contents then undefined. */

@@ -24,7 +24,8 @@ static const char usage_text[] =
     "  -l, --placement L.csv    header rank,node,socket; with a trace, in the place of what was recorded\n"
     "      --topology NAME|FILE the network, for MODEL+contention: a shipped one, or a .topo file; default: B7's cube\n"
     "      --latency in|out|max whose messages' latency a rank pays (staircase): default in, as T8 is printed\n"
-    "      --repetitions N      of a round, for flow-tcp: default 10; of a kind, no more than its rounds\n"
+    "      --repetitions N      of a round, for flow-window and flow-tcp: default 10; of a kind, no more than\n"
+    "                           its rounds\n"
     "      --interval           of every time the interval that the machine's intervals give; runs the model 200 "
     "times\n"
     "  -f, --format text|csv|json\n"
@@ -122,7 +123,7 @@ static bool repetitions_unused(const struct predict_options *options)
 {
     bool used = options->model.repetitions == 0;
     for (size_t m = 0; m < options->n_models; m++)
-        used = used || options->models[m].model->simulates;
+        used = used || options->models[m].model->repeats;
     return !used;
 }
 
@@ -142,7 +143,7 @@ static int check(const struct predict_options *options, int n_arguments)
         return wrong_usage("predict",
                            "--topology is for the term contention: expected a --model as staircase+contention");
     if (repetitions_unused(options))
-        return wrong_usage("predict", "--repetitions is for models that simulate: expected --model flow-tcp");
+        return wrong_usage("predict", "--repetitions is for TCP's windows: expected --model flow-window or flow-tcp");
     if (options->interval && options->what_if.asked)
         return wrong_usage("predict", "--interval and --what-if: expected one of them");
     return what_if_options_check(&options->what_if);
@@ -252,7 +253,7 @@ const char *model_options_text(const struct model_choice *choice, const struct m
     const char *side = choice->model->latency_side ? sides[options->latency] : "";
     bool routed = options->topology != NULL && asks_topology(choice);
     char repetitions[40] = "";
-    if (options->repetitions > 0 && choice->model->simulates)
+    if (options->repetitions > 0 && choice->model->repeats)
         snprintf(repetitions, sizeof repetitions, "repetitions=%zu", options->repetitions);
     text->text[0] = '\0';
     append_word(text, "", side);

@@ -24,6 +24,9 @@
  * Domain: every rank posts all its messages, then waits (T Algorithm 2). Limits: the two NICs of a message do not
  * influence each other (no max-min fairness: a flow held up at one end leaves its share at the other unused); order is
  * by size, never by arrival. */
+#include "flow.h"
+
+#include <math.h>
 #include <stdlib.h>
 
 #include "models.h"
@@ -97,28 +100,50 @@ static uint32_t link_of(uint32_t node, enum direction direction)
     return 2 * node + (direction == OUTGOING ? 1 : 0);
 }
 
-/* What this NIC alone gives of t_k and s_k of one node's flows, the latest of each rank: latest[n_ranks]. Each of them
- * is the larger of its values at both NICs, and only the latest counts: so the two need not be brought together. Of
- * equal completions of a message that at the rank's own NIC counts: their number is even. */
-static void node_complete(const struct link_side *side, size_t node, const double *through_s,
-                          const struct pattern *pattern, double buffer_bytes, struct critical *latest)
+/* What NICs give of t_k and s_k, the latest of each rank. Each of them is the larger of its values at both NICs, and
+ * only the latest counts: so the two need not be brought together. Of equal completions of a message that at the rank's
+ * own NIC counts: their number is even. */
+struct completions {
+    struct critical *delivered; /* [n_ranks] */
+    struct critical *sent;      /* [n_buffers][n_ranks] */
+};
+
+static void node_deliver(const struct link_side *side, size_t node, const double *through_s,
+                         const struct pattern *pattern, struct critical *delivered)
+{
+    uint32_t way = link_of((uint32_t)node, side->direction);
+    for (size_t i = side->order->first[node], n = 0; i < side->order->first[node + 1]; i++, n++) {
+        uint32_t message = side->order->message[i];
+        struct critical done = {through_s[n], (double)side->order->bytes[i],
+                                2 * message + (side->direction == OUTGOING), way};
+        critical_take(&delivered[pattern->dst[message]], &done);
+    }
+}
+
+/* What is left of a message when the transport has taken the rest: it grows with the message's size where it is more
+ * than 0. */
+static double left_bytes(const struct flow_buffer *buffer, double bytes)
+{
+    return bytes - fmin(buffer->bytes + buffer->share * bytes, buffer->most_bytes);
+}
+
+static void node_send(const struct link_side *side, size_t node, const double *through_s, const struct pattern *pattern,
+                      const struct flow_buffer *buffer, struct critical *sent)
 {
     size_t begin = side->order->first[node], n = side->order->first[node + 1] - begin;
     const uint64_t *bytes = side->order->bytes + begin;
     uint32_t way = link_of((uint32_t)node, side->direction);
-    size_t taken = 0; /* first flow of no fewer bytes than are left when the transport has taken the rest */
+    size_t at = 0; /* first flow of no fewer bytes than are left */
     for (size_t i = 0; i < n; i++) {
-        uint32_t message = side->order->message[begin + i];
-        struct critical done = {through_s[i], (double)bytes[i], 2 * message + (side->direction == OUTGOING), way};
-        critical_take(&latest[pattern->dst[message]], &done);
-        done.bytes = (double)bytes[i] - buffer_bytes;
-        if (!(done.bytes > 0))
+        double left = left_bytes(buffer, (double)bytes[i]);
+        if (!(left > 0))
             continue;
-        while ((double)bytes[taken] < done.bytes)
-            taken++;
-        done.at_s = through_at(bytes, through_s, taken, done.bytes);
-        done.message = 2 * message + (side->direction == INCOMING);
-        critical_take(&latest[pattern->src[message]], &done);
+        while ((double)bytes[at] < left)
+            at++;
+        uint32_t message = side->order->message[begin + i];
+        struct critical done = {through_at(bytes, through_s, at, left), left,
+                                2 * message + (side->direction == INCOMING), way};
+        critical_take(&sent[pattern->src[message]], &done);
     }
 }
 
@@ -149,7 +174,8 @@ static void transfer_alone(const struct traffic *traffic, const struct grouping 
 
 /* One direction of all NICs. 0, or -1 without memory. */
 static int add_direction(const struct traffic *traffic, const struct grouping *nodes, enum direction direction,
-                         double buffer_bytes, struct bandwidth_steps *steps, struct critical *latest)
+                         const struct flow_buffers *buffers, struct bandwidth_steps *steps,
+                         const struct completions *completions)
 {
     const struct pattern *pattern = traffic->pattern;
     struct size_order order;
@@ -164,7 +190,9 @@ static int add_direction(const struct traffic *traffic, const struct grouping *n
     int result = left != NULL && through_s != NULL ? 0 : -1;
     for (size_t node = 0; result == 0 && node < nodes->n_groups; node++) {
         node_through(&side, order.first[node], order.first[node + 1], steps, left, through_s);
-        node_complete(&side, node, through_s, pattern, buffer_bytes, latest);
+        node_deliver(&side, node, through_s, pattern, completions->delivered);
+        for (size_t i = 0; i < buffers->n; i++)
+            node_send(&side, node, through_s, pattern, &buffers->buffer[i], completions->sent + i * traffic->n_ranks);
     }
     free(through_s);
     free(left);
@@ -172,45 +200,65 @@ static int add_direction(const struct traffic *traffic, const struct grouping *n
     return result;
 }
 
+/* A rank's transfers with one of the buffers, whose weight they have. latest[n_ranks], in: its sends, out: overwritten.
+ * alone_s[n_ranks]: room. */
+static void add_transfers(const struct traffic *traffic, const struct grouping *nodes, const struct critical *delivered,
+                          double weight, struct critical *latest, double *alone_s, struct prediction *prediction)
+{
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
+        critical_take(&latest[rank], &delivered[rank]);
+        alone_s[rank] = 0;
+    }
+    transfer_alone(traffic, nodes, latest, alone_s);
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++)
+        prediction_add_transfer(prediction, rank, weight * alone_s[rank], weight * latest[rank].at_s);
+}
+
 /* The part between nodes. 0, or -1 without memory. */
-static int add_network(const struct traffic *traffic, const struct placement *placement, double buffer_bytes,
-                       enum latency_side side, struct prediction *prediction)
+static int add_network(const struct traffic *traffic, const struct placement *placement,
+                       const struct flow_buffers *buffers, enum latency_side side, struct prediction *prediction)
 {
     struct grouping nodes = {0};
     struct bandwidth_steps steps = {0};
-    struct critical *latest = calloc(traffic->n_ranks + 1, sizeof *latest);
-    double *alone_s = calloc(traffic->n_ranks + 1, sizeof *alone_s);
-    int result = latest == NULL || alone_s == NULL || grouping_init(&nodes, placement, GROUP_BY_NODE) != 0 ? -1 : 0;
+    size_t n_ranks = traffic->n_ranks;
+    struct completions completions = {.delivered = calloc(n_ranks + 1, sizeof *completions.delivered),
+                                      .sent = calloc(buffers->n * n_ranks + 1, sizeof *completions.sent)};
+    double *alone_s = malloc((n_ranks + 1) * sizeof *alone_s);
+    int result = completions.delivered == NULL || completions.sent == NULL || alone_s == NULL ||
+                         grouping_init(&nodes, placement, GROUP_BY_NODE) != 0
+                     ? -1
+                     : 0;
     if (result == 0)
         result = bandwidth_steps_init(&steps, traffic, nodes.largest);
     for (enum direction direction = INCOMING; result == 0 && direction < DIRECTION_COUNT; direction++)
-        result = add_direction(traffic, &nodes, direction, buffer_bytes, &steps, latest);
+        result = add_direction(traffic, &nodes, direction, buffers, &steps, &completions);
     if (result == 0) {
-        transfer_alone(traffic, &nodes, latest, alone_s);
-        for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
+        for (size_t i = 0; i < buffers->n; i++)
+            add_transfers(traffic, &nodes, completions.delivered, buffers->buffer[i].weight,
+                          completions.sent + i * n_ranks, alone_s, prediction);
+        for (size_t rank = 0; rank < n_ranks; rank++)
             prediction->part_s[PART_LATENCY][rank] +=
                 staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), side);
-            prediction_add_transfer(prediction, rank, alone_s[rank], latest[rank].at_s);
-        }
         prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     }
     bandwidth_steps_release(&steps);
     grouping_release(&nodes);
     free(alone_s);
-    free(latest);
+    free(completions.sent);
+    free(completions.delivered);
     return result;
 }
 
-static int flow_predict(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
-                        const struct model_options *options, struct prediction *prediction, struct error *error)
+int flow_predict(const struct flow_buffers *buffers, const struct pattern *pattern, const struct placement *placement,
+                 const struct machine *machine, const struct model_options *options, struct prediction *prediction,
+                 struct error *error)
 {
     struct traffic traffic;
     if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
         return -1;
     prediction_clear(prediction);
-    double buffer_bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
     int result = 0;
-    if (add_network(&traffic, placement, buffer_bytes, options->latency, prediction) != 0 ||
+    if (add_network(&traffic, placement, buffers, options->latency, prediction) != 0 ||
         staircase_add(&traffic, placement, LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET),
                       GROUP_BY_SOCKET, options->latency, prediction) != 0)
         result = error_set(error, "no memory for the flows of %zu messages", pattern->n_messages);
@@ -218,5 +266,12 @@ static int flow_predict(const struct pattern *pattern, const struct placement *p
     return result == 0 ? prediction_sum(prediction, error) : result;
 }
 
-const struct model flow_model = {
-    .name = "flow", .source = "ours, T12-T18", .latency_side = true, .predict = flow_predict};
+static int predict(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
+                   const struct model_options *options, struct prediction *prediction, struct error *error)
+{
+    double bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
+    const struct flow_buffers buffers = {.n = 1, .buffer = {{.bytes = bytes, .most_bytes = INFINITY, .weight = 1}}};
+    return flow_predict(&buffers, pattern, placement, machine, options, prediction, error);
+}
+
+const struct model flow_model = {.name = "flow", .source = "ours, T12-T18", .latency_side = true, .predict = predict};

@@ -215,5 +215,6 @@ static int predict(const struct pattern *pattern, const struct placement *placem
 const struct model flow_tcp_model = {.name = "flow-tcp",
                                      .source = "ours: TCP windows and queues, simulated, T12-T18",
                                      .latency_side = true,
+                                     .repeats = true,
                                      .simulates = true,
                                      .predict = predict};

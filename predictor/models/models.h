@@ -10,6 +10,7 @@ extern const struct model staircase_model;
 extern const struct model staircase_max_model;
 extern const struct model node_aware_model;
 extern const struct model flow_model;
+extern const struct model flow_window_model;
 extern const struct model staggered_model;
 extern const struct model flow_staggered_model;
 extern const struct model flow_tcp_model;

@@ -31,6 +31,7 @@ static int read_pattern(const struct predict_options *options, size_t n_ranks, s
     int result = 0;
     if (workload_init(workload, n_ranks) != 0 || workload_add(workload, 1, &pattern) != 0)
         result = error_set(error, "no memory for %zu messages", pattern.n_messages);
+    workload->one_pattern = true;
     pattern_release(&pattern);
     return result;
 }

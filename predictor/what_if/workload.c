@@ -90,7 +90,8 @@ int workload_predict_kind(const struct workload *workload, size_t kind, const st
         goto out;
     }
     place_kind(of, placement, &places);
-    const struct model_options options = model_options_of_kind(judge->options, of->rounds);
+    uint64_t rounds = workload->one_pattern ? 0 : of->rounds;
+    const struct model_options options = model_options_of_kind(judge->options, rounds);
     result = model_choice_predict(judge->model, &of->pattern, &places, judge->machine, &options, &prediction, error);
     for (size_t i = 0; result == 0 && i < of->n_ranks; i++) {
         double time_s = prediction.time_s[i];

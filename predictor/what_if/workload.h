@@ -19,6 +19,7 @@ struct workload {
     size_t n_kinds;
     size_t capacity;
     uint32_t *number; /* [n_ranks] all 0 between calls */
+    bool one_pattern; /* not a run: how often its one round is repeated is not known */
 };
 
 /* A model, and what it is given beside pattern and placement. All borrowed. */

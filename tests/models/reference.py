@@ -85,6 +85,7 @@ class Reference:
 
     def __init__(self, machine, places, messages, injection, buffer):
         self.machine, self.ranks, self.injection, self.buffer = machine, range(len(places)), injection, buffer
+        self.repetition = None  # of flow-window
         self.places = places
         self.messages = [(src, dst, size, level_of(places, src, dst)) for src, dst, size in messages if src != dst]
 
@@ -196,14 +197,28 @@ class Reference:
             total_s += (high - low) * sum(1 / bandwidth(self.entry(size, "inter_node")[2], n) for size, _ in open_flows)
         return total_s
 
+    def taken(self, size):
+        """What the transport takes of a message at once: the machine's buffer, or three of TCP's windows."""
+        if self.repetition is None:
+            return self.buffer
+        return min(2 * 2304 / 1448 * (20 * 1448 + self.repetition * size / 20), 2 ** 22)
+
+    def flow_window(self, what):
+        """The mean of flow's times, or of their bandwidth, over ten repetitions."""
+        of_each = []
+        for self.repetition in range(10):
+            of_each.append(what())
+        self.repetition = None
+        return [sum(values) / 10 for values in zip(*of_each)]
+
     def flow(self, side):
         latest_s = {rank: 0.0 for rank in self.ranks}
         for src, dst, size, level in self.messages:
             if level == "inter_node":
                 both = [(self.places[src][0], 0), (self.places[dst][0], 1)]
                 latest_s[dst] = max(latest_s[dst], *(self.through(*end, size) for end in both))
-                if size > self.buffer:
-                    latest_s[src] = max(latest_s[src], *(self.through(*end, size - self.buffer) for end in both))
+                if size > self.taken(size):
+                    latest_s[src] = max(latest_s[src], *(self.through(*end, size - self.taken(size)) for end in both))
         within = Reference(self.machine, self.places, [], {}, 0)
         within.messages = [message for message in self.messages if message[3] != "inter_node"]
         times_s = within.staircase(side)
@@ -238,7 +253,7 @@ class Reference:
             ways = []  # when, bytes, own NIC first, link
             for src, dst, size, level in self.messages:
                 if level == "inter_node" and rank in (src, dst):
-                    x = size if rank == dst else size - self.buffer
+                    x = size if rank == dst else size - self.taken(size)
                     if x > 0:
                         ways += [(self.through(self.places[end][0], side, x), x, end == rank, (self.places[end][0], side))
                                  for end, side in ((src, 0), (dst, 1))]
@@ -266,9 +281,13 @@ class Reference:
             between = self.own_of_staircase(["inter_node"]) if model == "staircase" else self.own_of_flow()
             within = self.own_of_staircase(["intra_socket", "inter_socket"])
             return [a + b for a, b in zip(between, within)]
+        if model == "flow-window":
+            return self.flow_window(lambda: self.own("flow", side))
         return None
 
     def predict(self, model, side):
+        if model == "flow-window":
+            return self.flow_window(lambda: self.flow(side))
         if model == "staircase-max":
             return [max(parts) for parts in zip(*self.staircase_parts(side))]
         if model in ("staircase", "flow"):

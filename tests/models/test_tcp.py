@@ -117,9 +117,11 @@ class Tcp(PredictTest):
         for text in ("", "0", "-1", "1001", "ten", "1.5", "99999999999999999999"):
             said = self.run_predict(*common, "--model", "flow-tcp", "--repetitions", text, code=2).stderr
             self.assertIn("--repetitions", said)
-        for models in ([], ["--model", "flow"]):
-            said = self.run_predict(*common, *models, "--repetitions", "3", code=2).stderr
-            self.assertIn("expected --model flow-tcp", said)
+        for models in ("flow", "staircase,flow+queue"):
+            said = self.run_predict(*common, "--model", models, "--repetitions", "3", code=2).stderr
+            self.assertIn("expected --model flow-window or flow-tcp", said)
+        for models in ("all", "flow-window", "flow-tcp"):
+            self.run_predict(*common, "--model", models, "--repetitions", "3")
 
 
 if __name__ == "__main__":

@@ -280,6 +280,29 @@ static void flow_by_hand(void **state)
     case_release(&c);
 }
 
+/* At 1 GB/s a message of 1 MB; TCP takes 3.18 (28,960 + r 50,000) bytes of it in repetition r, all of it from r = 6 on.
+ * Of 10 MB it takes 4 MB from r = 3 on. */
+static void flow_window_by_hand(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "windows"}};
+    static const uint32_t node[] = {0, 1};
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 0, "s");
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 1e9, "B"); /* what the formula takes the place of */
+    case_place(&c, 2, node, NULL);
+    case_add(&c, 0, 1, 1000000);
+    const double grows_us = 2 * 2304 / 1448. * 50;
+    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){(6 * 907.84 - 15 * grows_us) / 10, 1000});
+    assert_split(&c, "flow-window", (const double[]){(6 * 907.84 - 15 * grows_us) / 10, 1000}, (const double[]){0, 0});
+    c.pattern.bytes[0] = 10000000;
+    assert_times(&c, "flow-window", LATENCY_IN,
+                 (const double[]){(3 * 9907.84 - 30 * grows_us + 7 * 5805.696) / 10, 10000});
+    c.pattern.bytes[0] = 92160;
+    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){0, 92.16});
+    case_release(&c);
+}
+
 /* B2 on Blue Waters: two of three ranks of a node send between nodes; the limit is of rendezvous messages alone. */
 static void node_aware_by_hand(void **state)
 {
@@ -418,12 +441,19 @@ static void missing_level_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_a),          cmocka_unit_test(worked_b),
-        cmocka_unit_test(worked_c),          cmocka_unit_test(total_adds_two_maxima),
-        cmocka_unit_test(worked_f),          cmocka_unit_test(queue_by_hand),
-        cmocka_unit_test(flow_by_hand),      cmocka_unit_test(node_aware_by_hand),
-        cmocka_unit_test(several_protocols), cmocka_unit_test(edges),
-        cmocka_unit_test(slower_alone),      cmocka_unit_test(missing_level_is_named),
+        cmocka_unit_test(worked_a),
+        cmocka_unit_test(worked_b),
+        cmocka_unit_test(worked_c),
+        cmocka_unit_test(total_adds_two_maxima),
+        cmocka_unit_test(worked_f),
+        cmocka_unit_test(queue_by_hand),
+        cmocka_unit_test(flow_by_hand),
+        cmocka_unit_test(flow_window_by_hand),
+        cmocka_unit_test(node_aware_by_hand),
+        cmocka_unit_test(several_protocols),
+        cmocka_unit_test(edges),
+        cmocka_unit_test(slower_alone),
+        cmocka_unit_test(missing_level_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

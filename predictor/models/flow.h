@@ -1,0 +1,28 @@
+/* The model flow with several buffers: what the transport takes of a message before it moves, where that is not the
+ * same in every repetition. flow.c has the model. */
+#ifndef MPISTAIR_PREDICTOR_FLOW_H
+#define MPISTAIR_PREDICTOR_FLOW_H
+
+#include "model.h"
+
+enum { FLOW_BUFFERS = 8 };
+
+/* Of a message of b bytes it takes min(bytes + share * b, most_bytes). */
+struct flow_buffer {
+    double bytes;
+    double share;
+    double most_bytes;
+    double weight; /* of its repetitions among all: the weights add up to 1 */
+};
+
+struct flow_buffers {
+    size_t n; /* at least 1 */
+    struct flow_buffer buffer[FLOW_BUFFERS];
+};
+
+/* As model.predict: the mean over the buffers. */
+int flow_predict(const struct flow_buffers *buffers, const struct pattern *pattern, const struct placement *placement,
+                 const struct machine *machine, const struct model_options *options, struct prediction *prediction,
+                 struct error *error);
+
+#endif
