@@ -14,7 +14,8 @@
  *   g       growth from there, of what is acknowledged            tcp_constants.growth      -     1/20
  *   R       repetitions                                           model_options.repetitions -
  *
- * From r = 7 on 3.18 g r > 1: the kernel takes what it can at once, and nothing changes any more.
+ * From r = 7 on 3.18 g r > 1: the kernel takes what it can at once, and nothing changes any more. One or three first
+ * windows instead of two changed the median T11 of twelve irregular patterns by 0.5 points at most, on five recordings.
  *
  * Domain: as flow's, over TCP: there is no `buffer` to measure. Limits: flow's; every message has the window of a
  * connection of its own; windows do not slow down what they let through (flow-tcp has both). Cost: flow's, and O(M) for
