@@ -6,8 +6,8 @@
  *   n(t)    ranks of the node that have one                                  link_run.n_ranks
  *   dw/dt   1 / sum over p of F_p(t) / BW_p(n(t))                            bytes_per_s
  *   u_l(k, x)  when x bytes of message k are through on l                    -
- *   d_k     max(u_out(k, b_k), u_in(k, b_k)): it is delivered                moves.delivered_s
- *   s_k     max(u_out(k, b_k), u_in(k, b_k - B)): the send is over           moves.sent_s
+ *   d_k     max(u_out(k, b_k), u_in(k, b_k)): it is delivered                moves_delivered_s
+ *   s_k     max(u_out(k, b_k), u_in(k, b_k - B)): the send is over           moves_sent_s
  *
  *   a_k     when message k begins to move (moves.h)                          moves_begin_s    s
  *   b_k     its bytes                                                        pattern.bytes    B
@@ -112,8 +112,7 @@ static void reach_mark(struct link_run *run, bool sent, double now_s)
     size_t ahead = run->through.next + LOOK_AHEAD;
     if (ahead < run->through.end) {
         uint32_t message = arrival_message(&run->arrivals, ahead);
-        __builtin_prefetch(&run->moves->delivered_s[message], 1);
-        __builtin_prefetch(&run->moves->sent_s[message], 1);
+        __builtin_prefetch(moves_delivered_s(run->moves, message), 1);
         __builtin_prefetch(&traffic->class_of[message]);
         __builtin_prefetch(run->direction == OUTGOING ? &traffic->pattern->src[message]
                                                       : &traffic->pattern->dst[message]);
@@ -122,11 +121,11 @@ static void reach_mark(struct link_run *run, bool sent, double now_s)
     run->served = underway_mark(underway, &run->arrivals);
     uint32_t message = arrival_message(&run->arrivals, underway_take(underway, &run->arrivals));
     if (sent) {
-        later(&run->moves->sent_s[message], now_s);
+        later(moves_sent_s(run->moves, message), now_s);
         return;
     }
-    later(&run->moves->delivered_s[message], now_s);
-    later(&run->moves->sent_s[message], run->buffer_bytes > 0 ? -INFINITY : now_s);
+    later(moves_delivered_s(run->moves, message), now_s);
+    later(moves_sent_s(run->moves, message), run->buffer_bytes > 0 ? -INFINITY : now_s);
     run->active[run->moves->traffic->class_of[message]]--;
     run->n_ranks -= --run->open_of[end_of(run, message)] == 0;
 }

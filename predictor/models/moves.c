@@ -22,25 +22,19 @@ bool moves_at_once(const struct traffic *traffic, size_t message)
 
 int moves_init(struct moves *moves, const struct traffic *traffic, bool buffers)
 {
-    size_t n = traffic->pattern->n_messages;
-    *moves = (struct moves){.traffic = traffic, .delivered_s = malloc((n + 1) * sizeof *moves->delivered_s)};
-    if (buffers)
-        moves->sent_s = malloc((n + 1) * sizeof *moves->sent_s);
-    if (moves->delivered_s == NULL || (buffers && moves->sent_s == NULL)) {
-        moves_release(moves);
+    size_t n = traffic->pattern->n_messages, n_times = buffers ? 2 : 1;
+    *moves =
+        (struct moves){.traffic = traffic, .n_times = n_times, .times_s = malloc((n + 1) * n_times * sizeof(double))};
+    if (moves->times_s == NULL)
         return -1;
-    }
-    for (size_t k = 0; k < n; k++) {
-        moves->delivered_s[k] = moves_begin_s(traffic, k);
-        if (buffers)
-            moves->sent_s[k] = moves->delivered_s[k];
-    }
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < n_times; i++)
+            moves_delivered_s(moves, k)[i] = moves_begin_s(traffic, k);
     return 0;
 }
 
 void moves_release(struct moves *moves)
 {
-    free(moves->delivered_s);
-    free(moves->sent_s);
+    free(moves->times_s);
     *moves = (struct moves){0};
 }

@@ -22,11 +22,24 @@
 
 struct moves {
     const struct traffic *traffic; /* borrowed */
-    double *delivered_s;           /* [n_messages] on the clock of the posts; at first a_k */
-    double *sent_s;                /* [n_messages] the send is over; NULL: as above */
+    /* [n_messages][n_times] on the clock of the posts, at first a_k: delivered; with two, the send is over, else as
+     * above. A message's lie side by side, since both are needed at once and messages come in any order. */
+    double *times_s;
+    size_t n_times;
 };
 
-/* 0, or -1 without memory. buffers: with sent_s. 8 or 16 bytes a message. */
+static inline double *moves_delivered_s(const struct moves *moves, size_t message)
+{
+    return &moves->times_s[message * moves->n_times];
+}
+
+/* Where there are two times. */
+static inline double *moves_sent_s(const struct moves *moves, size_t message)
+{
+    return moves_delivered_s(moves, message) + 1;
+}
+
+/* 0, or -1 without memory. buffers: with two times. 8 or 16 bytes a message. */
 int moves_init(struct moves *moves, const struct traffic *traffic, bool buffers);
 void moves_release(struct moves *moves);
 

@@ -89,14 +89,14 @@ static void live_message(const struct moves *moves, size_t k, struct day *days)
     uint8_t class = traffic->class_of[k];
     if (class == NO_CLASS)
         return;
-    struct item item = {.begin_s = moves_begin_s(traffic, k), .end_s = moves->delivered_s[k]};
+    struct item item = {.begin_s = moves_begin_s(traffic, k), .end_s = *moves_delivered_s(moves, k)};
     item.part = part_of(traffic, k);
     for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
         struct day *day = &days[direction == OUTGOING ? traffic->pattern->src[k] : traffic->pattern->dst[k]];
         if (direction == OUTGOING && moves_at_once(traffic, k))
             item.end_s = item.begin_s;
-        else if (direction == OUTGOING && moves->sent_s != NULL && item.part == BETWEEN_NODES)
-            item.end_s = moves->sent_s[k];
+        else if (direction == OUTGOING && moves->n_times == 2 && item.part == BETWEEN_NODES)
+            item.end_s = *moves_sent_s(moves, k);
         item.tau_s = day->pays[item.part] == direction ? traffic->classes[class].tau_s : 0;
         live_through(day, &item);
         take_last(&day->last[item.part][direction], &item, k);

@@ -7,7 +7,7 @@
  *   A_i(t)  messages to rank i with a_k <= t that are not through        underway_n(receiver.open)
  *   n(t)    ranks of the group with A_i(t) > 0                           group_run.n_active
  *   dw/dt   BW_i(n(t)) / (n(t) A_i(t)) for each of them                  share_clock, receiver.through
- *   d_k     when w_k(d_k) = b_k: message k is delivered                  moves.delivered_s
+ *   d_k     when w_k(d_k) = b_k: message k is delivered                  moves_delivered_s
  *
  *   a_k     when message k begins to move (moves.h)                      moves_begin_s          s
  *   b_k     its bytes                                                    pattern.bytes          B
@@ -59,7 +59,7 @@ struct group_run {
     const struct traffic *traffic;
     struct bandwidth_steps *steps;
     unsigned levels;
-    double *delivered_s;
+    const struct moves *moves;
     struct arrivals arrivals; /* a queue is a receiver */
     const uint32_t *queue_of; /* [n_ranks] */
     size_t first_queue;       /* of the group */
@@ -89,8 +89,9 @@ static void catch_up(struct group_run *run, struct receiver *receiver, double se
             break;
         size_t i = underway_take(&receiver->open, &run->arrivals), ahead = i + LOOK_AHEAD;
         if (ahead < receiver->open.end) /* lies anywhere, and waiting for it would be most of the work */
-            __builtin_prefetch(&run->delivered_s[arrival_message(&run->arrivals, ahead)], 1);
-        run->delivered_s[arrival_message(&run->arrivals, i)] = share_clock_time_s(clock, &receiver->segment, at);
+            __builtin_prefetch(moves_delivered_s(run->moves, arrival_message(&run->arrivals, ahead)), 1);
+        *moves_delivered_s(run->moves, arrival_message(&run->arrivals, i)) =
+            share_clock_time_s(clock, &receiver->segment, at);
         receiver->through = mark;
         receiver->at = at;
     }
@@ -279,7 +280,7 @@ int staggered_move(const struct traffic *traffic, const struct placement *placem
     struct bandwidth_steps steps = {0};
     uint32_t *queue_of = malloc((traffic->n_ranks + 1) * sizeof *queue_of);
     struct group_run run = {
-        .traffic = traffic, .steps = &steps, .levels = levels, .delivered_s = moves->delivered_s, .queue_of = queue_of};
+        .traffic = traffic, .steps = &steps, .levels = levels, .moves = moves, .queue_of = queue_of};
     int result = -1;
     if (queue_of == NULL || grouping_init(&grouping, placement, group_by) != 0)
         goto out;

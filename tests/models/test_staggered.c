@@ -181,7 +181,7 @@ static void equal_starts_receive_as_the_staircase(void **state)
             assert_int_equal(moves_init(&moves, &traffic, false), 0);
             assert_int_equal(staggered_move(&traffic, &c.placement, levels[part], by[part], &moves, &extrapolated), 0);
             for (size_t k = 0; k < c.pattern.n_messages; k++)
-                last_s[c.pattern.dst[k]] = fmax(last_s[c.pattern.dst[k]], moves.delivered_s[k]);
+                last_s[c.pattern.dst[k]] = fmax(last_s[c.pattern.dst[k]], *moves_delivered_s(&moves, k));
             moves_release(&moves);
             assert_int_equal(grouping_init(&groups, &c.placement, by[part]), 0);
             assert_int_equal(bandwidth_steps_init(&steps, &traffic, groups.largest), 0);
