@@ -57,14 +57,13 @@ struct model {
     bool latency_side;  /* model_options.latency changes its result */
     bool post_times;    /* pattern.send_s and recv_s change its result */
     bool repeats;       /* model_options.repetitions changes its result */
-    bool simulates;     /* takes time in proportion to bytes: not part of `all`, only by its name */
     /* Fills a prediction of placement->n_ranks entries. Returns 0; -1 with a reason in error (a level or quantity that
      * the machine lacks, no memory), the prediction's contents then undefined. */
     int (*predict)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                    const struct model_options *options, struct prediction *prediction, struct error *error);
 };
 
-/* NULL-terminated, in the order in which `--model all` prints them; those that simulate stand last. */
+/* NULL-terminated, in the order in which `--model all` prints them. */
 extern const struct model *const model_table[];
 
 /* NULL if there is no such model. */

@@ -9,8 +9,7 @@
 
 const struct model *const model_table[] = {
     &postal_model, &max_rate_model,    &node_aware_model, &staircase_model,      &staircase_max_model,
-    &flow_model,   &flow_window_model, &staggered_model,  &flow_staggered_model, &flow_tcp_model,
-    NULL};
+    &flow_model,   &flow_window_model, &staggered_model,  &flow_staggered_model, NULL};
 
 const struct model_term *const term_table[] = {&queue_term, &queue_captured_term, &queue_by_source_term,
                                                &contention_term, NULL};

@@ -19,13 +19,12 @@ static const char usage_text[] =
     "\n"
     "  -m, --machine NAME|FILE  a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
     "                           default: the trace's, if it holds one only\n"
-    "  -M, --model M[,M]|all    which models; default all, those that do not simulate\n"
+    "  -M, --model M[,M]|all    which models; default all\n"
     "  -p, --pattern P.csv      header src,dst,bytes, optional send_s,recv_s,comm,any_source\n"
     "  -l, --placement L.csv    header rank,node,socket; with a trace, in the place of what was recorded\n"
     "      --topology NAME|FILE the network, for MODEL+contention: a shipped one, or a .topo file; default: B7's cube\n"
     "      --latency in|out|max whose messages' latency a rank pays (staircase): default in, as T8 is printed\n"
-    "      --repetitions N      of a round, for flow-window and flow-tcp: default 10; of a kind, no more than\n"
-    "                           its rounds\n"
+    "      --repetitions N      of a round, for flow-window: default 10; of a kind, no more than its rounds\n"
     "      --interval           of every time the interval that the machine's intervals give; runs the model 200 "
     "times\n"
     "  -f, --format text|csv|json\n"
@@ -39,8 +38,7 @@ void predict_options_usage(void)
     fputs(what_if_usage, stdout);
     puts("\nmodels:");
     for (size_t i = 0; model_table[i] != NULL; i++)
-        printf("  %-15s  %s%s\n", model_table[i]->name, model_table[i]->source,
-               model_table[i]->simulates ? "; not in all" : "");
+        printf("  %-15s  %s\n", model_table[i]->name, model_table[i]->source);
     puts("terms, added to any model as MODEL+TERM:");
     for (size_t i = 0; term_table[i] != NULL; i++)
         printf("  %-15s  %s\n", term_table[i]->name, term_table[i]->source);
@@ -60,12 +58,10 @@ static int add_model(struct predict_options *options, const char *name)
     return 0;
 }
 
-/* All that take no time to speak of. */
 static void add_all(struct predict_options *options)
 {
     for (size_t i = 0; model_table[i] != NULL; i++)
-        if (!model_table[i]->simulates)
-            add_model(options, model_table[i]->name);
+        add_model(options, model_table[i]->name);
 }
 
 /* list: names with commas between; all is one. */
@@ -143,7 +139,7 @@ static int check(const struct predict_options *options, int n_arguments)
         return wrong_usage("predict",
                            "--topology is for the term contention: expected a --model as staircase+contention");
     if (repetitions_unused(options))
-        return wrong_usage("predict", "--repetitions is for TCP's windows: expected --model flow-window or flow-tcp");
+        return wrong_usage("predict", "--repetitions is for TCP's windows: expected --model flow-window");
     if (options->interval && options->what_if.asked)
         return wrong_usage("predict", "--interval and --what-if: expected one of them");
     return what_if_options_check(&options->what_if);

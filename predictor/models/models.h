@@ -13,6 +13,5 @@ extern const struct model flow_model;
 extern const struct model flow_window_model;
 extern const struct model staggered_model;
 extern const struct model flow_staggered_model;
-extern const struct model flow_tcp_model;
 
 #endif

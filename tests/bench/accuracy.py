@@ -189,7 +189,7 @@ def parse():
     parser.add_argument("--cluster", type=os.path.abspath)
     parser.add_argument("--patterns", type=int, default=12)
     parser.add_argument("--launches", type=int, default=2)
-    parser.add_argument("--models", help="default: all, on the cluster with flow-tcp, which is for links between nodes")
+    parser.add_argument("--models", default="all")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="of the first pattern")
     parser.add_argument("--bytes", help="MIN:MAX of a message of the irregular patterns")
     parser.add_argument("--pairs-step", type=int, default=1, help="Fig. 3: every so many powers of two; 0: leave it out")
@@ -197,7 +197,6 @@ def parse():
     parser.add_argument("--quick", action="store_true", help="calibrate in 23 s")
     parser.add_argument("--folder", default=None)
     options = parser.parse_args()
-    options.models = options.models or ("all,flow-tcp" if options.place == "cluster" else "all")
     if options.place == "cluster" and options.cluster is None:
         parser.error("cluster: --cluster tests/cluster/cluster is missing")
     return options

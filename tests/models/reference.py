@@ -85,7 +85,7 @@ class Reference:
 
     def __init__(self, machine, places, messages, injection, buffer):
         self.machine, self.ranks, self.injection, self.buffer = machine, range(len(places)), injection, buffer
-        self.repetition = None  # of flow-window
+        self.repetition, self.repetitions = None, 10  # of flow-window
         self.places = places
         self.messages = [(src, dst, size, level_of(places, src, dst)) for src, dst, size in messages if src != dst]
 
@@ -204,12 +204,12 @@ class Reference:
         return min(2 * 2304 / 1448 * (20 * 1448 + self.repetition * size / 20), 2 ** 22)
 
     def flow_window(self, what):
-        """The mean of flow's times, or of their bandwidth, over ten repetitions."""
+        """The mean of flow's times, or of their bandwidth, over the repetitions."""
         of_each = []
-        for self.repetition in range(10):
+        for self.repetition in range(self.repetitions):
             of_each.append(what())
         self.repetition = None
-        return [sum(values) / 10 for values in zip(*of_each)]
+        return [sum(values) / self.repetitions for values in zip(*of_each)]
 
     def flow(self, side):
         latest_s = {rank: 0.0 for rank in self.ranks}

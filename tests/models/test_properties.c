@@ -20,14 +20,6 @@ enum { N_MODELS = sizeof models / sizeof models[0] };
 
 static const enum latency_side sides[] = {LATENCY_IN, LATENCY_OUT, LATENCY_MAX};
 
-/* The m-th model, NULL behind the last one that does not simulate: those stand last, and test_tcp.c tests
- * them. */
-static const struct model *quick(size_t m)
-{
-    const struct model *model = model_table[m];
-    return model != NULL && !model->simulates ? model : NULL;
-}
-
 /* Of times that are sums of terms in another order: 1e-9 of the value, or 1e-18 s. */
 static void assert_same(double value, double expected)
 {
@@ -192,7 +184,7 @@ static void ranks_have_no_names(void **state)
             name[other] = rank;
         }
         struct model_case renamed = rename_all(&c, name, term != NULL && term->topology);
-        for (size_t m = 0; quick(m) != NULL; m++) {
+        for (size_t m = 0; model_table[m] != NULL; m++) {
             struct prediction first = case_predict(&c, name_of(model_table[m], term), sides[i % 3]);
             struct prediction second = case_predict(&renamed, name_of(model_table[m], term), sides[i % 3]);
             for (size_t rank = 0; rank < n_ranks; rank++)
@@ -219,7 +211,7 @@ static void one_message_is_postal(void **state)
         uint32_t dst = (uint32_t)c.placement.n_ranks - 1;
         case_add(&c, 0, dst, chance_below(&chance, 300000));
         struct prediction postal = case_predict(&c, "postal", LATENCY_IN);
-        for (size_t m = 0; quick(m) != NULL; m++) {
+        for (size_t m = 0; model_table[m] != NULL; m++) {
             struct prediction p = case_predict(&c, model_table[m]->name, LATENCY_IN);
             assert_same(p.time_s[strcmp(model_table[m]->name, "node-aware") == 0 ? 0 : dst], postal.time_s[dst]);
             prediction_release(&p);
@@ -271,7 +263,7 @@ static void terms_add(void **state)
             with_times(&c, &chance);
         for (size_t m = 0; m < c.pattern.n_messages; m++)
             incoming[c.pattern.dst[m]] += c.pattern.src[m] != c.pattern.dst[m];
-        for (size_t m = 0; quick(m) != NULL && term != NULL; m++) {
+        for (size_t m = 0; model_table[m] != NULL && term != NULL; m++) {
             struct prediction alone = case_predict(&c, model_table[m]->name, LATENCY_IN);
             struct prediction with = case_predict(&c, name_of(model_table[m], term), LATENCY_IN);
             enum prediction_part own = term->topology ? PART_LINK : PART_QUEUE;
@@ -339,7 +331,7 @@ static void results_are_plausible(void **state)
         for (size_t m = 0; m < c.pattern.n_messages; m++)
             if (c.pattern.src[m] != c.pattern.dst[m])
                 busy[c.pattern.src[m]] = busy[c.pattern.dst[m]] = true;
-        for (size_t m = 0; quick(m) != NULL; m++) {
+        for (size_t m = 0; model_table[m] != NULL; m++) {
             struct prediction p = case_predict(&c, name_of(model_table[m], term), sides[i % 3]);
             for (size_t rank = 0; rank < c.placement.n_ranks; rank++) {
                 double parts_s = 0;

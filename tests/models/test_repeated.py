@@ -1,5 +1,5 @@
-"""`mpistair predict --model flow-tcp`: random patterns against the reference, what a trace's rounds change, and what a
-user gives wrongly.
+"""`mpistair predict --model flow-window`, which knows how often a round is repeated: random patterns against the reference,
+what a trace's rounds change, and what a user gives wrongly.
 
 usage: test_tcp.py MPISTAIR SCHEMA.sql
 """
@@ -12,14 +12,14 @@ import sys
 import unittest
 
 from predict_test import PredictTest
-from reference_tcp import TcpReference
+from reference import Reference
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 MACHINE = """name m\nsource s\ninter_node any tau - 1e-3 s\ninter_node any bw 1 5e7 B/s\nintra_socket any tau - 0 s
 intra_socket any bw 1 1e9 B/s\n"""
 
 
-class Tcp(PredictTest):
+class Repeated(PredictTest):
     def run_predict(self, *arguments, code=0):
         done = subprocess.run([MPISTAIR, "predict", *arguments], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, code, done.stderr)
@@ -32,37 +32,40 @@ class Tcp(PredictTest):
 
     def test_random_patterns_against_the_reference(self):
         chance = random.Random(60)
-        limited = 0
+        changed = 0
         for case in range(30):
             protocols = [["any"], ["eager", "rendezvous"], ["short", "eager", "rendezvous"]][case % 3]
             machine, path = self.random_machine(chance, protocols, 1e-3, (1e7, 2e8), 200000)
             ranks = chance.randrange(2, 12)
             places = [(chance.randrange(3), chance.randrange(2)) for _ in range(ranks)]
-            messages = [(chance.randrange(ranks), chance.randrange(ranks), chance.choice([0, 1, 1448, 20000, chance.randrange(400000)]))
+            messages = [(chance.randrange(ranks), chance.randrange(ranks), chance.choice([0, 1, 92160, chance.randrange(10 ** 6), chance.randrange(10 ** 7)]))
                         for _ in range(chance.randrange(40))]
-            side, repetitions = ("in", "out", "max")[case // 3 % 3], chance.choice([1, 2, 10])
-            rows = self.predict(path, places, messages, "--model", "flow-tcp", "--latency", side, "--repetitions", str(repetitions))
-            expected = TcpReference(machine, places, messages).predict_tcp(repetitions, side)
-            flow = self.predict(path, places, messages, "--model", "flow", "--latency", side)
-            for row, time_s, of_flow in zip(rows, expected, flow):
+            side, repetitions = ("in", "out", "max")[case // 3 % 3], chance.choice([1, 2, 6, 7, 8, 9, 40])
+            flow_window = "--model", "flow-window", "--latency", side
+            rows = self.predict(path, places, messages, *flow_window, "--repetitions", str(repetitions))
+            reference = Reference(machine, places, messages, {}, 0)
+            reference.repetitions = repetitions
+            ten_times = self.predict(path, places, messages, *flow_window)
+            for row, time_s, own_s, of_ten in zip(rows, reference.predict("flow-window", side), reference.own("flow-window", side),
+                                                  ten_times):
                 self.assertLessEqual(abs(row["time_s"] - time_s), 1e-9 * time_s, (case, row))
-                limited += row["time_s"] > 1.1 * of_flow["time_s"]
-        self.assertGreater(limited, 20)  # by windows: flow does not know of them
+                self.assertLessEqual(abs(row["bandwidth_s"] - own_s), 1e-9 * own_s, (case, row))
+                changed += row["time_s"] != of_ten["time_s"]
+        self.assertGreater(changed, 20)  # by the number of repetitions
 
-    def test_not_in_all_and_after_it(self):
+    def test_all_among_names(self):
         pattern = [[(0, 0), (1, 0)], [(0, 1, 100000)]]
         names = lambda *models: [row["model"] for row in self.predict(machine, *pattern, *models)][::2]
-        machine = self.write("m.tbl", MACHINE)
-        self.assertNotIn("flow-tcp", names())
+        machine = self.write("m.tbl", MACHINE + "any any gamma - 1e-9 s\n")
+        self.assertIn("flow-window", names())
         self.assertEqual(names("--model", "all"), names())
-        self.assertEqual(names("--model", "all,flow-tcp"), [*names(), "flow-tcp"])
-        self.assertEqual(names("--model", "flow-tcp,all,flow"), ["flow-tcp", *names()])
-        self.assertIn("queue_s", self.predict(machine, *pattern, "--model", "flow-tcp")[0])
+        self.assertEqual(names("--model", "all,flow+queue"), [*names(), "flow+queue"])
+        self.assertEqual(names("--model", "flow,all,flow"), ["flow", *(name for name in names() if name != "flow")])
 
     def test_rounds_of_a_trace(self):
         """A kind of n rounds is repeated n times, ten at most, or as often as is said."""
         machine, path = self.write("m.tbl", MACHINE), os.path.join(self.folder, "trace.db")
-        messages = [(0, 1, 200000), (1, 0, 300000), (0, 2, 400000)]
+        messages = [(0, 1, 20000), (1, 0, 300000), (0, 2, 400000)]
         database = sqlite3.connect(path)
         database.execute("PRAGMA synchronous = OFF")
         with open(SCHEMA) as file:
@@ -86,16 +89,16 @@ class Tcp(PredictTest):
         database.commit()
         rows = lambda options: {(kind, rank): time_s for kind, rank, time_s in database.execute(
             "SELECT kind_id, rank, time_s FROM prediction JOIN prediction_run q ON q.id = run_id "
-            "WHERE model = 'flow-tcp' AND options = ?", (options,))}
+            "WHERE model = 'flow-window' AND options = ?", (options,))}
         places = [(rank, 0) for rank in range(3)]
         for given, options in (([], ""), (["--repetitions", "2"], "repetitions=2")):
-            self.run_predict(path, "--machine", machine, "--model", "flow-tcp", *given)
+            self.run_predict(path, "--machine", machine, "--model", "flow-window", *given)
             for kind, rounds in n_rounds.items():
                 repetitions = min(rounds, int(given[1]) if given else 10)
-                expected = self.predict(machine, places, messages, "--model", "flow-tcp", "--repetitions", str(repetitions))
+                expected = self.predict(machine, places, messages, "--model", "flow-window", "--repetitions", str(repetitions))
                 for row in expected:
                     self.assertAlmostEqual(rows(options)[kind, row["rank"]], row["time_s"], delta=1e-15)
-        self.assertGreater(rows("")[1, 1], 1.05 * rows("")[3, 1])  # windows were there already
+        self.assertGreater(rows("")[1, 1], 1.05 * rows("")[3, 1])  # later rounds have larger buffers
 
     def test_absurd_machines(self):
         """Beyond the range of a double: an error. Near to it: a time."""
@@ -104,7 +107,7 @@ class Tcp(PredictTest):
             machine = self.write("m.tbl", MACHINE.replace("1e-3", tau).replace("5e7", bandwidth))
             files = ["--pattern", self.write_csv("p.csv", "src,dst,bytes", messages), "--placement",
                      self.write_csv("l.csv", "rank,node,socket", [(r, *p) for r, p in enumerate(places)])]
-            done = self.run_predict(*files, "--machine", machine, "--model", "flow-tcp", "--json", code=code)
+            done = self.run_predict(*files, "--machine", machine, "--model", "flow-window", "--json", code=code)
             if code == 1:
                 self.assertIn("the modelled time of a rank is out of range", done.stderr)
             else:
@@ -115,12 +118,12 @@ class Tcp(PredictTest):
         common = ["--pattern", self.write_csv("p.csv", "src,dst,bytes", []), "--placement",
                   self.write_csv("l.csv", "rank,node,socket", [(0, 0, 0)]), "--machine", os.path.join(self.folder, "m.tbl")]
         for text in ("", "0", "-1", "1001", "ten", "1.5", "99999999999999999999"):
-            said = self.run_predict(*common, "--model", "flow-tcp", "--repetitions", text, code=2).stderr
+            said = self.run_predict(*common, "--model", "flow-window", "--repetitions", text, code=2).stderr
             self.assertIn("--repetitions", said)
         for models in ("flow", "staircase,flow+queue"):
             said = self.run_predict(*common, "--model", models, "--repetitions", "3", code=2).stderr
-            self.assertIn("expected --model flow-window or flow-tcp", said)
-        for models in ("all", "flow-window", "flow-tcp"):
+            self.assertIn("expected --model flow-window", said)
+        for models in ("all", "flow-window"):
             self.run_predict(*common, "--model", models, "--repetitions", "3")
 
 
