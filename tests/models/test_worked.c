@@ -243,6 +243,11 @@ static void worked_f(void **state)
     const double sent_us = 0.75 * all_us;
     assert_times(&c, "flow", LATENCY_IN,
                  (const double[]){all_us, sent_us, sent_us, sent_us, sent_us, sent_us, sent_us, sent_us, sent_us});
+    /* flow-window: 92,160 B + r 159 kB are taken of each in repetition r of ten, all from r = 6 on. */
+    const double window_us = (6 * 0.90784 - 15 * 2 * 2304 / 1448. * 0.05) / 10 * all_us;
+    assert_times(&c, "flow-window", LATENCY_IN,
+                 (const double[]){all_us, window_us, window_us, window_us, window_us, window_us, window_us, window_us,
+                                  window_us});
     for (size_t m = 0; m < c.pattern.n_messages; m++) {
         c.pattern.dst[m] = c.pattern.src[m];
         c.pattern.src[m] = 0;
