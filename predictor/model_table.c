@@ -8,8 +8,9 @@
 #include "terms.h"
 
 const struct model *const model_table[] = {
-    &postal_model, &max_rate_model,    &node_aware_model, &staircase_model,      &staircase_max_model,
-    &flow_model,   &flow_window_model, &staggered_model,  &flow_staggered_model, NULL};
+    &postal_model, &max_rate_model, &node_aware_model,  &staircase_model, &staircase_max_model,
+    &serial_model, &flow_model,     &flow_window_model, &staggered_model, &flow_staggered_model,
+    NULL};
 
 const struct model_term *const term_table[] = {&queue_term, &queue_captured_term, &queue_by_source_term,
                                                &contention_term, NULL};

@@ -249,9 +249,9 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
     return result;
 }
 
-int flow_predict(const struct flow_buffers *buffers, const struct pattern *pattern, const struct placement *placement,
-                 const struct machine *machine, const struct model_options *options, struct prediction *prediction,
-                 struct error *error)
+int flow_predict(const struct flow_buffers *buffers, enum service within, const struct pattern *pattern,
+                 const struct placement *placement, const struct machine *machine, const struct model_options *options,
+                 struct prediction *prediction, struct error *error)
 {
     struct traffic traffic;
     if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
@@ -259,8 +259,8 @@ int flow_predict(const struct flow_buffers *buffers, const struct pattern *patte
     prediction_clear(prediction);
     int result = 0;
     if (add_network(&traffic, placement, buffers, options->latency, prediction) != 0 ||
-        staircase_add(&traffic, placement, LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET),
-                      GROUP_BY_SOCKET, options->latency, prediction) != 0)
+        staircase_add(&traffic, placement, &staircase_parts[STAIRCASE_WITHIN], within, options->latency, prediction) !=
+            0)
         result = error_set(error, "no memory for the flows of %zu messages", pattern->n_messages);
     traffic_release(&traffic);
     return result == 0 ? prediction_sum(prediction, error) : result;
@@ -271,7 +271,7 @@ static int predict(const struct pattern *pattern, const struct placement *placem
 {
     double bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
     const struct flow_buffers buffers = {.n = 1, .buffer = {{.bytes = bytes, .most_bytes = INFINITY, .weight = 1}}};
-    return flow_predict(&buffers, pattern, placement, machine, options, prediction, error);
+    return flow_predict(&buffers, SERVICE_EVEN, pattern, placement, machine, options, prediction, error);
 }
 
 const struct model flow_model = {.name = "flow", .source = "ours, T12-T18", .latency_side = true, .predict = predict};

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_FLOW_H
 #define MPISTAIR_PREDICTOR_FLOW_H
 
-#include "model.h"
+#include "staircase.h"
 
 enum { FLOW_BUFFERS = 8 };
 
@@ -20,9 +20,9 @@ struct flow_buffers {
     struct flow_buffer buffer[FLOW_BUFFERS];
 };
 
-/* As model.predict: the mean over the buffers. */
-int flow_predict(const struct flow_buffers *buffers, const struct pattern *pattern, const struct placement *placement,
-                 const struct machine *machine, const struct model_options *options, struct prediction *prediction,
-                 struct error *error);
+/* As model.predict: the mean over the buffers; within nodes the staircase, with that service. */
+int flow_predict(const struct flow_buffers *buffers, enum service within, const struct pattern *pattern,
+                 const struct placement *placement, const struct machine *machine, const struct model_options *options,
+                 struct prediction *prediction, struct error *error);
 
 #endif

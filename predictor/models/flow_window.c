@@ -67,7 +67,7 @@ static int predict(const struct pattern *pattern, const struct placement *placem
         if (pattern->bytes[k] > largest && placement->node[pattern->src[k]] != placement->node[pattern->dst[k]])
             largest = pattern->bytes[k];
     find_buffers(options->repetitions > 0 ? options->repetitions : DEFAULT_REPETITIONS, (double)largest, &buffers);
-    return flow_predict(&buffers, pattern, placement, machine, options, prediction, error);
+    return flow_predict(&buffers, SERVICE_SERIAL, pattern, placement, machine, options, prediction, error);
 }
 
 const struct model flow_window_model = {.name = "flow-window",

@@ -8,6 +8,7 @@ extern const struct model postal_model;
 extern const struct model max_rate_model;
 extern const struct model staircase_model;
 extern const struct model staircase_max_model;
+extern const struct model serial_model;
 extern const struct model node_aware_model;
 extern const struct model flow_model;
 extern const struct model flow_window_model;

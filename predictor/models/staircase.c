@@ -30,16 +30,18 @@
 
 #include "group.h"
 #include "models.h"
+#include "serial.h"
 
 /* T18: T_i = T_i^inter-node + T_i^intra-node. */
 const struct staircase_part staircase_parts[STAIRCASE_PARTS] = {
-    {LEVEL_BIT(LEVEL_INTER_NODE), GROUP_BY_NODE},
-    {LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET), GROUP_BY_SOCKET},
+    [STAIRCASE_BETWEEN] = {LEVEL_BIT(LEVEL_INTER_NODE), GROUP_BY_NODE},
+    [STAIRCASE_WITHIN] = {LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET), GROUP_BY_SOCKET},
 };
 
-/* t_i^recv of every rank: recv_s[n_ranks], 0 where V_i = 0. */
+/* t_i^recv of every rank: recv_s[n_ranks], 0 where V_i = 0. serial may be NULL. */
 static int receive_groups(const struct traffic *traffic, unsigned levels, const struct grouping *grouping,
-                          struct bandwidth_steps *steps, struct competitor *competitors, double *recv_s)
+                          struct bandwidth_steps *steps, struct competitor *competitors, double *recv_s,
+                          struct serial *serial)
 {
     for (size_t g = 0; g < grouping->n_groups; g++) {
         size_t n = 0;
@@ -58,6 +60,8 @@ static int receive_groups(const struct traffic *traffic, unsigned levels, const 
             return -1;
         for (size_t i = 0; i < n; i++)
             recv_s[competitors[i].rank] = competitors[i].recv_s;
+        if (serial != NULL)
+            serial_receive(serial, steps, competitors, n);
     }
     return 0;
 }
@@ -110,22 +114,27 @@ static void add_transfers(const struct traffic *traffic, unsigned levels, const 
     }
 }
 
-int staircase_add(const struct traffic *traffic, const struct placement *placement, unsigned levels,
-                  enum group_by group_by, enum latency_side side, struct prediction *prediction)
+int staircase_add(const struct traffic *traffic, const struct placement *placement, const struct staircase_part *part,
+                  enum service service, enum latency_side side, struct prediction *prediction)
 {
     int result = -1;
+    unsigned levels = part->levels;
     struct grouping grouping;
     struct bandwidth_steps steps = {0};
-    if (grouping_init(&grouping, placement, group_by) != 0)
+    struct serial in_turn = {0}, *serial = service == SERVICE_SERIAL ? &in_turn : NULL;
+    if (grouping_init(&grouping, placement, part->group_by) != 0)
         return -1;
     double *recv_s = calloc(2 * traffic->n_ranks + 1, sizeof *recv_s);
     struct critical *sends = calloc(traffic->n_ranks + 1, sizeof *sends);
     struct competitor *competitors = malloc((grouping.largest + 1) * sizeof *competitors);
     if (recv_s == NULL || sends == NULL || competitors == NULL ||
-        bandwidth_steps_init(&steps, traffic, grouping.largest) != 0)
+        bandwidth_steps_init(&steps, traffic, grouping.largest) != 0 ||
+        (serial != NULL && serial_init(serial, traffic, levels) != 0))
         goto out;
-    if (receive_groups(traffic, levels, &grouping, &steps, competitors, recv_s) != 0 ||
-        staircase_delivery(traffic, levels, recv_s, sends) != 0)
+    if (receive_groups(traffic, levels, &grouping, &steps, competitors, recv_s, serial) != 0)
+        goto out;
+    if ((serial != NULL ? serial_delivery(serial, recv_s, sends)
+                        : staircase_delivery(traffic, levels, recv_s, sends)) != 0)
         goto out;
     /* T8, T15: T_i = M_i tau + max(t_i^recv, t_i,0^send, ...). */
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
@@ -134,6 +143,7 @@ int staircase_add(const struct traffic *traffic, const struct placement *placeme
     prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     result = 0;
 out:
+    serial_release(&in_turn);
     bandwidth_steps_release(&steps);
     free(competitors);
     free(sends);
@@ -142,9 +152,9 @@ out:
     return result;
 }
 
-static int staircase_predict(const struct pattern *pattern, const struct placement *placement,
-                             const struct machine *machine, const struct model_options *options,
-                             struct prediction *prediction, struct error *error)
+int staircase_predict_parts(enum service within, const struct pattern *pattern, const struct placement *placement,
+                            const struct machine *machine, const struct model_options *options,
+                            struct prediction *prediction, struct error *error)
 {
     struct traffic traffic;
     if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
@@ -152,12 +162,19 @@ static int staircase_predict(const struct pattern *pattern, const struct placeme
     prediction_clear(prediction);
     int result = 0;
     for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
-        const struct staircase_part *part = &staircase_parts[i];
-        if (staircase_add(&traffic, placement, part->levels, part->group_by, options->latency, prediction) != 0)
+        enum service service = i == STAIRCASE_WITHIN ? within : SERVICE_EVEN;
+        if (staircase_add(&traffic, placement, &staircase_parts[i], service, options->latency, prediction) != 0)
             result = error_set(error, "no memory for the steps of %zu messages", pattern->n_messages);
     }
     traffic_release(&traffic);
     return result == 0 ? prediction_sum(prediction, error) : result;
+}
+
+static int staircase_predict(const struct pattern *pattern, const struct placement *placement,
+                             const struct machine *machine, const struct model_options *options,
+                             struct prediction *prediction, struct error *error)
+{
+    return staircase_predict_parts(SERVICE_EVEN, pattern, placement, machine, options, prediction, error);
 }
 
 const struct model staircase_model = {

@@ -15,7 +15,7 @@ struct staircase_part {
 };
 
 /* T18's: between nodes, within them. */
-enum { STAIRCASE_PARTS = 2 };
+enum { STAIRCASE_BETWEEN, STAIRCASE_WITHIN, STAIRCASE_PARTS };
 extern const struct staircase_part staircase_parts[STAIRCASE_PARTS];
 
 /* BW(n) of every class for n = 1 .. n_max, and which values were used. */
@@ -79,9 +79,17 @@ int staircase_delivery(const struct traffic *traffic, unsigned levels, const dou
 /* M_i tau of a rank's messages of those levels, incoming, outgoing or the larger of both; s. */
 double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side);
 
+/* How a receiver serves the messages to it: T9, or serial.c's. */
+enum service { SERVICE_EVEN, SERVICE_SERIAL };
+
 /* One level, or those of a node together: T8 or T15 of every rank added to latency_s, bandwidth_s and contention_s of
  * the prediction. 0, or -1 without memory. */
-int staircase_add(const struct traffic *traffic, const struct placement *placement, unsigned levels,
-                  enum group_by group_by, enum latency_side side, struct prediction *prediction);
+int staircase_add(const struct traffic *traffic, const struct placement *placement, const struct staircase_part *part,
+                  enum service service, enum latency_side side, struct prediction *prediction);
+
+/* As model.predict: T18, with that service within nodes. */
+int staircase_predict_parts(enum service within, const struct pattern *pattern, const struct placement *placement,
+                            const struct machine *machine, const struct model_options *options,
+                            struct prediction *prediction, struct error *error);
 
 #endif

@@ -32,9 +32,8 @@ static int staircase_max_predict(const struct pattern *pattern, const struct pla
     if (prediction_init(&within, prediction->n_ranks) != 0)
         result = error_set(error, "no memory for %zu ranks", prediction->n_ranks);
     for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
-        const struct staircase_part *part = &staircase_parts[i];
         prediction_clear(parts[i]);
-        if (staircase_add(&traffic, placement, part->levels, part->group_by, options->latency, parts[i]) != 0)
+        if (staircase_add(&traffic, placement, &staircase_parts[i], SERVICE_EVEN, options->latency, parts[i]) != 0)
             result = error_set(error, "no memory for the steps of %zu messages", pattern->n_messages);
         else
             result = prediction_sum(parts[i], error);

@@ -3,6 +3,8 @@
 
 import math
 
+from reference_serial import inverse, mean_latest
+
 LEVELS = ("intra_socket", "inter_socket", "inter_node")
 
 
@@ -135,6 +137,7 @@ class Reference:
     def receive(self, levels):
         """t_i^recv of every rank: T13, T14, T16, T17 in each group."""
         done_s = {rank: 0.0 for rank in self.ranks}
+        self.way = {rank: [(0.0, 0.0)] for rank in self.ranks}  # what each has received when
         for members in {tuple(self.group(rank, levels)) for rank in self.ranks}:
             incoming = {rank: self.of(rank, 1, levels) for rank in members}
             whole = {rank: sum(size for size, _ in incoming[rank]) for rank in members}
@@ -146,6 +149,7 @@ class Reference:
                 now_s += step_s
                 for rank in list(rest):
                     rest[rank] -= step_s * rates[rank]
+                    self.way[rank].append((now_s, whole[rank] - rest[rank]))
                     if rank == first or rest[rank] <= 1e-12 * whole[rank]:
                         done_s[rank] = now_s
                         del rest[rank]
@@ -171,6 +175,41 @@ class Reference:
                 times_s[rank] += {"in": tau[0], "out": tau[1], "max": max(tau)}[side]
                 times_s[rank] += max(recv_s[rank], send_s[rank])
             yield [times_s[rank] for rank in self.ranks]
+
+    def serial_spans(self, recv_s):
+        """Per rank: (first and last end, receiver) of what it sends within its node and waits for."""
+        spans = {rank: [] for rank in self.ranks}
+        for src, dst, size, level in self.messages:
+            if level != "inter_node" and size > 0 and protocol_of(self.machine, level, size) not in ("short", "eager"):
+                spans[src].append((min(inverse(self.way[dst], size), recv_s[dst]), recv_s[dst], dst))
+        return spans
+
+    def serial(self, side):
+        between, _ = self.staircase_parts(side)
+        recv_s = self.receive(["intra_socket", "inter_socket"])
+        spans = self.serial_spans(recv_s)
+        times_s = []
+        for rank in self.ranks:
+            tau = [self.tau(self.of(rank, which, ["intra_socket", "inter_socket"])) for which in (1, 0)]
+            times_s.append(between[rank] + {"in": tau[0], "out": tau[1], "max": max(tau)}[side]
+                           + mean_latest([span[:2] for span in spans[rank]], recv_s[rank]))
+        return times_s
+
+    def own_of_serial(self):
+        """Its incoming bytes alone, or those to the receiver that it waits for longest on the mean."""
+        alone = lambda messages: sum(size / bandwidth(self.entry(size, level)[2], 1) for size, level in messages)
+        recv_s = self.receive(["intra_socket", "inter_socket"])
+        own_s = []
+        for rank, spans in self.serial_spans(recv_s).items():
+            mine = self.of(rank, 1, ["intra_socket", "inter_socket"])
+            latest_s, own = recv_s[rank], sum(size for size, _ in mine) / self.mixed_rate(mine, 1) if recv_s[rank] > 0 else 0
+            for first, last, dst in spans:
+                if (first + last) / 2 > latest_s * (1 + 1e-9):
+                    latest_s = (first + last) / 2
+                    own = alone((size, level) for src, to, size, level in self.messages
+                                if (src, to) == (rank, dst) and level != "inter_node")
+            own_s.append(min(own, mean_latest([span[:2] for span in spans], recv_s[rank])))
+        return own_s
 
     def node_aware(self, rank):
         """B1 within a node, B2 between nodes with all bytes of a protocol together."""
@@ -221,7 +260,7 @@ class Reference:
                     latest_s[src] = max(latest_s[src], *(self.through(*end, size - self.taken(size)) for end in both))
         within = Reference(self.machine, self.places, [], {}, 0)
         within.messages = [message for message in self.messages if message[3] != "inter_node"]
-        times_s = within.staircase(side)
+        times_s = within.staircase(side) if self.repetition is None else within.serial(side)
         for rank in self.ranks:
             tau = [self.tau(self.of(rank, which, ["inter_node"])) for which in (1, 0)]
             times_s[rank] += {"in": tau[0], "out": tau[1], "max": max(tau)}[side] + latest_s[rank]
@@ -277,9 +316,10 @@ class Reference:
             parts = [self.own_of_staircase(levels) for levels in (["inter_node"], ["intra_socket", "inter_socket"])]
             between, within = self.staircase_parts(side)
             return [parts[within[rank] > between[rank]][rank] for rank in self.ranks]
-        if model in ("staircase", "flow"):
-            between = self.own_of_staircase(["inter_node"]) if model == "staircase" else self.own_of_flow()
-            within = self.own_of_staircase(["intra_socket", "inter_socket"])
+        if model in ("staircase", "serial", "flow"):
+            between = self.own_of_flow() if model == "flow" else self.own_of_staircase(["inter_node"])
+            in_turn = model == "serial" or self.repetition is not None
+            within = self.own_of_serial() if in_turn else self.own_of_staircase(["intra_socket", "inter_socket"])
             return [a + b for a, b in zip(between, within)]
         if model == "flow-window":
             return self.flow_window(lambda: self.own("flow", side))
@@ -290,7 +330,7 @@ class Reference:
             return self.flow_window(lambda: self.flow(side))
         if model == "staircase-max":
             return [max(parts) for parts in zip(*self.staircase_parts(side))]
-        if model in ("staircase", "flow"):
-            return self.staircase(side) if model == "staircase" else self.flow(side)
+        if model in ("staircase", "serial", "flow"):
+            return {"staircase": self.staircase, "serial": self.serial, "flow": self.flow}[model](side)
         of_rank = {"postal": self.postal, "max-rate": self.max_rate, "node-aware": self.node_aware}[model]
         return [of_rank(rank) for rank in self.ranks]

@@ -14,11 +14,12 @@ import tempfile
 import unittest
 
 from reference import LEVELS, Reference, cube_load, dragonfly_links, fat_tree_links, torus_links
+from reference_serial import mean_latest
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 
 PARTS = ["latency_s", "bandwidth_s", "contention_s", "queue_s", "link_s", "skew_s"]
-UNTIMED = ["postal", "max-rate", "node-aware", "staircase", "staircase-max", "flow",
+UNTIMED = ["postal", "max-rate", "node-aware", "staircase", "staircase-max", "serial", "flow",
            "flow-window"]  # do not know of post times
 MODELS = UNTIMED + ["staggered", "flow-staggered"]  # in the order of --model all
 PATTERN_A = [(0, 1, 2000000), (1, 0, 2000000), (2, 3, 1000000), (3, 2, 1000000), (4, 5, 500000), (5, 4, 500000)]
@@ -131,6 +132,15 @@ class Predict(unittest.TestCase):
                     rank = row["rank"]
                     expected = times[rank] - row["latency_s"] if own is None else own[rank]
                     self.assertLessEqual(abs(row["bandwidth_s"] - expected), 1e-9 * times[rank] + 1e-18, (case, model, row))
+
+    def test_points_of_the_integral(self):
+        """What serial takes the mean over orders with, 16 points, is within 0.5 % of the exact mean."""
+        chance = random.Random(16)
+        for _ in range(300):
+            ends = [chance.uniform(0.2, 1) for _ in range(chance.randrange(1, 31))]
+            spans = [(last * chance.random() ** chance.choice([1, 3]), last) for last in ends]
+            recv_s = chance.choice([0, chance.random()])
+            self.assertAlmostEqual(mean_latest(spans, recv_s) / mean_latest(spans, recv_s, pieces=True), 1, delta=0.005)
 
     def test_interval(self):
         with open(self.path("m.tbl"), "w") as file:

@@ -311,6 +311,31 @@ static void flow_window_by_hand(void **state)
     case_release(&c);
 }
 
+/* 1 GB/s each. Rank 1's and 2's messages to rank 0, 1 and 3 MB, come first or last: 1 or 4 ms, 3 or 4 ms. Then rank 1
+ * has one of 2 MB to rank 3 beside it, at first alone, 2 ms, then with one of as much: 2 or 4 ms. */
+static void serial_by_hand(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "in turn"}};
+    static const uint32_t node[] = {0, 0, 0, 0};
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 0, "s");
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 4, 4e9, "B/s");
+    case_place(&c, 4, node, NULL);
+    case_add(&c, 1, 0, 1000000);
+    case_add(&c, 2, 0, 3000000);
+    assert_times(&c, "serial", LATENCY_IN, (const double[]){4000, 2500, 3500, 0});
+    assert_split(&c, "serial", (const double[]){4000, 1000, 3000, 0}, (const double[]){0, 1500, 500, 0});
+    case_add(&c, 1, 3, 2000000);
+    /* max(2, 1 ... 4): a third of the orders 2, else 2 to 4 evenly. */
+    assert_times(&c, "serial", LATENCY_IN, (const double[]){4000, 2000 / 3. + 2000, 3500, 2000});
+    case_add(&c, 2, 3, 2000000);
+    /* 4 - integral from 2 to 4 of (t - 1)/3 (t - 2)/2 = 4 - 7/9; of rank 2 (t - 3) (t - 2)/2 from 3: 4 - 5/12. */
+    assert_times(&c, "serial", LATENCY_IN, (const double[]){4000, 4000 - 7000 / 9., 4000 - 5000 / 12., 4000});
+    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){4000, 4000 - 7000 / 9., 4000 - 5000 / 12., 4000});
+    case_release(&c);
+}
+
 /* B2 on Blue Waters: two of three ranks of a node send between nodes; the limit is of rendezvous messages alone. */
 static void node_aware_by_hand(void **state)
 {
@@ -449,19 +474,13 @@ static void missing_level_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_a),
-        cmocka_unit_test(worked_b),
-        cmocka_unit_test(worked_c),
-        cmocka_unit_test(total_adds_two_maxima),
-        cmocka_unit_test(worked_f),
-        cmocka_unit_test(queue_by_hand),
-        cmocka_unit_test(flow_by_hand),
-        cmocka_unit_test(flow_window_by_hand),
-        cmocka_unit_test(node_aware_by_hand),
-        cmocka_unit_test(several_protocols),
-        cmocka_unit_test(edges),
-        cmocka_unit_test(slower_alone),
-        cmocka_unit_test(missing_level_is_named),
+        cmocka_unit_test(worked_a),          cmocka_unit_test(worked_b),
+        cmocka_unit_test(worked_c),          cmocka_unit_test(total_adds_two_maxima),
+        cmocka_unit_test(worked_f),          cmocka_unit_test(queue_by_hand),
+        cmocka_unit_test(flow_by_hand),      cmocka_unit_test(flow_window_by_hand),
+        cmocka_unit_test(serial_by_hand),    cmocka_unit_test(node_aware_by_hand),
+        cmocka_unit_test(several_protocols), cmocka_unit_test(edges),
+        cmocka_unit_test(slower_alone),      cmocka_unit_test(missing_level_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

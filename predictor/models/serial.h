@@ -1,0 +1,27 @@
+/* When a rank's sends are over where receivers take one message after another, in any order: the part of the model
+ * serial that takes the place of T9. serial.c has the model. */
+#ifndef MPISTAIR_PREDICTOR_SERIAL_H
+#define MPISTAIR_PREDICTOR_SERIAL_H
+
+#include "size_order.h"
+#include "staircase.h"
+
+struct serial {
+    const struct traffic *traffic; /* borrowed */
+    unsigned levels;
+    struct size_order by_receiver; /* until the delivery */
+    double *first_s;               /* [n_messages] a_k: delivered then where it is the first of its receiver's */
+};
+
+/* Of the messages of those levels. 20 bytes a message. 0, or -1 without memory. */
+int serial_init(struct serial *serial, const struct traffic *traffic, unsigned levels);
+/* Of one group, as staircase_receive_even or staircase_receive_mixed left its n competitors. */
+void serial_receive(struct serial *serial, struct bandwidth_steps *steps, const struct competitor *competitors,
+                    size_t n);
+/* When all groups have received: of each rank the mean over the orders of when its receives and sends are over,
+ * sends[n_ranks], from recv_s[n_ranks]. bytes: INFINITY where on the mean it waits for its receives longest. Once. 0,
+ * or -1 without memory. */
+int serial_delivery(struct serial *serial, const double *recv_s, struct critical *sends);
+void serial_release(struct serial *serial);
+
+#endif
