@@ -38,9 +38,10 @@
 
 enum { POINTS = 16 };
 
-/* When a message may be delivered: evenly between. */
-struct span {
-    double first_s, last_s;
+/* Of a rank. */
+struct latest {
+    double begin_s, end_s; /* L, E */
+    double share[POINTS];  /* the product of P_k at the points between */
 };
 
 int serial_init(struct serial *serial, const struct traffic *traffic, unsigned levels)
@@ -85,74 +86,79 @@ void serial_receive(struct serial *serial, struct bandwidth_steps *steps, const 
         find_first(serial, steps, competitors, n, &competitors[i]);
 }
 
-/* The mean over the orders of the latest of recv_s and the messages. */
-static double mean_latest_s(const gsl_integration_glfixed_table *points, const struct span *spans, size_t n,
-                            double recv_s)
+/* A send of those levels that is over when it is delivered. */
+static bool waits(const struct serial *serial, size_t message)
 {
-    double begin_s = recv_s, end_s = recv_s; /* L, E */
-    for (size_t i = 0; i < n; i++) {
-        begin_s = fmax(begin_s, spans[i].first_s);
-        end_s = fmax(end_s, spans[i].last_s);
-    }
-    if (!(end_s > begin_s))
-        return end_s;
-    double at_s[POINTS], weight[POINTS], share[POINTS];
-    for (size_t p = 0; p < POINTS; p++) {
-        gsl_integration_glfixed_point(begin_s, end_s, p, &at_s[p], &weight[p], points);
-        share[p] = 1;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!(spans[i].last_s > begin_s))
-            continue;
-        double per_s = 1 / (spans[i].last_s - spans[i].first_s);
-        for (size_t p = 0; p < POINTS; p++) {
-            double delivered = (at_s[p] - spans[i].first_s) * per_s;
-            share[p] *= delivered < 1 ? delivered : 1;
-        }
-    }
-    for (size_t p = 0; p < POINTS; p++)
-        end_s -= weight[p] * share[p];
-    return end_s;
+    uint8_t class = serial->traffic->class_of[message];
+    return class != NO_CLASS && traffic_class_in(serial->traffic, class, serial->levels) &&
+           serial->traffic->pattern->bytes[message] > 0 && !moves_at_once(serial->traffic, message);
 }
 
-/* The sends of one rank, those from begin to end of the order; spans: room for them. */
-static struct critical deliver(const struct serial *serial, const struct size_order *order, uint32_t rank,
-                               const double *recv_s, const gsl_integration_glfixed_table *points, struct span *spans)
+/* L and E, and what a rank waits for longest on the mean. */
+static void find_ends(const struct serial *serial, const double *recv_s, struct latest *latest, struct critical *sends)
 {
     const struct pattern *pattern = serial->traffic->pattern;
-    struct critical latest = {.at_s = recv_s[rank], .bytes = INFINITY};
-    size_t n = 0;
-    for (size_t j = order->first[rank]; j < order->first[rank + 1]; j++) {
-        uint32_t message = order->message[j], receiver = pattern->dst[message];
-        if (order->bytes[j] == 0 || moves_at_once(serial->traffic, message))
-            continue;
-        spans[n] = (struct span){serial->first_s[message], recv_s[receiver]};
-        critical_take(&latest, &(struct critical){.at_s = (spans[n].first_s + spans[n].last_s) / 2,
-                                                  .bytes = DBL_MAX,
-                                                  .message = message,
-                                                  .way = receiver});
-        n++;
+    for (size_t rank = 0; rank < serial->traffic->n_ranks; rank++) {
+        latest[rank].begin_s = latest[rank].end_s = recv_s[rank];
+        sends[rank] = (struct critical){.at_s = recv_s[rank], .bytes = INFINITY};
     }
-    latest.at_s = mean_latest_s(points, spans, n, recv_s[rank]);
-    return latest;
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        if (!waits(serial, k))
+            continue;
+        double first_s = serial->first_s[k], last_s = recv_s[pattern->dst[k]];
+        struct latest *of = &latest[pattern->src[k]];
+        of->begin_s = fmax(of->begin_s, first_s);
+        of->end_s = fmax(of->end_s, last_s);
+        critical_take(&sends[pattern->src[k]], &(struct critical){.at_s = (first_s + last_s) / 2,
+                                                                  .bytes = DBL_MAX,
+                                                                  .message = (uint32_t)k,
+                                                                  .way = pattern->dst[k]});
+    }
+}
+
+/* The products of all P_k, at the points[POINTS] between L, 0, and E, 1. */
+static void find_shares(const struct serial *serial, const double *recv_s, const double *points, struct latest *latest)
+{
+    const struct pattern *pattern = serial->traffic->pattern;
+    for (size_t rank = 0; rank < serial->traffic->n_ranks; rank++)
+        for (size_t p = 0; p < POINTS; p++)
+            latest[rank].share[p] = 1;
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        struct latest *of = &latest[pattern->src[k]];
+        double last_s = recv_s[pattern->dst[k]];
+        if (!waits(serial, k) || !(last_s > of->begin_s))
+            continue;
+        double per_s = 1 / (last_s - serial->first_s[k]);
+        double at_begin = (of->begin_s - serial->first_s[k]) * per_s, more = (of->end_s - of->begin_s) * per_s;
+        for (size_t p = 0; p < POINTS; p++) {
+            double delivered = at_begin + more * points[p];
+            of->share[p] *= delivered < 1 ? delivered : 1;
+        }
+    }
 }
 
 int serial_delivery(struct serial *serial, const double *recv_s, struct critical *sends)
 {
-    const struct traffic *traffic = serial->traffic;
-    struct size_order order;
+    size_t n_ranks = serial->traffic->n_ranks;
+    double points[POINTS], weights[POINTS];
     size_order_release(&serial->by_receiver);
-    if (size_order_init(&order, traffic, serial->levels, OUTGOING, NULL, traffic->n_ranks) != 0)
-        return -1;
-    struct span *spans = malloc((size_order_largest(&order) + 1) * sizeof *spans);
-    gsl_integration_glfixed_table *points = gsl_integration_glfixed_table_alloc(POINTS);
-    int result = spans != NULL && points != NULL ? 0 : -1;
-    for (size_t rank = 0; result == 0 && rank < traffic->n_ranks; rank++)
-        sends[rank] = deliver(serial, &order, (uint32_t)rank, recv_s, points, spans);
-    if (points != NULL)
-        gsl_integration_glfixed_table_free(points);
-    free(spans);
-    size_order_release(&order);
+    struct latest *latest = malloc((n_ranks + 1) * sizeof *latest);
+    gsl_integration_glfixed_table *table = gsl_integration_glfixed_table_alloc(POINTS);
+    int result = latest != NULL && table != NULL ? 0 : -1;
+    if (result == 0) {
+        for (size_t p = 0; p < POINTS; p++)
+            gsl_integration_glfixed_point(0, 1, p, &points[p], &weights[p], table);
+        find_ends(serial, recv_s, latest, sends);
+        find_shares(serial, recv_s, points, latest);
+        for (size_t rank = 0; rank < n_ranks; rank++) {
+            sends[rank].at_s = latest[rank].end_s;
+            for (size_t p = 0; p < POINTS && latest[rank].end_s > latest[rank].begin_s; p++)
+                sends[rank].at_s -= (latest[rank].end_s - latest[rank].begin_s) * weights[p] * latest[rank].share[p];
+        }
+    }
+    if (table != NULL)
+        gsl_integration_glfixed_table_free(table);
+    free(latest);
     return result;
 }
 

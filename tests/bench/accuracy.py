@@ -28,7 +28,7 @@ import tempfile
 
 OPTIONS = None
 # place: ranks, nodes, seconds of calibration
-PLACES = {"node": (8, 1, 57), "cluster": (16, 4, 120)}
+PLACES = {"node": (8, 1, 120), "cluster": (16, 4, 120)}
 BYTES = {"node": "4000000:80000000", "cluster": "100000:2000000"}
 SETTINGS = {"node": ["--oversubscribe", "--bind-to", "none"], "cluster": []}
 REPETITIONS = 10
