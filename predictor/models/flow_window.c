@@ -5,7 +5,7 @@
  * the next, has grown with what was acknowledged:
  *
  *   B_r(b) = min(3.18 (w_1 + g r b), 4 MB)      r = 0, 1, ..., R - 1
- *   T_i    = the mean over r of flow's T_i with B = B_r(b_k)
+ *   T_i    = the mean over r of flow's T_i with B = B_r(b_k), within nodes serial's
  *
  *   b, b_k  bytes of a message                    pattern.bytes              B
  *   m       payload of a segment, time stamps in  SEGMENT_BYTES              B     1500 - 20 - 20 - 12 (RFC 7323)
