@@ -10,12 +10,12 @@
  *   s_k    = 0 if b_k <= B, else max(u_out(b_k - B), u_in(b_k - B))   local completion of the send
  *   T_i    = M_i tau + max(t_k of incoming, s_k of outgoing)
  *
- *   u_l(x)   when a flow of x bytes gets through, all flows served evenly    through_s        s
- *   F_p(y)   flows of protocol p with more than y bytes                      active           -
+ *   u_l(x)   when a flow of x bytes gets through, all flows served evenly    through.at_s     s
+ *   F_p(y)   flows of protocol p with more than y bytes                      packets          -
  *   n(y)     ranks of the node that have a flow of more than y bytes         n_ranks          -
  *   BW_p(n)  bandwidth of n processes between nodes                          bandwidth_steps  B/s
  *   b_k      bytes of message k                                              pattern.bytes    B
- *   B        bytes that the transport takes without a receiver               buffer_bytes     B
+ *   B        bytes that the transport takes without a receiver               buffer           B
  *   tau      latency of a message                                            message_class.tau_s
  *
  * B is the machine's `buffer`; 0 where it has none, which is T8's assumption and right for RDMA rendezvous. Messages
@@ -41,57 +41,75 @@ struct link_side {
     const uint32_t *here; /* of a message: its rank at this end */
 };
 
+/* Of a flow, in one direction of a NIC. */
+struct through {
+    double turn;
+    double at_s;
+};
+
 static bool between_nodes(const struct traffic *traffic, size_t message)
 {
     uint8_t class = traffic->class_of[message];
     return class != NO_CLASS && traffic->classes[class].level == LEVEL_INTER_NODE;
 }
 
-/* What one more byte of every flow costs now. */
-static double rate_s_per_byte(struct bandwidth_steps *steps, const size_t active[MAX_CLASSES], size_t n_ranks)
+static double limited(const struct flow_limit *limit, double bytes)
+{
+    return fmin(limit->bytes + limit->share * bytes, limit->most_bytes);
+}
+
+/* Where a flow stands when `through` of its bytes are: flows are served in turn, as much of each as its packet. */
+static double turns(const struct flow_limit *packet, double bytes, double through)
+{
+    return through / limited(packet, bytes);
+}
+
+/* What one more turn costs, of flows with packets of so many bytes together. */
+static double rate_s_per_turn(struct bandwidth_steps *steps, const double packets[MAX_CLASSES], size_t n_ranks)
 {
     double sum = 0;
     for (size_t c = 0; c < steps->n_classes; c++)
-        if (active[c] > 0) {
+        if (packets[c] > 0) {
             size_t at = c * (steps->n_max + 1) + n_ranks;
             steps->used[at] = true;
-            sum += (double)active[c] / steps->bytes_per_s[at];
+            sum += packets[c] / steps->bytes_per_s[at];
         }
     return sum;
 }
 
-/* u of one node's flows, those from begin to end of the order: through_s[end - begin]. left[n_ranks]: 0 before and
- * after. */
-static void node_through(const struct link_side *side, size_t begin, size_t end, struct bandwidth_steps *steps,
-                         uint32_t *left, double *through_s)
+/* One node's flows, those from begin to end of the order: the turn and the time at which each is through.
+ * left[n_ranks]: 0 before and after. */
+static void node_through(const struct link_side *side, const struct flow_limit *packet, size_t begin, size_t end,
+                         struct bandwidth_steps *steps, uint32_t *left, struct through *through)
 {
     const struct size_order *order = side->order;
-    size_t active[MAX_CLASSES] = {0}, n_ranks = 0;
-    for (size_t i = begin; i < end; i++) {
-        active[side->class_of[order->message[i]]]++;
-        n_ranks += left[side->here[order->message[i]]]++ == 0;
+    double packets[MAX_CLASSES] = {0};
+    size_t n_ranks = 0;
+    for (size_t i = end; i-- > begin;) { /* first what a turn costs until flow i is through */
+        double bytes = (double)order->bytes[i];
+        uint32_t message = order->message[i];
+        bool step = order->bytes[i] > (i > begin ? order->bytes[i - 1] : 0);
+        packets[side->class_of[message]] += limited(packet, bytes);
+        n_ranks += left[side->here[message]]++ == 0;
+        through[i - begin].turn = turns(packet, bytes, bytes);
+        through[i - begin].at_s = step ? rate_s_per_turn(steps, packets, n_ranks) : 0;
     }
-    double elapsed_s = 0;
-    uint64_t bytes = 0;
+    double elapsed_s = 0, turn = 0;
     for (size_t i = begin; i < end; i++) {
-        if (order->bytes[i] > bytes)
-            elapsed_s += (double)(order->bytes[i] - bytes) * rate_s_per_byte(steps, active, n_ranks);
-        bytes = order->bytes[i];
-        through_s[i - begin] = elapsed_s;
-        active[side->class_of[order->message[i]]]--;
-        n_ranks -= --left[side->here[order->message[i]]] == 0;
+        elapsed_s += (through[i - begin].turn - turn) * through[i - begin].at_s;
+        turn = through[i - begin].turn;
+        through[i - begin].at_s = elapsed_s;
+        left[side->here[order->message[i]]] = 0;
     }
 }
 
-/* u at x <= bytes[at] bytes, where at is the first flow of no fewer: linear between the sizes of flows. */
-static double through_at(const uint64_t *bytes, const double *through_s, size_t at, double x)
+/* u at a turn, at most that of through[at], the first flow of no less: linear between flows. */
+static double through_at(const struct through *through, size_t at, double turn)
 {
-    double size = (double)bytes[at], before = 0, before_s = 0;
-    if (at > 0) {
-        before = (double)bytes[at - 1];
-        before_s = through_s[at - 1];
-    }
-    return size > before ? before_s + (x - before) / (size - before) * (through_s[at] - before_s) : through_s[at];
+    struct through before = at > 0 ? through[at - 1] : (struct through){0};
+    double turns_between = through[at].turn - before.turn;
+    return turns_between > 0 ? before.at_s + (turn - before.turn) / turns_between * (through[at].at_s - before.at_s)
+                             : through[at].at_s;
 }
 
 /* A direction of a node's NIC as a number. */
@@ -102,61 +120,56 @@ static uint32_t link_of(uint32_t node, enum direction direction)
 
 /* What NICs give of t_k and s_k, the latest of each rank. Each of them is the larger of its values at both NICs, and
  * only the latest counts: so the two need not be brought together. Of equal completions of a message that at the rank's
- * own NIC counts: their number is even. */
+ * own NIC counts: their number is even. critical.bytes: the turn. */
 struct completions {
     struct critical *delivered; /* [n_ranks] */
     struct critical *sent;      /* [n_buffers][n_ranks] */
 };
 
-static void node_deliver(const struct link_side *side, size_t node, const double *through_s,
+static void node_deliver(const struct link_side *side, size_t node, const struct through *through,
                          const struct pattern *pattern, struct critical *delivered)
 {
     uint32_t way = link_of((uint32_t)node, side->direction);
     for (size_t i = side->order->first[node], n = 0; i < side->order->first[node + 1]; i++, n++) {
         uint32_t message = side->order->message[i];
-        struct critical done = {through_s[n], (double)side->order->bytes[i],
-                                2 * message + (side->direction == OUTGOING), way};
+        struct critical done = {through[n].at_s, through[n].turn, 2 * message + (side->direction == OUTGOING), way};
         critical_take(&delivered[pattern->dst[message]], &done);
     }
 }
 
-/* What is left of a message when the transport has taken the rest: it grows with the message's size where it is more
- * than 0. */
-static double left_bytes(const struct flow_buffer *buffer, double bytes)
-{
-    return bytes - fmin(buffer->bytes + buffer->share * bytes, buffer->most_bytes);
-}
-
-static void node_send(const struct link_side *side, size_t node, const double *through_s, const struct pattern *pattern,
+/* What is left of a message when the transport has taken the rest, in turns, grows with the message's size where it is
+ * more than 0. */
+static void node_send(const struct link_side *side, size_t node, const struct through *through,
+                      const struct pattern *pattern, const struct flow_buffers *buffers,
                       const struct flow_buffer *buffer, struct critical *sent)
 {
     size_t begin = side->order->first[node], n = side->order->first[node + 1] - begin;
     const uint64_t *bytes = side->order->bytes + begin;
     uint32_t way = link_of((uint32_t)node, side->direction);
-    size_t at = 0; /* first flow of no fewer bytes than are left */
+    size_t at = 0; /* first flow of no fewer turns than are left */
     for (size_t i = 0; i < n; i++) {
-        double left = left_bytes(buffer, (double)bytes[i]);
+        double left = (double)bytes[i] - limited(&buffer->taken, (double)bytes[i]);
         if (!(left > 0))
             continue;
-        while ((double)bytes[at] < left)
+        double turn = fmin(turns(&buffers->packet, (double)bytes[i], left), through[i].turn);
+        while (through[at].turn < turn)
             at++;
         uint32_t message = side->order->message[begin + i];
-        struct critical done = {through_at(bytes, through_s, at, left), left,
-                                2 * message + (side->direction == INCOMING), way};
+        struct critical done = {through_at(through, at, turn), turn, 2 * message + (side->direction == INCOMING), way};
         critical_take(&sent[pattern->src[message]], &done);
     }
 }
 
 static void add_alone(double *alone_s, const struct critical *latest, uint32_t out_link, uint32_t in_link, double bytes,
-                      double bytes_per_s)
+                      double of_a_turn, double bytes_per_s)
 {
     if (latest->way == out_link || latest->way == in_link)
-        *alone_s += (bytes < latest->bytes ? bytes : latest->bytes) / bytes_per_s;
+        *alone_s += fmin(bytes, latest->bytes * of_a_turn) / bytes_per_s;
 }
 
 /* alone_s[n_ranks]: what the rank's own bytes would take over the NIC that it waits for, as far as they are through. */
-static void transfer_alone(const struct traffic *traffic, const struct grouping *nodes, const struct critical *latest,
-                           double *alone_s)
+static void transfer_alone(const struct traffic *traffic, const struct grouping *nodes, const struct flow_limit *packet,
+                           const struct critical *latest, double *alone_s)
 {
     const struct pattern *pattern = traffic->pattern;
     double single[MAX_CLASSES];
@@ -167,8 +180,9 @@ static void transfer_alone(const struct traffic *traffic, const struct grouping 
         uint32_t src = pattern->src[k], dst = pattern->dst[k];
         uint32_t out = link_of(nodes->of[src], OUTGOING), in = link_of(nodes->of[dst], INCOMING);
         double bytes = (double)pattern->bytes[k], bytes_per_s = single[traffic->class_of[k]];
-        add_alone(&alone_s[src], &latest[src], out, in, bytes, bytes_per_s);
-        add_alone(&alone_s[dst], &latest[dst], out, in, bytes, bytes_per_s);
+        double of_a_turn = limited(packet, bytes);
+        add_alone(&alone_s[src], &latest[src], out, in, bytes, of_a_turn, bytes_per_s);
+        add_alone(&alone_s[dst], &latest[dst], out, in, bytes, of_a_turn, bytes_per_s);
     }
 }
 
@@ -186,15 +200,16 @@ static int add_direction(const struct traffic *traffic, const struct grouping *n
                                    .direction = direction,
                                    .here = direction == OUTGOING ? pattern->src : pattern->dst};
     uint32_t *left = calloc(traffic->n_ranks + 1, sizeof *left);
-    double *through_s = malloc((size_order_largest(&order) + 1) * sizeof *through_s);
-    int result = left != NULL && through_s != NULL ? 0 : -1;
+    struct through *through = malloc((size_order_largest(&order) + 1) * sizeof *through);
+    int result = left != NULL && through != NULL ? 0 : -1;
     for (size_t node = 0; result == 0 && node < nodes->n_groups; node++) {
-        node_through(&side, order.first[node], order.first[node + 1], steps, left, through_s);
-        node_deliver(&side, node, through_s, pattern, completions->delivered);
+        node_through(&side, &buffers->packet, order.first[node], order.first[node + 1], steps, left, through);
+        node_deliver(&side, node, through, pattern, completions->delivered);
         for (size_t i = 0; i < buffers->n; i++)
-            node_send(&side, node, through_s, pattern, &buffers->buffer[i], completions->sent + i * traffic->n_ranks);
+            node_send(&side, node, through, pattern, buffers, &buffers->buffer[i],
+                      completions->sent + i * traffic->n_ranks);
     }
-    free(through_s);
+    free(through);
     free(left);
     size_order_release(&order);
     return result;
@@ -202,14 +217,15 @@ static int add_direction(const struct traffic *traffic, const struct grouping *n
 
 /* A rank's transfers with one of the buffers, whose weight they have. latest[n_ranks], in: its sends, out: overwritten.
  * alone_s[n_ranks]: room. */
-static void add_transfers(const struct traffic *traffic, const struct grouping *nodes, const struct critical *delivered,
-                          double weight, struct critical *latest, double *alone_s, struct prediction *prediction)
+static void add_transfers(const struct traffic *traffic, const struct grouping *nodes, const struct flow_limit *packet,
+                          const struct critical *delivered, double weight, struct critical *latest, double *alone_s,
+                          struct prediction *prediction)
 {
     for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
         critical_take(&latest[rank], &delivered[rank]);
         alone_s[rank] = 0;
     }
-    transfer_alone(traffic, nodes, latest, alone_s);
+    transfer_alone(traffic, nodes, packet, latest, alone_s);
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
         prediction_add_transfer(prediction, rank, weight * alone_s[rank], weight * latest[rank].at_s);
 }
@@ -234,7 +250,7 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
         result = add_direction(traffic, &nodes, direction, buffers, &steps, &completions);
     if (result == 0) {
         for (size_t i = 0; i < buffers->n; i++)
-            add_transfers(traffic, &nodes, completions.delivered, buffers->buffer[i].weight,
+            add_transfers(traffic, &nodes, &buffers->packet, completions.delivered, buffers->buffer[i].weight,
                           completions.sent + i * n_ranks, alone_s, prediction);
         for (size_t rank = 0; rank < n_ranks; rank++)
             prediction->part_s[PART_LATENCY][rank] +=
@@ -270,8 +286,10 @@ static int predict(const struct pattern *pattern, const struct placement *placem
                    const struct model_options *options, struct prediction *prediction, struct error *error)
 {
     double bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
-    const struct flow_buffers buffers = {.n = 1, .buffer = {{.bytes = bytes, .most_bytes = INFINITY, .weight = 1}}};
-    return flow_predict(&buffers, SERVICE_EVEN, pattern, placement, machine, options, prediction, error);
+    const struct flow_buffers even = {.packet = {.bytes = 1, .most_bytes = INFINITY},
+                                      .n = 1,
+                                      .buffer = {{.taken = {.bytes = bytes, .most_bytes = INFINITY}, .weight = 1}}};
+    return flow_predict(&even, SERVICE_EVEN, pattern, placement, machine, options, prediction, error);
 }
 
 const struct model flow_model = {.name = "flow", .source = "ours, T12-T18", .latency_side = true, .predict = predict};

@@ -224,16 +224,21 @@ class Reference:
             total_s += ppn * volume / limit if volume > 0 else 0
         return total_s
 
-    def through(self, node, side, x):
-        """u_l(x): the integral, piece by piece between the sizes of the flows that cross this side of the node."""
-        flows = [(size, ends[side]) for *ends, size, level in self.messages
+    def packet(self, size):
+        """What a NIC serves of a flow in its turn: a byte, or TCP's packet."""
+        return 1 if self.repetition is None else min(45 * 1448, (20 * 1448 + (self.repetitions - 1) / 2 * size / 20) / 2)
+
+    def through(self, node, side, turns):
+        """u_l: the integral, piece by piece between the ends of the flows that cross this side of the node."""
+        flows = [(size / self.packet(size), size, ends[side]) for *ends, size, level in self.messages
                  if level == "inter_node" and self.places[ends[side]][0] == node]
-        knots = sorted({0, x} | {size for size, _ in flows if size < x})
+        knots = sorted({0, turns} | {end for end, *_ in flows if end < turns})
         total_s = 0
         for low, high in zip(knots, knots[1:]):
             open_flows = [flow for flow in flows if flow[0] > low]
-            n = len({rank for _, rank in open_flows})
-            total_s += (high - low) * sum(1 / bandwidth(self.entry(size, "inter_node")[2], n) for size, _ in open_flows)
+            n = len({rank for *_, rank in open_flows})
+            total_s += (high - low) * sum(self.packet(size) / bandwidth(self.entry(size, "inter_node")[2], n)
+                                          for _, size, _ in open_flows)
         return total_s
 
     def taken(self, size):
@@ -255,9 +260,10 @@ class Reference:
         for src, dst, size, level in self.messages:
             if level == "inter_node":
                 both = [(self.places[src][0], 0), (self.places[dst][0], 1)]
-                latest_s[dst] = max(latest_s[dst], *(self.through(*end, size) for end in both))
-                if size > self.taken(size):
-                    latest_s[src] = max(latest_s[src], *(self.through(*end, size - self.taken(size)) for end in both))
+                turns = [x / self.packet(size) for x in (size, size - self.taken(size))]
+                latest_s[dst] = max(latest_s[dst], *(self.through(*end, turns[0]) for end in both))
+                if turns[1] > 0:
+                    latest_s[src] = max(latest_s[src], *(self.through(*end, turns[1]) for end in both))
         within = Reference(self.machine, self.places, [], {}, 0)
         within.messages = [message for message in self.messages if message[3] != "inter_node"]
         times_s = within.staircase(side) if self.repetition is None else within.serial(side)
@@ -289,10 +295,10 @@ class Reference:
     def own_of_flow(self):
         own_s = []
         for rank in self.ranks:
-            ways = []  # when, bytes, own NIC first, link
+            ways = []  # when, turns, own NIC first, link
             for src, dst, size, level in self.messages:
                 if level == "inter_node" and rank in (src, dst):
-                    x = size if rank == dst else size - self.taken(size)
+                    x = (size if rank == dst else size - self.taken(size)) / self.packet(size)
                     if x > 0:
                         ways += [(self.through(self.places[end][0], side, x), x, end == rank, (self.places[end][0], side))
                                  for end, side in ((src, 0), (dst, 1))]
@@ -302,7 +308,8 @@ class Reference:
                 own_s.append(0)
                 continue
             x, _, (node, side) = max(ways)
-            own = sum(min(size, x) / bandwidth(self.entry(size, level)[2], 1) for *ends, size, level in self.messages
+            own = sum(min(size, x * self.packet(size)) / bandwidth(self.entry(size, level)[2], 1)
+                      for *ends, size, level in self.messages
                       if level == "inter_node" and rank in ends and self.places[ends[side]][0] == node)
             own_s.append(min(own, latest_s))
         return own_s

@@ -311,6 +311,30 @@ static void flow_window_by_hand(void **state)
     case_release(&c);
 }
 
+/* Two flows into a node, 1 MB and 200 kB. NICs serve them in turn, in packets of half their windows after 4.5
+ * repetitions: the large one's of 45 segments, the other's of (28,960 + 45,000) / 2 bytes. */
+static void flow_window_in_packets(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "packets"}};
+    static const uint32_t node[] = {0, 1, 2, 2};
+    const double both = 1 + 65160 / 36980.; /* bytes through the NIC for one of the small flow */
+    double sent_us = 0;                     /* the last of it is taken when this is through, beside the other */
+    for (int r = 0; r < 10; r++)
+        sent_us += fmax(0, 107.84 - r * 2 * 2304 / 1448. * 10) * both / 10;
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 0, "s");
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    case_place(&c, 4, node, NULL);
+    case_add(&c, 0, 2, 1000000);
+    case_add(&c, 1, 3, 200000);
+    struct prediction prediction = case_predict(&c, "flow-window", LATENCY_IN);
+    assert_close(prediction.time_s[1] * 1e6, sent_us, 1e-9);
+    assert_close(prediction.time_s[2] * 1e6, 1200, 1e-9);
+    assert_close(prediction.time_s[3] * 1e6, 200 * both, 1e-9);
+    prediction_release(&prediction);
+    case_release(&c);
+}
+
 /* 1 GB/s each. Rank 1's and 2's messages to rank 0, 1 and 3 MB, come first or last: 1 or 4 ms, 3 or 4 ms. Then rank 1
  * has one of 2 MB to rank 3 beside it, at first alone, 2 ms, then with one of as much: 2 or 4 ms. */
 static void serial_by_hand(void **state)
@@ -474,13 +498,21 @@ static void missing_level_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_a),          cmocka_unit_test(worked_b),
-        cmocka_unit_test(worked_c),          cmocka_unit_test(total_adds_two_maxima),
-        cmocka_unit_test(worked_f),          cmocka_unit_test(queue_by_hand),
-        cmocka_unit_test(flow_by_hand),      cmocka_unit_test(flow_window_by_hand),
-        cmocka_unit_test(serial_by_hand),    cmocka_unit_test(node_aware_by_hand),
-        cmocka_unit_test(several_protocols), cmocka_unit_test(edges),
-        cmocka_unit_test(slower_alone),      cmocka_unit_test(missing_level_is_named),
+        cmocka_unit_test(worked_a),
+        cmocka_unit_test(worked_b),
+        cmocka_unit_test(worked_c),
+        cmocka_unit_test(total_adds_two_maxima),
+        cmocka_unit_test(worked_f),
+        cmocka_unit_test(queue_by_hand),
+        cmocka_unit_test(flow_by_hand),
+        cmocka_unit_test(flow_window_by_hand),
+        cmocka_unit_test(flow_window_in_packets),
+        cmocka_unit_test(serial_by_hand),
+        cmocka_unit_test(node_aware_by_hand),
+        cmocka_unit_test(several_protocols),
+        cmocka_unit_test(edges),
+        cmocka_unit_test(slower_alone),
+        cmocka_unit_test(missing_level_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
