@@ -18,6 +18,8 @@
  *   B        bytes that the transport takes without a receiver               buffer           B
  *   tau      latency of a message                                            message_class.tau_s
  *
+ * Bytes are turns here: a NIC serves one of each flow in its turn. flow-window has larger packets.
+ *
  * B is the machine's `buffer`; 0 where it has none, which is T8's assumption and right for RDMA rendezvous. Messages
  * within a node: the mixed staircase (T12-T17), added as in T18. Cost: O(M), 12 bytes a message between nodes.
  *

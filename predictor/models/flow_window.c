@@ -25,9 +25,9 @@
  * segment for 20 acknowledged (Linux, net/ipv4/tcp_cubic.c, bictcp_update: cnt 20). The kernel makes the buffer two
  * windows large, 2 * cwnd * per_mss (Linux, net/ipv4/tcp_input.c, tcp_sndbuf_expand); per_mss is a segment with its
  * headers, rounded up to a power of two, 2048, and its sk_buff, 256. Since segments are coalesced, nearly all of that
- * holds payload. A kernel with room for WLAN headers in MAX_TCP_HEADER has per_mss 4352 and takes 6 windows. Packets for
- * the NIC, which takes them apart, have up to 64 KB, 45 segments, but no more than half a window (net/ipv4/tcp_output.c,
- * tcp_cwnd_test), and no third one of a connection is queued (tcp_small_queue_check).
+ * holds payload. A kernel with room for WLAN headers in MAX_TCP_HEADER has per_mss 4352 and takes 6 windows. Packets
+ * for the NIC, which takes them apart, have up to 64 KB, 45 segments, but no more than half a window
+ * (net/ipv4/tcp_output.c, tcp_cwnd_test), and no third one of a connection is queued (tcp_small_queue_check).
  *
  * From r = 7 on 3.18 g r > 1: the kernel takes what it can at once, and nothing changes any more. One or three first
  * windows instead of two changed the median T11 of twelve irregular patterns by 0.5 points at most, on five recordings.
