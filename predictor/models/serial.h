@@ -6,20 +6,28 @@
 #include "size_order.h"
 #include "staircase.h"
 
+/* When a message is delivered where it is the first of its receiver's, and where half of the others come before it. */
+struct serial_times {
+    double first_s, half_s;
+};
+
 struct serial {
     const struct traffic *traffic; /* borrowed */
     unsigned levels;
     struct size_order by_receiver; /* until the delivery */
-    double *first_s;               /* [n_messages] a_k: delivered then where it is the first of its receiver's */
+    struct serial_times *times;    /* [n_messages] */
+    double *end_share;             /* [n_ranks] share of the orders in which a message is the first, or the last, of
+                                      several to a rank; 0 if there is one */
 };
 
-/* Of the messages of those levels. 20 bytes a message. 0, or -1 without memory. */
+/* Of the messages of those levels. 28 bytes a message. 0, or -1 without memory. */
 int serial_init(struct serial *serial, const struct traffic *traffic, unsigned levels);
 /* Of one group, as staircase_receive_even or staircase_receive_mixed left its n competitors. */
 void serial_receive(struct serial *serial, struct bandwidth_steps *steps, const struct competitor *competitors,
                     size_t n);
 /* When all groups have received: of each rank the mean over the orders of when its receives and sends are over,
- * sends[n_ranks], from recv_s[n_ranks]. bytes: INFINITY where on the mean it waits for its receives longest. Once. 0,
+ * sends[n_ranks], from recv_s[n_ranks]. bytes: INFINITY where in half of the
+ * orders it waits for its receives longest. Once. 0,
  * or -1 without memory. */
 int serial_delivery(struct serial *serial, const double *recv_s, struct critical *sends);
 void serial_release(struct serial *serial);

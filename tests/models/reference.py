@@ -177,11 +177,14 @@ class Reference:
             yield [times_s[rank] for rank in self.ranks]
 
     def serial_spans(self, recv_s):
-        """Per rank: (first and last end, receiver) of what it sends within its node and waits for."""
+        """Per rank: (first, middle and last end, messages, receiver) of what it sends within its node and waits for."""
         spans = {rank: [] for rank in self.ranks}
         for src, dst, size, level in self.messages:
             if level != "inter_node" and size > 0 and protocol_of(self.machine, level, size) not in ("short", "eager"):
-                spans[src].append((min(inverse(self.way[dst], size), recv_s[dst]), recv_s[dst], dst))
+                volume = self.way[dst][-1][1]
+                spans[src].append((*(min(inverse(self.way[dst], x), recv_s[dst]) for x in (size, (size + volume) / 2)),
+                                   recv_s[dst], sum(to == dst and other > 0 and way != "inter_node"
+                                                    for _, to, other, way in self.messages), dst))
         return spans
 
     def serial(self, side):
@@ -192,23 +195,23 @@ class Reference:
         for rank in self.ranks:
             tau = [self.tau(self.of(rank, which, ["intra_socket", "inter_socket"])) for which in (1, 0)]
             times_s.append(between[rank] + {"in": tau[0], "out": tau[1], "max": max(tau)}[side]
-                           + mean_latest([span[:2] for span in spans[rank]], recv_s[rank]))
+                           + mean_latest([span[:4] for span in spans[rank]], recv_s[rank]))
         return times_s
 
     def own_of_serial(self):
-        """Its incoming bytes alone, or those to the receiver that it waits for longest on the mean."""
+        """Its incoming bytes alone, or those to the receiver that it waits for longest in half of the orders."""
         alone = lambda messages: sum(size / bandwidth(self.entry(size, level)[2], 1) for size, level in messages)
         recv_s = self.receive(["intra_socket", "inter_socket"])
         own_s = []
         for rank, spans in self.serial_spans(recv_s).items():
             mine = self.of(rank, 1, ["intra_socket", "inter_socket"])
             latest_s, own = recv_s[rank], sum(size for size, _ in mine) / self.mixed_rate(mine, 1) if recv_s[rank] > 0 else 0
-            for first, last, dst in spans:
-                if (first + last) / 2 > latest_s * (1 + 1e-9):
-                    latest_s = (first + last) / 2
+            for _, half, *_, dst in spans:
+                if half > latest_s * (1 + 1e-9):
+                    latest_s = half
                     own = alone((size, level) for src, to, size, level in self.messages
                                 if (src, to) == (rank, dst) and level != "inter_node")
-            own_s.append(min(own, mean_latest([span[:2] for span in spans], recv_s[rank])))
+            own_s.append(min(own, mean_latest([span[:4] for span in spans], recv_s[rank])))
         return own_s
 
     def node_aware(self, rank):

@@ -31,15 +31,26 @@ def inverse(way, received):
     return way[-1][0]
 
 
+def share(span, t):
+    """Of the orders, that in which it is over by t, from the first end of the span on."""
+    first, half, last, messages = span
+    early = (t - first) / (half - first) / 2 if half > first * (1 + 1e-12) else 0.5
+    late = (t - half) / (last - half) / 2 if last > half * (1 + 1e-12) else 0.5 * (t >= half)
+    between = min(early, 0.5) + min(max(late, 0), 0.5)
+    if between == 1 or messages == 1:
+        return between
+    return (1 + (messages - 2) * between) / messages
+
+
 def mean_latest(spans, recv_s, pieces=False):
-    """The mean of the largest of recv_s and a value of each span, which lies evenly between its ends. pieces: 16 points
-    between each two ends, which is exact up to 31 spans; else 16 in all."""
-    low, high = (max([recv_s, *(span[end] for span in spans)]) for end in (0, 1))
-    knots = sorted({low, high, *(last for _, last in spans if last > low)}) if pieces else [low, high]
+    """The mean of the largest of recv_s and a value of each span (first, half, last, messages). pieces: 16 points between each two
+    ends, which is exact up to 31 spans; else 16 in all."""
+    low, high = (max([recv_s, *(span[end] for span in spans)]) for end in (0, 2))
+    ends = {end for _, half, last, _ in spans for end in (half, last) if end > low}
+    knots = sorted({low, high, *ends}) if pieces else [low, high]
     mean_s = high
     for begin, end in zip(knots, knots[1:]):
         for x, weight in POINTS:
             t = begin + x * (end - begin)
-            mean_s -= weight * (end - begin) * math.prod(min((t - first) / (last - first), 1) for first, last in spans
-                                                         if last > low)
+            mean_s -= weight * (end - begin) * math.prod(share(span, t) for span in spans if span[2] > low)
     return mean_s

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -134,13 +135,17 @@ class Predict(unittest.TestCase):
                     self.assertLessEqual(abs(row["bandwidth_s"] - expected), 1e-9 * times[rank] + 1e-18, (case, model, row))
 
     def test_points_of_the_integral(self):
-        """What serial takes the mean over orders with, 16 points, is within 0.5 % of the exact mean."""
-        chance = random.Random(16)
-        for _ in range(300):
+        """What serial takes the mean over orders with, 16 points, is near the exact mean."""
+        chance, errors = random.Random(16), []
+        for _ in range(500):
             ends = [chance.uniform(0.2, 1) for _ in range(chance.randrange(1, 31))]
             spans = [(last * chance.random() ** chance.choice([1, 3]), last) for last in ends]
+            spans = [(first, first + chance.uniform(0.5, 0.7) * (last - first), last, chance.randrange(2, 12))
+                     for first, last in spans]
             recv_s = chance.choice([0, chance.random()])
-            self.assertAlmostEqual(mean_latest(spans, recv_s) / mean_latest(spans, recv_s, pieces=True), 1, delta=0.005)
+            errors.append(abs(mean_latest(spans, recv_s) / mean_latest(spans, recv_s, pieces=True) - 1))
+        self.assertLess(max(errors), 0.02)
+        self.assertLess(statistics.median(errors), 0.001)
 
     def test_interval(self):
         with open(self.path("m.tbl"), "w") as file:
