@@ -130,7 +130,8 @@ static bool waits(const struct serial *serial, size_t message)
            serial->traffic->pattern->bytes[message] > 0 && !moves_at_once(serial->traffic, message);
 }
 
-/* L and E, and what a rank waits for longest in half of the orders. */
+/* L and E (half_s of what does not wait is -1 from then on), and what a rank waits for longest in half of the orders.
+ */
 static void find_ends(const struct serial *serial, const double *recv_s, struct latest *latest, struct critical *sends)
 {
     const struct pattern *pattern = serial->traffic->pattern;
@@ -139,8 +140,10 @@ static void find_ends(const struct serial *serial, const double *recv_s, struct 
         sends[rank] = (struct critical){.at_s = recv_s[rank], .bytes = INFINITY};
     }
     for (size_t k = 0; k < pattern->n_messages; k++) {
-        if (!waits(serial, k))
+        if (!waits(serial, k)) {
+            serial->times[k].half_s = -1;
             continue;
+        }
         double first_s = serial->times[k].first_s, last_s = recv_s[pattern->dst[k]];
         struct latest *of = &latest[pattern->src[k]];
         of->begin_s = fmax(of->begin_s, first_s);
@@ -162,7 +165,7 @@ static void find_shares(const struct serial *serial, const double *recv_s, const
     for (size_t k = 0; k < pattern->n_messages; k++) {
         struct latest *of = &latest[pattern->src[k]];
         double last_s = recv_s[pattern->dst[k]];
-        if (!waits(serial, k) || !(last_s > of->begin_s))
+        if (serial->times[k].half_s < 0 || !(last_s > of->begin_s))
             continue;
         /* From L, 0, to E, 1. */
         double between_s = of->end_s - of->begin_s, half = (serial->times[k].half_s - of->begin_s) / between_s;
