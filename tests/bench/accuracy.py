@@ -11,8 +11,9 @@ Nothing is fitted on the patterns. Measured is what algorithm2 says of itself, m
 the recorded round. T11 = sum |measured - model| / sum measured; a model's is the mean over the launches. Replicate: T11
 of one launch against the other; a perfect model scores about 0.7 of it.
 
-A benchmark, not a test: it fails only where a step does. A line is printed as soon as it is known. What was recorded stays
-in FOLDER, with times.csv: the seconds of each rank, launch and model.
+A benchmark, not a test: it fails only where a step does. The machine is calibrated before, on a node also among and behind
+the patterns; one table is fitted to all samples. What was recorded stays in FOLDER, with times.csv: the seconds of each
+rank, launch and model.
 """
 import argparse
 import contextlib
@@ -27,9 +28,9 @@ import sys
 import tempfile
 
 OPTIONS = None
-# place: ranks, nodes, seconds and launches of calibration. On a node, where memory is the limit, its speed is not the
-# same in every launch.
-PLACES = {"node": (8, 1, 120, 6), "cluster": (16, 4, 120, 3)}
+# place: ranks, nodes, seconds of a calibration, calibrations: before the patterns, and evenly among them up to behind the
+# last. On a node, where memory is the limit, a shared machine's speed changes by half in two minutes.
+PLACES = {"node": (8, 1, 23, 5), "cluster": (16, 4, 120, 1)}
 BYTES = {"node": "4000000:80000000", "cluster": "100000:2000000"}
 SETTINGS = {"node": ["--oversubscribe", "--bind-to", "none"], "cluster": []}
 REPETITIONS = 10
@@ -96,12 +97,15 @@ def predicted(trace, name, repetitions):
 
 
 def launch(on, name, ranks, number, repetitions=REPETITIONS, exchanges=1):
-    """One recorded launch: the seconds of the ranks for one exchange of the pattern, and those of each model."""
-    trace = f"{name}.{number}.db"
-    printed = run(*on, OPTIONS.mpistair, "run", "-o", trace, "--", *launcher(ranks), OPTIONS.algorithm2, "--repetitions",
-                  repetitions, "--exchanges", exchanges, f"{name}.P.csv")
-    times = {int(row["rank"]): float(row["mean_s"]) for row in csv.DictReader(printed.splitlines())}
-    models = predicted(trace, name, repetitions)
+    """One recorded launch: the seconds of each rank for one exchange of the pattern."""
+    printed = run(*on, OPTIONS.mpistair, "run", "-o", f"{name}.{number}.db", "--", *launcher(ranks), OPTIONS.algorithm2,
+                  "--repetitions", repetitions, "--exchanges", exchanges, f"{name}.P.csv")
+    return {int(row["rank"]): float(row["mean_s"]) for row in csv.DictReader(printed.splitlines())}
+
+
+def modelled(name, number, times, repetitions=REPETITIONS):
+    """The seconds of the ranks of a launch, measured and those of each model."""
+    models = predicted(f"{name}.{number}.db", name, repetitions)
     with open("times.csv", "a", newline="") as file:
         writer = csv.writer(file)
         writer.writerows((name, number, rank, model, found.get(rank, 0.0))
@@ -128,11 +132,15 @@ def percent(value):
     return f"{100 * value:.1f} %"
 
 
-def pattern_line(on, name, words, header):
-    """Makes, runs and prints one pattern."""
+def record(on, name, words):
+    """Makes and runs one pattern: what `mpistair pattern` says of it, and each launch's times."""
     ranks, nodes, *_ = PLACES[OPTIONS.place]
     said = json.loads(run(OPTIONS.mpistair, "pattern", *words, "--ranks", ranks, "--nodes", nodes, "--json", "-o", name))
-    launches = [launch(on, name, ranks, number) for number in range(OPTIONS.launches)]
+    return said, [launch(on, name, ranks, number) for number in range(OPTIONS.launches)]
+
+
+def pattern_line(name, said, launches, header):
+    launches = [modelled(name, number, times) for number, times in enumerate(launches)]
     replicate, errors = errors_of(launches)
     if header:
         print_line("pattern", "messages", "MB", "ms", "replicate", {model: model for model in errors})
@@ -153,16 +161,25 @@ def print_summary(found):
         print(f"      below the published staircase on {below} of {len(found)} patterns")
 
 
-def irregular(on):
-    print(f"irregular patterns of seed {OPTIONS.seed} on; ms: mean of the ranks; T11 by model")
+def patterns(on):
+    """Records all patterns, between the calibrations, and then prints what the models say of them."""
     words = ["irregular", "--bytes", OPTIONS.bytes or BYTES[OPTIONS.place], "--seed"]
-    found = [pattern_line(on, f"irregular-{seed}", [*words, seed], seed == OPTIONS.seed)
-             for seed in range(OPTIONS.seed, OPTIONS.seed + OPTIONS.patterns)]
-    if found:
-        print_summary(found)
-    for kind in ("incast", "outcast"):
-        pattern_line(on, kind, [kind, "--bytes", 1000000], not found)
-        found.append(kind)
+    made = {f"irregular-{seed}": [*words, seed] for seed in range(OPTIONS.seed, OPTIONS.seed + OPTIONS.patterns)}
+    made.update({kind: [kind, "--bytes", 1000000] for kind in ("incast", "outcast")})
+    due, recorded = calibrations_due(len(made)), {}
+    for i, (name, of) in enumerate(made.items()):
+        if i in due:
+            calibrate(on, due.index(i))
+        recorded[name] = record(on, name, of)
+    if len(made) in due:
+        calibrate(on, len(due) - 1)
+    fit(len(due))
+    print(f"irregular patterns of seed {OPTIONS.seed} on; ms: mean of the ranks; T11 by model")
+    found = []
+    for name in made:
+        if name == "incast" and found:
+            print_summary(found)
+        found.append(pattern_line(name, *recorded[name], not found))
 
 
 def three_pairs(on):
@@ -173,7 +190,8 @@ def three_pairs(on):
     for s in (2**k for k in range(1, 22, OPTIONS.pairs_step)):
         name = f"pairs-{s}"
         run(OPTIONS.mpistair, "pattern", "pairs", "--ranks", 6, "--bytes", s, "-o", name)
-        measured, models = launch(on, name, 6, 0, 20, min(2000, max(2, 2**23 // s)))
+        times = launch(on, name, 6, 0, 20, min(2000, max(2, 2**23 // s)))
+        measured, models = modelled(name, 0, times, 20)
         if header:
             print(f"{'s':>8}  {'measured':^26}" + "".join(f"  {model:^26}" for model in models))
             header = False
@@ -203,15 +221,42 @@ def parse():
     return options
 
 
-def calibrate(on):
-    ranks, _, seconds, launches = PLACES[OPTIONS.place]
+def calibrations_due(n_patterns):
+    """Before which patterns; n_patterns: behind the last."""
+    *_, calibrations = PLACES[OPTIONS.place]
+    if OPTIONS.table is not None:
+        return []
+    return [round(i * n_patterns / max(1, calibrations - 1)) for i in range(calibrations)]
+
+
+def calibrate(on, number):
+    ranks, _, seconds, _ = PLACES[OPTIONS.place]
+    how_long = ["--quick"] if OPTIONS.quick else ["--seconds", seconds]
+    print(run(*on, OPTIONS.mpistair, "calibrate", *how_long, "--name", OPTIONS.place, "-o", f"machine.{number}.tbl", "--",
+              *launcher(ranks)), flush=True)
+
+
+def fit(calibrations):
+    """machine.tbl: of the samples of all calibrations, each with launches of its own."""
     if OPTIONS.table is not None:
         with open(OPTIONS.table) as given, open("machine.tbl", "w") as table:
             table.write(given.read())
         return
-    how_long = ["--quick"] if OPTIONS.quick else ["--seconds", seconds, "--launches", launches]
-    print(run(*on, OPTIONS.mpistair, "calibrate", *how_long, "--name", OPTIONS.place, "-o", "machine.tbl", "--",
-              *launcher(ranks)), flush=True)
+    launches, header = 0, None
+    with open("machine.raw.csv", "w", newline="") as pooled:
+        for number in range(calibrations):
+            with open(f"machine.{number}.raw.csv", newline="") as file:
+                lines = file.read().splitlines()
+            rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+            if header is None:
+                header = list(rows[0])
+                pooled.writelines(line + "\n" for line in lines if line.startswith("#"))
+                pooled.write(",".join(header) + "\n")
+            for row in rows:
+                row["launch"] = str(launches + int(row["launch"] or 1))
+                pooled.write(",".join(row[name] for name in header) + "\n")
+            launches = max(int(row["launch"]) for row in rows)
+    run(OPTIONS.mpistair, "machine", "fit", "machine.raw.csv", "--name", OPTIONS.place, "-o", "machine.tbl")
 
 
 def main():
@@ -228,8 +273,7 @@ def main():
     with open("times.csv", "w") as file:
         file.write("pattern,launch,rank,model,seconds\n")
     with machine() as on:
-        calibrate(on)
-        irregular(on)
+        patterns(on)
         if OPTIONS.place == "node" and OPTIONS.pairs_step > 0:
             three_pairs(on)
     print(f"tables and traces are in {folder}")
