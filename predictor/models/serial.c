@@ -24,7 +24,7 @@
  * The integral: Gauss and Legendre, 16 points, within 0.1 % in most cases and 2 % in all.
  *
  * On twelve recordings of twelve irregular patterns each, 8 ranks on one node of 2 processors, T11 in medians: the
- * staircase 11.2 to 18.8 %, 14.6 in the mean, this 8.2 to 14.8 and 11.0 %, replicate errors 9.7 to 16 %. Found on the
+ * staircase 11.2 to 18.8 %, 14.4 in the mean, this 8.2 to 14.8 and 11.0 %, replicate errors 9.6 to 16 %. Found on the
  * first seven, P_k settled on all.
  *
  * Domain: as the staircase's, single-copy transports. Limits: where both sides copy through shared memory in fragments
