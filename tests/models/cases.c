@@ -73,6 +73,30 @@ void assert_close(double value, double expected, double relative)
         fail_msg("%.17g, expected %.17g", value, expected);
 }
 
+void assert_times(const struct model_case *c, const char *model, enum latency_side side, const double *expected_us)
+{
+    struct prediction prediction = case_predict(c, model, side);
+    for (size_t i = 0; i < prediction.n_ranks; i++) {
+        assert_close(prediction.time_s[i] * 1e6, expected_us[i], 1e-9);
+        assert_close(prediction.part_s[PART_LATENCY][i] + prediction.part_s[PART_BANDWIDTH][i] +
+                         prediction.part_s[PART_CONTENTION][i],
+                     prediction.time_s[i], 1e-15);
+    }
+    prediction_release(&prediction);
+}
+
+/* The split of what is not latency; 0 means 0, not nearly. */
+void assert_split(const struct model_case *c, const char *model, const double *bandwidth_us,
+                  const double *contention_us)
+{
+    struct prediction prediction = case_predict(c, model, LATENCY_IN);
+    for (size_t i = 0; i < prediction.n_ranks; i++) {
+        assert_close(prediction.part_s[PART_BANDWIDTH][i] * 1e6, bandwidth_us[i], 1e-9);
+        assert_close(prediction.part_s[PART_CONTENTION][i] * 1e6, contention_us[i], 1e-8);
+    }
+    prediction_release(&prediction);
+}
+
 uint64_t chance_below(struct chance *chance, uint64_t n)
 {
     uint64_t z = chance->state += 0x9e3779b97f4a7c15u;

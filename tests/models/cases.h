@@ -29,6 +29,11 @@ void case_release(struct model_case *c);
 /* The caller releases it. */
 struct prediction case_predict(const struct model_case *c, const char *model, enum latency_side side);
 void assert_close(double value, double expected, double relative);
+/* Times of all ranks, us, 1e-9. */
+void assert_times(const struct model_case *c, const char *model, enum latency_side side, const double *expected_us);
+/* The split of what is not latency, us; 0 means 0, not nearly. */
+void assert_split(const struct model_case *c, const char *model, const double *bandwidth_us,
+                  const double *contention_us);
 
 /* A fixed sequence of pseudo-random numbers (splitmix64); below(n) is in 0 .. n-1. */
 struct chance {

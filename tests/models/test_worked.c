@@ -10,31 +10,6 @@
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
-static void assert_times(const struct model_case *c, const char *model, enum latency_side side,
-                         const double *expected_us)
-{
-    struct prediction prediction = case_predict(c, model, side);
-    for (size_t i = 0; i < prediction.n_ranks; i++) {
-        assert_close(prediction.time_s[i] * 1e6, expected_us[i], 1e-9);
-        assert_close(prediction.part_s[PART_LATENCY][i] + prediction.part_s[PART_BANDWIDTH][i] +
-                         prediction.part_s[PART_CONTENTION][i],
-                     prediction.time_s[i], 1e-15);
-    }
-    prediction_release(&prediction);
-}
-
-/* The split of what is not latency; 0 means 0, not nearly. */
-static void assert_split(const struct model_case *c, const char *model, const double *bandwidth_us,
-                         const double *contention_us)
-{
-    struct prediction prediction = case_predict(c, model, LATENCY_IN);
-    for (size_t i = 0; i < prediction.n_ranks; i++) {
-        assert_close(prediction.part_s[PART_BANDWIDTH][i] * 1e6, bandwidth_us[i], 1e-9);
-        assert_close(prediction.part_s[PART_CONTENTION][i] * 1e6, contention_us[i], 1e-8);
-    }
-    prediction_release(&prediction);
-}
-
 /* A: T5-T6, three pairs that exchange 2e6, 1e6, 5e5 bytes. */
 static void worked_a(void **state)
 {
@@ -260,105 +235,6 @@ static void worked_f(void **state)
     case_release(&c);
 }
 
-/* Two flows of different size out of one node, the smaller one into a node that receives another: by hand. */
-static void flow_by_hand(void **state)
-{
-    (void)state;
-    struct model_case c = {.machine = {.name = "flows"}};
-    static const uint32_t node[] = {0, 0, 1, 2, 3};
-    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 5e-6, "s");
-    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
-    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 2, 1.6e9, "B/s");
-    case_place(&c, 5, node, NULL);
-    case_add(&c, 0, 2, 400000);
-    case_add(&c, 1, 3, 1000000);
-    case_add(&c, 4, 2, 700000);
-    /* Out of node 0: 400000 of both at 1.6 GB/s take 500 us, the other 600000 at 1 GB/s 600 us more. Into node 1, one
-     * rank: 800000 at 1 GB/s 800 us, then 300000 more: 1100. */
-    static const double us[] = {800, 1100, 10 + 1100, 5 + 1100, 1100};
-    assert_times(&c, "flow", LATENCY_IN, us);
-    /* Into node 1 go 4e5 bytes of rank 0 and 7e5 of rank 4, all of them rank 2's. */
-    assert_split(&c, "flow", (const double[]){400, 1000, 1100, 1000, 700}, (const double[]){400, 100, 0, 100, 400});
-    /* B = 100000: rank 0 is done when 300000 are through: out 375, in 600 us. Rank 1: 900000: 1000 us. Rank 4: 600000
-     * into node 1: 1000 us. */
-    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 100000, "B");
-    static const double early_us[] = {600, 1000, 10 + 1100, 5 + 1100, 1000};
-    assert_times(&c, "flow", LATENCY_IN, early_us);
-    assert_split(&c, "flow", (const double[]){300, 900, 1100, 1000, 600}, (const double[]){300, 100, 0, 100, 400});
-    case_release(&c);
-}
-
-/* At 1 GB/s a message of 1 MB; TCP takes 3.18 (28,960 + r 50,000) bytes of it in repetition r, all of it from r = 6 on.
- * Of 10 MB it takes 4 MB from r = 3 on. */
-static void flow_window_by_hand(void **state)
-{
-    (void)state;
-    struct model_case c = {.machine = {.name = "windows"}};
-    static const uint32_t node[] = {0, 1};
-    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 0, "s");
-    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
-    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 1e9, "B"); /* what the formula takes the place of */
-    case_place(&c, 2, node, NULL);
-    case_add(&c, 0, 1, 1000000);
-    const double grows_us = 2 * 2304 / 1448. * 50;
-    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){(6 * 907.84 - 15 * grows_us) / 10, 1000});
-    assert_split(&c, "flow-window", (const double[]){(6 * 907.84 - 15 * grows_us) / 10, 1000}, (const double[]){0, 0});
-    c.pattern.bytes[0] = 10000000;
-    assert_times(&c, "flow-window", LATENCY_IN,
-                 (const double[]){(3 * 9907.84 - 30 * grows_us + 7 * 5805.696) / 10, 10000});
-    c.pattern.bytes[0] = 92160;
-    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){0, 92.16});
-    case_release(&c);
-}
-
-/* Two flows into a node, 1 MB and 200 kB. NICs serve them in turn, in packets of half their windows after 4.5
- * repetitions: the large one's of 45 segments, the other's of (28,960 + 45,000) / 2 bytes. */
-static void flow_window_in_packets(void **state)
-{
-    (void)state;
-    struct model_case c = {.machine = {.name = "packets"}};
-    static const uint32_t node[] = {0, 1, 2, 2};
-    const double both = 1 + 65160 / 36980.; /* bytes through the NIC for one of the small flow */
-    double sent_us = 0;                     /* the last of it is taken when this is through, beside the other */
-    for (int r = 0; r < 10; r++)
-        sent_us += fmax(0, 107.84 - r * 2 * 2304 / 1448. * 10) * both / 10;
-    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 0, "s");
-    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
-    case_place(&c, 4, node, NULL);
-    case_add(&c, 0, 2, 1000000);
-    case_add(&c, 1, 3, 200000);
-    struct prediction prediction = case_predict(&c, "flow-window", LATENCY_IN);
-    assert_close(prediction.time_s[1] * 1e6, sent_us, 1e-9);
-    assert_close(prediction.time_s[2] * 1e6, 1200, 1e-9);
-    assert_close(prediction.time_s[3] * 1e6, 200 * both, 1e-9);
-    prediction_release(&prediction);
-    case_release(&c);
-}
-
-/* 1 GB/s each. Rank 1's and 2's messages to rank 0, 1 and 3 MB, come first or last: 1 or 4 ms, 3 or 4 ms. Then rank 1
- * has one of 2 MB to rank 3 beside it, at first alone, 2 ms, then with one of as much from rank 2: 2 or 4 ms each. */
-static void serial_by_hand(void **state)
-{
-    (void)state;
-    struct model_case c = {.machine = {.name = "in turn"}};
-    static const uint32_t node[] = {0, 0, 0, 0};
-    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 0, "s");
-    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
-    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 4, 4e9, "B/s");
-    case_place(&c, 4, node, NULL);
-    case_add(&c, 1, 0, 1000000);
-    case_add(&c, 2, 0, 3000000);
-    assert_times(&c, "serial", LATENCY_IN, (const double[]){4000, 2500, 3500, 0});
-    assert_split(&c, "serial", (const double[]){4000, 1000, 3000, 0}, (const double[]){0, 1500, 500, 0});
-    case_add(&c, 1, 3, 2000000);
-    assert_times(&c, "serial", LATENCY_IN, (const double[]){4000, 3000, 3500, 2000}); /* max(2, 1), max(2, 4) */
-    case_add(&c, 2, 3, 2000000);
-    /* Both first in a quarter of the orders: 2 ms, of rank 2 3 ms; else 4. */
-    assert_times(&c, "serial", LATENCY_IN, (const double[]){4000, 3500, 3750, 4000});
-    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){4000, 3500, 3750, 4000});
-    case_release(&c);
-}
-
 /* B2 on Blue Waters: two of three ranks of a node send between nodes; the limit is of rendezvous messages alone. */
 static void node_aware_by_hand(void **state)
 {
@@ -503,10 +379,6 @@ int main(void)
         cmocka_unit_test(total_adds_two_maxima),
         cmocka_unit_test(worked_f),
         cmocka_unit_test(queue_by_hand),
-        cmocka_unit_test(flow_by_hand),
-        cmocka_unit_test(flow_window_by_hand),
-        cmocka_unit_test(flow_window_in_packets),
-        cmocka_unit_test(serial_by_hand),
         cmocka_unit_test(node_aware_by_hand),
         cmocka_unit_test(several_protocols),
         cmocka_unit_test(edges),
