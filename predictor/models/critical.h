@@ -13,7 +13,7 @@
 /* The latest completion of a rank so far. */
 struct critical {
     double at_s;      /* 0: none yet */
-    double bytes;     /* what each message of the way had got through by then, at most; INFINITY: all of it */
+    double bytes;     /* what each message of the way had got through by then, INFINITY: all; in flow turns */
     uint32_t message; /* the one completed */
     uint32_t way;     /* where it waited: the model's own numbers */
 };
