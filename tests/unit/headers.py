@@ -5,6 +5,7 @@ A header is compiled with the options of the source files of its own folder, as 
 usage: headers.py SOURCE_ROOT BUILD_ROOT
 """
 import concurrent.futures
+import itertools
 import json
 import os
 import shlex
@@ -15,22 +16,23 @@ KEPT = ("-I", "-D", "-isystem", "-std=", "-pthread")
 
 
 def options_by_folder(build):
-    """{folder: [(compiler, options that a header needs too, where they hold)]} of the folders with sources."""
+    """{folder: [(compiler (behind ccache, where meson found it), options that a header needs too, where they hold)]} of the folders with sources."""
     options = {}
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         for entry in json.load(file):
             source = os.path.realpath(os.path.join(entry["directory"], entry["file"]))
             words = shlex.split(entry["command"])
             if source.endswith(".c"):
-                kept = [word for word in words[1:] if word.startswith(KEPT)]
+                compiler = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
+                kept = [word for word in words if word.startswith(KEPT)]
                 known = options.setdefault(os.path.dirname(source), [])
-                if (words[0], kept, entry["directory"]) not in known:
-                    known.append((words[0], kept, entry["directory"]))
+                if (compiler, kept, entry["directory"]) not in known:
+                    known.append((compiler, kept, entry["directory"]))
     return options
 
 
 def compiles(header, compiler, kept, directory):
-    return subprocess.run([compiler, *kept, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-x", "c", "-include", header,
+    return subprocess.run([*compiler, *kept, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-x", "c", "-include", header,
                            os.devnull], cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
