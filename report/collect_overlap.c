@@ -34,7 +34,7 @@ static void sum_errors(struct report *report, size_t model)
         if (isnan(rank->inside_s[model]) || isnan(rank->visible_s[model]))
             continue;
         inside_s += rank->inside_s[model];
-        off_s += fabs(rank->visible_s[model] - rank->inside_s[model]);
+        off_s += rank->visible_off_s[model];
         over_s += rank->visible_s[model] - rank->inside_s[model];
     }
     report->models[model].visible_error = inside_s > 0 ? off_s / inside_s : NAN;
@@ -48,7 +48,8 @@ int report_collect_overlap(struct report *report, sqlite3 *database, struct erro
     /* As the view rank_visible, without its sum of the modelled time, which is known. */
     rows_open(&rows, database, report->path,
               "SELECT q.machine, q.model, q.options, m.rank, sum(m.rounds * m.outside_s), "
-              "  sum(m.rounds * m.in_mpi_s), sum(m.rounds * max(p.time_s - m.outside_s, 0)) "
+              "  sum(m.rounds * m.in_mpi_s), sum(m.rounds * max(p.time_s - m.outside_s, 0)), "
+              "  sum(m.rounds * abs(m.in_mpi_s - max(p.time_s - m.outside_s, 0))) "
               "FROM prediction_run q JOIN prediction p ON p.run_id = q.id "
               "  JOIN temp.kind_in_mpi m ON m.kind_id = p.kind_id AND m.rank = p.rank GROUP BY q.id, m.rank",
               error);
@@ -60,6 +61,7 @@ int report_collect_overlap(struct report *report, sqlite3 *database, struct erro
         rank->outside_s[model] = rows_real(&rows, 4);
         rank->inside_s[model] = rows_real(&rows, 5);
         rank->visible_s[model] = rows_real(&rows, 6);
+        rank->visible_off_s[model] = rows_real(&rows, 7);
     }
     for (size_t model = 0; model < report->n_models; model++)
         sum_errors(report, model);

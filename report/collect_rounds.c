@@ -194,8 +194,8 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
 static int collect_rank_models(struct report *report, sqlite3 *database, struct error *error)
 {
     struct rows rows;
-    rows_open(&rows, database, report->path, "SELECT machine, model, options, rank, actual_s, model_s FROM rank_error",
-              error);
+    rows_open(&rows, database, report->path,
+              "SELECT machine, model, options, rank, actual_s, model_s, off_s FROM rank_error", error);
     while (rows_next(&rows)) {
         size_t model = report_find_model(report, &rows, 0);
         int64_t number = rows_integer(&rows, 3);
@@ -204,6 +204,7 @@ static int collect_rank_models(struct report *report, sqlite3 *database, struct 
             continue;
         rank->covered_s[model] = rows_real(&rows, 4);
         rank->model_s[model] = rows_real(&rows, 5);
+        rank->off_s[model] = rows_real(&rows, 6);
         report->models[model].coverage += rank->covered_s[model] / report->actual_s;
     }
     return rows_close(&rows);

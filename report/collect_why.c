@@ -10,7 +10,7 @@
 
 int report_rank_init(struct report_rank *rank, size_t n_models)
 {
-    size_t n = (7 + PART_COUNT) * n_models;
+    size_t n = (9 + PART_COUNT) * n_models;
     double *values = malloc((n + 1) * sizeof *values); /* one block, which covered_s owns */
     rank->mostly = calloc(n_models + 1, sizeof *rank->mostly);
     rank->extrapolated = calloc(n_models + 1, sizeof *rank->extrapolated);
@@ -27,7 +27,9 @@ int report_rank_init(struct report_rank *rank, size_t n_models)
     rank->outside_s = values + 4 * n_models;
     rank->inside_s = values + 5 * n_models;
     rank->visible_s = values + 6 * n_models;
-    rank->part_s = values + 7 * n_models;
+    rank->off_s = values + 7 * n_models;
+    rank->visible_off_s = values + 8 * n_models;
+    rank->part_s = values + 9 * n_models;
     return 0;
 }
 

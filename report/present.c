@@ -193,7 +193,7 @@ static void present_models(struct document *document, const struct report *repor
 /* What the ranks are ordered by: with a model how far it is off, else the time. */
 static double weight(const struct report_rank *rank, size_t model, size_t n_models)
 {
-    double value = model < n_models ? fabs(rank->model_s[model] - rank->covered_s[model]) : rank->actual_s;
+    double value = model < n_models ? rank->off_s[model] : rank->actual_s;
     return isnan(value) ? -1 : value;
 }
 
@@ -227,9 +227,7 @@ static void present_distribution(struct document *document, const struct report 
     }
     for (size_t i = 0; i < report->n_ranks; i++) {
         const struct report_rank *rank = &report->ranks[i];
-        double value = model < report->n_models
-                           ? fabs(rank->model_s[model] - rank->covered_s[model]) / rank->covered_s[model] * 100
-                           : rank->actual_s;
+        double value = model < report->n_models ? rank->off_s[model] / rank->covered_s[model] * 100 : rank->actual_s;
         if (isfinite(value))
             values[n++] = value;
     }
@@ -257,6 +255,7 @@ static void present_rank(struct document *document, const struct report *report,
         document_seconds(document, rank->covered_s[model]);
         document_percent(document, rank->late_s / rank->actual_s, false);
         document_seconds(document, rank->model_s[model]);
+        document_percent(document, rank->off_s[model] / rank->covered_s[model], false);
         document_percent(document, (rank->model_s[model] - rank->covered_s[model]) / rank->covered_s[model], true);
         document_bar(document, rank->covered_s[model], rank->model_s[model]);
     } else {
@@ -271,7 +270,8 @@ static void present_rank(struct document *document, const struct report *report,
 static void present_ranks(struct document *document, const struct report *report, bool all_ranks)
 {
     static const struct document_column modelled[] = {{"rank", true}, {"node/socket", false}, {"measured", true},
-                                                      {"late", true}, {"modelled", true},     {"error", true}};
+                                                      {"late", true}, {"modelled", true},     {"error", true},
+                                                      {"bias", true}};
     static const struct document_column measured[] = {{"rank", true},   {"node/socket", false}, {"received", true},
                                                       {"in MPI", true}, {"measured", true},     {"late", true}};
     size_t model = report_best_model(report), n = report->n_ranks;

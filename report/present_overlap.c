@@ -24,7 +24,7 @@ static void present_modelled(struct document *document, const struct report *rep
 {
     static const struct document_column columns[] = {{"rank", true},     {"outside", true}, {"share", true},
                                                      {"modelled", true}, {"visible", true}, {"in MPI", true},
-                                                     {"error", true}};
+                                                     {"error", true},    {"bias", true}};
     document_add(document, DOCUMENT_LINE, "visible: what stays of the time by %s on %s if messages move meanwhile;",
                  report->models[model].title, report->models[model].machine);
     document_add(document, DOCUMENT_LINE, "in MPI: measured, to compare with it; the longest time outside:");
@@ -38,6 +38,7 @@ static void present_modelled(struct document *document, const struct report *rep
         document_seconds(document, rank->model_s[model]);
         document_seconds(document, rank->visible_s[model]);
         document_seconds(document, inside_s);
+        document_percent(document, inside_s > 0 ? rank->visible_off_s[model] / inside_s : NAN, false);
         document_percent(document, inside_s > 0 ? (rank->visible_s[model] - inside_s) / inside_s : NAN, true);
     }
     if (!isnan(report->models[model].visible_error))

@@ -79,7 +79,7 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     text(stream, report->models[model].model);
     text(stream, report->models[model].options);
     real(stream, model_s, ',');
-    real(stream, actual_s > 0 ? fabs(actual_s - model_s) / actual_s : NAN, ',');
+    real(stream, actual_s > 0 ? rank->off_s[model] / actual_s : NAN, ',');
     for (size_t part = 0; part < PART_COUNT; part++)
         real(stream, rank->part_s[model * PART_COUNT + part], ',');
     real(stream, rank->low_s[model], ',');

@@ -125,6 +125,7 @@ static json_t *ranks_array(const struct report *report)
             json_t *object = model_name(&report->models[k]);
             json_object_set_new(object, "actual_s", real(rank->covered_s[k]));
             json_object_set_new(object, "model_s", real(rank->model_s[k]));
+            json_object_set_new(object, "off_s", real(rank->off_s[k]));
             for (size_t part = 0; part < PART_COUNT; part++)
                 json_object_set_new(object, prediction_part_name[part], real(rank->part_s[k * PART_COUNT + part]));
             json_object_set_new(object, "mostly",
@@ -135,6 +136,7 @@ static json_t *ranks_array(const struct report *report)
             json_object_set_new(object, "outside_s", real(rank->outside_s[k]));
             json_object_set_new(object, "in_mpi_s", real(rank->inside_s[k]));
             json_object_set_new(object, "visible_s", real(rank->visible_s[k]));
+            json_object_set_new(object, "visible_off_s", real(rank->visible_off_s[k]));
             json_array_append_new(models, object);
         }
         json_array_append_new(

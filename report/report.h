@@ -83,12 +83,14 @@ struct report_rank {
     double first_s, second_s; /* the two halves of the replicate error */
     double *covered_s;        /* [n_models]: the measured time of the kinds that were modelled */
     double *model_s;          /* [n_models] */
+    double *off_s;            /* [n_models] |covered - modelled|, summed over the kinds: what T eq. 11 sums */
     double *part_s;           /* [n_models * PART_COUNT] what model_s is made of */
     double *low_s, *high_s;   /* [n_models] the interval of model_s */
     double *outside_s, *inside_s,
-        *visible_s;      /* [n_models] as the view rank_visible: of covered_s outside and inside MPI */
-    const char **mostly; /* [n_models] the largest part's name */
-    bool *extrapolated;  /* [n_models] beyond a table's ends in one of its kinds */
+        *visible_s;        /* [n_models] as the view rank_visible: of covered_s outside and inside MPI */
+    double *visible_off_s; /* [n_models] |inside - visible|, summed over the kinds */
+    const char **mostly;   /* [n_models] the largest part's name */
+    bool *extrapolated;    /* [n_models] beyond a table's ends in one of its kinds */
 };
 
 enum { REPORT_WORST = 5, REPORT_PARTNERS = 3 };
