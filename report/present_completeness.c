@@ -140,6 +140,6 @@ void present_completeness(struct document *document, const struct report *report
     present_doubts(document, report);
     present_off(document, &complete->off);
     if (complete->idle_calls > 0)
-        document_add(document, DOCUMENT_LINE, "unsuccessful tests and probes: %" PRId64 ", counted but not stored",
+        document_add(document, DOCUMENT_LINE, "unsuccessful tests and probes: %" PRId64 ", of which only sums are kept",
                      complete->idle_calls);
 }

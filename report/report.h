@@ -50,7 +50,7 @@ struct report_crowding {
 struct report_completeness {
     int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out;
     int64_t unknown_communicators; /* identified by guess */
-    int64_t idle_calls;            /* unsuccessful tests and probes: counted, not stored */
+    int64_t idle_calls;            /* unsuccessful tests and probes: kept as sums */
     const char *verdict;
     struct report_off off;
 };

@@ -88,13 +88,13 @@ static inline uint32_t complete(struct completion_call *completion, int i, const
     return pending ? pending_complete(pending, completion->call.thread, status, ok, now) : 0;
 }
 
-/* A test that reported nothing: counted, not stored. */
+/* A test that reported nothing is summed. */
 static void store_test(struct completion_call *completion, uint32_t completed, uint64_t end_ticks)
 {
     if (completed > 0)
         timed_call_store(&completion->call, completed, end_ticks);
     else
-        timed_call_idle(&completion->call);
+        timed_call_idle(&completion->call, end_ticks);
 }
 
 /* The same of one request; yes is stored although MPI_Request_get_status may have reported the operation before. */

@@ -159,5 +159,5 @@ void parrived_end(struct partition_call *arrived, int result, const int *flag)
     if (*flag)
         note(arrived, clock_ticks(recorder.clock_source));
     else
-        timed_call_idle(&arrived->call);
+        timed_call_idle(&arrived->call, clock_ticks(recorder.clock_source));
 }

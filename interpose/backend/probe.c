@@ -35,7 +35,7 @@ void iprobe_end(struct recorded_call *call, int result, const int *flag)
     if (!call_recorded(call))
         return;
     if (result == MPI_SUCCESS && !*flag)
-        timed_call_idle(call);
+        timed_call_idle(call, clock_ticks(recorder.clock_source));
     else
         timed_call_store(call, 0, clock_ticks(recorder.clock_source));
 }
@@ -85,7 +85,7 @@ void improbe_end(struct matched_probe *probe, int result, const MPI_Message *mes
     }
     watched_result(&probe->watched);
     if (call_recorded(&probe->call))
-        timed_call_idle(&probe->call);
+        timed_call_idle(&probe->call, clock_ticks(recorder.clock_source));
 }
 
 void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, int64_t count,

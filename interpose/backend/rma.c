@@ -99,7 +99,7 @@ void win_test_end(struct rma_call *rma, int result, const int *flag)
     if (!call_recorded(&rma->call))
         return;
     if (result == MPI_SUCCESS && !*flag) {
-        timed_call_idle(&rma->call);
+        timed_call_idle(&rma->call, clock_ticks(recorder.clock_source));
         return;
     }
     store(rma, &arguments);

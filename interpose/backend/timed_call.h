@@ -1,5 +1,5 @@
 /* Calls that are no operation of their own and whose time counts: completion calls, probes, MPI_Mrecv, MPI_Cancel. One
- * short record each; what comes back without a result is called in loops, and only counted.
+ * short record each; what comes back without a result is called in loops, and summed.
  */
 #ifndef MPISTAIR_BACKEND_TIMED_CALL_H
 #define MPISTAIR_BACKEND_TIMED_CALL_H
@@ -19,17 +19,11 @@ static inline void timed_call_store(const struct recorded_call *call, uint32_t c
     record->completed = completed;
     record->begin_ticks = call->begin_ticks;
     record->site = call->site;
-    record->call_ticks = saturate_ticks(end_ticks - call->begin_ticks);
-    record->idle_calls = thread->idle_calls;
-    thread->idle_calls = 0;
+    record->call_ticks = end_ticks - call->begin_ticks;
     spool_record_publish(record, SPOOL_CALL);
 }
 
-/* A test or probe without a result: the next record of the thread tells how many there were. */
-static inline void timed_call_idle(const struct recorded_call *call)
-{
-    if (call->thread->idle_calls < UINT32_MAX)
-        call->thread->idle_calls++;
-}
+/* A test or probe without a result, of which so far nothing was stored: see spool_idle. */
+void timed_call_idle(const struct recorded_call *call, uint64_t end_ticks);
 
 #endif

@@ -23,7 +23,7 @@
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      2U
+#define SPOOL_VERSION      3U
 #define SPOOL_HEADER_BYTES 65536U
 #define SPOOL_CHUNK_BYTES  (1U << 20)
 #define SPOOL_SUFFIX       ".mpispool"
@@ -129,6 +129,7 @@ enum spool_record_type {
     SPOOL_MARK = 9,
     SPOOL_NAME = 10,
     SPOOL_STACK = 11,
+    SPOOL_IDLE = 12,
 };
 
 enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
@@ -175,7 +176,7 @@ struct spool_operation {
 };
 
 /* One completion call (Wait..., and Test... that completed something), and every other call whose time counts: probes,
- * Mrecv, Cancel. Unsuccessful tests and probes only count. */
+ * Mrecv, Cancel. Unsuccessful tests and probes are summed: spool_idle. */
 struct spool_call {
     uint8_t type; /* SPOOL_CALL */
     uint8_t pad;
@@ -183,8 +184,19 @@ struct spool_call {
     uint32_t completed; /* operations that it reported */
     uint64_t begin_ticks;
     uint64_t site;
-    uint32_t call_ticks; /* entry to return, saturating */
-    uint32_t idle_calls; /* unsuccessful Test... and probes of this thread since its last record of this type */
+    uint64_t call_ticks; /* entry to return */
+};
+
+/* The unsuccessful Test... and probes that a thread made of one function at one call site while it stored no record of
+ * another type: such calls come by the million. Counted up in place. */
+struct spool_idle {
+    uint8_t type; /* SPOOL_IDLE */
+    uint8_t pad;
+    uint16_t function;
+    uint32_t calls;
+    uint64_t begin_ticks; /* entry of the first */
+    uint64_t site;        /* 0: not known, or the calls of several sites */
+    uint64_t ticks;       /* entry to return, added up */
 };
 
 /* One collective, and every creation of a communicator as the time that it took. */
@@ -337,6 +349,7 @@ _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header mu
 _Static_assert(sizeof(struct spool_chunk) == 64, "a chunk header is one cache line");
 _Static_assert(sizeof(struct spool_operation) == 64, "an operation is one cache line");
 _Static_assert(sizeof(struct spool_call) == 32, "a completion call is half a cache line");
+_Static_assert(sizeof(struct spool_idle) == 32, "unsuccessful tests are half a cache line");
 _Static_assert(sizeof(struct spool_collective) == 64, "a collective is one cache line");
 _Static_assert(sizeof(struct spool_communicator) == 64, "a communicator is one cache line");
 _Static_assert(sizeof(struct spool_persistent) == 64, "a persistent request is one cache line");

@@ -29,6 +29,7 @@ static size_t record_bytes(const uint8_t *record, size_t rest)
     case SPOOL_CALL:
     case SPOOL_PARTITION:
     case SPOOL_MARK:
+    case SPOOL_IDLE:
         bytes = 32;
         break;
     case SPOOL_OPERATION:
@@ -312,6 +313,12 @@ static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t 
     return begin >= start && begin < latest && (end == 0 || (end >= begin && end < latest));
 }
 
+/* The same of a call, or of several together, that took so long. */
+static bool plausible_length(const struct spool *spool, uint64_t begin, uint64_t ticks)
+{
+    return ticks < UINT64_C(1) << 62 && plausible_times(spool, begin, begin + ticks);
+}
+
 /* Processes of several worlds in one communicator; ingest keeps a number for each. */
 #define FOREIGN_LIMIT (1 << 20)
 
@@ -340,7 +347,11 @@ static bool plausible(const struct spool *spool, const void *record)
         return plausible_operation(spool, record);
     case SPOOL_CALL: {
         const struct spool_call *call = record;
-        return call->function < FN_COUNT && plausible_times(spool, call->begin_ticks, 0);
+        return call->function < FN_COUNT && plausible_length(spool, call->begin_ticks, call->call_ticks);
+    }
+    case SPOOL_IDLE: {
+        const struct spool_idle *idle = record;
+        return idle->function < FN_COUNT && plausible_length(spool, idle->begin_ticks, idle->ticks);
     }
     case SPOOL_COLLECTIVE: {
         const struct spool_collective *collective = record;

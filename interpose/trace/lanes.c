@@ -22,6 +22,10 @@ static void find_record(struct lane *lane, const struct trace *trace, const stru
             lane->ticks = ((const struct spool_call *)(const void *)lane->record)->begin_ticks;
             return;
         }
+        if (*lane->record == SPOOL_IDLE) {
+            lane->ticks = ((const struct spool_idle *)(const void *)lane->record)->begin_ticks;
+            return;
+        }
         if (*lane->record == SPOOL_OPERATION && operation_known(trace, process, operation)) {
             lane->ticks = operation->post_ticks + (operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0);
             return;
@@ -41,6 +45,7 @@ int lanes_begin(struct lanes *lanes, const struct trace *trace, const struct tra
         *lane =
             (struct lane){.cursor = {.spool = process->spool, .span = known->first_span, .end_span = known->end_span},
                           .next_origin = known->first_origin,
+                          .idle_end_ns = INT64_MIN,
                           .number = known->number};
         find_record(lane, trace, process);
         lanes->n_lanes += lane->record != NULL;

@@ -9,7 +9,8 @@ struct lane {
     const uint8_t *record; /* the next one, NULL: none any more */
     uint64_t ticks;        /* its time */
     size_t clock_hint;
-    size_t next_origin; /* of the next operation that has one */
+    size_t next_origin;  /* of the next operation that has one */
+    int64_t idle_end_ns; /* unsuccessful tests so far, each sum laid behind the one before */
     uint32_t number;
 };
 
@@ -21,7 +22,7 @@ struct lanes {
 
 /* 0, or -1 without memory. */
 int lanes_begin(struct lanes *lanes, const struct trace *trace, const struct trace_process *process);
-/* The lane whose record (SPOOL_OPERATION or SPOOL_CALL) is the next of the process; NULL: there is none. */
+/* The lane whose record (SPOOL_OPERATION, SPOOL_CALL or SPOOL_IDLE) is the next of the process; NULL: there is none. */
 struct lane *lanes_first(const struct lanes *lanes);
 /* Goes on behind the record of that lane. */
 void lanes_take(struct lanes *lanes, const struct trace *trace, struct lane *lane);

@@ -89,6 +89,12 @@ static void note_call(struct loader *loader, const struct spool_call *record)
     live_until(loader, record->begin_ticks + record->call_ticks);
 }
 
+static void note_idle(struct loader *loader, const struct spool_idle *record)
+{
+    callsite_of(&loader->callsites, loader->trace, record->site);
+    live_until(loader, record->begin_ticks + record->ticks);
+}
+
 static void add_collective(struct loader *loader, const struct spool_collective *record)
 {
     struct trace *trace = loader->trace;
@@ -206,6 +212,8 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
             note_operation(loader, (const void *)record);
         else if (*record == SPOOL_CALL)
             note_call(loader, (const void *)record);
+        else if (*record == SPOOL_IDLE)
+            note_idle(loader, (const void *)record);
         else
             add_rare(loader, record);
     }

@@ -112,6 +112,13 @@ static int8_t completed_by(struct trace *trace, const struct stream_rank *rank, 
     return (operation->flags & SPOOL_BLOCKING) && operation->complete_ns != TRACE_NO_TIME;
 }
 
+/* The return of the posting call. call_ticks ends at 32 bits, which a call that waits may well pass. */
+static uint64_t post_end_ticks(const struct spool_operation *record)
+{
+    bool waited = (record->flags & SPOOL_BLOCKING) && record->complete_ticks != 0;
+    return waited ? record->complete_ticks : record->post_ticks + record->call_ticks;
+}
+
 static int take_operation(struct stream *stream, struct stream_rank *rank, struct lane *lane)
 {
     struct trace *trace = stream->trace;
@@ -127,7 +134,7 @@ static int take_operation(struct stream *stream, struct stream_rank *rank, struc
     struct trace_operation *operation = &trace->operations[index];
     *operation = (struct trace_operation){
         .post_ns = run_ns(node, lane, record->post_ticks),
-        .post_end_ns = run_ns(node, lane, record->post_ticks + record->call_ticks),
+        .post_end_ns = run_ns(node, lane, post_end_ticks(record)),
         .complete_ns = record->complete_ticks == 0 ? TRACE_NO_TIME : run_ns(node, lane, record->complete_ticks),
         .bytes = record->bytes,
         .sequence = ++rank->n_operations,
@@ -186,7 +193,6 @@ static int take_call(struct stream *stream, struct stream_rank *rank, struct lan
                                               .call_ns = end_ns - begin_ns,
                                               .rank = rank->rank,
                                               .completed = record->completed,
-                                              .idle_calls = record->idle_calls,
                                               .callsite = callsite,
                                               .function = record->function});
     if (add_busy_until(stream, rank, begin_ns) != 0 || busy_add(&process->busy, begin_ns, end_ns) != 0)
@@ -195,6 +201,43 @@ static int take_call(struct stream *stream, struct stream_rank *rank, struct lan
     if (advance(stream, rank, begin_ns - 1) != 0)
         return -1;
     return timeline_add(&rank->timeline, (struct timeline_event){begin_ns, record->function, EVENT_CALL});
+}
+
+/* Unsuccessful tests: where in the time until the lane's next record each of them lay is not known, but how long they
+ * were together. */
+static int take_idle(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+{
+    struct trace *trace = stream->trace;
+    struct trace_process *process = &trace->processes[rank->rank];
+    const struct trace_node *node = &trace->nodes[process->node];
+    const struct spool_idle *record = (const void *)lane->record;
+    if (stream->sink == NULL)
+        return 0;
+    int64_t begin_ns = run_ns(node, lane, record->begin_ticks);
+    int64_t length_ns = run_ns(node, lane, record->begin_ticks + record->ticks) - begin_ns;
+    uint32_t callsite =
+        record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
+    sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
+                                              .call_ns = length_ns,
+                                              .rank = rank->rank,
+                                              .idle_calls = record->calls,
+                                              .callsite = callsite,
+                                              .function = record->function});
+    begin_ns = lane->idle_end_ns > begin_ns ? lane->idle_end_ns : begin_ns;
+    lane->idle_end_ns = begin_ns + length_ns;
+    return add_busy_until(stream, rank, begin_ns) != 0 ? -1 : busy_add(&process->busy, begin_ns, begin_ns + length_ns);
+}
+
+static int take_record(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+{
+    switch (*lane->record) {
+    case SPOOL_OPERATION:
+        return take_operation(stream, rank, lane);
+    case SPOOL_IDLE:
+        return take_idle(stream, rank, lane);
+    default:
+        return take_call(stream, rank, lane);
+    }
 }
 
 int take_records(struct stream *stream, struct stream_rank *rank, size_t limit)
@@ -214,9 +257,7 @@ int take_records(struct stream *stream, struct stream_rank *rank, size_t limit)
             stream->until_ns = rank->next_ns;
             return 0;
         }
-        int result =
-            *lane->record == SPOOL_OPERATION ? take_operation(stream, rank, lane) : take_call(stream, rank, lane);
-        if (result != 0)
+        if (take_record(stream, rank, lane) != 0)
             return -1;
         stream->n_read++;
         lanes_take(&rank->lanes, trace, lane);

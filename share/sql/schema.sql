@@ -154,7 +154,7 @@ CREATE TABLE call_row(
   begin_ns INTEGER NOT NULL,
   call_ns INTEGER NOT NULL,
   completed INTEGER NOT NULL,          -- operations that it reported complete
-  idle_calls INTEGER NOT NULL,         -- unsuccessful tests before it
+  idle_calls INTEGER NOT NULL,         -- unsuccessful tests and probes that the row stands for, call_ns of all; 0: a call
   callsite INTEGER
 );
 

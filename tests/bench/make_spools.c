@@ -100,7 +100,7 @@ static char *put_step(char *at, uint64_t step, int rank, int ranks)
                               .function = FN_Waitall,
                               .completed = 4,
                               .begin_ticks = begin + 400,
-                              .call_ticks = (uint32_t)(end - begin - 400)};
+                              .call_ticks = end - begin - 400};
     memcpy(at, &call, sizeof call);
     return at + sizeof call;
 }

@@ -300,8 +300,9 @@ def case_probes(job):
     last = {"mpich": ["Mrecv_c 1", "Wait 1"], "openmpi": []}[job.family()]
     same(0, names[0], nothing + last)
     same(1, names[1], three + nothing + ["Probe 0", "Iprobe 0"] + three + last)
-    idle = [int(found[1]) for line in job.dump(1)[1] if (found := re.search(r"call Probe .*idle=(\d+)", line))]
-    require(idle == [100], f"100 unsuccessful probes are counted as {idle}")
+    idle = [(int(found[1]), int(found[2]) > 0) for line in job.dump(1)[1]
+            if (found := re.search(r"idle Iprobe calls=(\d+) ticks=(\d+) site=1", line))]
+    require(idle[0] == (100, True), f"100 unsuccessful probes are summed as {idle}")
     require("passed" not in "".join(job.dump(1)[1]), "calls were passed through")
 
 

@@ -68,6 +68,7 @@ static void print_rma(const struct spool_rma *r)
 static size_t print_record(uint32_t lane, const uint8_t *record)
 {
     const struct spool_call *call = (const void *)record;
+    const struct spool_idle *idle = (const void *)record;
     const struct spool_partitions *partitions = (const void *)record;
     const struct spool_partition *partition = (const void *)record;
     const struct spool_name *name = (const void *)record;
@@ -80,9 +81,12 @@ static size_t print_record(uint32_t lane, const uint8_t *record)
         print_operation((const void *)record);
         return sizeof(struct spool_operation);
     case SPOOL_CALL:
-        printf("call %s completed=%u idle=%u site=%d\n", names[call->function], call->completed, call->idle_calls,
-               call->site != 0);
+        printf("call %s completed=%u site=%d\n", names[call->function], call->completed, call->site != 0);
         return sizeof *call;
+    case SPOOL_IDLE:
+        printf("idle %s calls=%u ticks=%llu site=%d\n", names[idle->function], idle->calls,
+               (unsigned long long)idle->ticks, idle->site != 0);
+        return sizeof *idle;
     case SPOOL_COLLECTIVE:
         print_collective((const void *)record);
         return sizeof(struct spool_collective);

@@ -17,6 +17,7 @@ A line of a script, times in nanoseconds since the run's start:
     RANK partitions NUMBER first-last done all     right behind a partitioned operation; '-': none
     RANK partition NUMBER FUNCTION partition time  one partition of those
     RANK rma FUNCTION target bytes begin-end ...   a one-sided call; window=N, target null: none
+    RANK idle FUNCTION calls begin time            so many unsuccessful tests, the first at begin, all together so long
     RANK mark NUMBER time                          MPI_Pcontrol
     RANK stack NUMBER address,address,...          a stack of return addresses
     repeat N every NS / end                        the lines between, N times
@@ -52,7 +53,7 @@ def link(text):
     return struct.pack("<QqQiI", at, offset, rtt, parent, 0)
 
 
-RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160}
+RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160, 12: 32}
 STACK = 11
 
 
@@ -108,7 +109,7 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 2, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 3, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
@@ -161,7 +162,7 @@ class Script:
 
     def record(self, process, words, shift):
         rare = {"communicator": self.communicator, "persistent": self.persistent, "partitions": self.partitions,
-                "partition": self.partition, "rma": self.rma, "mark": self.mark, "stack": self.stack, "name": self.name}
+                "partition": self.partition, "rma": self.rma, "mark": self.mark, "idle": self.idle, "stack": self.stack, "name": self.name}
         if words[0] in rare:
             rare[words[0]](process, words, shift)
         elif "-" in words[1]:
@@ -202,7 +203,7 @@ class Script:
         started = int(options.get("started", 0))
         process.add(struct.pack("<BBHIiiQQQQIhhHHI", 1, receive, self.functions[function], int(options.get("comm", 0)), peer,
                                 -2 if tag == "any" else int(tag), int(size), post_ns, complete_ns,
-                                int(options.get("site", 0)), length, cpu, cpu, flags | blocking | bool(started) * STARTED,
+                                int(options.get("site", 0)), min(length, 0xFFFFFFFF), cpu, cpu, flags | blocking | bool(started) * STARTED,
                                 int(options.get("stack", 0)), started), int(options.get("lane", 0)))
 
     def persistent(self, process, words, shift):
@@ -236,6 +237,13 @@ class Script:
     def mark(self, process, words, shift):
         process.add(struct.pack("<B3xiQQQ", 9, int(words[1]), process.clock(int(words[2]) + shift), 0, 0))
 
+    def idle(self, process, words, shift):
+        options = dict(word.split("=") for word in words[5:] if "=" in word)
+        begin, length = process.clock(int(words[3]) + shift), int(words[4])
+        process.clock(int(words[3]) + shift + length)
+        process.add(struct.pack("<BBHIQQQ", 12, 0, self.functions[words[1]], int(words[2]), begin,
+                                int(options.get("site", 0)), length), int(options.get("lane", 0)))
+
     def stack(self, process, words, _):
         sites = [int(site, 0) for site in words[2].split(",")]
         record = struct.pack("<BBHI", STACK, 0, int(words[1]), len(sites)) + struct.pack(f"<{len(sites)}Q", *sites)
@@ -246,8 +254,8 @@ class Script:
         flags = sum(FLAGS[word] for word in words[2:] if word in FLAGS)
         options = dict(word.split("=") for word in words[2:] if "=" in word)
         if words[0].startswith(("Wait", "Test", "Mrecv")):
-            process.add(struct.pack("<BBHIQQII", 2, 0, self.functions[words[0]], int(words[2]) if len(words) > 2 else 1, begin,
-                                    0, end - begin, 0), int(options.get("lane", 0)))
+            process.add(struct.pack("<BBHIQQQ", 2, 0, self.functions[words[0]], int(words[2]) if len(words) > 2 else 1, begin,
+                                    0, end - begin), int(options.get("lane", 0)))
         else:
             process.add(struct.pack("<BBHIQQQQiIHHIQ", 3, 0, self.functions[words[0]], int(options.get("comm", 0)),
                                     int(options.get("bytes", 0)), begin, end, 0, int(options.get("root", -1)),

@@ -1,0 +1,71 @@
+/* long_job: what jobs do that run for hours, in a second; each rank prints what it counted and timed itself.
+ *
+ *     long_job polls        rank 0 keeps rank 1 waiting, which asks with Testany and Iprobe until its messages are
+ * there
+ */
+#include "app.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PENDING = 512, TAG = 7 };
+
+static void work(double seconds)
+{
+    double end_s = MPI_Wtime() + seconds;
+    while (MPI_Wtime() < end_s)
+        ;
+}
+
+/* So many requests make a test long against the clock that times it. */
+static void poll(void)
+{
+    static MPI_Request requests[PENDING];
+    static int received[PENDING];
+    double test_s = 0, probe_s = 0;
+    long tests = 0, probes = 0;
+    for (int i = 0; i < PENDING; i++)
+        MPI_Irecv(&received[i], 1, MPI_INT, 0, TAG + i, MPI_COMM_WORLD, &requests[i]);
+    for (int done = 0, flag, index; done < PENDING; done += flag) {
+        double begin_s = MPI_Wtime();
+        MPI_Testany(PENDING, requests, &index, &flag, MPI_STATUS_IGNORE);
+        double middle_s = MPI_Wtime();
+        test_s += middle_s - begin_s;
+        tests += !flag;
+        if (!flag) {
+            MPI_Iprobe(0, TAG - 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+            probe_s += MPI_Wtime() - middle_s;
+            probes++;
+        }
+    }
+    printf("rank=1 tests=%ld test_s=%.9f probes=%ld probe_s=%.9f\n", tests, test_s, probes, probe_s);
+}
+
+static void polls(int rank)
+{
+    int value = 0;
+    if (rank == 1)
+        poll();
+    if (rank != 0)
+        return;
+    work(0.3);
+    for (int i = 0; i < PENDING; i++)
+        MPI_Send(&value, 1, MPI_INT, 1, TAG + i, MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    const char *what = argc > 1 ? argv[1] : "";
+    int rank = app_rank();
+    if (app_size() != 2)
+        app_fail("two ranks are wanted");
+    if (strcmp(what, "polls") == 0)
+        polls(rank);
+    else
+        app_fail("'%s' is none of: polls", what);
+    MPI_Finalize();
+    return 0;
+}
