@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "concurrent_rounds.h"
 #include "database.h"
 #include "working_tables.h"
 
@@ -188,14 +189,35 @@ static int read_rows(sqlite3 *database, const struct predict_options *options, c
     return result;
 }
 
+/* What of the time in rounds lies under other rounds; NaN where that is not known. */
+static int read_concurrent_share(sqlite3 *database, const char *path, double *share, struct error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = 0;
+    *share = NAN;
+    if (sqlite3_prepare_v2(database, "SELECT share FROM temp.concurrent", -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW)
+        result = database_error(database, path, "the rounds cannot be read", error);
+    else if (sqlite3_column_type(statement, 0) != SQLITE_NULL)
+        *share = sqlite3_column_double(statement, 0);
+    sqlite3_finalize(statement);
+    return result;
+}
+
 int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *database, const char *machine,
                 struct error *error)
 {
     struct model_error rows[MAX_MODELS];
     struct model_options_text text;
+    double share;
     if (working_tables_of_rounds(database, options->trace, error) != 0 ||
+        read_concurrent_share(database, options->trace, &share, error) != 0 ||
         read_rows(database, options, machine, rows, error) != 0)
         return -1;
+    bool withheld = options->format == FORMAT_TEXT && share > CONCURRENT_LIMIT;
+    for (size_t m = 0; withheld && m < options->n_models; m++)
+        for (size_t i = 0; i < sizeof rows[m].values / sizeof rows[m].values[0]; i++)
+            rows[m].values[i] = NAN;
     if (options->format == FORMAT_TEXT)
         fprintf(stream, "machine %s\n%-12s  %11s  %11s  %11s  %10s\n", machine, "model", "error (T11)", "MAPE", "bias",
                 "worst rank");
@@ -206,5 +228,11 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
                    model_options_text(&options->models[m], &options->model, &text), &rows[m], m == 0);
     if (options->format == FORMAT_JSON)
         fputs("\n]\n", stream);
+    if (withheld)
+        fprintf(
+            stream,
+            "no error is claimed: in %.1f %% of the time another round was under way on the same socket or NIC, and\n"
+            "the models take rounds one by one; 'mpistair query %s model_error' has the figures all the same\n",
+            100 * share, options->trace);
     return 0;
 }

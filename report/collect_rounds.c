@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "concurrent_rounds.h"
 #include "report.h"
 #include "working_tables.h"
 
@@ -20,6 +21,12 @@ static int collect_rounds(struct report *report, sqlite3 *database, struct error
         report->actual_s = rows_real(&rows, 2);
         report->repeated_share = rows_real(&rows, 3);
     }
+    if (rows_close(&rows) != 0)
+        return -1;
+    rows_open(&rows, database, report->path, "SELECT share FROM temp.concurrent", error);
+    if (rows_next(&rows))
+        report->concurrent_share = rows_real(&rows, 0);
+    report->errors_withheld = report->concurrent_share > CONCURRENT_LIMIT;
     if (rows_close(&rows) != 0)
         return -1;
     rows_open(&rows, database, report->path, "SELECT error, share, kinds, basis FROM replicate_error", error);

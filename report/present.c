@@ -22,6 +22,12 @@ static double percent(double ratio)
     return isnan(ratio) ? 0 : ratio * 100;
 }
 
+/* An error of a model as the text shows it: not at all where rounds overlap too much. */
+static double claimed(const struct report *report, double error)
+{
+    return report->errors_withheld ? NAN : error;
+}
+
 /* Of the transport in use inside a node and between nodes, as the MPI tells. */
 static void present_limits(struct document *document, const struct report_run *run)
 {
@@ -117,6 +123,9 @@ static void present_rounds(struct document *document, const struct report *repor
     document_add(document, DOCUMENT_LINE,
                  "late: %.1f %% of the time passed before the last message to the rank had been sent",
                  percent(report->late_share));
+    document_add(document, DOCUMENT_LINE,
+                 "concurrent: in %.1f %% of the time another round was under way on the same socket or NIC",
+                 percent(report->concurrent_share));
     if (report->all_kinds > (int64_t)report->n_kinds)
         document_add(document, DOCUMENT_LINE, "the heaviest %zu:", report->n_kinds);
     size_t best = report_best_model(report);
@@ -133,7 +142,7 @@ static void present_rounds(struct document *document, const struct report *repor
         document_percent(document, kind->inter_node, false);
         document_percent(document, kind->time_share, false);
         if (best < report->n_models)
-            document_percent(document, kind->error[best], false);
+            document_percent(document, claimed(report, kind->error[best]), false);
     }
     document_add(document, DOCUMENT_LINE,
                  "of one round: messages, most to a rank, volume, its share on-socket, off-socket,");
@@ -164,9 +173,9 @@ static void present_models(struct document *document, const struct report *repor
         coverage = fmin(coverage, model->coverage);
         document_cell(document, "%s", model->machine);
         document_cell(document, "%s%s", model->title, model->extrapolated ? " *" : "");
-        document_percent(document, model->error, false);
-        document_percent(document, model->mape, false);
-        document_percent(document, model->bias, true);
+        document_percent(document, claimed(report, model->error), false);
+        document_percent(document, claimed(report, model->mape), false);
+        document_percent(document, claimed(report, model->bias), true);
         document_cell(document, "%" PRId64, model->worst_rank);
         double measured = NAN, modelled = NAN;
         for (size_t k = 0; k < report->n_ranks; k++)
@@ -179,6 +188,9 @@ static void present_models(struct document *document, const struct report *repor
     }
     if (extrapolated)
         document_add(document, DOCUMENT_LINE, "* beyond the ends of a bandwidth table of the machine");
+    if (report->errors_withheld && report->n_models > 0)
+        document_add(document, DOCUMENT_WARNING,
+                     "no error is claimed: rounds overlap (see Rounds), and the models take them one by one");
     if (coverage < 0.999)
         document_add(document, DOCUMENT_WARNING, "a model covers only %.1f %% of the measured time: predict again",
                      percent(coverage));
@@ -255,8 +267,9 @@ static void present_rank(struct document *document, const struct report *report,
         document_seconds(document, rank->covered_s[model]);
         document_percent(document, rank->late_s / rank->actual_s, false);
         document_seconds(document, rank->model_s[model]);
-        document_percent(document, rank->off_s[model] / rank->covered_s[model], false);
-        document_percent(document, (rank->model_s[model] - rank->covered_s[model]) / rank->covered_s[model], true);
+        document_percent(document, claimed(report, rank->off_s[model] / rank->covered_s[model]), false);
+        document_percent(
+            document, claimed(report, (rank->model_s[model] - rank->covered_s[model]) / rank->covered_s[model]), true);
         document_bar(document, rank->covered_s[model], rank->model_s[model]);
     } else {
         document_bytes(document, (double)rank->received_bytes);
@@ -291,7 +304,7 @@ static void present_ranks(struct document *document, const struct report *report
     if (n > RANKS_SHOWN_WHOLE && !all_ranks) {
         qsort(ranking, n, sizeof *ranking, heavier);
         n = RANKS_WORST;
-        present_distribution(document, report, model);
+        present_distribution(document, report, report->errors_withheld ? report->n_models : model);
         document_add(document, DOCUMENT_LINE, "the %zu %s (--all-ranks shows all):", n,
                      model < report->n_models ? "furthest off" : "with the longest time");
     }

@@ -85,9 +85,10 @@ static json_t *models_array(const struct report *report)
         const struct report_model *model = &report->models[i];
         json_t *object = model_name(model);
         json_object_update_new(object,
-                               json_pack("{so so so so so sb}", "error", real(model->error), "mape", real(model->mape),
-                                         "bias", real(model->bias), "worst_rank", integer(model->worst_rank),
-                                         "coverage", real(model->coverage), "extrapolated", (int)model->extrapolated));
+                               json_pack("{so sb so so so so sb}", "error", real(model->error), "error_withheld",
+                                         (int)report->errors_withheld, "mape", real(model->mape), "bias",
+                                         real(model->bias), "worst_rank", integer(model->worst_rank), "coverage",
+                                         real(model->coverage), "extrapolated", (int)model->extrapolated));
         json_array_append_new(array, object);
     }
     return array;
@@ -213,10 +214,10 @@ static json_t *overlap_object(const struct report *report)
 
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
-    json_t *rounds =
-        json_pack("{sI sI so so so so}", "rounds", (json_int_t)report->rounds, "kinds", (json_int_t)report->all_kinds,
-                  "actual_s", real(report->actual_s), "late_share", real(report->late_share), "repeated_share",
-                  real(report->repeated_share), "heaviest_kinds", kinds_array(report));
+    json_t *rounds = json_pack("{sI sI so so so so so}", "rounds", (json_int_t)report->rounds, "kinds",
+                               (json_int_t)report->all_kinds, "actual_s", real(report->actual_s), "late_share",
+                               real(report->late_share), "concurrent_share", real(report->concurrent_share),
+                               "repeated_share", real(report->repeated_share), "heaviest_kinds", kinds_array(report));
     json_t *replicate =
         json_pack("{so so sI ss}", "error", real(report->replicate_error), "share", real(report->replicate_share),
                   "kinds", (json_int_t)report->replicate_kinds, "basis", report->replicate_basis);

@@ -142,10 +142,12 @@ struct report {
     struct report_wait *waits; /* the kinds with the longest */
     size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_models, n_kinds, n_ranks, n_worst, n_waits;
     int64_t nodes, messages, max_messages, bytes, rounds, all_kinds;
-    double actual_s;       /* over all ranks and rounds */
-    double late_share;     /* of it, what passed before the last message to a rank was posted */
-    double repeated_share; /* of it, what lies in kinds of three and more rounds */
-    double wait_s;         /* behind it, until the last rank of the round was done, over all ranks and rounds */
+    double actual_s;         /* over all ranks and rounds */
+    double late_share;       /* of it, what passed before the last message to a rank was posted */
+    double repeated_share;   /* of it, what lies in kinds of three and more rounds */
+    double concurrent_share; /* of it, what passed while another round was under way on the same socket or NIC */
+    bool errors_withheld;    /* so much of it that errors of single rounds are no claim */
+    double wait_s;           /* behind it, until the last rank of the round was done, over all ranks and rounds */
     double replicate_error, replicate_share;
     int64_t replicate_kinds;
     const char *replicate_basis;

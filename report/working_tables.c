@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "concurrent_rounds.h"
 #include "database.h"
 #include "message_sums.h"
 #include "round_sums.h"
@@ -77,6 +78,8 @@ static int make(sqlite3 *database, const char *path, bool messages, struct error
         result = execute(database, path, round_tables, error);
     if (result == 0)
         result = round_sums_make(database, path, &rounds, error);
+    if (result == 0)
+        result = concurrent_rounds_make(database, path, &rounds, error);
     if (result == 0 && messages)
         result = execute(database, path, message_tables, error);
     if (result == 0 && messages)

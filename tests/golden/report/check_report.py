@@ -370,6 +370,25 @@ def opposite_kinds(folder):
     check("error and bias of a rank", "46.5 %   +0.0 %" in shown or "46.5 %  +0.0 %" in shown, shown)
 
 
+def withheld(folder):
+    """Two pairs of ranks on one socket, 100 us each: side by side for 100 us, for 10 us, or on two sockets."""
+    run_row = "INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 4, 4, NULL, NULL, NULL, NULL);"
+    for name, later_us, socket, share, claimed in (("beside", 0, 0, 1, False), ("touching", 90, 0, 0.1, True), ("apart", 0, 1, 0, True)):
+        trace = database(folder / f"{name}.db", run_row, "INSERT INTO node VALUES (0, 'a', 2, 4, NULL);",
+                         *(f"INSERT INTO process(rank, node, socket, ended) VALUES ({r}, 0, {r // 2 * socket}, 'finalize');" for r in range(4)),
+                         "INSERT INTO kind VALUES (1, 1, 1, 1000), (2, 1, 1, 1000);",
+                         f"INSERT INTO round VALUES (1, 1, 0, 100000), (2, 2, {later_us}000, {later_us + 100}000);",
+                         *(f"INSERT INTO round_process VALUES ({r // 2 + 1}, {r}, {r // 2 * later_us}000, {r // 2 * later_us + 100}000, 0);"
+                           for r in range(4)), "INSERT INTO prediction_run VALUES (1, 'toy', 'postal', '', 0);",
+                         *(f"INSERT INTO prediction VALUES (1, {r // 2 + 1}, {r}, 1e-4, 0, 1e-4, 0, 0, 0, 0, NULL, NULL, 0);" for r in range(4)))
+        report = json.loads(run("report", trace, "--format", "json")[1])
+        check(f"concurrent rounds {name}", abs(report["rounds"]["concurrent_share"] - share) < 1e-12 and
+              report["models"][0]["error_withheld"] is not claimed, (report["rounds"], report["models"]))
+        text = run("report", trace)[1]
+        row = next(line.split() for line in text.splitlines() if line.startswith("  toy"))
+        check(f"error {name}", (row[2] != "-") == claimed and ("no error is claimed" in text) != claimed, text)
+
+
 def irregular(rng):
     """A trace by lot: ids of rounds with gaps, kinds of one and of many rounds, ranks that are missing from a round or
     receive nothing, rounds without ranks, messages of rounds that are not there, of ranks not of the round, of no round."""
@@ -394,6 +413,27 @@ def irregular(rng):
     lines += [f"INSERT INTO prediction VALUES (1, {kind}, {rank}, {us}e-6, {us}e-6, 0, 0, 0, 0, 0, NULL, NULL, 0);"
               for kind in set(kinds.values()) for rank in range(n_ranks) for us in [rng.randrange(1, 900)]]
     return "\n".join(lines)
+
+
+def concurrent_share(connection):
+    """By definition, over the pieces between all begins and ends."""
+    places = {rank: (node, socket) for rank, node, socket in connection.execute("SELECT rank, node, socket FROM process")}
+    entries, rounds = list(connection.execute("SELECT round_id, rank, begin_ns, end_ns FROM round_process")), {}
+    for round_id, rank, begin, end in entries:
+        rounds.setdefault(round_id, []).append((places[rank], begin, end))
+    lanes = {}
+    for round_id, ranks in rounds.items():
+        nodes = {place[0] for place, _, _ in ranks}
+        for lane in {place for place, _, _ in ranks} | (nodes if len(nodes) > 1 else set()) if len(ranks) > 1 else ():
+            own = [(begin, end) for place, begin, end in ranks if lane in (place, place[0])]
+            lanes.setdefault(lane, {})[round_id] = (min(begin for begin, _ in own), max(end for _, end in own))
+    crowded = 0
+    for round_id, rank, begin, end in entries:
+        others = [span for lane in (places[rank], places[rank][0]) if round_id in lanes.get(lane, ())
+                  for other, span in lanes[lane].items() if other != round_id]
+        cuts = sorted({begin, end, *(min(max(t, begin), end) for span in others for t in span)})
+        crowded += sum(b - a for a, b in zip(cuts, cuts[1:]) if any(x <= a and b <= y for x, y in others))
+    return crowded / sum(end - begin for _, _, begin, end in entries)
 
 
 def as_the_views(folder):
@@ -433,6 +473,8 @@ def as_the_views(folder):
         agree("overlap", of([rank["models"][0] for rank in report["ranks"]], "outside_s", "model_s", "visible_s", "in_mpi_s",
                             "visible_off_s"),
               "SELECT outside_s, model_s, visible_s, in_mpi_s, off_s FROM process LEFT JOIN rank_visible USING (rank) ORDER BY rank")
+        share = concurrent_share(connection)
+        check(f"concurrent by definition, seed {seed}", abs(report["rounds"]["concurrent_share"] - share) < 1e-12, (report["rounds"], share))
         agree("replicate", [of([report["replicate"]], "error", "share", "kinds")[0]],
               "SELECT error, share, kinds FROM replicate_error")
         connection.close()
@@ -446,6 +488,7 @@ with tempfile.TemporaryDirectory() as temporary:
     malformed(folder, halo)
     unusual(folder)
     opposite_kinds(folder)
+    withheld(folder)
     as_the_views(folder)
     os.chdir("/")
 print("report and query:", "ok" if failures == 0 else f"{failures} failed")
