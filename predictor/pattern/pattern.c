@@ -67,6 +67,22 @@ int pattern_set_posts(struct pattern *pattern, const double *send_s, const doubl
                                                                                                                 : 0;
 }
 
+int pattern_keep_posts(struct pattern *pattern)
+{
+    pattern->posted_s = malloc((pattern->n_messages + 1) * sizeof *pattern->posted_s);
+    if (pattern->posted_s == NULL)
+        return -1;
+    memcpy(pattern->posted_s, pattern->recv_s, pattern->n_messages * sizeof *pattern->posted_s);
+    return 0;
+}
+
+void pattern_clear(struct pattern *pattern)
+{
+    free(pattern->posted_s);
+    pattern->posted_s = NULL;
+    pattern->n_messages = 0;
+}
+
 int pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source)
 {
     uint32_t match = communicator * 2 + any_source;
@@ -135,6 +151,7 @@ void pattern_release(struct pattern *pattern)
     free(pattern->bytes);
     free(pattern->send_s);
     free(pattern->recv_s);
+    free(pattern->posted_s);
     free(pattern->match);
     *pattern = (struct pattern){0};
 }

@@ -29,11 +29,13 @@ struct placement {
 struct pattern {
     size_t n_messages;
     size_t capacity;
-    uint32_t *src;   /* [n_messages] each < placement.n_ranks */
-    uint32_t *dst;   /* [n_messages] */
-    uint64_t *bytes; /* [n_messages] */
-    double *send_s;  /* [n_messages] post times, s from the beginning of the round, or NULL: all start together */
-    double *recv_s;  /* the same of the receives */
+    uint32_t *src;    /* [n_messages] each < placement.n_ranks */
+    uint32_t *dst;    /* [n_messages] */
+    uint64_t *bytes;  /* [n_messages] */
+    double *send_s;   /* [n_messages] post times, s from the beginning of the round, or NULL: all start together */
+    double *recv_s;   /* the same of the receives */
+    double *posted_s; /* when the receives were posted in truth, where recv_s counts those that stood before their
+                         rank's round from its begin; NULL: recv_s */
     uint32_t *match; /* communicator * 2, + 1 if the receive took any source; NULL: one communicator, no such receive */
 };
 
@@ -47,6 +49,11 @@ int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, 
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes);
 /* The post times of the message appended last; each for all messages of a pattern, or NULL for all. As above. */
 int pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s);
+/* Keeps the receives' posts as they are by now as posted_s; the pattern then takes no more messages before the next
+ * pattern_clear. As above. */
+int pattern_keep_posts(struct pattern *pattern);
+/* No messages, with the room that there is. */
+void pattern_clear(struct pattern *pattern);
 /* How the receive of the message appended last was posted; those of which it is not said: communicator 0, a source. */
 #define PATTERN_COMMUNICATOR_MAX (UINT32_MAX / 2)
 int pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source);

@@ -97,14 +97,19 @@ static int read_message(struct replay_round *round, sqlite3_stmt *statement, str
     return 0;
 }
 
-/* A receive that was posted before its rank's round, a standing one, counts from there. */
-static void begin_with_round(struct replay_round *round)
+/* A receive that was posted before its rank's round, a standing one, counts from there; in what order such receives
+ * were posted stays known. */
+static int begin_with_round(struct replay_round *round, struct error *error)
 {
-    const struct pattern *pattern = &round->pattern;
+    struct pattern *pattern = &round->pattern;
     for (size_t k = 0; k < pattern->n_messages; k++) {
+        bool stood = pattern->recv_s[k] < round->begin_s[pattern->dst[k]];
+        if (stood && pattern->posted_s == NULL && pattern_keep_posts(pattern) != 0)
+            return error_set(error, "no memory for %zu messages", pattern->n_messages);
         pattern->send_s[k] = fmax(pattern->send_s[k], round->begin_s[pattern->src[k]]);
         pattern->recv_s[k] = fmax(pattern->recv_s[k], round->begin_s[pattern->dst[k]]);
     }
+    return 0;
 }
 
 int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct error *error)
@@ -112,7 +117,7 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
     for (size_t i = 0; i < round->placement.n_ranks; i++)
         round->number[round->world_rank[i]] = 0;
     round->placement.n_ranks = 0;
-    round->pattern.n_messages = 0;
+    pattern_clear(&round->pattern);
     round->moved = 0;
     for (int which = ROUND_MESSAGES; which <= ROUND_RANKS; which++) {
         sqlite3_stmt *statement = round->statements[which];
@@ -131,6 +136,5 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
         if (result != 0)
             return -1;
     }
-    begin_with_round(round);
-    return 0;
+    return begin_with_round(round, error);
 }

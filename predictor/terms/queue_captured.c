@@ -19,7 +19,7 @@
  *
  * Inferred: no MPI tells when a message arrives. Here it does a latency (tau of its class) after its send was posted,
  * and never before an earlier one of the same sender. Without times receives are posted first, and messages arrive in
- * the order of the list.
+ * the order of the list. Receives that stood before the round are in the queue when it begins, as they were posted.
  *
  * queue-captured: one list for all senders and communicators, as in MPICH and CrayMPI. queue-by-source: Open MPI's ob1
  * has lists for each communicator and sender, and one for receives from any source; those look through the lists of one

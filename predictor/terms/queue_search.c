@@ -88,10 +88,11 @@ static void order_moments(struct receiver *receiver)
 {
     const struct traffic *traffic = receiver->traffic;
     const struct pattern *pattern = traffic->pattern;
+    const double *post_s = pattern->posted_s != NULL ? pattern->posted_s : pattern->recv_s;
     struct moment *posts = receiver->posts, *arrivals = receiver->arrivals;
     for (uint32_t i = 0; i < receiver->n; i++) {
         uint32_t k = receiver->messages[i];
-        posts[i] = (struct moment){.at = {pattern->recv_s != NULL ? pattern->recv_s[k] : 0}, .message = i};
+        posts[i] = (struct moment){.at = {post_s != NULL ? post_s[k] : 0}, .message = i};
         arrivals[i] =
             (struct moment){.at = {pattern->src[k], pattern->send_s != NULL ? pattern->send_s[k] : 0}, .message = i};
     }

@@ -158,6 +158,21 @@ class Staggered(PredictTest):
         self.assertAlmostEqual(time_s * 1e6, 1.7 + 1e6 / 10.2e3, delta=1e-6)
         self.assertAlmostEqual(skew_s, 0, delta=1e-12)
 
+    def test_queues_know_the_order_of_standing_receives(self):
+        """100 receives posted in reverse, before the rank's round or in it: each message passes all that are left."""
+        with open(os.path.join(self.folder, "m.tbl"), "w") as file:
+            file.write("name m\nsource s\nintra_socket any tau - 0 s\nintra_socket any bw 1 1e9 B/s\n"
+                       "any any queue_step 64 1e-8 s\n")
+        for first in (5000, 0):
+            trace = self.make_trace([(0, 10 ** 9, {0: first, 1: 0},
+                                      [(1, 0, 8, 9000 + i, 4000 - i * 10) for i in range(100)])])
+            database = sqlite3.connect(trace)
+            self.stored(trace, "--machine", file.name, "--model", "postal,postal+queue-captured")
+            queue_s = database.execute("SELECT queue_s FROM prediction WHERE rank = 0 ORDER BY run_id").fetchall()
+            database.close()
+            self.assertAlmostEqual(queue_s[1][0], 1e-8 * 100 * 101 / 2, delta=1e-15)
+            os.unlink(trace)
+
     def test_overlap(self):
         """Rank 0 computes longer than its send takes, rank 1 for 40 us of about 100; two rounds."""
         trace = self.make_trace([(0, i * 10 ** 6, {0: 0, 1: 0}, [(0, 1, 10 ** 6, 0, 0)]) for i in range(2)])
