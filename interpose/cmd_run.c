@@ -4,11 +4,9 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -17,6 +15,7 @@
 #include "pattern.h"
 #include "run/launch.h"
 #include "run/nested.h"
+#include "run/output_name.h"
 #include "run/run_keys.h"
 #include "run/spool_folder.h"
 
@@ -29,8 +28,8 @@ static const char usage[] =
     "and its trace could not be written. A script that starts several MPI jobs gives a trace for each: t.db, t-2.db, "
     "...\n"
     "\n"
-    "  -o, --output FILE    default mpistair-<job or process id>.db in the working directory; replaced only when\n"
-    "                       complete\n"
+    "  -o, --output FILE    replaced only when complete; without it a new mpistair-<job or process id>.db in the\n"
+    "                       working directory\n"
     "  --placement L.csv    node and socket of each rank (rank,node,socket) instead of where they were seen\n"
     "  --spool DIR          a folder of this run's own for what the processes write while they run, on every node;\n"
     "                       default: FILE.spool, or in TMPDIR where that lies on a network file system\n"
@@ -90,31 +89,29 @@ static int read_options(int argc, char **argv, struct run_options *options)
     return -1;
 }
 
-/* The absolute name of the trace, from the option, or from the batch system's job or this process. 0, or -1 with the
- * reason: it must be possible to put a file there. */
-static int find_output(const char *given, char output[PATH_MAX], struct error *error)
+/* The trace's name, and a folder of spools that is this run's own. 0, or -1 with the reason. */
+static int claim_output(const struct run_options *options, struct output_name *output, struct spool_folder *folder,
+                        struct error *error)
 {
-    static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
-    char name[PATH_MAX], folder[PATH_MAX], file[PATH_MAX];
-    snprintf(name, sizeof name, "mpistair-%ld.db", (long)getpid());
-    for (size_t i = sizeof jobs / sizeof jobs[0]; i-- > 0;)
-        if (getenv(jobs[i]) != NULL && getenv(jobs[i])[0] != '\0')
-            snprintf(name, sizeof name, "mpistair-%.100s.db", getenv(jobs[i]));
-    if (given != NULL && snprintf(name, sizeof name, "%s", given) >= (int)sizeof name)
-        return error_set(error, "-o: the name is too long");
-    memcpy(folder, name, sizeof folder);
-    memcpy(file, name, sizeof file);
-    char *absolute = realpath(dirname(folder), NULL);
-    struct stat status;
-    int result = 0;
-    if (absolute == NULL || access(absolute, W_OK | X_OK) != 0)
-        result = error_set(error, "%s: cannot be written: its folder: %s", name, strerror(errno));
-    else if (snprintf(output, PATH_MAX, "%s/%s", absolute, basename(file)) >= PATH_MAX - (int)sizeof ".spool.999")
-        result = error_set(error, "%s: the name is too long", name);
-    else if (stat(output, &status) == 0 && !S_ISREG(status.st_mode))
-        result = error_set(error, "%s: expected a file or nothing there", name);
-    free(absolute);
-    return result;
+    struct output_name wanted;
+    if (output_name_find(&wanted, options->output, error) != 0)
+        return -1;
+    for (unsigned number = 1; output_name_number(wanted.path, number, output->path) == 0; number++) {
+        output->is_given = wanted.is_given && number == 1;
+        if (!output->is_given && access(output->path, F_OK) == 0)
+            continue;
+        enum spool_folder_result result = spool_folder_make(folder, output->path, options->spool, error);
+        if (result == SPOOL_FOLDER_FAILED)
+            return -1;
+        if (result == SPOOL_FOLDER_TAKEN)
+            continue;
+        if (number > 1)
+            fprintf(stderr, "mpistair: %s %s: the trace of this run goes to %s\n",
+                    wanted.is_given ? "another mpistair run records to" : "there is already a trace, or a run, of",
+                    wanted.path, output->path);
+        return 0;
+    }
+    return error_set(error, "%s: no free name for another trace beside it", wanted.path);
 }
 
 /* Reads it now, so that a mistake in it shows before the job; the ingest reads it again. */
@@ -164,19 +161,9 @@ static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *k
     return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
-/* The trace of the number-th run, 1, 2, ...: t.db, t-2.db, ... */
-static void name_output(const char *output, size_t number, char name[PATH_MAX + 32])
-{
-    const char *slash = strrchr(output, '/'), *dot = strrchr(output, '.');
-    int stem = dot != NULL && dot > slash + 1 ? (int)(dot - output) : (int)strlen(output);
-    if (number == 1)
-        snprintf(name, PATH_MAX, "%s", output);
-    else
-        snprintf(name, PATH_MAX + 32, "%.*s-%zu%s", stem, output, number, output + stem);
-}
-
 /* The spools become the trace, or one trace a run where a script started several. Returns the exit code. */
-static int ingest_spools(const struct spool_folder *folder, const char *output, const struct run_options *options)
+static int ingest_spools(const struct spool_folder *folder, const struct output_name *output,
+                         const struct run_options *options)
 {
     const char *folders[2] = {NULL, NULL};
     struct run_keys keys = {0};
@@ -201,15 +188,21 @@ static int ingest_spools(const struct spool_folder *folder, const char *output, 
     if (code == EXIT_DONE && keys.n == 0)
         code = fail("%s: no spool in it can be read", folder->path);
     char *present[2];
-    size_t n_present = 0, n_traces = 0;
+    size_t n_present = 0;
+    unsigned number = 1;
     for (int i = 0; i < 2; i++)
         if (folders[i] != NULL)
             present[n_present++] = (char *)(uintptr_t)folders[i];
     for (size_t i = 0; code == EXIT_DONE && i < keys.n; i++) {
-        char name[PATH_MAX + 32];
+        char name[PATH_MAX];
+        struct error error;
         if (keys.keys[i].is_done)
             continue;
-        name_output(output, ++n_traces, name);
+        if (output_name_next(output, folder->output_claim.since, &number, name, &error) != 0) {
+            code = error_report(&error);
+            break;
+        }
+        number++;
         code = ingest_run(present, n_present, &keys, i, name, options);
         if (code == EXIT_DONE)
             nested_leave(name);
@@ -225,22 +218,23 @@ static int ingest_spools(const struct spool_folder *folder, const char *output, 
 int cmd_run(int argc, char **argv)
 {
     struct run_options options = {0};
-    char output[PATH_MAX], preload[PATH_MAX];
+    char preload[PATH_MAX];
+    struct output_name output;
     struct spool_folder folder;
     struct error error;
     int code = read_options(argc, argv, &options);
     if (code >= 0)
         return code;
-    if (find_output(options.output, output, &error) != 0 || check_placement(options.placement, &error) != 0 ||
-        find_preload(preload, &error) != 0 || spool_folder_make(&folder, output, options.spool, &error) != 0)
+    if (check_placement(options.placement, &error) != 0 || find_preload(preload, &error) != 0 ||
+        claim_output(&options, &output, &folder, &error) != 0)
         return error_report(&error);
-    struct launch job = {.command = options.command, .preload = preload, .spool = folder.path, .output = output};
+    struct launch job = {.command = options.command, .preload = preload, .spool = folder.path, .output = output.path};
     int status = launch(&job, &error);
     if (status < 0) {
-        spool_folder_remove_empty(&folder);
+        spool_folder_release(&folder);
         return error_report(&error);
     }
-    code = ingest_spools(&folder, output, &options);
-    spool_folder_remove_empty(&folder);
+    code = ingest_spools(&folder, &output, &options);
+    spool_folder_release(&folder);
     return status != 0 ? status : code;
 }

@@ -102,7 +102,29 @@ static int run_program(char *const arguments[])
 struct command {
     char program[PATH_MAX];
     char collected[PATH_MAX]; /* the folder of spools from other nodes; empty: there is none */
+    char output[PATH_MAX];
+    int holds_place; /* output is an empty file that we made */
 };
+
+/* A name of our own choice must not replace what an earlier job, or another one that ends now, left under it: the first
+ * free of NAME.db, NAME-2.db, ... is taken by an empty file, which the trace replaces. */
+static void hold_place(struct command *command, const char *output)
+{
+    int stem = (int)(strlen(output) - strlen(".db"));
+    for (int number = 1, fd = -1; fd < 0 && number < 10000; number++) {
+        char suffix[16] = "";
+        if (number > 1)
+            snprintf(suffix, sizeof suffix, "-%d", number);
+        snprintf(command->output, sizeof command->output, "%.*s%s.db", stem < 4000 ? stem : 4000, output, suffix);
+        fd = open(command->output, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+        if (fd < 0 && errno != EEXIST)
+            return;
+        if (fd >= 0) {
+            close(fd);
+            command->holds_place = 1;
+        }
+    }
+}
 
 static void find_command(const struct run *run, struct command *command)
 {
@@ -110,12 +132,14 @@ static void find_command(const struct run *run, struct command *command)
     if (access(command->collected, R_OK) != 0 || strcmp(command->collected, run->facts.folder) == 0)
         command->collected[0] = '\0';
     find_program(command->program);
+    snprintf(command->output, sizeof command->output, "%s", run->facts.output);
+    command->holds_place = 0;
 }
 
 static void say(const struct run *run, const struct command *command, const char *what)
 {
     fprintf(stderr, "mpistair: %s: %s ingest --run %s %s%s%s -o %s\n", what, command->program, run->facts.key,
-            run->facts.folder, command->collected[0] ? " " : "", command->collected, run->facts.output);
+            run->facts.folder, command->collected[0] ? " " : "", command->collected, command->output);
 }
 
 void ingest_say(const struct run *run, const char *what)
@@ -142,15 +166,19 @@ void ingest_run(const struct run *run, uint64_t bytes)
     if (command.collected[0])
         arguments[n++] = command.collected;
     arguments[n++] = "-o";
-    arguments[n++] = (char *)run->facts.output;
+    arguments[n++] = command.output;
     const char *reason = "";
     if (bytes <= LARGE_BYTES) {
+        if (run->names_output)
+            hold_place(&command, run->facts.output);
         if (run_program(arguments) == 0) {
             run_remove_files(run, run->facts.folder, run->made_folder);
             if (command.collected[0])
                 run_remove_files(run, command.collected, 1);
             return;
         }
+        if (command.holds_place)
+            unlink(command.output);
         reason = ", which failed just now";
     }
     snprintf(what, sizeof what, "%.0f MB recorded; the trace is made by%s", (double)bytes / 1e6, reason);

@@ -57,6 +57,7 @@ void run_read_environment(struct run *run)
     const char *output = environment("MPISTAIR_OUTPUT"), *folder = environment("MPISTAIR_SPOOL");
     char name[160];
     launcher_name(run->launch, sizeof run->launch);
+    run->names_output = !output;
     if (!output) {
         const char *job = environment("SLURM_JOB_ID");
         job = job ? job : environment("PBS_JOBID");

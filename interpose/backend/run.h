@@ -32,6 +32,7 @@ struct run {
     char spool[PATH_MAX];
     char topology[PATH_MAX]; /* empty: none */
     char maps[PATH_MAX];     /* empty: none */
+    int names_output;        /* the environment does not: facts.output is our own choice */
     int made_folder;         /* the folder is the run's own, to be removed with it */
     int made_topology;       /* this process wrote it */
 };

@@ -1,6 +1,6 @@
 /* Spools are written through shared mappings at the pace of the job's messages: on a network file system that would
  * disturb what is measured. So they lie beside the output where that is local, else in TMPDIR of each node, from where
- * the recorder brings them to OUTPUT.spool at the end.
+ * the recorder brings them to OUTPUT.spool at the end. Each run claims OUTPUT.spool, wherever its spools lie.
  */
 #include "spool_folder.h"
 
@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "event.h"
 
 static const uint32_t network_magics[] = {
@@ -63,10 +63,11 @@ static size_t walk(const char *path, bool (*each)(int folder, const char *name))
     return n;
 }
 
-static bool is_any(int folder, const char *name)
+/* Anything but the claim. */
+static bool is_content(int folder, const char *name)
 {
-    (void)folder, (void)name;
-    return true;
+    (void)folder;
+    return strcmp(name, CLAIM_FILE) != 0;
 }
 
 static bool is_spool(int folder, const char *name)
@@ -75,9 +76,9 @@ static bool is_spool(int folder, const char *name)
     return ends_with(name, SPOOL_SUFFIX);
 }
 
-static bool remove_file(int folder, const char *name)
+static bool remove_content(int folder, const char *name)
 {
-    return unlinkat(folder, name, 0) == 0;
+    return is_content(folder, name) && unlinkat(folder, name, 0) == 0;
 }
 
 size_t spool_folder_count(const char *path)
@@ -85,87 +86,114 @@ size_t spool_folder_count(const char *path)
     return walk(path, is_spool);
 }
 
-/* Renames a folder that holds something to the first free PATH.1, PATH.2, ... 0, or -1 with the reason. */
-static int move_aside(const char *path, struct error *error)
+/* Renames a claimed folder to the first free PATH.1, PATH.2, ... and gives it back. 0, or -1 with the reason. */
+static int move_aside(struct claim *claim, const char *path, struct error *error)
 {
-    if (walk(path, is_any) == 0)
-        return 0;
     for (int number = 1; number < 1000; number++) {
-        char aside[PATH_MAX + 16];
-        snprintf(aside, sizeof aside, "%s.%d", path, number);
+        char aside[PATH_MAX];
+        if (snprintf(aside, sizeof aside, "%s.%d", path, number) >= (int)sizeof aside)
+            return error_set(error, "%s: holds an earlier run, and its name is too long to rename it", path);
         if (access(aside, F_OK) == 0)
             continue;
         if (rename(path, aside) != 0)
             return error_set(error, "%s: holds an earlier run and cannot be renamed: %s", path, strerror(errno));
         fprintf(stderr, "mpistair: %s held an earlier run: it is now %s\n", path, aside);
+        memcpy(claim->folder, aside, sizeof claim->folder);
+        claim_release(claim);
         return 0;
     }
     return error_set(error, "%s: holds an earlier run, and so do %s.1 to .999; remove some", path, path);
 }
 
-static int make(struct spool_folder *folder, struct error *error)
+/* OUTPUT.spool, empty. */
+static enum spool_folder_result claim_collected(struct spool_folder *folder, struct error *error)
 {
-    folder->is_made = mkdir(folder->path, 0755) == 0;
-    if (!folder->is_made && errno != EEXIST)
-        return error_set(error, "%s: cannot be made: %s", folder->path, strerror(errno));
-    if (access(folder->path, W_OK | X_OK) != 0)
-        return error_set(error, "%s: cannot be written to: %s", folder->path, strerror(errno));
-    return 0;
+    for (;;) {
+        enum claim_result result = claim_take(&folder->output_claim, folder->collected);
+        if (result == CLAIM_TAKEN)
+            return SPOOL_FOLDER_TAKEN;
+        if (result == CLAIM_FAILED)
+            return error_set(error, "%s: cannot be made, or not be written to: %s", folder->collected, strerror(errno));
+        folder->output_claim.is_made = true; /* an empty one is nobody's */
+        if (walk(folder->collected, is_content) == 0)
+            return SPOOL_FOLDER_READY;
+        if (move_aside(&folder->output_claim, folder->collected, error) != 0)
+            return SPOOL_FOLDER_FAILED;
+    }
 }
 
-static int make_given(struct spool_folder *folder, const char *given, struct error *error)
+static enum spool_folder_result claim_given(struct spool_folder *folder, const char *given, struct error *error)
 {
-    char *absolute;
-    snprintf(folder->path, sizeof folder->path, "%s", given);
-    if (make(folder, error) != 0)
-        return -1;
-    if (!folder->is_made && walk(folder->path, is_any) != 0)
-        return error_set(error, "--spool %s: expected a folder of its own for this run, and this one is not empty",
+    switch (claim_take(&folder->given_claim, given)) {
+    case CLAIM_FAILED:
+        return error_set(error, "--spool %s: cannot be made, or not be written to: %s", given, strerror(errno));
+    case CLAIM_TAKEN:
+        return error_set(error, "--spool %s: expected a folder of its own for this run: another mpistair run uses it",
                          given);
-    absolute = realpath(given, NULL);
+    default:
+        break;
+    }
+    char *absolute = realpath(given, NULL);
     if (absolute == NULL)
         return error_set(error, "--spool %s: %s", given, strerror(errno));
     snprintf(folder->path, sizeof folder->path, "%s", absolute);
     free(absolute);
-    return 0;
+    if (walk(given, is_content) != 0)
+        return error_set(error, "--spool %s: expected a folder of its own for this run, and this one is not empty",
+                         given);
+    return SPOOL_FOLDER_READY;
 }
 
-int spool_folder_make(struct spool_folder *folder, const char *output, const char *given, struct error *error)
+static enum spool_folder_result make_temporary(struct spool_folder *folder, struct error *error)
 {
-    char parent[PATH_MAX];
-    *folder = (struct spool_folder){0};
-    if (snprintf(folder->collected, sizeof folder->collected, "%s.spool", output) >= (int)sizeof folder->collected)
-        return error_set(error, "%s: the name is too long", output);
-    if (move_aside(folder->collected, error) != 0)
-        return -1;
-    if (given != NULL)
-        return make_given(folder, given, error);
-    snprintf(parent, sizeof parent, "%s", output);
-    if (!is_network(dirname(parent))) {
-        memcpy(folder->path, folder->collected, sizeof folder->path);
-        return make(folder, error);
-    }
     const char *temporary = getenv("TMPDIR");
     int length = snprintf(folder->path, sizeof folder->path, "%s/mpistair-XXXXXX",
                           temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
     if (length >= (int)sizeof folder->path || mkdtemp(folder->path) == NULL)
         return error_set(error, "%s: cannot be made: %s; --spool names another place", folder->path, strerror(errno));
-    folder->is_made = true;
-    return 0;
+    folder->is_temporary = true;
+    return SPOOL_FOLDER_READY;
 }
 
-void spool_folder_remove_empty(const struct spool_folder *folder)
+enum spool_folder_result spool_folder_make(struct spool_folder *folder, const char *output, const char *given,
+                                           struct error *error)
 {
-    if (folder->is_made)
-        rmdir(folder->path);
+    char parent[PATH_MAX];
+    *folder = (struct spool_folder){.output_claim = CLAIM_NONE, .given_claim = CLAIM_NONE};
+    if (snprintf(folder->collected, sizeof folder->collected, "%s.spool", output) >= (int)sizeof folder->collected)
+        return error_set(error, "%s: the name is too long", output);
+    enum spool_folder_result result = claim_collected(folder, error);
+    snprintf(parent, sizeof parent, "%s", output);
+    if (result != SPOOL_FOLDER_READY)
+        return result;
+    if (given != NULL)
+        result = claim_given(folder, given, error);
+    else if (is_network(dirname(parent)))
+        result = make_temporary(folder, error);
+    else
+        memcpy(folder->path, folder->collected, sizeof folder->path);
+    if (result != SPOOL_FOLDER_READY)
+        spool_folder_release(folder);
+    return result;
+}
+
+bool spool_folder_is_taken(const char *output)
+{
+    char collected[PATH_MAX + sizeof ".spool"];
+    snprintf(collected, sizeof collected, "%s.spool", output);
+    return claim_is_taken(collected);
 }
 
 void spool_folder_remove(const struct spool_folder *folder)
 {
-    walk(folder->path, remove_file);
-    spool_folder_remove_empty(folder);
-    if (strcmp(folder->path, folder->collected) != 0) {
-        walk(folder->collected, remove_file);
-        rmdir(folder->collected);
-    }
+    walk(folder->path, remove_content);
+    walk(folder->collected, remove_content);
+}
+
+void spool_folder_release(struct spool_folder *folder)
+{
+    if (folder->is_temporary)
+        rmdir(folder->path);
+    claim_release(&folder->given_claim);
+    claim_release(&folder->output_claim);
 }

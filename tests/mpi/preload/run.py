@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mpistair run as a user calls it: statuses, what it leaves behind, mistakes, signals, a run within a run.
 
-usage: run.py MPISTAIR EXCHANGE MPI MPIEXEC       (EXCHANGE: the program of exchange.c)
+usage: run.py MPISTAIR EXCHANGE MPI MPIEXEC PRELOAD       (EXCHANGE: the program of exchange.c)
 """
 import os
 import shutil
@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 mpistair, exchange, mpi, mpiexec = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3], sys.argv[4]
+preload = os.path.abspath(sys.argv[5])
 scratch = tempfile.mkdtemp(prefix="run-")
 failures = []
 JOB = [mpiexec, *(["--oversubscribe", "--bind-to", "none"] if mpi == "openmpi" else []), "-n", "2"]
@@ -84,6 +85,34 @@ def check_script():
         expect((command(first), command(second)) == (exchange, exchange + " 0 second"), "in the order of the jobs")
 
 
+def check_two_at_once():
+    """Two runs with one -o at once: both traces are whole, and neither is the other's."""
+    meet = 'touch up-$1; while [ ! -e up-0 ] || [ ! -e up-1 ]; do sleep 0.02; done; shift; "$@" && "$@" 0 again'
+    processes = [subprocess.Popen([mpistair, "run", "-o", "t.db", "--", "sh", "-c", meet, "sh", str(i), *JOB, exchange, "0", f"of-{i}"],
+                                  cwd=scratch, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                 for i in range(2)]
+    said = [process.communicate(timeout=100)[1] for process in processes]
+    print(f"      two at once: {said}")
+    expect([process.returncode for process in processes] == [0, 0], "two runs with one -o at once end well")
+    told = sum("another mpistair run records to" in text for text in said)
+    expect(told == 1, f"one of them says that its trace has another name: {told}")
+    traces = [name for name in folder() if name.startswith("t")]
+    expect(len(traces) == 4 and "t.db" in traces, f"a trace for each of their jobs, and no spools are left: {traces}")
+    expect(all(messages(name) == 200 for name in traces), "each with all messages of its job, and no others")
+    expect(sorted(command(name) for name in traces) == sorted([f"{exchange} 0 of-{i}{again}" for i in range(2) for again in ("", " 0 again")]),
+           "and every job has its own")
+    first = command("t.db")
+    done = run("-o", "t.db", *JOB, exchange, "0", "later")
+    expect(done.returncode == 0 and command("t.db") != first, "a later run with this -o replaces the trace")
+    for name in ("mpistair-78.db", "mpistair-78-2.db"):
+        done = run(*JOB, exchange, SLURM_JOB_ID="78")
+        expect(done.returncode == 0 and messages(name) == 200, f"without -o none is replaced: {name}")
+    for name in ("mpistair-79.db", "mpistair-79-2.db"):
+        subprocess.run([*JOB, exchange], cwd=scratch, env=environment(SLURM_JOB_ID="79", LD_PRELOAD=preload), timeout=100,
+                       stdout=subprocess.DEVNULL)
+        expect(name in folder() and messages(name) == 200, f"nor of LD_PRELOAD by hand without MPISTAIR_OUTPUT: {name}")
+
+
 def check_mistakes():
     marker = os.path.join(scratch, "started")
     with open(os.path.join(scratch, "placement.csv"), "w", encoding="ascii") as file:
@@ -133,6 +162,7 @@ def check_signals():
 try:
     check_jobs()
     check_script()
+    check_two_at_once()
     check_mistakes()
     check_environment()
     check_signals()
