@@ -21,6 +21,7 @@
 #include "reach.h"
 #include "run.h"
 #include "session.h"
+#include "world_comm.h"
 
 struct run recorder_run;
 static struct run *const run = &recorder_run;
@@ -103,12 +104,13 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
     uint64_t bytes = 0;
     (void)self, (void)key, (void)value, (void)state;
     session_lock();
+    world_comm_begin(run);
     int go_on = sessions_go_on(), ends = session_count() == 0;
     int recorded = recorder.recording;
     if (ends)
         __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
     struct spool_clock_link link = {.parent_rank = -1};
-    if (run->n_leaders > 1 && run->node_leader == run->rank)
+    if (run->n_leaders > 1 && world_comm_separate(run) == 0 && run->node_leader == run->rank)
         link = clock_link_measure(run);
     if (recorded)
         recorder.spool.header->link_finalize = link;
@@ -133,25 +135,23 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
         if (ends && run->rank == 0)
             ingest_say(run, INGEST_SESSIONS);
     }
-    PMPI(Comm_free)(&run->comm);
+    world_comm_end(run);
     in_world = 0;
     session_unlock();
     return MPI_SUCCESS;
 }
 
-/* The run's communicator, with errors returned to us, and the callback that ends it. Returns 0 or -1. */
-static int prepare_mpi(void)
+/* Waits until all processes are here and agrees with them on the run. Returns 0 or -1. */
+static int agree(void)
 {
     struct patience patience;
     if (PMPI(Comm_rank)(MPI_COMM_WORLD, &run->rank) != MPI_SUCCESS ||
         PMPI(Comm_size)(MPI_COMM_WORLD, &run->size) != MPI_SUCCESS)
         return -1;
     patience_begin(&patience, run->rank, run->size);
-    int result = PMPI(Comm_dup)(MPI_COMM_WORLD, &run->comm) == MPI_SUCCESS ? 0 : -1;
-    if (result == 0) {
-        PMPI(Comm_set_errhandler)(run->comm, MPI_ERRORS_RETURN);
+    int result = world_comm_meet(run);
+    if (result == 0)
         result = run_agree(run);
-    }
     patience_end(&patience);
     return result;
 }
@@ -175,7 +175,7 @@ static void begin_together(enum mpistair_function function)
     if (PMPI(Comm_get_parent)(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL &&
         PMPI(Comm_remote_size)(parent, &parents) == MPI_SUCCESS)
         run->parents = parents;
-    if (prepare_mpi() != 0) {
+    if (agree() != 0) {
         if (run->rank == 0)
             fprintf(stderr, "mpistair: not recorded: the processes could not agree on the run\n");
         recorder.host->stop();
@@ -227,7 +227,9 @@ void init_end(struct recorded_call *call, int result)
                     "it on with mpiexec -x LD_PRELOAD (and each MPISTAIR_ variable that is set)\n");
         recorder.host->stop();
     } else {
+        world_comm_begin(run);
         begin_together(call->function);
+        world_comm_end(run);
     }
     session_unlock();
     errno = saved_errno;

@@ -17,7 +17,7 @@ struct run_facts {
 
 struct run {
     struct run_facts facts;
-    MPI_Comm comm; /* the tool's own copy of MPI_COMM_WORLD */
+    MPI_Comm comm; /* for the tool's own communication, see world_comm.h */
     int rank, size;
     int parents;     /* processes that spawned this world together; 0: it was not spawned */
     int alone;       /* this process began by MPI_Session_init and ends by MPI_Session_finalize */

@@ -264,6 +264,18 @@ def case_partly_preloaded(job):
     require("rank 0 has waited" in line and "without LD_PRELOAD" in line, f"said: {line}")
 
 
+def case_untouched(job):
+    """The recorder takes nothing that the application numbers: its communicators are those of a run without."""
+    numbers = []
+    for preload in (job.arguments.preload, ""):
+        job.arguments.preload = preload
+        job.run("untouched")
+        numbers.append([open(os.path.join(job.expected, str(rank)), encoding="ascii").read() for rank in range(2)])
+    require(numbers[0] == numbers[1], f"recorded: {numbers[0]}, without: {numbers[1]}")
+    require(all("errors are fatal 1" in text for text in numbers[0]), f"the error handler: {numbers[0]}")
+    require(all(job.dump(rank)[0]["end"] == "1" for rank in range(2)), "the recording ended with MPI_Finalize")
+
+
 def case_collectives(job):
     job.run("collectives")
     expected = {

@@ -30,6 +30,11 @@ void expect(const char *function, const char *direction, int comm, int peer, int
     fflush(file);
 }
 
+void expect_number(const char *what, long long number)
+{
+    fprintf(file, "%s %lld\n", what, number);
+}
+
 void expect_skip(const char *reason)
 {
     fprintf(file, "skipped: %s\n", reason);
@@ -74,6 +79,7 @@ static const struct {
     {"isendrecv", case_isendrecv},
     {"reported", case_reported},
     {"control", case_control},
+    {"untouched", case_untouched},
 };
 
 int main(int argc, char **argv)

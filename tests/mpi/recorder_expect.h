@@ -26,6 +26,9 @@ void expect_close(void);
 void expect(const char *function, const char *direction, int comm, int peer, int tag, long long bytes, int complete,
             int flags);
 
+/* A number that does not depend on the recorder. */
+void expect_number(const char *what, long long number);
+
 /* The case is not for this MPI. */
 void expect_skip(const char *reason);
 
@@ -65,5 +68,6 @@ void case_persistent(int rank);
 void case_isendrecv(int rank);
 void case_reported(int rank);
 void case_control(int rank);
+void case_untouched(int rank);
 
 #endif

@@ -181,3 +181,24 @@ void case_collectives(int rank)
     MPI_Reduce_scatter_block(in, out, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Scan(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
+
+void case_untouched(int rank)
+{
+    MPI_Comm first, second;
+    MPI_Errhandler handler;
+    MPI_Comm_dup(MPI_COMM_WORLD, &first);
+    MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &second);
+    expect_number("the first communicator", MPI_Comm_c2f(first));
+    expect_number("the second communicator", MPI_Comm_c2f(second));
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+    expect_number("errors are fatal", handler == MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&first);
+    MPI_Comm_free(&second);
+#ifdef OPEN_MPI /* MPICH's UCX complains of it */
+    static int left_behind;
+    MPI_Request request;
+    MPI_Irecv(&left_behind, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+#endif
+}

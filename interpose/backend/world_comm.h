@@ -1,0 +1,19 @@
+/* The recorder's own communication, over MPI_COMM_WORLD itself. */
+#ifndef MPISTAIR_BACKEND_WORLD_COMM_H
+#define MPISTAIR_BACKEND_WORLD_COMM_H
+
+#include "run.h"
+
+/* Between the two, run->comm is MPI_COMM_WORLD and its errors return to us; the application's error handler comes back
+ * with the second. Both are local. */
+void world_comm_begin(struct run *run);
+void world_comm_end(struct run *run);
+
+/* Returns 0 or -1 once all processes of run->comm have called this; never, where one was started without us. */
+int world_comm_meet(const struct run *run);
+
+/* Makes run->comm a copy that world_comm_end frees. For MPI_Finalize, before point-to-point messages: a receive from
+ * anybody that the application left behind must not take them. Collective; 0, or -1 in every process. */
+int world_comm_separate(struct run *run);
+
+#endif
