@@ -110,11 +110,16 @@ struct machine_bandwidth {
     size_t n_knots;
     double *n;
     double *bytes_per_s;
+    double injection_bytes_per_s; /* R_N of a table in the form of B, BW(1) and what a node injects: INFINITY where it
+                                     has none for this level and protocol; 0: another table */
 };
 int machine_bandwidth(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
                       struct machine_bandwidth *bandwidth, struct error *error);
 void machine_bandwidth_release(struct machine_bandwidth *bandwidth);
-/* Linear between knots, the end values outside; sets *extrapolated there, else leaves it. n >= 1. */
+/* Linear between knots, the end values outside; in the form of B min(n BW(1), R_N). Sets *extrapolated outside, but for
+ * R_N, else leaves it. n >= 1. */
 double machine_bandwidth_at(const struct machine_bandwidth *bandwidth, double n, bool *extrapolated);
+/* BW_max: R_N in the form of B, else the value of the last knot. */
+double machine_bandwidth_most(const struct machine_bandwidth *bandwidth);
 
 #endif

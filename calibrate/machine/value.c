@@ -1,6 +1,7 @@
 /* What the models ask of a table: protocol, latency, bandwidth. */
 #include "machine.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,14 @@ static int compare_n(const void *a, const void *b)
     return (x->n > y->n) - (x->n < y->n);
 }
 
+static bool tells_injection(const struct machine *machine)
+{
+    for (size_t i = 0; i < machine->n_parameters; i++)
+        if (strcmp(machine->parameters[i].quantity, "injection") == 0)
+            return true;
+    return false;
+}
+
 int machine_bandwidth(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
                       struct machine_bandwidth *bandwidth, struct error *error)
 {
@@ -148,6 +157,8 @@ int machine_bandwidth(const struct machine *machine, enum machine_level level, e
         read.n[i] = (double)rows[i]->n;
         read.bytes_per_s[i] = rows[i]->value;
     }
+    if (n_knots == 1 && rows[0]->n == 1 && tells_injection(machine))
+        read.injection_bytes_per_s = machine_value(machine, level, protocol, "injection", INFINITY);
     *bandwidth = read;
 out:
     free(rows);
@@ -161,9 +172,20 @@ void machine_bandwidth_release(struct machine_bandwidth *bandwidth)
     *bandwidth = (struct machine_bandwidth){0};
 }
 
+double machine_bandwidth_most(const struct machine_bandwidth *bandwidth)
+{
+    return bandwidth->injection_bytes_per_s > 0 ? bandwidth->injection_bytes_per_s
+                                                : bandwidth->bytes_per_s[bandwidth->n_knots - 1];
+}
+
 double machine_bandwidth_at(const struct machine_bandwidth *bandwidth, double n, bool *extrapolated)
 {
     size_t last = bandwidth->n_knots - 1;
+    double limit = bandwidth->injection_bytes_per_s;
+    if (n > bandwidth->n[last] && limit > 0) {
+        *extrapolated = *extrapolated || !isfinite(limit);
+        return fmin(n * bandwidth->bytes_per_s[0], limit);
+    }
     if (n < bandwidth->n[0] || n > bandwidth->n[last])
         *extrapolated = true;
     if (n <= bandwidth->n[0])

@@ -13,7 +13,7 @@
  *   V_total   incoming bytes of the group               total                        B
  *   N         ranks of the group with V_i > 0           competitors                  -
  *   BW_SP     bandwidth of one pair, BW(1)              single_bytes_per_s           B/s
- *   BW_max    the last value of the table               limit_bytes_per_s            B/s
+ *   BW_max    the last value of the table, or R_N       limit_bytes_per_s            B/s
  *   tau       latency of a message                      message_class.tau_s          s
  *
  * Several protocols at a level: each message's own tau; both bandwidths are V_i / sum_p(V_p / BW_p) (MODELS.md).
@@ -58,10 +58,8 @@ static int max_rate_predict(const struct pattern *pattern, const struct placemen
     prediction_clear(prediction);
     double single_bytes_per_s[MAX_CLASSES], limit_bytes_per_s[MAX_CLASSES];
     prediction->extrapolated = traffic_single_bandwidth(&traffic, single_bytes_per_s);
-    for (size_t c = 0; c < traffic.n_classes; c++) {
-        const struct machine_bandwidth *bandwidth = &traffic.classes[c].bandwidth;
-        limit_bytes_per_s[c] = bandwidth->bytes_per_s[bandwidth->n_knots - 1];
-    }
+    for (size_t c = 0; c < traffic.n_classes; c++)
+        limit_bytes_per_s[c] = machine_bandwidth_most(&traffic.classes[c].bandwidth);
     int result = 0;
     for (enum machine_level level = LEVEL_INTRA_SOCKET; result == 0 && level < LEVEL_COUNT; level++) {
         struct grouping grouping;

@@ -370,12 +370,47 @@ static void missing_level_is_named(void **state)
     case_release(&c);
 }
 
+/* Blue Waters' table has BW(1) and R_N alone: 16 ranks of a node receive 1 MB each, or send it, at min(16 BW(1), R_N),
+ * whichever model says so; what has no limit, eager between nodes and all within, at 16 BW(1). */
+static void one_process_and_injection(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"max-rate", "node-aware", "staircase", "staircase-max", "serial", "flow"};
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
+        struct model_case c = {0};
+        uint32_t node[32], receives = m == 1 ? 0 : 16;
+        case_machine(&c, "blue-waters");
+        for (uint32_t rank = 0; rank < 32; rank++)
+            node[rank] = rank < 16 ? 0 : 1;
+        case_place(&c, 32, node, NULL);
+        for (uint32_t rank = 0; rank < 16; rank++)
+            case_add(&c, rank, 16 + rank, 1000000);
+        for (int eager = 0; eager < 2; eager++) {
+            struct prediction prediction = case_predict(&c, models[m], LATENCY_IN);
+            for (uint32_t rank = 0; rank < 16; rank++)
+                assert_close(prediction.time_s[receives + rank], eager ? 7e-6 + 4e3 / 7.5e8 : 3e-6 + 16e6 / 6.6e9,
+                             1e-12);
+            assert_int_equal(prediction.extrapolated > 0, eager && m > 1); /* those two look no table up beyond */
+            prediction_release(&prediction);
+            for (uint32_t k = 0; k < 16; k++)
+                c.pattern.bytes[k] = 4000;
+        }
+        for (uint32_t rank = 0; rank < 32; rank++)
+            c.placement.node[rank] = 0;
+        struct prediction within = case_predict(&c, models[m], LATENCY_IN);
+        assert_close(within.time_s[receives], 5.3e-7 + 4e3 / 3.2e9, 1e-12);
+        prediction_release(&within);
+        case_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worked_a),
         cmocka_unit_test(worked_b),
         cmocka_unit_test(worked_c),
+        cmocka_unit_test(one_process_and_injection),
         cmocka_unit_test(total_adds_two_maxima),
         cmocka_unit_test(worked_f),
         cmocka_unit_test(queue_by_hand),
