@@ -142,11 +142,17 @@ static void say(const struct run *run, const struct command *command, const char
             run->facts.folder, command->collected[0] ? " " : "", command->collected, command->output);
 }
 
+/* Not where the user says 0; nor where `mpistair run` does it, which says run. */
+static int is_wanted(void)
+{
+    const char *value = getenv("MPISTAIR_INGEST");
+    return !value || (strcmp(value, "0") != 0 && strcmp(value, "run") != 0);
+}
+
 void ingest_say(const struct run *run, const char *what)
 {
-    const char *wanted = getenv("MPISTAIR_INGEST");
     struct command command;
-    if (wanted && strcmp(wanted, "0") == 0)
+    if (!is_wanted())
         return;
     find_command(run, &command);
     say(run, &command, what);
@@ -154,10 +160,9 @@ void ingest_say(const struct run *run, const char *what)
 
 void ingest_run(const struct run *run, uint64_t bytes)
 {
-    const char *wanted = getenv("MPISTAIR_INGEST");
     struct command command;
     char what[128];
-    if (wanted && strcmp(wanted, "0") == 0)
+    if (!is_wanted())
         return;
     find_command(run, &command);
     /* The folder may hold spools of other runs: MPISTAIR_SPOOL is used as it is. */

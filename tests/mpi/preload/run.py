@@ -71,6 +71,16 @@ def check_jobs():
     expect(done.returncode == 0 and messages("mpistair-77.db") == 200, "the default name is that of the batch job")
 
 
+def check_without_ingest():
+    done = run("-o", "g.db", *JOB, exchange, "4", MPISTAIR_INGEST="0")
+    expect(done.returncode == 4 and folder() == ["g.db.spool"], f"MPISTAIR_INGEST=0: spools and no trace: {folder()}")
+    told = [line.split("is made by: mpistair ")[1] for line in done.stderr.splitlines() if "is made by: mpistair " in line]
+    expect(len(told) == 1 and subprocess.run([mpistair, *told[0].split()], cwd=scratch, timeout=60).returncode == 0 and
+           messages("g.db") == 200, f"and the command that makes the trace: {told}")
+    shutil.rmtree(os.path.join(scratch, "g.db.spool"), ignore_errors=True)
+    os.unlink(os.path.join(scratch, "g.db"))
+
+
 def command(name):
     with sqlite3.connect(f"file:{os.path.join(scratch, name)}?mode=ro", uri=True) as database:
         return database.execute("SELECT command FROM run").fetchone()[0]
@@ -132,7 +142,9 @@ def check_environment():
     done = run("-o", "e.db", *shown, LD_PRELOAD="libm.so.6")
     preload, output, ingest, *handed_on = done.stdout.split(" ", 3)
     expect(preload.endswith("libmpistair.so:libm.so.6") and preload.startswith("/"), "in front of what is preloaded")
-    expect(output == os.path.join(os.path.realpath(scratch), "e.db") and ingest == "0", "the output, absolute")
+    expect(output == os.path.join(os.path.realpath(scratch), "e.db") and ingest == "run", "the output, absolute")
+    expect(run("-o", "e.db", *shown, LD_PRELOAD="/x/libasan.so.8 libm.so.6").stdout.split()[0].startswith("/x/libasan.so.8:/"),
+           "but behind the runtime of a sanitizer")
     expect(handed_on == ["\n"], "a command that is not Open MPI's gets no list of variables")
     if mpi == "openmpi":
         for given, words in (({}, []), ({"OMPI_MCA_mca_base_env_list": "ONE"}, []), ({}, ["-x", "TWO"])):
@@ -160,6 +172,7 @@ def check_signals():
 
 
 try:
+    check_without_ingest()
     check_jobs()
     check_script()
     check_two_at_once()
