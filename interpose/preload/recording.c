@@ -31,6 +31,16 @@ static mpistair_code *host_pnext[FN_COUNT];
 static uint64_t first_calls[FN_COUNT]; /* until a backend points mpistair_calls elsewhere */
 uint64_t *volatile mpistair_calls = first_calls;
 
+static char started_in[PATH_MAX];
+
+__attribute__((constructor)) static void note_folder(void)
+{
+    int error = errno;
+    if (getcwd(started_in, sizeof started_in) == NULL)
+        started_in[0] = '\0';
+    errno = error;
+}
+
 static const struct mpistair_host host = {
     .table_hash = MPISTAIR_TABLE_HASH,
     .n_functions = FN_COUNT,
@@ -39,6 +49,7 @@ static const struct mpistair_host host = {
     .calls = &mpistair_calls,
     .stop = recording_stop,
     .fortran_note = fortran_note,
+    .folder = started_in,
     .is_fortran_layer = callers_is_fortran,
 };
 

@@ -81,6 +81,27 @@ def check_without_ingest():
     os.unlink(os.path.join(scratch, "g.db"))
 
 
+def check_relative_names():
+    """Relative names of a job with LD_PRELOAD by hand mean the folder that it was started in, wherever it goes."""
+    os.mkdir(os.path.join(scratch, "tmp"))
+    for when, name, value in (("leave", "TMPDIR", "tmp"), ("leave-first", "TMPDIR", "tmp"), ("leave-first", "MPISTAIR_SPOOL", "spools")):
+        done = subprocess.run([*JOB, "env", f"{name}={value}", exchange, "0", when], cwd=scratch, capture_output=True, text=True,
+                              timeout=100, env=environment(LD_PRELOAD=preload, MPISTAIR_OUTPUT="h.db", OMPI_MCA_orte_tmpdir_base="/tmp"))
+        expect(done.returncode == 0 and "h.db" in folder() and messages("h.db") == 200,
+               f"a program that leaves its folder ({when}) with {name}={value}: {done.stderr!r} {folder()}")
+        if "h.db" in folder():
+            os.unlink(os.path.join(scratch, "h.db"))
+
+
+def check_without_libdw():
+    """mpistair starts where libdw cannot be loaded, and says once that there are no source lines."""
+    os.mkdir(os.path.join(scratch, "library"))
+    open(os.path.join(scratch, "library", "libdw.so.1"), "w", encoding="ascii").close()
+    done = run("-o", "l.db", "--", "sh", "-c", '"$@" && "$@"', "sh", *JOB, exchange, LD_LIBRARY_PATH=os.path.join(scratch, "library"))
+    expect(done.returncode == 0 and messages("l.db") == messages("l-2.db") == 200, "recorded without libdw")
+    expect(done.stderr.count("no source lines") == 1, "which is said once")
+
+
 def command(name):
     with sqlite3.connect(f"file:{os.path.join(scratch, name)}?mode=ro", uri=True) as database:
         return database.execute("SELECT command FROM run").fetchone()[0]
@@ -175,6 +196,8 @@ try:
     check_without_ingest()
     check_jobs()
     check_script()
+    check_relative_names()
+    check_without_libdw()
     check_two_at_once()
     check_mistakes()
     check_environment()
