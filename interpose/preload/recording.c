@@ -169,10 +169,8 @@ static void store_wrappers(void)
     for (uint32_t function = 0; function < FN_COUNT; function++) {
         look_up_pass_on(function);
         mpistair_code *wrapper = recording_wrapper(function);
-        if (wrapper != NULL && !look_up_is_end(function)) {
-            atomic_store_explicit(&mpistair_cells[function], wrapper, memory_order_release);
-            atomic_store_explicit(&mpistair_fcells[function], wrapper, memory_order_release);
-        }
+        if (wrapper != NULL && !look_up_is_end(function))
+            look_up_record(function, wrapper);
     }
 }
 
@@ -214,6 +212,8 @@ void recording_stop(void)
             atomic_store_explicit(&mpistair_cells[function], next, memory_order_release);
         if (pnext != NULL) {
             atomic_store_explicit(&mpistair_fcells[function], pnext, memory_order_release);
+            atomic_store_explicit(&mpistair_front_cells[function], pnext, memory_order_release);
+            atomic_store_explicit(&mpistair_behind_cells[function], pnext, memory_order_release);
             atomic_store_explicit(&mpistair_pcells[function], pnext, memory_order_release);
         }
     }
