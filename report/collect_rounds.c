@@ -23,6 +23,15 @@ static int collect_rounds(struct report *report, sqlite3 *database, struct error
     }
     if (rows_close(&rows) != 0)
         return -1;
+    rows_open(&rows, database, report->path,
+              "SELECT count(*), sum(CASE WHEN rounds >= 3 THEN time_s ELSE 0 END) / nullif(sum(time_s), 0) FROM family",
+              error);
+    if (rows_next(&rows)) {
+        report->families = rows_integer(&rows, 0);
+        report->family_share = rows_real(&rows, 1);
+    }
+    if (rows_close(&rows) != 0)
+        return -1;
     rows_open(&rows, database, report->path, "SELECT share FROM temp.concurrent", error);
     if (rows_next(&rows))
         report->concurrent_share = rows_real(&rows, 0);

@@ -118,6 +118,12 @@ static void present_rounds(struct document *document, const struct report *repor
                  "%" PRId64 " round%s of %" PRId64 " kind%s; %.1f %% of the time in kinds of three and more rounds",
                  report->rounds, plural(report->rounds), report->all_kinds, plural(report->all_kinds),
                  percent(report->repeated_share));
+    if (report->families < report->all_kinds)
+        document_add(document, DOCUMENT_LINE,
+                     "%" PRId64
+                     " famil%s of kinds that differ in sizes alone; %.1f %% of the time in those of three and "
+                     "more rounds",
+                     report->families, report->families == 1 ? "y" : "ies", percent(report->family_share));
     if (report->n_kinds == 0)
         return;
     document_add(document, DOCUMENT_LINE,

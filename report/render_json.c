@@ -230,9 +230,10 @@ static json_t *overlap_object(const struct report *report)
 
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
-    json_t *rounds = json_pack("{sI sI so so so so so so}", "rounds", (json_int_t)report->rounds, "kinds",
-                               (json_int_t)report->all_kinds, "actual_s", real(report->actual_s), "late_senders_share",
-                               real(report->late_senders_share), "late_receivers_share",
+    json_t *rounds = json_pack("{sI sI sI so so so so so so so}", "rounds", (json_int_t)report->rounds, "kinds",
+                               (json_int_t)report->all_kinds, "families", (json_int_t)report->families,
+                               "family_repeated_share", real(report->family_share), "actual_s", real(report->actual_s),
+                               "late_senders_share", real(report->late_senders_share), "late_receivers_share",
                                real(report->late_receivers_share), "concurrent_share", real(report->concurrent_share),
                                "repeated_share", real(report->repeated_share), "heaviest_kinds", kinds_array(report));
     json_t *replicate =

@@ -149,10 +149,11 @@ struct report {
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
     size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_models, n_kinds, n_ranks, n_worst, n_waits, n_late;
-    int64_t nodes, messages, max_messages, bytes, rounds, all_kinds;
+    int64_t nodes, messages, max_messages, bytes, rounds, all_kinds, families;
     double actual_s;                                 /* over all ranks and rounds */
     double late_senders_share, late_receivers_share; /* of it */
     double repeated_share;                           /* of it, what lies in kinds of three and more rounds */
+    double family_share;                             /* of it, what lies in families of three and more rounds */
     double concurrent_share; /* of it, what passed while another round was under way on the same socket or NIC */
     bool errors_withheld;    /* so much of it that errors of single rounds are no claim */
     double wait_s;           /* behind it, until the last rank of the round was done, over all ranks and rounds */

@@ -279,6 +279,14 @@ CREATE TABLE kind(
   bytes INTEGER NOT NULL               -- of one round
 );
 
+-- Kinds whose rounds have messages between the same ranks from the same call sites, of other sizes, are of one family.
+CREATE TABLE kind_family(
+  kind_id INTEGER PRIMARY KEY REFERENCES kind(id),
+  family_id INTEGER NOT NULL,          -- 1, 2, ... in the order of their first rounds
+  smallest_bytes INTEGER NOT NULL,     -- of a message of the kind
+  largest_bytes INTEGER NOT NULL
+);
+
 CREATE TABLE round(
   id INTEGER PRIMARY KEY,
   kind_id INTEGER NOT NULL REFERENCES kind(id),
@@ -466,6 +474,15 @@ CREATE VIEW kind_summary(kind_id, rounds, messages, max_messages, bytes, intra_s
        spent AS (SELECT kind_id, sum(rounds * actual_s) AS time_s FROM kind_actual GROUP BY kind_id)
   SELECT k.id, k.rounds, k.messages, v.max_messages, k.bytes, v.intra, v.inter, v.node, s.time_s
   FROM kind k LEFT JOIN volume v ON v.kind_id = k.id LEFT JOIN spent s ON s.kind_id = k.id;
+
+-- One row a family: how many kinds and rounds it has, the ranges of its messages' sizes and of its rounds' bytes, and the
+-- time of all ranks in all its rounds. A kind without a row in kind_family is one of its own.
+CREATE VIEW family(family_id, kinds, rounds, messages, smallest_bytes, largest_bytes, least_bytes, most_bytes, time_s) AS
+  SELECT coalesce(f.family_id, -k.id), count(*), sum(k.rounds), max(k.messages), min(f.smallest_bytes), max(f.largest_bytes),
+         min(k.bytes), max(k.bytes), sum(s.time_s)
+  FROM kind k LEFT JOIN kind_family f ON f.kind_id = k.id
+       LEFT JOIN (SELECT kind_id, sum(rounds * actual_s) AS time_s FROM kind_actual GROUP BY kind_id) s ON s.kind_id = k.id
+  GROUP BY coalesce(f.family_id, -k.id);
 
 CREATE VIEW rank_actual(rank, rounds, actual_s, in_mpi_s) AS
   SELECT rank, count(*), sum(end_ns - begin_ns) * 1e-9, sum(in_mpi_ns) * 1e-9 FROM round_process GROUP BY rank;
