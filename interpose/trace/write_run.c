@@ -196,7 +196,8 @@ static bool may_carry_messages(enum mpistair_family family)
 
 static int write_missing(const struct trace *trace, sqlite3 *database)
 {
-    static const char *const causes[SPOOL_LOSS_COUNT] = {"disk", "limit", "memory"};
+    static const char *const causes[SPOOL_LOSS_COUNT] = {"disk",   "limit",     "memory",
+                                                         "closed", "file_size", "address_space"};
     struct row loss = row_prepare(database, "loss", 3), untracked = row_prepare(database, "untracked", 4);
     for (int64_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];

@@ -258,7 +258,8 @@ CREATE TABLE untracked(
 
 CREATE TABLE loss(
   rank INTEGER NOT NULL,
-  cause TEXT NOT NULL,                 -- disk, limit, memory, cut_off, damaged, no_spool
+  cause TEXT NOT NULL,                 -- disk, limit, memory, closed (by the program), file_size, address_space (limits
+                                       -- of the process), cut_off, damaged, no_spool
   n INTEGER NOT NULL,                  -- records; processes for no_spool
   PRIMARY KEY (rank, cause)
 ) WITHOUT ROWID;
