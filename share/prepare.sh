@@ -1,9 +1,9 @@
-# Sourced by share/quickstart.sh and tests/run.sh: packages, builds, and commands whose output goes to a log.
+# Sourced by share/quickstart.sh, tests/run.sh and tests/fuzz/run.sh: packages, builds, and commands whose output goes to a log.
 #
 # Before sourcing: `source_folder` is the root of the source tree, `logs` the folder for the logs.
 
 # What a build needs, what records a job on each MPI, what draws pictures (mpistair machine show --plot), and what the
-# tests need beyond, as packages of Debian and Ubuntu. The benchmark `applications` runs CP2K too, where the package cp2k
+# tests need beyond (and tests/fuzz/run.sh), as packages of Debian and Ubuntu. The benchmark `applications` runs CP2K too, where the package cp2k
 # is installed (250 MB; no test needs it).
 # This is the only list.
 build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev libgsl-dev
@@ -11,6 +11,7 @@ build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-de
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
 plot_packages='gnuplot-nox'
+fuzz_packages='clang libclang-rt-dev'
 test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3 dpkg-dev
     g++"
 

@@ -1,0 +1,116 @@
+"""First inputs for the fuzzer: the golden traces, shipped tables and topologies, and a few lines of each other format.
+
+usage: seeds.py GEN_WRAPPERS MPI.TBL SOURCE_ROOT FOLDER
+writes FOLDER/READER/seed-...; the form of the inputs stands in read_spool.c and read_database.c.
+"""
+import os
+import struct
+import sys
+import tempfile
+
+SOURCE = sys.argv[3]
+sys.path.insert(0, os.path.join(SOURCE, "tests/golden/trace"))
+import spool
+
+HEADER_USED = 12288
+
+TEXTS = {
+    "pattern": ["src,dst,bytes\n0,1,100\n1,2,8000\n3,3,0\n",
+                "src,dst,bytes,send_s,recv_s,comm,any_source\n0,1,100,0,1e-6,0,0\n2,1,5000,1e-6,0,1,1\n# x\n1,3,9,,,0,1\n"],
+    "placement": ["rank,node,socket\n0,0,0\n1,0,1\n2,1,0\n3,1,1\n", "rank,node,socket,numa,l3\n1,0,1,0,-\n0,0,0,,1\n"],
+    "samples": ["level,bytes,seconds\n" + "".join(f"intra_socket,{b},{1e-6 + b * k * 1e-9}\n" for b in (0, 64, 1024, 65536)
+                                                  for k in (1, 2)),
+                "benchmark,variant,level,bytes,n,count,launch,seconds\n" + "".join(
+                    f"pingpong,,inter_node,{b},1,1,{l},{2e-6 + b * 1e-9}\nalgorithm1,,inter_node,{b},2,4,{l},{2e-6 + b * 3e-9}\n"
+                    for b in (1, 512, 8192, 100000) for l in (1, 2)),
+                "benchmark,variant,level,bytes,n,count,launch,seconds\n" + "".join(
+                    f"queue,{v},intra_socket,0,{n},1,1,{n * s}\n" for n in (16, 64, 256)
+                    for v, s in (("posted_inorder", 1e-6), ("posted_reversed", 3e-6))) +
+                "contention,alone,inter_node,65536,2,8,1,1e-4\ncontention,shared,inter_node,65536,2,8,1,2e-4\n"
+                "buffer,taken,inter_node,1024,1,1,1,0\nbuffer,refused,inter_node,4096,1,1,1,0\nself,,self,64,1,1,1,1e-7\n"
+                "eager,taken,intra_socket,1024,1,1,1,0\neager,refused,intra_socket,4096,1,1,1,0\n"
+                "injection,,inter_node,65536,4,8,1,1e-3\n"],
+    "raw_file": ["# mpistair calibrate 1\n# begin curves 1 19.5\n# ranks 8\nbenchmark,variant,level,bytes,at_s\n"
+                 "pingpong,,intra_socket,8,1.5\n# done curves 1 17.2\n"],
+    "resume": ["# mpistair calibrate 1\nbenchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s\n"
+               "pingpong,,intra_socket,8,1,1,1e-6,1,0-1,l3,1,0.5\n"],
+    "maps": ["00400000-00500000 r-xp 00001000 08:01 123 /bin/true\n7f00-8f00 r--p 0 0:0 0 /x\n7f00000-8f00000 r-xp 0 0:0 0 [vdso]\n"],
+    "machine": [], "topology": [], "node_topology": [],
+    "database": [bytes([command, 0]) + sql for command in range(8) for sql in (
+        b"", b"UPDATE message_row SET bytes = 9223372036854775807;", b"INSERT INTO message_row SELECT id + 10, src, dst, comm, "
+        b"tag, bytes, form, round_id, send_post_ns + 7, send_ns, late_ns, recv_ns, room_bytes, 0, 0, 5, 5 FROM message_row;",
+        b"UPDATE process SET rank = rank + 100000000; DELETE FROM node;", b"UPDATE round_process SET end_ns = NULL;",
+        b"UPDATE machine_parameter SET value = 1e308, level = 'any';")] +
+    [bytes([command, 1]) + struct.pack("<HBB", 20000, 1, 2) + b"ab" for command in range(8)],
+}
+SCRIPTS = ["halo", "threads", "onesided", "partitioned", "persistent", "communicators", "intercommunicator", "off",
+           "clocks_messages", "groups", "marks", "sendrecv", "lost", "levels"]
+
+
+def read_script(name):
+    lines = []
+    for line in open(os.path.join(SOURCE, "tests/golden/trace", name + ".case"), encoding="utf-8"):
+        line = line.split("#")[0].strip()
+        if line.startswith("?"):
+            break
+        if line and line.split()[0] not in ("options", "exit", "stderr"):
+            lines.append(line.replace("{case}", os.path.join(SOURCE, "tests/golden/trace")))
+    return lines
+
+
+def patches(plain, header):
+    """Where a header differs, as the input says it."""
+    found, at = [], 0
+    while at < HEADER_USED:
+        if plain[at] == header[at]:
+            at += 1
+            continue
+        end = at + 1
+        while end < HEADER_USED and end - at < 255 and plain[end:end + 4] != header[end:end + 4]:
+            end += 1
+        found.append(struct.pack("<HB", at, end - at) + header[at:end])
+        at = end
+    return bytes([len(found)]) + b"".join(found)
+
+
+def pack_spools(functions, lines):
+    with tempfile.TemporaryDirectory() as folder:
+        plain = spool.Script(*functions)
+        plain.read(["world 2"])
+        with open(plain.write(folder)[0], "rb") as file:
+            plain_header = file.read(HEADER_USED)
+        script = spool.Script(*functions)
+        script.read(lines)
+        packed = b""
+        for path in script.write(folder)[:4]:
+            with open(path, "rb") as file:
+                data = file.read()
+            chunks = data[spool.HEADER_BYTES:].rstrip(b"\0")
+            packed += patches(plain_header, data[:HEADER_USED]) + struct.pack("<H", min(len(chunks), 0xFFFE)) + chunks[:0xFFFE]
+        return packed
+
+
+def write_seed(reader, number, content):
+    folder = os.path.join(sys.argv[4], reader)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, f"seed-{number}"), "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+
+
+def main():
+    functions = spool.read_functions(sys.argv[1], sys.argv[2])
+    for reader, folder in (("machine", "share/machines"), ("topology", "share/topologies")):
+        for name in sorted(os.listdir(os.path.join(SOURCE, folder))):
+            with open(os.path.join(SOURCE, folder, name), "rb") as file:
+                TEXTS[reader].append(file.read())
+    with open(os.path.join(SOURCE, "tests/golden/trace/two_sockets.xml"), "rb") as file:
+        TEXTS["node_topology"].append(file.read())
+    for reader, contents in TEXTS.items():
+        for number, content in enumerate(contents):
+            write_seed(reader, number, content)
+    for name in SCRIPTS:
+        write_seed("spool", name, pack_spools(functions, read_script(name)))
+
+
+if __name__ == "__main__":
+    main()
