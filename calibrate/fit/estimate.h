@@ -32,8 +32,9 @@ struct estimates {
     size_t n_estimates;
 };
 
-/* Which rows there are depends on the sizes that were measured alone, never on the times: the result for resampled
- * times has the same rows. What cannot be fitted is said on notes (may be NULL). 0, or -1 without memory. */
+/* Which rows there are depends on the sizes that were measured, and on which lines their times allow: with other times,
+ * as in a resampling, there may be others. What cannot be fitted is said on notes (may be NULL). 0, or -1 without
+ * memory. */
 int estimate_level(const struct curves *curves, enum machine_level level, const struct fit_thresholds *thresholds,
                    const struct fit_options *options, FILE *notes, struct estimates *estimates);
 void estimates_release(struct estimates *estimates);

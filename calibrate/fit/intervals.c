@@ -24,6 +24,23 @@ static size_t count_all(const struct level_estimates *levels)
     return n;
 }
 
+/* The values of a level in one replicate: values[i * stride] for its i-th estimate. Other times may allow a line where
+ * those measured allow none, or none where they do: an estimate that a replicate lacks keeps its own value there. Both
+ * are in the same order. */
+static void take_values(const struct estimates *estimates, const struct estimates *again, double *values, size_t stride)
+{
+    for (size_t i = 0, next = 0; i < estimates->n_estimates; i++, values += stride) {
+        const struct estimate *wanted = &estimates->estimates[i];
+        size_t k = next;
+        while (k < again->n_estimates &&
+               (again->estimates[k].protocol != wanted->protocol || again->estimates[k].n != wanted->n))
+            k++;
+        bool found = k < again->n_estimates;
+        *values = found ? again->estimates[k].value.value : wanted->value.value;
+        next = found ? k + 1 : next;
+    }
+}
+
 /* The values of one replicate: values[i * stride] for the i-th estimate of all levels. */
 static int estimate_replicate(const struct level_estimates *levels, const struct resampling *resampling,
                               const struct fit_options *options, double *values, size_t stride)
@@ -35,8 +52,8 @@ static int estimate_replicate(const struct level_estimates *levels, const struct
         if (estimate_level(&resampling->curves, (enum machine_level)level, &levels[level].thresholds, options, NULL,
                            &again) != 0)
             return -1;
-        for (size_t i = 0; i < again.n_estimates; i++, values += stride)
-            *values = again.estimates[i].value.value;
+        take_values(&levels[level].estimates, &again, values, stride);
+        values += levels[level].estimates.n_estimates * stride;
         estimates_release(&again);
     }
     return 0;
