@@ -123,8 +123,8 @@ static int collect_off(struct report *report, sqlite3 *database, struct error *e
     struct ranges ranges = {0};
     struct report_off *off = &report->completeness.off;
     rows_open(&rows, database, report->path,
-              "SELECT rank, count(*), sum(operations), sum(partners), sum(end_ns - begin_ns) * 1e-9 FROM recording_off "
-              "GROUP BY rank ORDER BY rank",
+              "SELECT rank, count(*), sum(operations), sum(partners), sum(1.0 * (end_ns - begin_ns)) * 1e-9 FROM "
+              "recording_off GROUP BY rank ORDER BY rank",
               error);
     while (rows_next(&rows)) {
         add_rank(&ranges, rows_integer(&rows, 0));

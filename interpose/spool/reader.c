@@ -21,6 +21,39 @@
 
 enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES = 1 << 30 };
 
+/* Length of the record of which the first `rest` bytes can be read; 0: of no known type, or it does not fit. */
+static size_t record_bytes(const uint8_t *record, size_t rest)
+{
+    size_t bytes = 0;
+    switch (*record) {
+    case SPOOL_CALL:
+    case SPOOL_PARTITION:
+    case SPOOL_MARK:
+    case SPOOL_IDLE:
+        bytes = 32;
+        break;
+    case SPOOL_OPERATION:
+    case SPOOL_COLLECTIVE:
+    case SPOOL_COMMUNICATOR:
+    case SPOOL_PERSISTENT:
+    case SPOOL_PARTITIONS:
+    case SPOOL_RMA:
+        bytes = 64;
+        break;
+    case SPOOL_NAME:
+        bytes = sizeof(struct spool_name);
+        break;
+    case SPOOL_STACK: {
+        uint32_t frames = ((const struct spool_stack *)(const void *)record)->frames;
+        bytes = frames <= SPOOL_STACK_LIMIT ? spool_stack_bytes(frames) : 0;
+        break;
+    }
+    default:
+        break;
+    }
+    return bytes <= rest ? bytes : 0;
+}
+
 static enum spool_open_result check_header(const char *path, const struct spool_header *header, struct error *error)
 {
     if (header->magic != SPOOL_MAGIC) {
@@ -49,7 +82,8 @@ static enum spool_open_result check_header(const char *path, const struct spool_
         wrong = "clock source";
     else if (header->world_size < 1 || header->world_size > SPOOL_WORLD_LIMIT || header->rank >= header->world_size)
         wrong = "rank or size of MPI_COMM_WORLD";
-    else if (header->start.ticks == 0 || header->start.monotonic_ns > INT64_MAX / 4)
+    else if (header->start.ticks == 0 || header->start.ticks > 16 * SPOOL_TIME_LIMIT ||
+             header->start.monotonic_ns > SPOOL_TIME_LIMIT)
         wrong = "start time";
     else if (header->run_key[0] == '\0')
         wrong = "run key";
@@ -146,7 +180,7 @@ static void read_chunk(struct spool *spool, size_t begin)
         return;
     }
     if (chunk.clock.ticks > spool->header.start.ticks && chunk.clock.monotonic_ns > spool->header.start.monotonic_ns &&
-        chunk.clock.monotonic_ns < INT64_MAX / 4)
+        chunk.clock.monotonic_ns < SPOOL_TIME_LIMIT)
         spool->pairs[spool->n_pairs++] = chunk.clock;
     spool->spans[spool->n_spans++] =
         (struct spool_span){.lane = chunk.lane, .sequence = chunk.sequence, .begin = first, .end = end};
@@ -157,7 +191,7 @@ static void sort_chunks(struct spool *spool)
 {
     const struct spool_header *header = &spool->header;
     if (header->finish.ticks > header->start.ticks && header->finish.monotonic_ns > header->start.monotonic_ns &&
-        header->finish.monotonic_ns < INT64_MAX / 4)
+        header->finish.monotonic_ns < SPOOL_TIME_LIMIT)
         spool->pairs[spool->n_pairs++] = header->finish;
     qsort(spool->pairs, spool->n_pairs, sizeof *spool->pairs, compare_pairs);
     size_t kept = 1;
@@ -276,7 +310,7 @@ static uint64_t count_rest(const uint8_t *data, size_t begin, size_t end)
 static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t end)
 {
     uint64_t start = spool->header.start.ticks;
-    uint64_t latest = start > UINT64_MAX / 2 ? UINT64_MAX : start + (UINT64_C(1) << 62);
+    uint64_t latest = start + SPOOL_TIME_LIMIT;
     return begin >= start && begin < latest && (end == 0 || (end >= begin && end < latest));
 }
 
@@ -301,8 +335,9 @@ static bool plausible_communicator(const struct spool *spool, const struct spool
 
 static bool plausible_operation(const struct spool *spool, const struct spool_operation *operation)
 {
-    return operation->direction <= SPOOL_RECEIVE && operation->function < FN_COUNT && operation->bytes <= INT64_MAX &&
-           operation->peer >= SPOOL_UNKNOWN && (operation->tag >= 0 || operation->tag == SPOOL_ANY) &&
+    return operation->direction <= SPOOL_RECEIVE && operation->function < FN_COUNT &&
+           operation->bytes <= SPOOL_BYTES_LIMIT && operation->peer >= SPOOL_UNKNOWN &&
+           (operation->tag >= 0 || operation->tag == SPOOL_ANY) &&
            plausible_times(spool, operation->post_ticks, operation->complete_ticks);
 }
 
@@ -322,17 +357,17 @@ static bool plausible(const struct spool *spool, const void *record)
     }
     case SPOOL_COLLECTIVE: {
         const struct spool_collective *collective = record;
-        return collective->function < FN_COUNT && collective->bytes <= INT64_MAX && collective->root >= -1 &&
+        return collective->function < FN_COUNT && collective->bytes <= SPOOL_BYTES_LIMIT && collective->root >= -1 &&
                plausible_times(spool, collective->begin_ticks, collective->end_ticks);
     }
     case SPOOL_PERSISTENT: {
         const struct spool_persistent *persistent = record;
-        return persistent->function < FN_COUNT && persistent->bytes <= INT64_MAX && persistent->peer >= SPOOL_UNKNOWN &&
-               plausible_times(spool, persistent->begin_ticks, 0);
+        return persistent->function < FN_COUNT && persistent->bytes <= SPOOL_BYTES_LIMIT &&
+               persistent->peer >= SPOOL_UNKNOWN && plausible_times(spool, persistent->begin_ticks, 0);
     }
     case SPOOL_RMA: {
         const struct spool_rma *rma = record;
-        return rma->function < FN_COUNT && rma->bytes <= INT64_MAX && rma->target >= -1 &&
+        return rma->function < FN_COUNT && rma->bytes <= SPOOL_BYTES_LIMIT && rma->target >= -1 &&
                plausible_times(spool, rma->begin_ticks, rma->end_ticks);
     }
     case SPOOL_PARTITIONS: {
@@ -365,7 +400,7 @@ const void *spool_next(struct spool_cursor *cursor)
             cursor->at = span->begin;
         if (cursor->at + RECORD_STEP_BYTES <= span->end && spool->data[cursor->at] != SPOOL_NONE) {
             const uint8_t *record = spool->data + cursor->at;
-            size_t bytes = spool_record_bytes(record, span->end - cursor->at);
+            size_t bytes = record_bytes(record, span->end - cursor->at);
             if (bytes > 0) {
                 cursor->at += bytes;
                 if (plausible(spool, record))

@@ -10,8 +10,12 @@
 #include "error.h"
 #include "event.h"
 
-/* World sizes beyond this are taken for damage. */
+/* World sizes beyond this are taken for damage, as are times (9 years, of a TSC of 4 GHz 2): what is computed with them
+ * stays far from overflow. */
 #define SPOOL_WORLD_LIMIT (1 << 24)
+#define SPOOL_TIME_LIMIT  (UINT64_C(1) << 58)
+/* The same of one operation's bytes: 1 PiB. */
+#define SPOOL_BYTES_LIMIT (UINT64_C(1) << 50)
 
 /* The room for records of one chunk. */
 struct spool_span {

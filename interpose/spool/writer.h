@@ -4,8 +4,9 @@
  * comparison and its own stores. Chunks come from a supply (supply.h). Where one cannot be had its lane stops for good
  * and counts what it loses; everything stored before stays readable. Lanes of ended threads are used again.
  *
- * Some of the chunks that a lane left behind stay as they are, as most operations complete in there; older ones are
- * given back (left_chunks.h).
+ * Chunks stay mapped, as an operation may complete long after it was posted. But of those that a lane left behind all
+ * pages are given back to the kernel, which has them in the file's cache: the process's resident memory stays the same
+ * however long its spool, and a late completion costs a page fault.
  *
  * Nothing here prints, fails the caller or changes errno.
  */
@@ -33,7 +34,8 @@ struct spool_lane {
     int in_use;
     int stopped; /* no further chunk: records are counted as lost */
     enum spool_loss cause;
-    struct left_chunk left[SPOOL_RESIDENT_CHUNKS]; /* before the current one, by sequence modulo */
+    uint8_t
+        *left[SPOOL_RESIDENT_CHUNKS]; /* chunks before the current one that are resident, by sequence modulo; NULL */
 };
 
 struct spool_writer {
@@ -43,7 +45,7 @@ struct spool_writer {
     struct supply supply; /* of chunks */
     uint32_t n_lanes;
     uint32_t n_long_lanes; /* of more than one chunk */
-    struct spool_file file;
+    int fd;
 };
 
 /* Creates path (which must not exist) with an empty header of magic, version, clock source and a first clock pair;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "beside.h"
+
 struct mapping {
     uint64_t begin;
     uint64_t end;
@@ -18,11 +20,15 @@ struct mapping {
 
 static const char unknown_module[] = "?";
 
-static uint32_t module_of(struct trace *trace, const char *path)
+/* The module of a path, found by a hash of it. */
+static uint32_t module_of(struct callsite_table *table, struct trace *trace, const char *path)
 {
-    for (size_t i = 0; i < trace->n_modules; i++)
-        if (strcmp(trace->modules[i].path, path) == 0)
-            return (uint32_t)i;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *c = path; *c != '\0'; c++)
+        hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+    uint32_t *id = map_at(&table->modules, (struct map_key){hash, strlen(path), 0});
+    if (id == NULL || *id != MAP_ABSENT)
+        return id == NULL ? TRACE_NONE : *id;
     struct trace_module *grown = trace_grow(trace->modules, trace->n_modules, sizeof *grown);
     if (grown == NULL)
         return TRACE_NONE;
@@ -30,25 +36,10 @@ static uint32_t module_of(struct trace *trace, const char *path)
     char *copy = strdup(path);
     if (copy == NULL)
         return TRACE_NONE;
+    spool_clean_text(copy, strlen(copy) + 1);
+    *id = (uint32_t)trace->n_modules;
     trace->modules[trace->n_modules] = (struct trace_module){.path = copy};
     return (uint32_t)trace->n_modules++;
-}
-
-/* The copy where the process wrote it, or beside its spool where both were copied. */
-static FILE *open_maps(const struct spool *spool)
-{
-    const char *path = spool->header.maps;
-    if (path[0] == '\0')
-        return NULL;
-    FILE *file = fopen(path, "re");
-    const char *folder_end = strrchr(spool->path, '/');
-    const char *name = strrchr(path, '/');
-    if (file != NULL || folder_end == NULL)
-        return file;
-    char beside[4096];
-    snprintf(beside, sizeof beside, "%.*s/%s", (int)(folder_end - spool->path), spool->path,
-             name != NULL ? name + 1 : path);
-    return fopen(beside, "re");
 }
 
 static int add_mapping(struct callsite_table *table, struct trace *trace, const char *line)
@@ -64,11 +55,17 @@ static int add_mapping(struct callsite_table *table, struct trace *trace, const 
     if (grown == NULL)
         return -1;
     table->mappings = grown;
-    uint32_t module = module_of(trace, line + path_at);
+    uint32_t module = module_of(table, trace, line + path_at);
     if (module == TRACE_NONE)
         return -1;
     table->mappings[table->n_mappings++] = (struct mapping){begin, end, offset, module};
     return 0;
+}
+
+static int compare_mappings(const void *left, const void *right)
+{
+    const struct mapping *a = left, *b = right;
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
 int callsites_of_process(struct callsite_table *table, struct trace *trace, const struct spool *spool)
@@ -77,33 +74,35 @@ int callsites_of_process(struct callsite_table *table, struct trace *trace, cons
     table->n_mappings = 0;
     free(table->mappings);
     table->mappings = NULL;
-    FILE *file = open_maps(spool);
-    if (file == NULL)
-        return 0;
-    char line[4352];
+    char *maps = beside_read(spool, spool->header.maps), *rest = maps;
     int result = 0;
-    while (result == 0 && fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
+    for (char *line; result == 0 && (line = strsep(&rest, "\n")) != NULL;)
         result = add_mapping(table, trace, line);
-    }
-    fclose(file);
+    if (table->n_mappings > 1)
+        qsort(table->mappings, table->n_mappings, sizeof *table->mappings, compare_mappings);
+    free(maps);
     return result;
+}
+
+/* The mapping that holds the address, NULL: none. */
+static const struct mapping *mapping_of(const struct callsite_table *table, uint64_t address)
+{
+    size_t low = 0, high = table->n_mappings;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->mappings[middle].begin <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && address < table->mappings[low - 1].end ? &table->mappings[low - 1] : NULL;
 }
 
 static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, uint64_t address)
 {
-    uint32_t module = TRACE_NONE;
-    uint64_t offset = address;
-    for (size_t i = 0; i < table->n_mappings; i++) {
-        const struct mapping *mapping = &table->mappings[i];
-        if (address - 1 >= mapping->begin && address - 1 < mapping->end) {
-            module = mapping->module;
-            offset = address - mapping->begin + mapping->offset;
-            break;
-        }
-    }
-    if (module == TRACE_NONE)
-        module = module_of(trace, unknown_module);
+    const struct mapping *mapping = mapping_of(table, address - 1);
+    uint32_t module = mapping != NULL ? mapping->module : module_of(table, trace, unknown_module);
+    uint64_t offset = mapping != NULL ? address - mapping->begin + mapping->offset : address;
     uint32_t *id = map_at(&table->ids, (struct map_key){module, offset, 0});
     if (module == TRACE_NONE || id == NULL)
         return TRACE_NONE;
@@ -133,6 +132,7 @@ uint32_t callsite_of(struct callsite_table *table, struct trace *trace, uint64_t
 void callsites_release(struct callsite_table *table)
 {
     map_release(&table->ids);
+    map_release(&table->modules);
     map_release(&table->addresses);
     free(table->mappings);
     *table = (struct callsite_table){0};

@@ -6,9 +6,10 @@
 #include "trace.h"
 
 struct callsite_table {
-    struct map ids;       /* (module, offset) -> trace.callsites */
-    struct map addresses; /* of one process: address -> trace.callsites; emptied per process */
-    struct mapping *mappings;
+    struct map ids;           /* (module, offset) -> trace.callsites */
+    struct map modules;       /* hash of a path -> trace.modules */
+    struct map addresses;     /* of one process: address -> trace.callsites; emptied per process */
+    struct mapping *mappings; /* [n_mappings] of one process, by address */
     size_t n_mappings;
 };
 

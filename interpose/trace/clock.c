@@ -40,9 +40,9 @@ static void add_links(struct trace_node *node, const struct spool_header *header
 {
     const struct spool_clock_link *links[2] = {&header->link_init, &header->link_finalize};
     for (int i = 0; i < 2; i++) {
-        bool measured = links[i]->at_ns != 0 && links[i]->at_ns < INT64_MAX / 4 && links[i]->parent_rank >= 0 &&
-                        links[i]->offset_ns > INT64_MIN / 4 && links[i]->offset_ns < INT64_MAX / 4 &&
-                        links[i]->rtt_ns < INT64_MAX / 4;
+        bool measured = links[i]->at_ns != 0 && links[i]->at_ns < SPOOL_TIME_LIMIT && links[i]->parent_rank >= 0 &&
+                        links[i]->offset_ns > -(int64_t)SPOOL_TIME_LIMIT &&
+                        links[i]->offset_ns < (int64_t)SPOOL_TIME_LIMIT && links[i]->rtt_ns < SPOOL_TIME_LIMIT;
         node->links_ns[i] = measured ? (int64_t)links[i]->at_ns : TRACE_NO_TIME;
         node->rtt_ns[i] = measured ? (int64_t)links[i]->rtt_ns : 0;
     }
@@ -166,14 +166,14 @@ no_memory:
 /* Keeps absurd times of damaged files from overflowing what is computed with them. */
 static int64_t clamp_ns(double ns)
 {
-    double limit = (double)(INT64_MAX / 8);
-    return ns > limit ? INT64_MAX / 8 : ns < -limit ? -(INT64_MAX / 8) : (int64_t)ns;
+    double limit = (double)SPOOL_TIME_LIMIT;
+    return (int64_t)(ns > limit ? limit : ns < -limit ? -limit : ns);
 }
 
 int64_t clock_ns(const struct trace_node *node, uint64_t ticks, size_t *hint)
 {
     if (!node->ticks)
-        return ticks > INT64_MAX / 8 ? INT64_MAX / 8 : (int64_t)ticks;
+        return ticks > 2 * SPOOL_TIME_LIMIT ? (int64_t)(2 * SPOOL_TIME_LIMIT) : (int64_t)ticks;
     const struct spool_clock_pair *pairs = node->pairs;
     size_t last = node->n_pairs - 1;
     size_t at = *hint < node->n_pairs ? *hint : 0;

@@ -13,6 +13,10 @@
 
 /* Indices of one process run from 0; far larger ones are damage. */
 #define INDEX_LIMIT (1U << 24)
+/* What the communicators of a run may have in members together, and a record of one more for each spool: of a
+ * communicator there is a record a member. */
+#define MEMBERS_LIMIT          (UINT64_C(1) << 26)
+#define MEMBERS_A_RECORD_SPOOL UINT64_C(16)
 
 static struct trace_communicator *add(struct trace *trace, int32_t size)
 {
@@ -152,6 +156,13 @@ static struct spool_communicator in_run(const struct spool *spool, const struct 
     return copy;
 }
 
+/* Whether a communicator of so many members may be there, after so many records. */
+static bool has_room(const struct communicator_table *table, const struct trace *trace, int32_t size)
+{
+    return table->n_members + (uint64_t)size <=
+           MEMBERS_LIMIT + MEMBERS_A_RECORD_SPOOL * table->n_records * trace->n_spools;
+}
+
 /* Adds the communicator of a record that is the first to speak of it. 0, or -1 without memory. */
 static int add_new(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
                    struct identity *identity)
@@ -160,6 +171,7 @@ static int add_new(struct communicator_table *table, struct trace *trace, const 
     uint32_t id = (uint32_t)(trace->n_communicators - 1);
     if (added == NULL || identity_set(&table->identities, identity, id) != 0)
         return -1;
+    table->n_members += (uint64_t)record->size;
     added->remote_size = record->remote_size;
     added->made = record->identity != SPOOL_BY_MEETING;
     added->used = true;
@@ -187,8 +199,14 @@ static int add_record(struct communicator_table *table, struct trace *trace, con
     struct identity identity;
     bool has_parent = parent != TRACE_NONE && identity_has_parent(record);
     uint32_t context = has_parent ? communicator_context(trace, parent) : MAP_ABSENT;
-    if (identity_look_up(&table->identities, record, context, &identity) != 0 ||
-        (identity.id == MAP_ABSENT && add_new(table, trace, record, &identity) != 0))
+    if (identity_look_up(&table->identities, record, context, &identity) != 0)
+        return -1;
+    table->n_records++;
+    if (identity.id == MAP_ABSENT && !has_room(table, trace, record->size)) {
+        (*damaged)++;
+        return 0;
+    }
+    if (identity.id == MAP_ABSENT && add_new(table, trace, record, &identity) != 0)
         return -1;
     struct trace_communicator *communicator = &trace->communicators[identity.id];
     int32_t *member = &communicator->members[record->rank];

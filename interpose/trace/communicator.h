@@ -11,6 +11,8 @@ struct communicator_table {
     uint32_t *links; /* [worlds->n_links] communicator of the side that came first */
     uint32_t *local; /* [n_local] of one process: its index -> trace.communicators */
     size_t n_local;
+    uint64_t n_members; /* of all that were made, and the records that tell of them */
+    uint64_t n_records;
 };
 
 /* Makes MPI_COMM_WORLD, of each world one, by its number. 0, or -1 without memory. */

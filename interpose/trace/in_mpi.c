@@ -31,6 +31,8 @@ int busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns)
 
 int64_t busy_before(const struct busy *busy, int64_t at_ns)
 {
+    if (busy->n == 0)
+        return 0;
     const struct busy_interval *intervals = busy->intervals + busy->first;
     size_t low = 0, high = busy->n;
     /* Mostly asked about what was just added. */
@@ -44,7 +46,7 @@ int64_t busy_before(const struct busy *busy, int64_t at_ns)
             high = middle;
     }
     if (low == 0)
-        return busy->n > 0 ? intervals[0].before_ns : 0;
+        return intervals[0].before_ns;
     const struct busy_interval *last = &intervals[low - 1];
     return last->before_ns + (at_ns < last->end_ns ? at_ns : last->end_ns) - last->begin_ns;
 }

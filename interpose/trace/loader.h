@@ -25,7 +25,11 @@ struct loader {
     uint32_t lane;
     uint32_t partitioned; /* origin of the record just read if that was a partitioned operation, else TRACE_NONE */
     size_t clock_hint;
-    uint64_t last_ticks; /* of the process, so far */
+    uint64_t last_ticks;    /* of the process, so far */
+    uint64_t bytes;         /* of all that was read so far */
+    uint64_t process_bytes; /* of that, the process's */
+    uint64_t most_bytes;    /* of one process so far, and which */
+    const struct spool *most_spool;
     size_t first_origin; /* of the process */
     size_t first_persistent;
     size_t first_partition_event;
@@ -54,6 +58,16 @@ static inline void *loader_grow(struct loader *loader, void *array, size_t n, si
     if (grown == NULL)
         loader->no_memory = true;
     return grown;
+}
+
+/* What all operations of a run may have together, so that sums over them are integers of SQL: 1 EiB. */
+#define LOADER_BYTES_LIMIT (UINT64_C(1) << 60)
+
+/* Adds an operation's bytes to those of the run. */
+static inline void loader_count_bytes(struct loader *loader, uint64_t bytes)
+{
+    loader->bytes += bytes;
+    loader->process_bytes += bytes;
 }
 
 /* Notes number -> index in the map of a process, the first one only; whether it was new. */

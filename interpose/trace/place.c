@@ -4,53 +4,20 @@
  */
 #include "place.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <hwloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { PROCESSORS_LIMIT = 1 << 15 };
+#include "beside.h"
 
-static char *read_whole(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    char *text = NULL;
-    size_t used = 0;
-    for (size_t room = 0; file != NULL;) {
-        if (used + 1 >= room) {
-            room = room == 0 ? 65536 : 2 * room;
-            char *grown = room > (1U << 28) ? NULL : realloc(text, room);
-            if (grown == NULL) {
-                free(text);
-                text = NULL;
-                break;
-            }
-            text = grown;
-        }
-        size_t got = fread(text + used, 1, room - used - 1, file);
-        used += got;
-        text[used] = '\0';
-        if (got == 0)
-            break;
-    }
-    if (file != NULL)
-        fclose(file);
-    return text;
-}
-
-/* The topology where the leader wrote it, or beside the spool where both were copied. */
-static char *read_topology(const struct spool *spool)
-{
-    const char *path = spool->header.topology;
-    const char *name = strrchr(path, '/'), *folder_end = strrchr(spool->path, '/');
-    char *text = read_whole(path);
-    if (text != NULL || folder_end == NULL)
-        return text;
-    char beside[4096];
-    snprintf(beside, sizeof beside, "%.*s/%s", (int)(folder_end - spool->path), spool->path,
-             name != NULL ? name + 1 : path);
-    return read_whole(beside);
-}
+enum { PROCESSORS_LIMIT = 1 << 15, TOPOLOGY_READ_SECONDS = 10, TOPOLOGY_READ_BYTES = 1 << 28 };
 
 /* Sets one member of the places of all processors of each object of a type. */
 static int number_objects(hwloc_topology_t topology, hwloc_obj_type_t type, struct trace_node *node, size_t member)
@@ -71,16 +38,63 @@ static int number_objects(hwloc_topology_t topology, hwloc_obj_type_t type, stru
     return objects > 0 ? objects : 0;
 }
 
-static void read_places(struct trace_node *node)
+/* The topology of a text, for hwloc_topology_destroy; NULL: it is none. */
+static hwloc_topology_t load_topology(const char *text)
 {
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) != 0)
-        return;
-    if (hwloc_topology_set_xmlbuffer(topology, node->topology, (int)strlen(node->topology) + 1) != 0 ||
-        hwloc_topology_load(topology) != 0) {
-        fprintf(stderr, "mpistair: the topology of host '%s' cannot be read; its sockets are not known\n", node->host);
-        goto out;
+        return NULL;
+    if (hwloc_topology_set_xmlbuffer(topology, text, (int)strlen(text) + 1) == 0 && hwloc_topology_load(topology) == 0)
+        return topology;
+    hwloc_topology_destroy(topology);
+    return NULL;
+}
+
+/* Lets the process grow by so much and no more. */
+static void limit_memory(size_t bytes)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL || fscanf(file, "%zu", &pages) != 1)
+        _exit(1);
+    fclose(file);
+    rlim_t limit = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + bytes;
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){limit, limit}) != 0)
+        _exit(1);
+}
+
+/* Whether hwloc can read the text. It trusts its own files: a damaged one ends the process, fills the memory or keeps
+ * it busy. So another process reads it first. */
+static bool is_topology(const char *text)
+{
+    pid_t child = fork();
+    int status = 0;
+    if (child == 0) {
+        static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+        for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
+            signal(deadly[i], SIG_DFL);
+        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        dup2(nowhere, STDERR_FILENO);
+        alarm(TOPOLOGY_READ_SECONDS);
+        limit_memory(TOPOLOGY_READ_BYTES);
+        _exit(load_topology(text) != NULL ? 0 : 1);
     }
+    while (child > 0 && waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Takes the text, which must be for free. */
+static void read_places(struct trace_node *node, char *text)
+{
+    hwloc_topology_t topology = is_topology(text) ? load_topology(text) : NULL;
+    if (topology == NULL) {
+        fprintf(stderr, "mpistair: the topology of host '%s' cannot be read; its sockets are not known\n", node->host);
+        free(text);
+        return;
+    }
+    node->topology = text;
     int last = hwloc_bitmap_last(hwloc_topology_get_topology_cpuset(topology));
     if (last < 0 || last >= PROCESSORS_LIMIT)
         goto out;
@@ -163,11 +177,12 @@ int places_find(struct trace *trace, const struct placement *placement, struct e
                          placement->n_ranks, trace->world_size);
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         struct trace_process *process = &trace->processes[rank];
-        if (process->spool == NULL || process->spool->header.topology[0] == '\0')
+        struct trace_node *node = process->spool == NULL ? NULL : &trace->nodes[process->node];
+        if (node == NULL || node->topology != NULL)
             continue;
-        struct trace_node *node = &trace->nodes[process->node];
-        if (node->topology == NULL && (node->topology = read_topology(process->spool)) != NULL)
-            read_places(node);
+        char *text = beside_read(process->spool, process->spool->header.topology);
+        if (text != NULL)
+            read_places(node, text);
     }
     if (place_observed(trace) != 0)
         return error_set(error, "no memory for the places of the processes");

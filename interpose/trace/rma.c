@@ -19,6 +19,7 @@ void rma_load(struct loader *loader, const struct spool_rma *record)
     if (grown == NULL)
         return;
     trace->rma = grown;
+    loader_count_bytes(loader, record->bytes);
     trace->rma[trace->n_rma] = (struct trace_rma){
         .begin_ns = loader_ns(loader, record->begin_ticks),
         .end_ns = loader_optional_ns(loader, record->end_ticks),

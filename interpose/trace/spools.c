@@ -13,6 +13,9 @@
 
 #include "trace.h"
 
+/* A run may be as large as this with one spool, beyond it with one of so many ranks. */
+enum { WORLD_WITHOUT_PROOF = 1 << 16, RANKS_A_SPOOL = 16 };
+
 static bool is_spool_name(const char *name)
 {
     size_t length = strlen(name), suffix = strlen(SPOOL_SUFFIX);
@@ -146,6 +149,17 @@ static int keep(struct spools *found)
     return 0;
 }
 
+/* What is kept of a process that left no spool is little, but a damaged number of them is large. */
+static int check_world(const struct spools *found, struct error *error)
+{
+    if (found->world_size <= WORLD_WITHOUT_PROOF || (size_t)found->world_size / RANKS_A_SPOOL <= found->n_spools)
+        return 0;
+    return error_set(error,
+                     "%s: its job has %d processes, but only %zu of them left spools here: the number is damaged, or "
+                     "the folders of the others are missing",
+                     found->spools[0].path, found->world_size, found->n_spools);
+}
+
 int spools_gather(char *const *folders, size_t n_folders, const char *run_key, struct spools *spools,
                   struct error *error)
 {
@@ -164,6 +178,8 @@ int spools_gather(char *const *folders, size_t n_folders, const char *run_key, s
     result = worlds_choose(found.spools, found.n_spools, run_key, &found.worlds, error);
     if (result == 0 && keep(&found) != 0)
         result = error_set(error, "%s: no memory for %zu spools", folders[0], found.n_spools);
+    if (result == 0)
+        result = check_world(&found, error);
 out:
     if (result == 0)
         *spools = found;

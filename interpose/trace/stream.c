@@ -153,10 +153,10 @@ static int write_window(struct stream *stream)
 static void forget_busy(struct stream *stream, struct stream_rank *rank)
 {
     const struct timeline_event *event = timeline_at(&rank->timeline, 0);
-    int64_t before_ns =
-        event != NULL ? event->at_ns : rank->next_ns + stream->starts_ns[stream->trace->processes[rank->rank].node];
     if (rank->next_ns == INT64_MAX && event == NULL)
         return;
+    int64_t before_ns =
+        event != NULL ? event->at_ns : rank->next_ns + stream->starts_ns[stream->trace->processes[rank->rank].node];
     if (rank->stepper.step != TRACE_NONE && stream->trace->steps[rank->stepper.step].begin_ns < before_ns)
         before_ns = stream->trace->steps[rank->stepper.step].begin_ns;
     if (rank->stepper.call != 0 && rank->stepper.call_ns < before_ns)

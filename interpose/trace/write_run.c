@@ -194,10 +194,18 @@ static bool may_carry_messages(enum mpistair_family family)
     }
 }
 
+/* Counters of a damaged header may be anything: what is written of them adds up to an integer of SQL. */
+static int64_t take_count(int64_t *left, uint64_t count)
+{
+    int64_t taken = count > (uint64_t)*left ? *left : (int64_t)count;
+    *left -= taken;
+    return taken;
+}
+
 static int write_missing(const struct trace *trace, sqlite3 *database)
 {
-    static const char *const causes[SPOOL_LOSS_COUNT] = {"disk",   "limit",     "memory",
-                                                         "closed", "file_size", "address_space"};
+    static const char *const causes[SPOOL_LOSS_COUNT] = {"disk", "limit", "memory"};
+    int64_t left = INT64_MAX;
     struct row loss = row_prepare(database, "loss", 3), untracked = row_prepare(database, "untracked", 4);
     for (int64_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];
@@ -208,14 +216,14 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
         }
         for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
             if (causes[i] != NULL && spool->header.lost[i] > 0)
-                row_insert(&loss, "iti", rank, causes[i], (int64_t)(spool->header.lost[i] & INT64_MAX));
+                row_insert(&loss, "iti", rank, causes[i], take_count(&left, spool->header.lost[i]));
         if (spool->cut_off > 0)
-            row_insert(&loss, "iti", rank, "cut_off", (int64_t)spool->cut_off);
+            row_insert(&loss, "iti", rank, "cut_off", take_count(&left, spool->cut_off));
         if (process->damaged > 0)
-            row_insert(&loss, "iti", rank, "damaged", (int64_t)process->damaged);
+            row_insert(&loss, "iti", rank, "damaged", take_count(&left, process->damaged));
         for (uint16_t i = 0; i < FN_COUNT; i++)
             if (spool->header.calls[i] > 0)
-                row_insert(&untracked, "itii", rank, function_name(i), (int64_t)(spool->header.calls[i] & INT64_MAX),
+                row_insert(&untracked, "itii", rank, function_name(i), take_count(&left, spool->header.calls[i]),
                            (int64_t)may_carry_messages(function_family(i)));
     }
     return row_finish(&loss) | row_finish(&untracked);

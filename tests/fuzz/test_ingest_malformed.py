@@ -16,6 +16,8 @@ sys.path.insert(0, sys.argv[4])
 import spool
 
 MPISTAIR = sys.argv[1]
+INGEST_SECONDS = 60
+SECRET = b"nobody:$6$what is not for others\n"
 SCRIPT = """world 2
 1 communicator 2 Comm_dup parent=0 creation=0 leader=0 size=2 rank=1
 0 communicator 2 Comm_dup parent=0 creation=0 leader=0 size=2 rank=0
@@ -58,12 +60,14 @@ RARE_SCRIPT = """world 2
 0 Iallreduce 96-110 call=2 nonblocking
 """
 RARE = {}  # record of RARE_SCRIPT's rank 1 -> its place in the file
+LOST = 200  # in the header: lost[]
+TOPOLOGY, MAPS = LOST + 64 + 64 + 256 + 512 + 1024, LOST + 64 + 64 + 256 + 512 + 1024 + 512
 FIRST = 65536 + 64  # the first record of a spool; that of rank 1 is a communicator, then operations of 64 bytes
 
 
-def patch(at, form, value):
+def patch(at, form, *values):
     def change(data):
-        struct.pack_into(form, data, at, value)
+        struct.pack_into(form, data, at, *values)
         return data
     return change
 
@@ -106,6 +110,9 @@ CASES = [
     ("posted before the start", patch(FIRST + 88, "<Q", 1), 0, "", "damaged"),
     ("completed before its post", patch(FIRST + 96, "<Q", 2), 0, "", "damaged"),
     ("completed in 500 years", patch(FIRST + 96, "<Q", 1 << 63), 0, "", "damaged"),
+    ("completed in 70 years", patch(FIRST + 96, "<Q", 1 << 61), 0, "", "damaged"),
+    ("2^63 - 1 bytes", patch(FIRST + 80, "<q", 2**63 - 1), 0, "", "damaged"),
+    ("lost more than all", patch(LOST, "<QQ", 2**64 - 1, 2**64 - 1), 0, "", "disk"),
     ("communicator of no size", patch(FIRST + 20, "<i", 0), 0, "", "damaged"),
     ("communicator without parent", patch(FIRST + 8, "<I", 55), 0, "", "damaged"),
 ]
@@ -151,7 +158,8 @@ def ingest(folder):
     database = os.path.join(folder, "trace.db")
     if os.path.exists(database):
         os.unlink(database)
-    done = subprocess.run([MPISTAIR, "ingest", folder, "-o", database, "--quiet"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([MPISTAIR, "ingest", folder, "-o", database, "--quiet"], capture_output=True, text=True,
+                          timeout=INGEST_SECONDS)
     return done, database
 
 
@@ -209,8 +217,81 @@ def find_rare(data):
     RARE["last"] = at
 
 
+def name_file(folder, at, path):
+    """Lets the headers of both spools name a file."""
+    for rank in (0, 1):
+        with open(os.path.join(folder, f"run-{rank}.mpispool"), "r+b") as file:
+            file.seek(at)
+            file.write(path.encode().ljust(512, b"\0"))
+
+
+def check_named_files(folder, secret):
+    """A header may name any file; those that are no plain files beside the spool are not read, and none is kept unread."""
+    beside = os.path.join(folder, "beside")
+    failures = []
+    for name, at, path, make in (
+            ("map of no end", MAPS, "/dev/zero", None),
+            ("map that is a pipe", MAPS, beside, lambda: os.mkfifo(beside)),
+            ("map that is a link", MAPS, beside, lambda: os.symlink("/dev/zero", beside)),
+            ("map that is a folder", MAPS, beside, lambda: os.mkdir(beside)),
+            ("topology elsewhere", TOPOLOGY, secret, None),
+            ("topology above", TOPOLOGY, os.path.join(folder, "..", os.path.basename(secret)), None),
+            ("topology that is a link", TOPOLOGY, beside, lambda: os.symlink(secret, beside)),
+            ("topology that is none", TOPOLOGY, beside, lambda: shutil.copy(secret, beside)),
+            ("topology of 1 TiB", TOPOLOGY, beside, lambda: open(beside, "w").truncate(1 << 40))):
+        write_script(folder, SCRIPT)
+        name_file(folder, at, path)
+        if make is not None:
+            make()
+        try:
+            done, database = ingest(folder)
+        except subprocess.TimeoutExpired:
+            failures.append(f"{name}: read for {INGEST_SECONDS} s")
+        else:
+            with open(database, "rb") as file:
+                if done.returncode != 0 or SECRET in file.read():
+                    failures.append(f"{name}: exit {done.returncode}, or the file lies in the trace: {done.stderr}")
+        if make is not None:
+            (os.rmdir if os.path.isdir(beside) and not os.path.islink(beside) else os.unlink)(beside)
+    return failures
+
+
+def check_sums(folder):
+    """What is too large to be added up is told at ingest, not found by those who add it up."""
+    failures = []
+    write_script(folder, "world 2\nrepeat 1100 every 10\n0 Send 1 0 1125899906842624 1-2\nend\n")
+    done, _ = ingest(folder)
+    if done.returncode != 1 or "run-0.mpispool: damaged: its operations alone have" not in done.stderr:
+        failures.append(f"more bytes than there are: exit {done.returncode}: {done.stderr}")
+    write_script(folder, "world 2\nrepeat 20 every 10\n0 Send 1 0 9223372036854775807 1-2\n1 Recv 0 0 9223372036854775807 1-3\nend\n")
+    done, database = ingest(folder)
+    done = subprocess.run([MPISTAIR, "report", database], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        failures.append(f"report of what is too large: exit {done.returncode}: {done.stderr}")
+    return failures
+
+
+def check_world(folder):
+    """A world of which next to nothing is there."""
+    script = spool.Script(*spool.read_functions(sys.argv[2], sys.argv[3]))
+    script.read(["world 1"])
+    script.processes[0].world = 1 << 24
+    script.write(folder)
+    done, _ = ingest(folder)
+    good = done.returncode == 1 and "run-0.mpispool: its job has 16777216 processes, but only 1" in done.stderr
+    return [] if good else [f"a world of 2^24 with one spool: exit {done.returncode}: {done.stderr}"]
+
+
 def main():
     failures = []
+    with tempfile.TemporaryDirectory() as above:
+        folder, secret = os.path.join(above, "spools"), os.path.join(above, "secret")
+        os.mkdir(folder)
+        with open(secret, "wb") as file:
+            file.write(SECRET)
+        failures += check_named_files(folder, secret) + check_sums(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        failures += check_world(folder)
     with tempfile.TemporaryDirectory() as folder:
         generator = random.Random(20231)
         for text, cases in ((SCRIPT, CASES), (RARE_SCRIPT, RARE_CASES)):
@@ -231,7 +312,7 @@ def main():
                 os.mkdir(os.path.join(folder, "x.mpispool"))
     failures = [failure for failure in failures if failure is not None]
     print("\n".join(failures))
-    total = len(CASES) + len(RARE_CASES) + 122
+    total = len(CASES) + len(RARE_CASES) + 122 + 12
     print(f"{total - len(failures)} of {total} damaged spools read as expected")
     sys.exit(1 if failures else 0)
 

@@ -27,6 +27,7 @@ the persistent request) stack=N site=ADDRESS; most of them behind the other reco
 """
 import importlib.util
 import os
+import shutil
 import struct
 
 HEADER_BYTES = 65536
@@ -123,6 +124,8 @@ class Process:
                            (options.get("launch", ""), 64)):
             header += text.encode().ljust(room, b"\0")
         header += struct.pack("<1024Q", *calls)
+        if "topology" in options:
+            shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
         with open(path, "wb") as file:
             file.write(header.ljust(HEADER_BYTES, b"\0") + chunks)
