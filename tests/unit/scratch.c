@@ -27,6 +27,15 @@ const char *scratch_text(const char *text)
     return scratch_write(text, strlen(text));
 }
 
+const char *scratch_gone(void)
+{
+    static char gone[sizeof path];
+    strcpy(gone, scratch_text(""));
+    unlink(gone);
+    path[0] = '\0';
+    return gone;
+}
+
 int scratch_remove(void **state)
 {
     (void)state;

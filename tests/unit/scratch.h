@@ -8,6 +8,8 @@
  * that fails. */
 const char *scratch_write(const char *bytes, size_t length);
 const char *scratch_text(const char *text);
+/* A path at which there was a file a moment ago, and now there is none; valid as above. */
+const char *scratch_gone(void);
 /* Removes the file of the last call. cmocka teardown. */
 int scratch_remove(void **state);
 

@@ -256,7 +256,7 @@ static void refuses_malformed_samples(void **state)
     }
     struct samples samples;
     struct error error;
-    assert_int_equal(samples_read_csv("/nonexistent/raw.csv", &samples, &error), -1);
+    assert_int_equal(samples_read_csv(scratch_gone(), &samples, &error), -1);
     assert_int_equal(
         samples_read_csv(scratch_text("x,seconds,level,bytes\r\n\"a,b\",1e-6,self,8\r\n"), &samples, &error), 0);
     assert_true(samples.n_samples == 1 && samples.samples[0].n == 1 && samples.samples[0].bytes == 8);
