@@ -42,6 +42,7 @@ struct run {
     double begin_s;    /* of the program */
     bool heard;        /* something of the program */
     bool stopped;      /* a listener gave up: no other program may run */
+    bool no_slots;     /* the launcher says that it has fewer slots than ranks were asked for */
     bool terminal;
     char doing[96];
 };
@@ -107,6 +108,7 @@ static int listen(void *context, enum child_stream stream, const char *line, boo
         progress_wipe(run);
         fprintf(stderr, "%s\n", line);
     }
+    run->no_slots = run->no_slots || strstr(line, "not enough slots") != NULL;
     run->stopped = run->stopped || taken < 0;
     return taken < 0 ? -1 : 0;
 }
@@ -175,6 +177,17 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
     return result;
 }
 
+/* No process of a program came to say anything: so it would be with the next program. */
+static int refuse(const struct run *run, const struct error *reason, struct error *error)
+{
+    if (run->no_slots)
+        return error_set(error,
+                         "%s; there are more ranks than processors: add --oversubscribe --bind-to none (Open MPI 5: "
+                         "--map-by :oversubscribe --bind-to none) to its options, or ask for fewer ranks",
+                         reason->text);
+    return error_set(error, "%s; no process of it started", reason->text);
+}
+
 /* A program that failed but is not needed: its failure is told now and kept for later. */
 static int forgive(struct run *run, const struct program *program, const struct error *reason, struct error *error)
 {
@@ -194,9 +207,11 @@ static int run_launch(struct run *run, unsigned launch, struct error *error)
             continue;
         if (run_program(run, i, launch, &reason) == 0)
             continue;
-        if (programs[i].is_needed || run->stopped || child_interrupted()) {
+        if (run->stopped || child_interrupted() || (programs[i].is_needed && run->heard)) {
             *error = reason;
             result = -1;
+        } else if (!run->heard) {
+            result = refuse(run, &reason, error);
         } else {
             result = forgive(run, &programs[i], &reason, error);
         }

@@ -129,6 +129,10 @@ def fails_cleanly():
     run(*bad, *launcher(1), code=1, says="expected two or more")
     run(*bad, *launcher(2), "sh", "-c", "exit 3", code=1, says="failed with exit status")
     run(*bad, "--", "true", code=1, says="which MPI")
+    if MPI == "openmpi":  # more ranks than slots: said once, with the option to use
+        done = subprocess.run([TOOL, *bad, "--", MPIEXEC, "-n", "500"], capture_output=True, text=True, timeout=120, env=ENVIRONMENT)
+        expect(f"one refusal: {done}", done.returncode == 1 and done.stderr.count("not enough slots") == 1
+               and "add --oversubscribe" in done.stderr)
     run("calibrate", "-o", "nowhere/here.tbl", *launcher(2), code=1, says="nowhere/here")
     run("calibrate", code=2, says="no launcher")
     run("calibrate", "--name", "a b", *launcher(2), code=2, says="--name")
