@@ -151,7 +151,7 @@ static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum sp
     struct spool_communicator record = {.identity = (uint8_t)identity,
                                         .function = (uint16_t)function,
                                         .creation = UINT32_MAX,
-                                        .begin_ticks = recorder.spool.header->start.ticks,
+                                        .begin_ticks = recorder.init_ticks,
                                         .end_ticks = now()};
     return members_describe(comm, identity == SPOOL_BY_TIME, &members) == 0 ? add(thread, comm, &members, &record)
                                                                             : COMMUNICATOR_NONE;

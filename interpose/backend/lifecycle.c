@@ -160,6 +160,7 @@ void init_begin(struct recorded_call *call, enum mpistair_function function, uin
 {
     (void)site;
     call->function = function;
+    recorder.init_ticks = clock_ticks(recorder.clock_source);
 }
 
 /* MPI_Init returned: all processes of MPI_COMM_WORLD are here, those included that began alone. */

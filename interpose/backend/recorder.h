@@ -68,6 +68,7 @@ struct recorder {
     int stack_frames;                 /* to keep of each operation's stack; 0: none, see stack.h */
     unsigned off;                     /* SPOOL_OFF while MPI_Pcontrol has switched recording off, else 0 */
     enum spool_clock_source clock_source;
+    uint64_t init_ticks; /* entry of the call that initialised MPI_COMM_WORLD */
     pid_t pid;
     struct spool_writer spool;
     uint32_t communicator_epoch;

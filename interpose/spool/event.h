@@ -242,7 +242,8 @@ struct spool_communicator {
     int32_t size;      /* of the local group */
     int32_t rank;      /* own rank in it */
     int32_t remote_size;   /* intercommunicators; else 0 */
-    uint64_t begin_ticks;  /* entry of the call that made it; SPOOL_BY_MEETING: of the call that met it */
+    uint64_t begin_ticks;  /* entry of the call that made it; SPOOL_BY_MEETING: of the call that met it; of what is
+                              there from the start the call that initialised MPI, during which parents still spawn */
     uint64_t end_ticks;    /* its return */
     uint64_t members_hash; /* FNV-1a over the world ranks of all members, the group with the smaller first rank first;
                               SPOOL_BY_TIME: over their ranks in the parent where both are intracommunicators, else 0;

@@ -325,12 +325,15 @@ static bool plausible_length(const struct spool *spool, uint64_t begin, uint64_t
 
 static bool plausible_communicator(const struct spool *spool, const struct spool_communicator *communicator)
 {
+    /* What is there from the start was made in MPI_Init, which began before the process's life does here. */
+    bool is_given = communicator->creation == UINT32_MAX && communicator->begin_ticks <= communicator->end_ticks;
     return communicator->function < FN_COUNT && communicator->identity <= SPOOL_BY_TIME && communicator->size > 0 &&
            communicator->size <= (communicator->identity == SPOOL_BY_TIME ? FOREIGN_LIMIT : spool->header.world_size) &&
            communicator->rank >= 0 && communicator->rank < communicator->size && communicator->leader >= -1 &&
            communicator->leader < spool->header.world_size && communicator->remote_size >= 0 &&
            communicator->remote_size <= SPOOL_WORLD_LIMIT &&
-           plausible_times(spool, communicator->begin_ticks, communicator->end_ticks);
+           plausible_times(spool, is_given ? communicator->end_ticks : communicator->begin_ticks,
+                           communicator->end_ticks);
 }
 
 static bool plausible_operation(const struct spool *spool, const struct spool_operation *operation)

@@ -143,14 +143,33 @@ static void join_worlds(struct communicator_table *table, struct trace *trace, u
         join_groups(trace, id, table->links[link]);
 }
 
+static bool is_duplicate(uint16_t function)
+{
+    return function == FN_Comm_dup || function == FN_Comm_dup_with_info || function == FN_Comm_idup ||
+           function == FN_Comm_idup_with_info;
+}
+
+/* Of an intercommunicator between worlds. */
+static bool is_foreign_duplicate(const struct spool_communicator *record)
+{
+    return record->identity == SPOOL_BY_TIME && record->remote_size > 0 && is_duplicate(record->function);
+}
+
+/* Whether rank 0 of the local group may be of another world, where nobody here knows its rank. */
+static bool has_foreign_leader(const struct spool_communicator *record)
+{
+    return record->identity == SPOOL_BY_TIME &&
+           (record->remote_size == 0 || record->function == FN_Intercomm_create || is_foreign_duplicate(record));
+}
+
 /* The record with ranks of the run instead of ranks of its world. */
 static struct spool_communicator in_run(const struct spool *spool, const struct spool_communicator *record)
 {
     struct spool_communicator copy = *record;
     if (copy.leader >= 0)
         copy.leader += spool->world_first;
-    if (copy.identity == SPOOL_BY_TIME && copy.remote_size == 0)
-        copy.leader = -1; /* rank 0 may be of another world, where nobody here knows its rank */
+    if (has_foreign_leader(record))
+        copy.leader = -1;
     else if (copy.identity != SPOOL_BY_TIME && copy.members_hash != 0)
         copy.members_hash += spool->world * UINT64_C(0x9e3779b97f4a7c15); /* it is over ranks of the world */
     return copy;
@@ -178,7 +197,8 @@ static int add_new(struct communicator_table *table, struct trace *trace, const 
     added->function = record->function;
     if (record->identity != SPOOL_BY_MEETING && record->parent != SPOOL_NO_COMMUNICATOR)
         added->parent = table->local[record->parent];
-    if (identity->first != MAP_ABSENT && (record->identity == SPOOL_BY_MEETING || record->identity == SPOOL_BY_MEMBERS))
+    if (identity->first != MAP_ABSENT &&
+        (record->identity == SPOOL_BY_MEETING || record->identity == SPOOL_BY_MEMBERS || is_foreign_duplicate(record)))
         join_groups(trace, id, identity->first);
     return 0;
 }
@@ -186,7 +206,8 @@ static int add_new(struct communicator_table *table, struct trace *trace, const 
 static int add_record(struct communicator_table *table, struct trace *trace, const struct spool *spool,
                       const struct spool_communicator *stored, uint64_t *damaged)
 {
-    const struct spool_communicator copy = in_run(spool, stored), *record = &copy;
+    struct spool_communicator copy = in_run(spool, stored);
+    const struct spool_communicator *record = &copy;
     int32_t world_rank = spool->header.rank;
     bool met = record->identity == SPOOL_BY_MEETING;
     uint32_t parent = met || record->parent >= table->n_local ? TRACE_NONE : table->local[record->parent];
@@ -196,6 +217,8 @@ static int add_record(struct communicator_table *table, struct trace *trace, con
         (*damaged)++;
         return 0;
     }
+    if (is_foreign_duplicate(record))
+        copy.leader = (int32_t)parent; /* tells the two groups apart */
     struct identity identity;
     bool has_parent = parent != TRACE_NONE && identity_has_parent(record);
     uint32_t context = has_parent ? communicator_context(trace, parent) : MAP_ABSENT;
@@ -266,12 +289,6 @@ int communicators_of_process(struct communicator_table *table, struct trace *tra
     free(records.made);
     free(records.names);
     return result;
-}
-
-static bool is_duplicate(uint16_t function)
-{
-    return function == FN_Comm_dup || function == FN_Comm_dup_with_info || function == FN_Comm_idup ||
-           function == FN_Comm_idup_with_info;
 }
 
 void communicators_complete(struct trace *trace)

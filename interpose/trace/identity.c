@@ -43,6 +43,7 @@ bool identity_is_meeting(const struct spool_communicator *record)
     case FN_Comm_accept:
     case FN_Comm_connect:
     case FN_Comm_join:
+    case FN_Intercomm_create:
         return true;
     default:
         return false;

@@ -34,7 +34,8 @@ int identity_look_up(struct identity_table *table, const struct spool_communicat
 int identity_set(struct identity_table *table, struct identity *found, uint32_t id);
 void identity_release(struct identity_table *table);
 
-/* Whether it was made by a call in which worlds met, and members of both belong to it. */
+/* Whether it was made by a call in which groups met that have no parent in common, and members of several worlds belong
+ * to it. */
 bool identity_is_meeting(const struct spool_communicator *record);
 
 /* Whether the parent tells anything: not of MPI_Intercomm_create and the like, whose two sides have one each. */

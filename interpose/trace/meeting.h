@@ -13,12 +13,11 @@
 struct meeting {
     const struct spool *spool;
     const struct spool_communicator *made;
-    int64_t begin_ns; /* on its host's CLOCK_MONOTONIC */
-    int64_t end_ns;
-    int64_t to_unix_ns; /* added: wall clock */
+    int64_t begin_unix_ns; /* on its host's wall clock */
+    int64_t end_unix_ns;
     uint32_t world;
-    uint32_t link; /* the same for all processes of both sides, MEETING_NONE: the other side is not known */
-    uint32_t candidates;
+    uint32_t link;       /* the same for all processes of both sides, MEETING_NONE: the other side is not known */
+    uint32_t candidates; /* sides that may have been the other one */
 };
 
 struct meetings {
@@ -32,7 +31,7 @@ struct meetings {
 int meetings_collect(struct meetings *meetings, const struct spool *spools, size_t n_spools, size_t begin, size_t end,
                      uint32_t world);
 
-/* Once all worlds are there: finds the other sides. What several calls may be is left. */
-void meetings_pair(struct meetings *meetings);
+/* Once all worlds are there: finds the other sides. What several calls may be is left. 0, or -1 without memory. */
+int meetings_pair(struct meetings *meetings);
 
 #endif

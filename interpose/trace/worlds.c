@@ -120,11 +120,10 @@ static int keep_links(struct worlds *worlds, const struct meetings *meetings)
         int32_t rank = rank_of(worlds, meeting);
         if (rank < 0)
             continue;
-        bool ambiguous = meeting->link == MEETING_NONE && meeting->candidates > 1;
+        bool ambiguous = meeting->link == MEETING_NONE && meeting->candidates > 0;
         if (ambiguous && meeting->made->rank == 0)
             fprintf(stderr,
-                    "mpistair: rank %d: several worlds may be those that its %s met; they are not joined to this "
-                    "trace\n",
+                    "mpistair: rank %d: several processes may be those that its %s met; they are not joined by it\n",
                     rank, function_name(meeting->made->function));
         if (meeting->link == MEETING_NONE && !ambiguous)
             continue;
@@ -148,11 +147,12 @@ int worlds_choose(const struct spool *spools, size_t n_spools, const char *run_k
     int result = list_worlds(spools, n_spools, worlds);
     for (uint32_t i = 0; result == 0 && worlds->n_worlds > 1 && i < worlds->n_worlds; i++)
         result = meetings_collect(&meetings, spools, n_spools, worlds->worlds[i].begin, worlds->worlds[i].end, i);
+    if (result == 0)
+        result = meetings_pair(&meetings);
     if (result != 0) {
         error_set(error, "no memory for %zu runs", worlds->n_worlds);
         goto out;
     }
-    meetings_pair(&meetings);
     join_all(worlds, &meetings);
     result = choose_group(worlds, run_key, &group, error);
     if (result != 0)

@@ -431,6 +431,9 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
            CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain)
                 THEN (SELECT count(*) FROM message_row WHERE form IN (SELECT id FROM form WHERE uncertain))
                 ELSE 0 END AS uncertain,
+           (SELECT count(*) FROM communicator WHERE remote IS NULL AND function IN ('MPI_Comm_spawn',
+              'MPI_Comm_spawn_multiple', 'MPI_Comm_get_parent', 'MPI_Comm_accept', 'MPI_Comm_connect', 'MPI_Comm_join',
+              'MPI_Intercomm_create')) AS one_sided,
            (SELECT world_size - spools FROM run) AS missing_processes,
            (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
            (SELECT count(*) FROM recording_off) AS times_off)
@@ -438,6 +441,8 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
          CASE WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing'
               WHEN lost > 0 THEN 'incomplete: ' || lost || ' records lost'
               WHEN untracked > 0 THEN 'incomplete: ' || untracked || ' calls not recorded that may carry messages'
+              WHEN one_sided > 0
+              THEN 'incomplete: whom ' || one_sided || ' communicators reach is not known'
               WHEN unmatched > 0 THEN 'incomplete: ' || unmatched || ' operations without a partner'
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'

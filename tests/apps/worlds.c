@@ -5,11 +5,14 @@
  *     worlds accept FILE     opens a port, writes its name to FILE and accepts; world 0
  *     worlds connect FILE    waits for FILE and connects; world 1
  *     worlds join            as `spawn 1` with one parent; then both join over a socket of that host
+ *     worlds row N           one parent spawns N children in a row, worlds 1 to N; then 1 and 2 connect REPEATS times
+ *     worlds bridge          as `spawn 2` with two parents; MPI_Intercomm_create then joins both worlds, and those of
+ *                            even rank with those of odd rank in both
  *
  * Each process prints `process WORLD RANK PID`. On the intercommunicator rank r sends to rank r of the other group and
- * gets an answer (tags 1 and 2, world 0 begins), then all exchange around the ring of the merged communicator (tag 3),
- * and of its duplicate (tag 4). A line `message WORLD RANK WORLD RANK TAG BYTES` is printed for each, by its sender.
- * Both groups must be equally large.
+ * gets an answer (tags 1 and 2, world 0 begins), the same on its duplicate, then all exchange around the ring of the
+ * merged communicator (tag 3), and of its duplicate (tag 4). A line `message WORLD RANK WORLD RANK TAG BYTES` is
+ * printed for each, by its sender. Both groups must be equally large.
  */
 #include <mpi.h>
 #include <netinet/in.h>
@@ -18,6 +21,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define REPEATS 3
+#define MOST    16
 
 static int world, other_world; /* of this process, and of those that it talks to */
 static int first_rank;         /* rank of the group's rank 0 in world 0: with `each` all are alone */
@@ -75,6 +81,9 @@ static void talk(MPI_Comm inter)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     printf("process %d %d %ld\n", world, rank, (long)getpid());
     pairs(inter);
+    MPI_Comm_dup(inter, &duplicate);
+    pairs(duplicate);
+    MPI_Comm_free(&duplicate);
     MPI_Intercomm_merge(inter, world != 0, &merged);
     int first = world == 0 ? world : other_world, second = world == 0 ? other_world : world;
     ring(merged, first, second, local, 3);
@@ -115,6 +124,81 @@ static void join(MPI_Comm inter)
     talk(joined);
     MPI_Comm_disconnect(&joined);
     close(end);
+}
+
+/* The children 1 and 2 of `row` meet again and again at a port of the first, of which the parent tells the second. */
+static void reconnect(MPI_Comm parent)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter;
+    if (world == 1) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        MPI_Send(port, sizeof port, MPI_CHAR, 0, 5, parent);
+        told(1, 0, 0, 0, 5, sizeof port);
+    } else {
+        MPI_Recv(port, sizeof port, MPI_CHAR, 0, 6, parent, MPI_STATUS_IGNORE);
+    }
+    other_world = 3 - world;
+    for (int i = 0; i < REPEATS; i++) {
+        if (world == 1)
+            MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+        else
+            MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+        if (world == 1) {
+            MPI_Send(port, i + 1, MPI_CHAR, 0, 7, inter);
+            told(1, 0, 2, 0, 7, i + 1);
+        } else {
+            MPI_Recv(port, sizeof port, MPI_CHAR, 0, 7, inter, MPI_STATUS_IGNORE);
+        }
+        MPI_Comm_disconnect(&inter);
+    }
+    if (world == 1)
+        MPI_Close_port(port);
+}
+
+/* The parent of `row`. */
+static void spawn_row(char *program, int n)
+{
+    char numbers[MOST][16], way[] = "row", port[MPI_MAX_PORT_NAME];
+    MPI_Comm children[MOST] = {0};
+    for (int i = 0; i < n; i++) {
+        char *arguments[] = {way, numbers[i], NULL};
+        snprintf(numbers[i], sizeof numbers[i], "%d", i + 1);
+        MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children[i], MPI_ERRCODES_IGNORE);
+    }
+    for (int i = 0; i < n; i++) {
+        other_world = i + 1;
+        talk(children[i]);
+    }
+    MPI_Recv(port, sizeof port, MPI_CHAR, 0, 5, children[0], MPI_STATUS_IGNORE);
+    MPI_Send(port, sizeof port, MPI_CHAR, 0, 6, children[1]);
+    told(0, 0, 2, 0, 6, sizeof port);
+    for (int i = 0; i < n; i++)
+        MPI_Comm_disconnect(&children[i]);
+}
+
+/* `bridge`, once two parents spawned two children. */
+static void bridge(MPI_Comm spawned)
+{
+    MPI_Comm all, inter, half;
+    int rank;
+    MPI_Intercomm_merge(spawned, world != 0, &all);
+    MPI_Comm_rank(all, &rank);
+    MPI_Intercomm_create(MPI_COMM_WORLD, 0, all, world == 0 ? 2 : 0, 1, &inter);
+    talk(inter);
+    MPI_Comm_free(&inter);
+    MPI_Comm_split(all, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, all, (rank + 1) % 2, 1, &inter);
+    /* Rank 0 of each half is of world 0, its rank 1 of world 1. */
+    if (world == 0) {
+        MPI_Send(NULL, 0, MPI_CHAR, 1, 8, inter);
+        told(0, rank, 1, 1 - rank, 8, 0);
+    } else {
+        MPI_Recv(NULL, 0, MPI_CHAR, 0, 8, inter, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&all);
 }
 
 static void accept_all(const char *path)
@@ -171,28 +255,38 @@ int main(int argc, char **argv)
         talk(inter);
         if (strcmp(way, "join") == 0)
             join(inter);
+        if (strcmp(way, "row") == 0 && world <= 2)
+            reconnect(inter);
+        if (strcmp(way, "bridge") == 0)
+            bridge(inter);
         MPI_Comm_disconnect(&inter);
+    } else if (strcmp(way, "row") == 0 && argc == 3 && atoi(argv[2]) >= 2 && atoi(argv[2]) <= MOST) {
+        spawn_row(argv[0], atoi(argv[2]));
     } else if (strcmp(way, "accept") == 0 && argc == 3) {
         accept_all(argv[2]);
     } else if (strcmp(way, "connect") == 0 && argc == 3) {
         connect_all(argv[2]);
-    } else if (strcmp(way, "spawn") == 0 || strcmp(way, "each") == 0 || strcmp(way, "join") == 0) {
+    } else if (strcmp(way, "spawn") == 0 || strcmp(way, "each") == 0 || strcmp(way, "join") == 0 ||
+               strcmp(way, "bridge") == 0) {
         int rank, alone = strcmp(way, "each") == 0;
-        char number[16], first[16], join_way[] = "join", plain[] = "child";
+        char number[16], first[16];
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         other_world = alone ? rank + 1 : 1;
         first_rank = alone ? rank : 0;
         snprintf(number, sizeof number, "%d", other_world);
         snprintf(first, sizeof first, "%d", first_rank);
-        char *arguments[] = {strcmp(way, "join") == 0 ? join_way : plain, number, first, NULL};
-        MPI_Comm_spawn(argv[0], arguments, argc == 3 ? atoi(argv[2]) : 1, MPI_INFO_NULL, 0,
-                       alone ? MPI_COMM_SELF : MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+        char *arguments[] = {argv[1], number, first, NULL};
+        int n = strcmp(way, "bridge") == 0 ? 2 : argc == 3 ? atoi(argv[2]) : 1;
+        MPI_Comm_spawn(argv[0], arguments, n, MPI_INFO_NULL, 0, alone ? MPI_COMM_SELF : MPI_COMM_WORLD, &inter,
+                       MPI_ERRCODES_IGNORE);
         talk(inter);
         if (strcmp(way, "join") == 0)
             join(inter);
+        if (strcmp(way, "bridge") == 0)
+            bridge(inter);
         MPI_Comm_disconnect(&inter);
     } else {
-        fail("usage: worlds spawn N|each|accept FILE|connect FILE|join");
+        fail("usage: worlds spawn N|each|accept FILE|connect FILE|join|row N|bridge");
     }
     MPI_Finalize();
     return 0;

@@ -11,15 +11,15 @@ CANNOT = ["MPID_Comm_spawn_multiple", "MPID_Open_port", "MPID_Comm_accept"]
 
 
 def add_arguments(parser):
-    parser.add_argument("--case", choices=["spawn", "each", "join", "connect"], required=True)
+    parser.add_argument("--case", choices=["spawn", "each", "join", "connect", "row", "bridge"], required=True)
 
 
 def command(test):
     """The job's command line: for `connect` a script that starts two jobs, and the server by which they find each other."""
     program, case = test.program("worlds"), test.arguments.case
     if case != "connect":
-        test.ranks = {"spawn": 2, "each": 3, "join": 1}[case]
-        return test.launch(program, *{"spawn": ["spawn", "2"], "each": ["each"], "join": ["join"]}[case])
+        test.ranks = {"spawn": 2, "each": 3, "join": 1, "row": 1, "bridge": 2}[case]
+        return test.launch(program, case, *{"spawn": ["2"], "row": ["4"]}.get(case, []))
     test.ranks = 2
     server, options = "", []
     if test.mpi == "openmpi":
