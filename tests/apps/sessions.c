@@ -6,15 +6,18 @@
  *     before  MPI_Session_init, then MPI_Init; the session ends before MPI_Finalize
  *     mixed   odd ranks as `before`, even ranks the other way round
  *     after   MPI_Init, a session that goes on after MPI_Finalize
- *     exit    as `only`, but the processes end without MPI_Session_finalize
+ *     exit    as `only`, but the processes end without MPI_Session_finalize, once all have called exit: what a launcher
+ *             does when it sees one of them end comes later
  * All ranks send once around their ring on a communicator of the session (tag 1) and, where they called MPI_Init, on
  * MPI_COMM_WORLD (tag 2), and with `after` and `only` once more on the session's late in their life (tag 3). They print
  * a line `message SRC DST TAG BYTES` for each. An MPI without sessions: exits with 77.
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef MPI_SESSION_NULL
 
@@ -29,10 +32,28 @@ static MPI_Comm open_session(MPI_Session *session, const char *name)
     return comm;
 }
 
+static int rank, size;
+
+/* Runs after the handlers of those that were registered later: waits until the other ranks are here, too. */
+static void wait_for_others(void)
+{
+    char path[64];
+    alarm(60);
+    snprintf(path, sizeof path, "exiting-%d", rank);
+    int fd = open(path, O_CREAT | O_WRONLY, 0644);
+    if (fd >= 0)
+        close(fd);
+    for (int other = 0; other < size; other++) {
+        snprintf(path, sizeof path, "exiting-%d", other);
+        while (access(path, F_OK) != 0)
+            usleep(1000);
+    }
+}
+
 static void ring(MPI_Comm comm, int tag)
 {
     char out[64] = {0}, in[64];
-    int rank, size, bytes;
+    int bytes;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     bytes = tag * 10 + rank;
@@ -50,6 +71,8 @@ int main(int argc, char **argv)
     int init_first = strcmp(way, "after") == 0 || (strcmp(way, "mixed") == 0 && place && atoi(place) % 2 == 0);
     MPI_Session first, second;
     MPI_Comm comm, late;
+    if (strcmp(way, "exit") == 0)
+        atexit(wait_for_others);
     if (init_first)
         MPI_Init(&argc, &argv);
     if (strcmp(way, "mixed") == 0 && !init_first) {
@@ -65,10 +88,8 @@ int main(int argc, char **argv)
     if (inits)
         ring(MPI_COMM_WORLD, 2);
     fflush(stdout);
-    if (strcmp(way, "exit") == 0) {
-        MPI_Barrier(comm); /* the launcher may end the others: all have printed */
+    if (strcmp(way, "exit") == 0)
         exit(0);
-    }
     if (!inits) {
         late = open_session(&second, "second");
         MPI_Comm_free(&comm);
