@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,20 +163,60 @@ static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *k
     return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
+/* A line for each run on how its trace is made by hand. */
+static void tell_ingest(const char *const *folders, size_t n_folders, const struct run_keys *keys,
+                        const struct output_name *output)
+{
+    for (size_t i = 0; i < keys->n; i++) {
+        char name[PATH_MAX];
+        if (output_name_number(output->path, (unsigned)i + 1, name) != 0)
+            continue;
+        fputs("mpistair: MPISTAIR_INGEST=0: no trace yet; it is made by: mpistair ingest", stderr);
+        if (keys->n > 1)
+            fprintf(stderr, " --run %s", keys->keys[i].text);
+        for (size_t folder = 0; folder < n_folders; folder++)
+            fprintf(stderr, " %s", folders[folder]);
+        fprintf(stderr, " -o %s\n", name);
+    }
+}
+
+/* Traces of all runs in the folders. Returns the exit code. */
+static int ingest_runs(const char *const *folders, size_t n_folders, struct run_keys *keys,
+                       const struct output_name *output, struct timespec since, const struct run_options *options)
+{
+    unsigned number = 1;
+    for (size_t i = 0; i < keys->n; i++) {
+        char name[PATH_MAX];
+        struct error error;
+        if (keys->keys[i].is_done)
+            continue;
+        if (output_name_next(output, since, &number, name, &error) != 0)
+            return error_report(&error);
+        number++;
+        int code = ingest_run((char *const *)(uintptr_t)folders, n_folders, keys, i, name, options);
+        if (code != EXIT_DONE)
+            return code;
+        nested_leave(name);
+    }
+    return EXIT_DONE;
+}
+
 /* The spools become the trace, or one trace a run where a script started several. Returns the exit code. */
 static int ingest_spools(const struct spool_folder *folder, const struct output_name *output,
                          const struct run_options *options)
 {
-    const char *folders[2] = {NULL, NULL};
+    const char *folders[2];
+    size_t n_folders = 0;
     struct run_keys keys = {0};
+    bool wanted = launch_wants_ingest();
     if (spool_folder_count(folder->path) > 0)
-        folders[0] = folder->path;
+        folders[n_folders++] = folder->path;
     if (strcmp(folder->collected, folder->path) != 0 && spool_folder_count(folder->collected) > 0)
-        folders[1] = folder->collected;
+        folders[n_folders++] = folder->collected;
     size_t inner = nested_tell(folder->path);
-    if (folders[0] == NULL && folders[1] == NULL && inner > 0)
+    if (n_folders == 0 && inner > 0)
         return EXIT_DONE;
-    if (folders[0] == NULL && folders[1] == NULL)
+    if (n_folders == 0)
         return fail("nothing was recorded: no process of the job left a spool in %s. Likely reasons:\n"
                     "  - the job failed before MPI_Init, or its program uses no MPI or is statically linked to it\n"
                     "  - the launcher does not hand LD_PRELOAD on (a container, sudo, an option such as -genvnone)\n"
@@ -182,35 +224,19 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
                     "'mpistair doctor' tells what works here",
                     folder->path);
     int code = EXIT_DONE;
-    for (int i = 0; i < 2; i++)
-        if (folders[i] != NULL && run_keys_add(&keys, folders[i]) != 0)
+    for (size_t i = 0; i < n_folders; i++)
+        if (run_keys_add(&keys, folders[i]) != 0)
             code = fail("no memory for the runs in %s", folders[i]);
     if (code == EXIT_DONE && keys.n == 0)
         code = fail("%s: no spool in it can be read", folder->path);
-    char *present[2];
-    size_t n_present = 0;
-    unsigned number = 1;
-    for (int i = 0; i < 2; i++)
-        if (folders[i] != NULL)
-            present[n_present++] = (char *)(uintptr_t)folders[i];
-    for (size_t i = 0; code == EXIT_DONE && i < keys.n; i++) {
-        char name[PATH_MAX];
-        struct error error;
-        if (keys.keys[i].is_done)
-            continue;
-        if (output_name_next(output, folder->output_claim.since, &number, name, &error) != 0) {
-            code = error_report(&error);
-            break;
-        }
-        number++;
-        code = ingest_run(present, n_present, &keys, i, name, options);
-        if (code == EXIT_DONE)
-            nested_leave(name);
-    }
+    if (code == EXIT_DONE && wanted)
+        code = ingest_runs(folders, n_folders, &keys, output, folder->output_claim.since, options);
+    else if (code == EXIT_DONE)
+        tell_ingest(folders, n_folders, &keys, output);
     run_keys_release(&keys);
-    if (code == EXIT_DONE && !options->keep_spools)
+    if (code == EXIT_DONE && wanted && !options->keep_spools)
         spool_folder_remove(folder);
-    else
+    else if (wanted)
         fprintf(stderr, "mpistair: the spools are in %s\n", folder->path);
     return code;
 }

@@ -23,6 +23,15 @@ static int collect_rounds(struct report *report, sqlite3 *database, struct error
     }
     if (rows_close(&rows) != 0)
         return -1;
+    rows_open(&rows, database, report->path,
+              "SELECT count(*), sum(CASE WHEN rounds >= 3 THEN time_s ELSE 0 END) / nullif(sum(time_s), 0) FROM family",
+              error);
+    if (rows_next(&rows)) {
+        report->families = rows_integer(&rows, 0);
+        report->family_share = rows_real(&rows, 1);
+    }
+    if (rows_close(&rows) != 0)
+        return -1;
     rows_open(&rows, database, report->path, "SELECT share FROM temp.concurrent", error);
     if (rows_next(&rows))
         report->concurrent_share = rows_real(&rows, 0);
@@ -160,7 +169,7 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
               "  everyone AS (SELECT rank FROM process UNION SELECT rank FROM round_process) "
               "SELECT e.rank, coalesce(p.node, -1), coalesce(p.socket, -1), coalesce(p.core, -1), n.host, p.ended, "
               "  coalesce(s.n, 0), coalesce(s.bytes, 0), coalesce(r.n, 0), coalesce(r.bytes, 0), a.actual_s, "
-              "  a.in_mpi_s, h.first_s, h.second_s, l.late_s "
+              "  a.in_mpi_s, h.first_s, h.second_s, l.late_senders_s, l.late_receivers_s "
               "FROM everyone e LEFT JOIN process p USING (rank) LEFT JOIN node n ON n.id = p.node "
               "  LEFT JOIN sent s USING (rank) LEFT JOIN received r USING (rank) LEFT JOIN rank_actual a USING (rank) "
               "  LEFT JOIN rank_replicate h USING (rank) LEFT JOIN rank_late l USING (rank) "
@@ -182,7 +191,8 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
             .in_mpi_s = rows_real(&rows, 11),
             .first_s = rows_real(&rows, 12),
             .second_s = rows_real(&rows, 13),
-            .late_s = rows_real(&rows, 14),
+            .late_senders_s = rows_real(&rows, 14),
+            .late_receivers_s = rows_real(&rows, 15),
         };
         if (report_rank_init(&rank, report->n_models) != 0 ||
             list_grow(&report->ranks, report->n_ranks, sizeof *report->ranks) != 0) {
@@ -191,8 +201,10 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
             break;
         }
         report->ranks[report->n_ranks++] = rank;
-        if (rows_real(&rows, 14) > 0)
-            report->late_share += rows_real(&rows, 14) / report->actual_s;
+        if (rank.late_senders_s > 0)
+            report->late_senders_share += rank.late_senders_s / report->actual_s;
+        if (rank.late_receivers_s > 0)
+            report->late_receivers_share += rank.late_receivers_s / report->actual_s;
     }
     return rows_close(&rows);
 }
@@ -271,6 +283,7 @@ void report_release(struct report *report)
     free(report->kinds);
     free(report->ranks);
     free(report->waits);
+    free(report->late);
     pool_release(&report->pool);
     *report = (struct report){0};
 }

@@ -196,10 +196,46 @@ static int collect_waits(struct report *report, sqlite3 *database, struct error 
     return rows_close(&rows);
 }
 
+static int collect_late(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "WITH place AS ("
+              "  SELECT l.cause, l.rank, l.partner, n.name AS function, "
+              "    CASE l.cause WHEN 'sender' THEN f.recv_callsite ELSE f.send_callsite END AS callsite, l.messages, "
+              "    l.late_ns * 1e-9 AS late_s, l.longest_ns * 1e-9 AS longest_s "
+              "  FROM temp.late_form l LEFT JOIN form f ON f.id = l.form LEFT JOIN function n "
+              "    ON n.id = CASE l.cause WHEN 'sender' THEN f.recv_function ELSE f.send_function END) "
+              "SELECT rank, partner, sum(messages), cause, p.function, "
+              "  coalesce(c.function, '?') || coalesce(' ' || c.file || ':' || c.line, ''), sum(late_s) AS late_s, "
+              "  max(longest_s) FROM place p LEFT JOIN callsite c ON c.id = p.callsite "
+              "GROUP BY cause, rank, partner, p.function, p.callsite "
+              "ORDER BY late_s DESC, cause, rank, partner, p.function, p.callsite LIMIT " LONGEST_WAITS,
+              error);
+    while (rows_next(&rows)) {
+        if (list_grow(&report->late, report->n_late, sizeof *report->late) != 0) {
+            rows_no_memory(&rows);
+            break;
+        }
+        report->late[report->n_late++] = (struct report_late){
+            .rank = rows_integer(&rows, 0),
+            .partner = rows_integer(&rows, 1),
+            .messages = rows_integer(&rows, 2),
+            .cause = rows_text(&rows, 3, &report->pool),
+            .function = rows_text(&rows, 4, &report->pool),
+            .place = rows_text(&rows, 5, &report->pool),
+            .late_s = rows_real(&rows, 6),
+            .longest_s = rows_real(&rows, 7),
+        };
+    }
+    return rows_close(&rows);
+}
+
 int report_collect_why(struct report *report, sqlite3 *database, struct error *error)
 {
     find_worst(report);
-    if (collect_waits(report, database, error) != 0 || collect_parts(report, database, error) != 0)
+    if (collect_waits(report, database, error) != 0 || collect_late(report, database, error) != 0 ||
+        collect_parts(report, database, error) != 0)
         return -1;
     size_t best = report_best_model(report);
     if (best == report->n_models || report->n_worst == 0)

@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "late_sums.h"
 #include "machine.h"
 #include "rows.h"
 #include "working_tables.h"
 
 enum { UNKNOWN_LEVEL = LEVEL_COUNT, SENT, SUM_COUNT };
+
+/* Columns of message_row, as they are read. */
+enum { SRC, DST, BYTES, FORM, ROUND_ID, SEND_POST_NS, LATE_NS, SEND_NS, RECV_NS };
 
 struct sum {
     sqlite3_int64 n, bytes;
@@ -28,6 +32,12 @@ struct sample {
     size_t n_ranks;
 };
 
+struct message_form {
+    size_t level;
+    int64_t waits_from_bytes; /* as the view form_waits; -1: never */
+    bool known;
+};
+
 struct message_sums {
     const char *path;
     struct error *error;
@@ -35,8 +45,9 @@ struct message_sums {
     struct sum (*of_rank)[SUM_COUNT]; /* [n_ranks] received by level, then sent */
     size_t n_ranks;                   /* the largest seen, plus one */
     size_t capacity;
-    unsigned char *level_of_form; /* [n_forms] */
+    struct message_form *forms; /* [n_forms] */
     size_t n_forms;
+    struct late_sums late;
     struct sample samples[HEAVIEST_KINDS];
     size_t n_samples;
 };
@@ -78,6 +89,8 @@ static int add(struct message_sums *sums, sqlite3_int64 rank, size_t which, sqli
     return __builtin_add_overflow(sum->bytes, bytes, &sum->bytes) ? too_many_bytes(sums, rank) : 0;
 }
 
+static const struct message_form no_form = {UNKNOWN_LEVEL, -1, false};
+
 static int add_form(struct message_sums *sums, struct rows *rows)
 {
     sqlite3_int64 form = rows_integer(rows, 0), level = rows_integer(rows, 1);
@@ -85,10 +98,14 @@ static int add_form(struct message_sums *sums, struct rows *rows)
     if (form < 0 || form >= MAX_RANK)
         return 0; /* its messages count as of no known level */
     size_t n = sums->n_forms;
-    if (make_room(sums, &sums->level_of_form, &sums->n_forms, (size_t)form, 1) != 0)
+    if (make_room(sums, &sums->forms, &sums->n_forms, (size_t)form, sizeof *sums->forms) != 0)
         return -1;
-    memset(sums->level_of_form + n, UNKNOWN_LEVEL, sums->n_forms - n);
-    sums->level_of_form[form] = known ? (unsigned char)level : UNKNOWN_LEVEL;
+    for (; n < sums->n_forms; n++)
+        sums->forms[n] = no_form;
+    sums->forms[form].known = true;
+    sums->forms[form].level = known ? (size_t)level : (size_t)UNKNOWN_LEVEL;
+    if (sqlite3_column_type(rows->statement, 2) != SQLITE_NULL)
+        sums->forms[form].waits_from_bytes = rows_integer(rows, 2);
     return 0;
 }
 
@@ -109,20 +126,45 @@ static int add_to_round(struct message_sums *sums, const struct round_span *roun
     return 0;
 }
 
-/* Columns: src, dst, bytes, form, round_id, send_post_ns. */
+/* A message of which one side was posted before the other, as in the view late; round NULL: it is of none. */
+static int add_late(struct message_sums *sums, struct rows *rows, const struct round_span *round,
+                    const struct message_form *form)
+{
+    sqlite3_int64 src = rows_integer(rows, SRC), dst = rows_integer(rows, DST), late_ns = rows_integer(rows, LATE_NS);
+    sqlite3_int64 begin_ns = rows_integer(rows, SEND_POST_NS), rank = src, partner = dst;
+    enum late_cause cause = LATE_RECEIVER;
+    if (late_ns < 0) {
+        cause = LATE_SENDER;
+        rank = dst;
+        partner = src;
+        if (__builtin_add_overflow(begin_ns, late_ns, &begin_ns))
+            begin_ns = INT64_MIN;
+        late_ns = late_ns == INT64_MIN ? INT64_MAX : -late_ns;
+        if (sqlite3_column_type(rows->statement, RECV_NS) != SQLITE_NULL && rows_integer(rows, RECV_NS) < late_ns)
+            late_ns = rows_integer(rows, RECV_NS);
+    } else if (form->waits_from_bytes < 0 || rows_integer(rows, BYTES) < form->waits_from_bytes ||
+               sqlite3_column_type(rows->statement, SEND_NS) == SQLITE_NULL || rows_integer(rows, SEND_NS) < late_ns) {
+        return 0;
+    }
+    if (late_sums_add(&sums->late, cause, rank, partner, rows_integer(rows, FORM), late_ns) != 0 ||
+        (round != NULL && round_late_add(sums->rounds, round, rank, cause, begin_ns, late_ns) != 0))
+        return error_set(sums->error, "%s: no memory for who waited for whom", sums->path);
+    return 0;
+}
+
 static int add_message(struct message_sums *sums, struct rows *rows)
 {
-    sqlite3_int64 dst = rows_integer(rows, 1), bytes = rows_integer(rows, 2), form = rows_integer(rows, 3);
-    size_t level = form >= 0 && (size_t)form < sums->n_forms ? sums->level_of_form[form] : (size_t)UNKNOWN_LEVEL;
-    if (add(sums, rows_integer(rows, 0), SENT, bytes) != 0 || add(sums, dst, level, bytes) != 0)
+    sqlite3_int64 dst = rows_integer(rows, DST), bytes = rows_integer(rows, BYTES), number = rows_integer(rows, FORM);
+    const struct message_form *form = number >= 0 && (size_t)number < sums->n_forms ? &sums->forms[number] : &no_form;
+    if (add(sums, rows_integer(rows, SRC), SENT, bytes) != 0 || add(sums, dst, form->level, bytes) != 0)
         return -1;
-    if (sqlite3_column_type(rows->statement, 4) == SQLITE_NULL)
-        return 0;
-    const struct round_span *round = round_sums_find(sums->rounds, rows_integer(rows, 4));
-    if (round == NULL)
-        return 0;
-    round_sums_post(sums->rounds, round, dst, rows_integer(rows, 5));
-    return add_to_round(sums, round, dst, level, bytes);
+    const struct round_span *round = sqlite3_column_type(rows->statement, ROUND_ID) == SQLITE_NULL
+                                         ? NULL
+                                         : round_sums_find(sums->rounds, rows_integer(rows, ROUND_ID));
+    if (form->known && dst != rows_integer(rows, SRC) && rows_integer(rows, LATE_NS) != 0 &&
+        add_late(sums, rows, round, form) != 0)
+        return -1;
+    return round == NULL ? 0 : add_to_round(sums, round, dst, form->level, bytes);
 }
 
 static int add_sample(struct message_sums *sums, struct rows *rows)
@@ -205,22 +247,28 @@ static int store_kinds(sqlite3 *database, const struct message_sums *sums)
 int message_sums_make(sqlite3 *database, const char *path, struct round_sums *rounds, struct error *error)
 {
     struct message_sums sums = {.path = path, .error = error, .rounds = rounds};
-    int result = read_rows(database, &sums, "SELECT id, level FROM form", add_form);
+    int result = read_rows(database, &sums, "SELECT id, level, from_bytes FROM form LEFT JOIN form_waits ON form = id",
+                           add_form);
     if (result == 0)
         result = read_rows(database, &sums,
                            "SELECT min(r.id) FROM temp.heaviest_kind k JOIN round r ON r.kind_id = k.kind_id "
                            "GROUP BY r.kind_id",
                            add_sample);
     if (result == 0)
-        result = read_rows(database, &sums, "SELECT src, dst, bytes, form, round_id, send_post_ns FROM message_row",
-                           add_message);
+        result = read_rows(
+            database, &sums,
+            "SELECT src, dst, bytes, form, round_id, send_post_ns, late_ns, send_ns, recv_ns FROM message_row",
+            add_message);
     if (result == 0)
         result = store_levels(database, &sums);
     if (result == 0)
         result = store_kinds(database, &sums);
+    if (result == 0)
+        result = late_sums_store(database, path, &sums.late, error);
+    late_sums_release(&sums.late);
     for (size_t i = 0; i < sums.n_samples; i++)
         free(sums.samples[i].of_rank);
     free(sums.of_rank);
-    free(sums.level_of_form);
+    free(sums.forms);
     return result;
 }

@@ -8,7 +8,7 @@
 #include "round_sums.h"
 
 /* Fills temp.incoming and temp.outgoing; the traffic of temp.heaviest_kind, whose kinds must be there; and notes in
- * rounds when messages were posted. 0, or -1 with the reason. */
+ * rounds, and in temp.late_form, who waited for whom. 0, or -1 with the reason. */
 int message_sums_make(sqlite3 *database, const char *path, struct round_sums *rounds, struct error *error);
 
 #endif

@@ -118,11 +118,20 @@ static void present_rounds(struct document *document, const struct report *repor
                  "%" PRId64 " round%s of %" PRId64 " kind%s; %.1f %% of the time in kinds of three and more rounds",
                  report->rounds, plural(report->rounds), report->all_kinds, plural(report->all_kinds),
                  percent(report->repeated_share));
+    if (report->families < report->all_kinds)
+        document_add(document, DOCUMENT_LINE,
+                     "%" PRId64
+                     " famil%s of kinds that differ in sizes alone; %.1f %% of the time in those of three and "
+                     "more rounds",
+                     report->families, report->families == 1 ? "y" : "ies", percent(report->family_share));
     if (report->n_kinds == 0)
         return;
     document_add(document, DOCUMENT_LINE,
-                 "late: %.1f %% of the time passed before the last message to the rank had been sent",
-                 percent(report->late_share));
+                 "late senders: %.1f %% of the time a receive waited for its message to be sent",
+                 percent(report->late_senders_share));
+    document_add(document, DOCUMENT_LINE,
+                 "late receivers: %.1f %% of the time a send waited for its receive to be posted",
+                 percent(report->late_receivers_share));
     document_add(document, DOCUMENT_LINE,
                  "concurrent: in %.1f %% of the time another round was under way on the same socket or NIC",
                  percent(report->concurrent_share));
@@ -265,7 +274,8 @@ static void present_rank(struct document *document, const struct report *report,
         document_cell(document, "%" PRId64 "/%" PRId64, rank->node, rank->socket);
     if (model < report->n_models) {
         document_seconds(document, rank->covered_s[model]);
-        document_percent(document, rank->late_s / rank->actual_s, false);
+        document_percent(document, rank->late_senders_s / rank->actual_s, false);
+        document_percent(document, rank->late_receivers_s / rank->actual_s, false);
         document_seconds(document, rank->model_s[model]);
         document_percent(document, claimed(report, rank->off_s[model] / rank->covered_s[model]), false);
         document_percent(
@@ -275,18 +285,20 @@ static void present_rank(struct document *document, const struct report *report,
         document_bytes(document, (double)rank->received_bytes);
         document_seconds(document, rank->in_mpi_s);
         document_seconds(document, rank->actual_s);
-        document_percent(document, rank->late_s / rank->actual_s, false);
+        document_percent(document, rank->late_senders_s / rank->actual_s, false);
+        document_percent(document, rank->late_receivers_s / rank->actual_s, false);
         document_bar(document, rank->actual_s, NAN);
     }
 }
 
 static void present_ranks(struct document *document, const struct report *report, bool all_ranks)
 {
-    static const struct document_column modelled[] = {{"rank", true}, {"node/socket", false}, {"measured", true},
-                                                      {"late", true}, {"modelled", true},     {"error", true},
-                                                      {"bias", true}};
-    static const struct document_column measured[] = {{"rank", true},   {"node/socket", false}, {"received", true},
-                                                      {"in MPI", true}, {"measured", true},     {"late", true}};
+    static const struct document_column modelled[] = {{"rank", true},      {"node/socket", false}, {"measured", true},
+                                                      {"late send", true}, {"late recv", true},    {"modelled", true},
+                                                      {"error", true},     {"bias", true}};
+    static const struct document_column measured[] = {{"rank", true},     {"node/socket", false}, {"received", true},
+                                                      {"in MPI", true},   {"measured", true},     {"late send", true},
+                                                      {"late recv", true}};
     size_t model = report_best_model(report), n = report->n_ranks;
     document_add(document, DOCUMENT_HEADING, "Ranks");
     struct ranking *ranking = calloc(n + 1, sizeof *ranking);

@@ -16,6 +16,9 @@ static const char *loss_text(const char *cause)
         {"disk", "the file system had no room"},
         {"limit", "the limit of the spool was reached (MPISTAIR_SPOOL_LIMIT)"},
         {"memory", "no memory for the recorder's tables"},
+        {"closed", "the program closed the descriptor of the spool"},
+        {"file_size", "the limit of the size of files was reached (ulimit -f, RLIMIT_FSIZE)"},
+        {"address_space", "the limit of the address space was reached (ulimit -v, RLIMIT_AS)"},
         {"cut_off", "the spool ends early, as after a copy that was cut off"},
         {"damaged", "records that cannot be read"},
     };

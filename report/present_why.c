@@ -120,6 +120,29 @@ static void present_waits(struct document *document, const struct report *report
     document_add(document, DOCUMENT_LINE, "is last most often, in what share of the rounds");
 }
 
+/* Who waited for whom. */
+static void present_late(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"rank", true},     {"waits for", false}, {"late", false},
+                                                     {"messages", true}, {"waited", true},     {"longest", true},
+                                                     {"in", false}};
+    if (report->n_late == 0)
+        return;
+    document_add(document, DOCUMENT_LINE,
+                 "late: receives that waited for their sender, sends that waited for their receiver:");
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < report->n_late; i++) {
+        const struct report_late *late = &report->late[i];
+        document_cell(document, "%" PRId64, late->rank);
+        document_cell(document, "%" PRId64, late->partner);
+        document_cell(document, "%s", late->cause);
+        document_cell(document, "%" PRId64, late->messages);
+        document_seconds(document, late->late_s);
+        document_seconds(document, late->longest_s);
+        document_cell(document, "%s %s", late->function, late->place);
+    }
+}
+
 void present_why(struct document *document, const struct report *report)
 {
     size_t model = report_best_model(report);
@@ -134,4 +157,5 @@ void present_why(struct document *document, const struct report *report)
         present_partners(document, report);
     }
     present_waits(document, report);
+    present_late(document, report);
 }

@@ -62,7 +62,8 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     integer(stream, rank->received);
     integer(stream, rank->received_bytes);
     real(stream, rank->in_mpi_s, ',');
-    real(stream, rank->late_s, ',');
+    real(stream, rank->late_senders_s, ',');
+    real(stream, rank->late_receivers_s, ',');
     if (model == report->n_models) {
         real(stream, rank->actual_s, ',');
         fputs(",,,,,", stream);
@@ -92,8 +93,9 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
 void render_csv(FILE *stream, const struct report *report)
 {
     fputs(
-        "rank,node,host,socket,core,sent_messages,sent_bytes,received_messages,received_bytes,in_mpi_s,late_s,actual_s,"
-        "machine,model,options,model_s,error,latency_s,bandwidth_s,contention_s,queue_s,link_s,skew_s,low_s,high_s,"
+        "rank,node,host,socket,core,sent_messages,sent_bytes,received_messages,received_bytes,in_mpi_s,late_senders_s,"
+        "late_receivers_s,actual_s,machine,model,options,model_s,error,latency_s,bandwidth_s,contention_s,queue_s,link_"
+        "s,skew_s,low_s,high_s,"
         "outside_s,visible_s,"
         "eager_limit_bytes,eager_limit_network_bytes,own_cost_ns,recording\n",
         stream);

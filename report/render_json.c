@@ -142,13 +142,14 @@ static json_t *ranks_array(const struct report *report)
         }
         json_array_append_new(
             array,
-            json_pack("{sI so ss so so ss sI sI sI sI so so so so so so}", "rank", (json_int_t)rank->rank, "node",
+            json_pack("{sI so ss so so ss sI sI sI sI so so so so so so so}", "rank", (json_int_t)rank->rank, "node",
                       integer(rank->node), "host", rank->host, "socket", integer(rank->socket), "core",
                       integer(rank->core), "ended", rank->ended, "sent_messages", (json_int_t)rank->sent, "sent_bytes",
                       (json_int_t)rank->sent_bytes, "received_messages", (json_int_t)rank->received, "received_bytes",
                       (json_int_t)rank->received_bytes, "actual_s", real(rank->actual_s), "in_mpi_s",
-                      real(rank->in_mpi_s), "late_s", real(rank->late_s), "first_half_s", real(rank->first_s),
-                      "second_half_s", real(rank->second_s), "models", models));
+                      real(rank->in_mpi_s), "late_senders_s", real(rank->late_senders_s), "late_receivers_s",
+                      real(rank->late_receivers_s), "first_half_s", real(rank->first_s), "second_half_s",
+                      real(rank->second_s), "models", models));
     }
     return array;
 }
@@ -189,12 +190,27 @@ static json_t *waits_array(const struct report *report)
     return array;
 }
 
+static json_t *late_array(const struct report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->n_late; i++) {
+        const struct report_late *late = &report->late[i];
+        json_array_append_new(array,
+                              json_pack("{sI sI ss ss ss sI so so}", "rank", (json_int_t)late->rank, "partner",
+                                        (json_int_t)late->partner, "cause", late->cause, "function", late->function,
+                                        "place", late->place, "messages", (json_int_t)late->messages, "late_s",
+                                        real(late->late_s), "longest_s", real(late->longest_s)));
+    }
+    return array;
+}
+
 static json_t *why_object(const struct report *report)
 {
     size_t best = report_best_model(report);
-    return json_pack("{so so so so}", "model",
+    return json_pack("{so so so so so}", "model",
                      best < report->n_models ? model_name(&report->models[best]) : json_null(), "worst_ranks",
-                     worst_array(report), "wait_s", real(report->wait_s), "waits", waits_array(report));
+                     worst_array(report), "wait_s", real(report->wait_s), "waits", waits_array(report), "late",
+                     late_array(report));
 }
 
 static json_t *overlap_object(const struct report *report)
@@ -214,9 +230,11 @@ static json_t *overlap_object(const struct report *report)
 
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
-    json_t *rounds = json_pack("{sI sI so so so so so}", "rounds", (json_int_t)report->rounds, "kinds",
-                               (json_int_t)report->all_kinds, "actual_s", real(report->actual_s), "late_share",
-                               real(report->late_share), "concurrent_share", real(report->concurrent_share),
+    json_t *rounds = json_pack("{sI sI sI so so so so so so so}", "rounds", (json_int_t)report->rounds, "kinds",
+                               (json_int_t)report->all_kinds, "families", (json_int_t)report->families,
+                               "family_repeated_share", real(report->family_share), "actual_s", real(report->actual_s),
+                               "late_senders_share", real(report->late_senders_share), "late_receivers_share",
+                               real(report->late_receivers_share), "concurrent_share", real(report->concurrent_share),
                                "repeated_share", real(report->repeated_share), "heaviest_kinds", kinds_array(report));
     json_t *replicate =
         json_pack("{so so sI ss}", "error", real(report->replicate_error), "share", real(report->replicate_share),

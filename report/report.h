@@ -79,13 +79,13 @@ struct report_rank {
     const char *host, *ended;
     int64_t sent, sent_bytes, received, received_bytes; /* messages and bytes */
     double actual_s, in_mpi_s;
-    double late_s;            /* of actual_s: before the last message to the rank was posted */
-    double first_s, second_s; /* the two halves of the replicate error */
-    double *covered_s;        /* [n_models]: the measured time of the kinds that were modelled */
-    double *model_s;          /* [n_models] */
-    double *off_s;            /* [n_models] |covered - modelled|, summed over the kinds: what T eq. 11 sums */
-    double *part_s;           /* [n_models * PART_COUNT] what model_s is made of */
-    double *low_s, *high_s;   /* [n_models] the interval of model_s */
+    double late_senders_s, late_receivers_s; /* of actual_s: while a receive waited to be sent, a send to be received */
+    double first_s, second_s;                /* the two halves of the replicate error */
+    double *covered_s;                       /* [n_models]: the measured time of the kinds that were modelled */
+    double *model_s;                         /* [n_models] */
+    double *off_s;          /* [n_models] |covered - modelled|, summed over the kinds: what T eq. 11 sums */
+    double *part_s;         /* [n_models * PART_COUNT] what model_s is made of */
+    double *low_s, *high_s; /* [n_models] the interval of model_s */
     double *outside_s, *inside_s,
         *visible_s;        /* [n_models] as the view rank_visible: of covered_s outside and inside MPI */
     double *visible_off_s; /* [n_models] |inside - visible|, summed over the kinds */
@@ -126,6 +126,13 @@ struct report_overlap {
     size_t n_ranks;
 };
 
+/* Who waited longest for whom; as the view late_partner. */
+struct report_late {
+    int64_t rank, partner, messages;
+    const char *cause, *function, *place; /* sender or receiver; of the post that waited */
+    double late_s, longest_s;
+};
+
 struct report {
     const char *path;
     struct pool pool;
@@ -140,11 +147,13 @@ struct report {
     struct report_worst worst[REPORT_WORST];
     struct report_overlap overlap;
     struct report_wait *waits; /* the kinds with the longest */
-    size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_models, n_kinds, n_ranks, n_worst, n_waits;
-    int64_t nodes, messages, max_messages, bytes, rounds, all_kinds;
-    double actual_s;         /* over all ranks and rounds */
-    double late_share;       /* of it, what passed before the last message to a rank was posted */
-    double repeated_share;   /* of it, what lies in kinds of three and more rounds */
+    struct report_late *late;
+    size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_models, n_kinds, n_ranks, n_worst, n_waits, n_late;
+    int64_t nodes, messages, max_messages, bytes, rounds, all_kinds, families;
+    double actual_s;                                 /* over all ranks and rounds */
+    double late_senders_share, late_receivers_share; /* of it */
+    double repeated_share;                           /* of it, what lies in kinds of three and more rounds */
+    double family_share;                             /* of it, what lies in families of three and more rounds */
     double concurrent_share; /* of it, what passed while another round was under way on the same socket or NIC */
     bool errors_withheld;    /* so much of it that errors of single rounds are no claim */
     double wait_s;           /* behind it, until the last rank of the round was done, over all ranks and rounds */
@@ -173,7 +182,7 @@ int report_collect_rounds(struct report *report, sqlite3 *database, const struct
 int report_collect_overlap(struct report *report, sqlite3 *database, struct error *error);
 /* A rank's time in rounds outside MPI; NaN where it is not known. */
 double report_outside_s(const struct report_rank *rank);
-/* After the ranks: parts, partners, waits. */
+/* After the ranks: parts, partners, waits, who was late. */
 int report_collect_why(struct report *report, sqlite3 *database, struct error *error);
 /* Room for what is per model. 0, or -1 without memory; report_rank_release in either case. */
 int report_rank_init(struct report_rank *rank, size_t n_models);

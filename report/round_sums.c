@@ -119,7 +119,7 @@ static int add_entry(struct walk *walk, const struct round_span *round, struct r
         if (__builtin_add_overflow(times->half_ns[which], length_ns, &times->half_ns[which]))
             return too_long(walk, rank);
     }
-    sums->entries[sums->n_entries++] = (struct round_entry){begin_ns, length_ns, -1, (uint32_t)rank};
+    sums->entries[sums->n_entries++] = (struct round_entry){begin_ns, length_ns, (uint32_t)rank};
     return 0;
 }
 
@@ -279,6 +279,7 @@ void round_sums_release(struct round_sums *sums)
 {
     free(sums->rounds);
     free(sums->entries);
+    free(sums->late);
     *sums = (struct round_sums){0};
 }
 

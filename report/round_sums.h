@@ -14,7 +14,6 @@ enum { MAX_RANK = 1 << 24 };
 /* A rank in a round. */
 struct round_entry {
     int64_t begin_ns, length_ns;
-    int64_t late_ns; /* of it, what passed before the last message to the rank was posted; -1: it received none */
     uint32_t rank;
 };
 
@@ -30,6 +29,8 @@ struct round_sums {
     size_t n_rounds;
     struct round_entry *entries; /* [n_entries] */
     size_t n_entries;
+    struct late_span *late; /* [n_late], see round_late.h */
+    size_t n_late;
 };
 
 /* Fills temp.kind_actual, temp.kind_in_mpi, temp.kind_halves, temp.round_wait and temp.rank_actual, which must exist,
@@ -39,9 +40,5 @@ void round_sums_release(struct round_sums *sums);
 
 /* NULL if there is none. */
 const struct round_span *round_sums_find(const struct round_sums *sums, int64_t round_id);
-/* Notes that a message to a rank was posted in a round; of no effect where the rank is not of the round. */
-void round_sums_post(struct round_sums *sums, const struct round_span *round, int64_t rank, int64_t post_ns);
-/* Fills temp.rank_late from what was noted. */
-int round_sums_store_late(sqlite3 *database, const char *path, const struct round_sums *sums, struct error *error);
 
 #endif

@@ -10,6 +10,7 @@
 #include "concurrent_rounds.h"
 #include "database.h"
 #include "message_sums.h"
+#include "round_late.h"
 #include "round_sums.h"
 
 #define STRING(x) #x
@@ -27,7 +28,8 @@ static const char round_tables[] =
 static const char message_tables[] =
     "CREATE TEMP TABLE incoming(level TEXT, dst INTEGER, n INTEGER, bytes INTEGER);"
     "CREATE TEMP TABLE outgoing(src INTEGER PRIMARY KEY, n INTEGER, bytes INTEGER);"
-    "CREATE TEMP TABLE rank_late(rank INTEGER PRIMARY KEY, late_s);"
+    "CREATE TEMP TABLE rank_late(rank INTEGER PRIMARY KEY, late_senders_s, late_receivers_s);"
+    "CREATE TEMP TABLE late_form(cause, rank, partner, form, messages, late_ns, longest_ns);"
     "CREATE TEMP TABLE heaviest_kind AS "
     "SELECT k.id AS kind_id, k.rounds, k.messages, NULL AS max_messages, k.bytes, NULL AS intra_socket_bytes, "
     "  NULL AS inter_socket_bytes, NULL AS inter_node_bytes, s.time_s "
@@ -85,7 +87,7 @@ static int make(sqlite3 *database, const char *path, bool messages, struct error
     if (result == 0 && messages)
         result = message_sums_make(database, path, &rounds, error);
     if (result == 0 && messages)
-        result = round_sums_store_late(database, path, &rounds, error);
+        result = round_late_store(database, path, &rounds, error);
     if (result == 0)
         result = make_views(database, path, error);
     if (result == 0)

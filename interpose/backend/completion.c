@@ -338,8 +338,8 @@ void request_get_status_end(struct completion_call *completion, int result, cons
     uint32_t completed = 0;
     if (result == MPI_SUCCESS && *flag && completion->one_before != MPI_REQUEST_NULL) {
         void *pending = request_table_peek(thread, HANDLE_KEY(completion->one_before));
-        if (pending && pending_type(pending) != PENDING_CALLBACK)
-            completed = pending_complete(pending, thread, status, 1, now);
+        if (pending)
+            completed = pending_report(pending, thread, status, now);
     }
     store_answer(completion, completed, *flag, now.ticks);
 }

@@ -71,8 +71,9 @@ static void find_program(char program[PATH_MAX])
     snprintf(program, PATH_MAX, "mpistair");
 }
 
-/* Runs the program and waits. Returns its exit status, or -1 where it could not run or the job reaped it. */
-static int run_program(char *const arguments[])
+/* Runs the program in the folder that the job began in, and waits. Returns its exit status, or -1 where it could not
+ * run or the job reaped it. */
+static int run_program(char *const arguments[], const char *folder)
 {
     posix_spawn_file_actions_t actions;
     char **clean = clean_environment();
@@ -84,6 +85,8 @@ static int run_program(char *const arguments[])
     }
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (folder[0])
+        posix_spawn_file_actions_addchdir_np(&actions, folder);
     if (posix_spawnp(&child, arguments[0], &actions, NULL, arguments, clean) == 0) {
         while (waitpid(child, &status, 0) < 0) {
             if (errno != EINTR) {
@@ -142,11 +145,17 @@ static void say(const struct run *run, const struct command *command, const char
             run->facts.folder, command->collected[0] ? " " : "", command->collected, command->output);
 }
 
+/* Not where the user says 0; nor where `mpistair run` does it, which says run. */
+static int is_wanted(void)
+{
+    const char *value = getenv("MPISTAIR_INGEST");
+    return !value || (strcmp(value, "0") != 0 && strcmp(value, "run") != 0);
+}
+
 void ingest_say(const struct run *run, const char *what)
 {
-    const char *wanted = getenv("MPISTAIR_INGEST");
     struct command command;
-    if (wanted && strcmp(wanted, "0") == 0)
+    if (!is_wanted())
         return;
     find_command(run, &command);
     say(run, &command, what);
@@ -154,10 +163,9 @@ void ingest_say(const struct run *run, const char *what)
 
 void ingest_run(const struct run *run, uint64_t bytes)
 {
-    const char *wanted = getenv("MPISTAIR_INGEST");
     struct command command;
     char what[128];
-    if (wanted && strcmp(wanted, "0") == 0)
+    if (!is_wanted())
         return;
     find_command(run, &command);
     /* The folder may hold spools of other runs: MPISTAIR_SPOOL is used as it is. */
@@ -171,7 +179,7 @@ void ingest_run(const struct run *run, uint64_t bytes)
     if (bytes <= LARGE_BYTES) {
         if (run->names_output)
             hold_place(&command, run->facts.output);
-        if (run_program(arguments) == 0) {
+        if (run_program(arguments, run->started_in) == 0) {
             run_remove_files(run, run->facts.folder, run->made_folder);
             if (command.collected[0])
                 run_remove_files(run, command.collected, 1);

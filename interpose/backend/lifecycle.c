@@ -52,7 +52,7 @@ int lifecycle_start(const struct mpistair_host *host)
     recorder.host = host;
     recorder.pid = getpid();
     recorder.clock_source = spool_clock_detect();
-    run_read_environment(run);
+    run_read_environment(run, host->folder);
     const char *shifted = getenv("MPISTAIR_TEST_CLOCK");
     if (shifted)
         spool_clock_test(shifted, run->host);

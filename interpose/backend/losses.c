@@ -20,6 +20,9 @@ void losses_tell(const struct run *run, const struct spool_header *header)
         [SPOOL_LOSS_DISK] = "the disk of the spools is full",
         [SPOOL_LOSS_LIMIT] = "MPISTAIR_SPOOL_LIMIT is reached",
         [SPOOL_LOSS_MEMORY] = "no memory",
+        [SPOOL_LOSS_CLOSED] = "descriptor closed by the program",
+        [SPOOL_LOSS_FILE_SIZE] = "RLIMIT_FSIZE (ulimit -f) is reached",
+        [SPOOL_LOSS_ADDRESS_SPACE] = "RLIMIT_AS (ulimit -v) is reached",
     };
     uint64_t mine[SPOOL_LOSS_COUNT + 2] = {0}, all[SPOOL_LOSS_COUNT + 2] = {0}; /* by cause, sum, processes */
     for (int cause = 0; header && cause < SPOOL_LOSS_COUNT; cause++) {

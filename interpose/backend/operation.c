@@ -26,7 +26,7 @@ void operation_complete(struct spool_operation *operation, const MPI_Status *sta
     }
     if (!ok)
         flags |= SPOOL_FAILED;
-    operation->flags = (uint16_t)flags;
+    __atomic_store_n(&operation->flags, (uint16_t)flags, __ATOMIC_RELAXED); /* left_chunks.c looks at them */
     operation->cpu_complete = processor;
     __atomic_store_n(&operation->complete_ticks, ticks, __ATOMIC_RELEASE);
 }

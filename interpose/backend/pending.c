@@ -3,13 +3,39 @@
 
 #include "operation.h"
 
+/* The flags of its record; NULL: it has none. */
+static uint16_t *flags_of(void *pending)
+{
+    struct spool_operation *operation = pending;
+    struct spool_collective *collective = pending;
+    struct spool_rma *rma = pending;
+    switch (pending_type(pending)) {
+    case SPOOL_OPERATION:
+        return &operation->flags;
+    case SPOOL_COLLECTIVE:
+        return &collective->flags;
+    case SPOOL_RMA:
+        return &rma->flags;
+    default:
+        return NULL;
+    }
+}
+
+/* Its request is no longer there. */
+static void let_go(void *pending)
+{
+    uint16_t *flags = flags_of(pending);
+    if (flags && (*flags & SPOOL_HELD))
+        __atomic_store_n(flags, (uint16_t)(*flags & ~(unsigned)SPOOL_HELD), __ATOMIC_RELEASE);
+}
+
 /* Ends a record whose time of completion is one store. */
 static uint32_t end_record(uint64_t *end_ticks, uint16_t *flags, int ok, uint64_t ticks)
 {
     if (*end_ticks != 0)
         return 0;
     if (!ok)
-        *flags |= SPOOL_FAILED;
+        __atomic_store_n(flags, (uint16_t)(*flags | SPOOL_FAILED), __ATOMIC_RELAXED);
     __atomic_store_n(end_ticks, ticks, __ATOMIC_RELEASE);
     return 1;
 }
@@ -46,19 +72,26 @@ uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, con
     struct spool_collective *collective = pending;
     struct spool_rma *rma = pending;
     struct pending_callback *callback = pending;
+    uint32_t completed = 0;
     switch (pending_type(pending)) {
     case SPOOL_OPERATION:
-        return complete_operations(pending, status, ok, now);
+        completed = complete_operations(pending, status, ok, now);
+        break;
     case SPOOL_COLLECTIVE:
-        return end_record(&collective->end_ticks, &collective->flags, ok, now.ticks);
+        completed = end_record(&collective->end_ticks, &collective->flags, ok, now.ticks);
+        break;
     case SPOOL_RMA:
-        return end_record(&rma->end_ticks, &rma->flags, ok, now.ticks);
+        completed = end_record(&rma->end_ticks, &rma->flags, ok, now.ticks);
+        break;
     case PENDING_CALLBACK:
         callback->complete(callback, thread, ok, now.ticks);
         return 1;
     default:
         return 0;
     }
+    if (completed == 0)
+        let_go(pending);
+    return completed;
 }
 
 void pending_posted(void *pending, uint64_t ticks)
@@ -76,28 +109,27 @@ void pending_abandon(void *pending, struct recorder_thread *thread, unsigned fla
     struct pending_callback *callback = pending;
     if (pending_type(pending) == PENDING_CALLBACK)
         callback->complete(callback, thread, 0, clock_ticks(recorder.clock_source));
-    else
+    else if (flag)
         pending_flag(pending, flag);
+    else
+        let_go(pending);
 }
 
 void pending_flag(void *pending, unsigned flag)
 {
-    struct spool_operation *operation = pending;
-    struct spool_collective *collective = pending;
-    struct spool_rma *rma = pending;
-    switch (pending_type(pending)) {
-    case SPOOL_OPERATION:
-        operation->flags = (uint16_t)(operation->flags | flag);
-        if (operation->flags & SPOOL_SAME_CALL)
-            pending_flag(operation - 1, flag);
-        break;
-    case SPOOL_COLLECTIVE:
-        collective->flags = (uint16_t)(collective->flags | flag);
-        break;
-    case SPOOL_RMA:
-        rma->flags = (uint16_t)(rma->flags | flag);
-        break;
-    default:
-        break;
-    }
+    uint16_t *flags = flags_of(pending);
+    if (!flags)
+        return;
+    if (pending_type(pending) == SPOOL_OPERATION && (*flags & SPOOL_SAME_CALL))
+        pending_flag((struct spool_operation *)pending - 1, flag);
+    __atomic_store_n(flags, (uint16_t)(*flags | flag), __ATOMIC_RELAXED);
+}
+
+uint32_t pending_report(void *pending, struct recorder_thread *thread, const MPI_Status *status, struct moment now)
+{
+    uint16_t *flags = flags_of(pending);
+    if (!flags || (*flags & SPOOL_HELD))
+        return 0;
+    __atomic_store_n(flags, (uint16_t)(*flags | SPOOL_HELD), __ATOMIC_RELAXED);
+    return pending_complete(pending, thread, status, 1, now);
 }

@@ -59,6 +59,10 @@ static inline uint32_t pending_complete(void *pending, struct recorder_thread *t
     return 1;
 }
 
+/* The same for MPI_Request_get_status: the request is still in the table, and completing it later is not counted again.
+ */
+uint32_t pending_report(void *pending, struct recorder_thread *thread, const MPI_Status *status, struct moment now);
+
 /* The request was freed (flag SPOOL_FREED), or its handle came back unseen (flag 0): no call will report its end. */
 void pending_abandon(void *pending, struct recorder_thread *thread, unsigned flag);
 

@@ -48,6 +48,7 @@ struct recorder_thread {
     struct spool_lane *lane;
     struct spool_idle *idle; /* [n_idle] sums of unsuccessful tests, the last that the lane holds */
     unsigned n_idle;
+    uint32_t idle_sequence;      /* the lane's, then */
     uint32_t communicator_epoch; /* the cached communicator is right while recorder.communicator_epoch is this */
     uint64_t communicator_key;   /* the last communicator looked up */
     uint32_t communicator_index;

@@ -34,16 +34,13 @@ static uint64_t host_key(const char *host)
     return fnv1a(fnv1a(UINT64_C(0xcbf29ce484222325), host), boot);
 }
 
-/* path, made absolute with the working directory. */
-static void absolute(char out[PATH_MAX], const char *path)
+/* path, made absolute with the folder that the job began in. */
+static void absolute(char out[PATH_MAX], const struct run *run, const char *path)
 {
-    char folder[PATH_MAX / 2] = "";
-    if (path[0] != '/' && !getcwd(folder, sizeof folder))
-        folder[0] = '\0';
-    if (path[0] == '/' || !folder[0])
+    if (path[0] == '/' || !run->started_in[0])
         snprintf(out, PATH_MAX, "%.*s", PATH_MAX - 1, path);
     else
-        snprintf(out, PATH_MAX, "%s/%.*s", folder, PATH_MAX / 2 - 2, path);
+        snprintf(out, PATH_MAX, "%.*s/%.*s", PATH_MAX / 2, run->started_in, PATH_MAX / 2 - 2, path);
 }
 
 static const char *environment(const char *name)
@@ -52,10 +49,12 @@ static const char *environment(const char *name)
     return value && value[0] ? value : NULL;
 }
 
-void run_read_environment(struct run *run)
+void run_read_environment(struct run *run, const char *started_in)
 {
     const char *output = environment("MPISTAIR_OUTPUT"), *folder = environment("MPISTAIR_SPOOL");
+    const char *temporary = environment("TMPDIR");
     char name[160];
+    snprintf(run->started_in, sizeof run->started_in, "%s", started_in ? started_in : "");
     launcher_name(run->launch, sizeof run->launch);
     run->names_output = !output;
     if (!output) {
@@ -69,9 +68,10 @@ void run_read_environment(struct run *run)
             snprintf(name, sizeof name, "mpistair-%ld.db", (long)getpid());
         output = name;
     }
-    absolute(run->facts.output, output);
+    absolute(run->facts.output, run, output);
+    absolute(run->temporary, run, temporary ? temporary : "/tmp");
     if (folder)
-        absolute(run->folder, folder);
+        absolute(run->folder, run, folder);
     if (gethostname(run->host, sizeof run->host) != 0)
         snprintf(run->host, sizeof run->host, "unknown");
     run->host[sizeof run->host - 1] = '\0';
@@ -144,15 +144,19 @@ static void find_leaders(struct run *run, const uint64_t *keys, struct host_rank
     qsort(run->leaders, (size_t)run->n_leaders, sizeof *run->leaders, by_rank);
 }
 
+/* A folder of the run's own in TMPDIR. */
+static void own_folder(const struct run *run, char folder[PATH_MAX])
+{
+    snprintf(folder, PATH_MAX, "%.2000s/mpistair-%s", run->temporary, run->facts.key);
+}
+
 /* run->facts.folder: where this process's spool goes. */
 static void name_folder(struct run *run)
 {
-    const char *temporary = environment("TMPDIR");
     if (run->folder[0])
         memcpy(run->facts.folder, run->folder, sizeof run->facts.folder);
     else
-        snprintf(run->facts.folder, sizeof run->facts.folder, "%.2000s/mpistair-%s", temporary ? temporary : "/tmp",
-                 run->facts.key);
+        own_folder(run, run->facts.folder);
 }
 
 /* Rank 0's word on the run. */
@@ -220,11 +224,8 @@ int run_agree(struct run *run)
 int run_make_folder(struct run *run)
 {
     int own = run->folder[0] == '\0';
-    if (own) {
-        const char *temporary = environment("TMPDIR");
-        snprintf(run->folder, sizeof run->folder, "%.2000s/mpistair-%s", temporary ? temporary : "/tmp",
-                 run->facts.key);
-    }
+    if (own)
+        own_folder(run, run->folder);
     if (mkdir(run->folder, 0755) != 0 && errno != EEXIST)
         return errno;
     run->made_folder = own;

@@ -28,7 +28,9 @@ struct run {
     int *leaders;    /* [n_leaders] ranks, ascending */
     int n_leaders;
     char host[256];
-    char folder[PATH_MAX]; /* where this process's spool lies */
+    char started_in[PATH_MAX]; /* working directory when the job began; empty: not known */
+    char temporary[PATH_MAX];  /* TMPDIR */
+    char folder[PATH_MAX];     /* where this process's spool lies */
     char spool[PATH_MAX];
     char topology[PATH_MAX]; /* empty: none */
     char maps[PATH_MAX];     /* empty: none */
@@ -39,8 +41,8 @@ struct run {
 
 extern struct run recorder_run;
 
-/* Before MPI_Init: what the environment and the working directory say. */
-void run_read_environment(struct run *run);
+/* Before MPI_Init: what the environment says. Relative names in it are of the folder started_in. */
+void run_read_environment(struct run *run, const char *started_in);
 
 /* After MPI_Init: agrees on the facts and on the nodes. Collective over run->comm, which must be set. Returns 0, or -1
  * in every process. Where a process is `alone` already, all take over the name that it has. */

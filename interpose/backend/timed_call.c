@@ -25,6 +25,7 @@ static struct spool_idle *begin_sum(const struct recorded_call *call)
         return NULL;
     if (thread->n_idle == 0 || sum != thread->idle + thread->n_idle) { /* in a new chunk */
         thread->idle = sum;
+        thread->idle_sequence = thread->lane->sequence;
         thread->n_idle = 0;
     }
     thread->n_idle++;
@@ -39,7 +40,9 @@ void timed_call_idle(const struct recorded_call *call, uint64_t end_ticks)
     struct recorder_thread *thread = call->thread;
     if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0))
         return;
-    if (thread->n_idle > 0 && thread->lane->next != (uint8_t *)(thread->idle + thread->n_idle))
+    /* A later chunk may lie where that of the burst lay. */
+    if (thread->n_idle > 0 && (thread->lane->sequence != thread->idle_sequence ||
+                               thread->lane->next != (uint8_t *)(thread->idle + thread->n_idle)))
         thread->n_idle = 0; /* something else was stored */
     struct spool_idle *sum = find_sum(call);
     if (sum && sum->calls == UINT32_MAX) {

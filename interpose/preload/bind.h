@@ -34,6 +34,9 @@ struct mpistair_host {
     void (*stop)(void);
     /* The calling thread's note; stays where it is until the thread ends. */
     struct mpistair_fortran_note *(*fortran_note)(void);
+    /* The working directory when the library was loaded, which relative names in the environment mean wherever the
+     * program went since; "": not known. */
+    const char *folder;
     /* Whether the code at an address belongs to a Fortran layer of MPI, and not to the application. */
     bool (*is_fortran_layer)(const void *address);
 };

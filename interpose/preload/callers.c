@@ -1,13 +1,20 @@
-/* Objects are learned one at a time as they call: the link map may be long, the callers of PMPI_X are few, and a
+/* What stands before us in search order hides our MPI_X: a program with wrappers of its own, a tool that is preloaded
+ * in front. Its PMPI_X is the application's call, as we see no other. The MPI's own PMPI_X, and that of a recorder,
+ * passes. What stands behind us may be a tool that works on a call of ours, or a library whose wrappers we do not see:
+ * such calls pass, and are counted where they cannot be part of one of ours (look_up.c).
+ *
+ * Objects are learned one at a time as they call: the link map may be long, the callers of PMPI_X are few, and a
  * Fortran layer may be loaded at any time. Where the table is full, or another thread is about to add, nothing is
- * remembered and the next call asks again. */
+ * remembered and the next call asks again.
+ */
 #include "callers.h"
 
-#include <link.h>
 #include <string.h>
 
 #include "cells.h"
 #include "mpi_library.h"
+#include "objects.h"
+#include "recording.h"
 
 struct mpistair_caller mpistair_callers[CALLERS_MAX];
 _Atomic uint32_t mpistair_n_callers;
@@ -23,28 +30,22 @@ static bool is_fortran_layer(const char *path)
     return false;
 }
 
-struct search {
-    uintptr_t address;
-    struct mpistair_caller found; /* end 0: in no object */
-};
-
-static int find_segment(struct dl_phdr_info *info, size_t size, void *context)
+/* The MPI, a component of Open MPI, our backend. */
+static bool is_part_of_mpi(const struct loaded_object *object)
 {
-    (void)size;
-    struct search *search = context;
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && search->address >= begin && search->address - begin < segment->p_memsz) {
-            search->found = (struct mpistair_caller){
-                .begin = begin,
-                .end = begin + segment->p_memsz,
-                .is_fortran = info->dlpi_name != NULL && is_fortran_layer(info->dlpi_name),
-            };
-            return 1;
-        }
-    }
-    return 0;
+    mpistair_code *own = atomic_load(&mpistair_pnext[FN_Get_library_version]);
+    mpistair_code *wrapper = recording_wrapper(FN_Send);
+    return object_holds(object, (uintptr_t)own) || (wrapper != NULL && object_holds(object, (uintptr_t)wrapper)) ||
+           strncmp(base_name(object->path), "mca_", strlen("mca_")) == 0;
+}
+
+static mpistair_code *_Atomic *cells_of(const struct loaded_object *object)
+{
+    if (is_fortran_layer(object->path))
+        return mpistair_fcells;
+    if (is_part_of_mpi(object))
+        return mpistair_pnext;
+    return object->is_front ? mpistair_front_cells : mpistair_behind_cells;
 }
 
 static void remember(const struct mpistair_caller *caller)
@@ -63,15 +64,23 @@ static void remember(const struct mpistair_caller *caller)
     atomic_flag_clear_explicit(&adding, memory_order_release);
 }
 
-bool callers_is_fortran(const void *return_address)
+mpistair_code *_Atomic *callers_cells(const void *return_address)
 {
-    struct search search = {.address = (uintptr_t)return_address};
+    uintptr_t address = (uintptr_t)return_address;
     uint32_t n = atomic_load_explicit(&mpistair_n_callers, memory_order_acquire);
     for (uint32_t i = 0; i < n; i++)
-        if (search.address >= mpistair_callers[i].begin && search.address < mpistair_callers[i].end)
-            return mpistair_callers[i].is_fortran != 0;
-    dl_iterate_phdr(find_segment, &search);
-    if (search.found.end != 0)
-        remember(&search.found);
-    return search.found.is_fortran != 0;
+        if (address >= mpistair_callers[i].begin && address < mpistair_callers[i].end)
+            return mpistair_callers[i].cells;
+    struct loaded_object object;
+    if (!object_find(address, &object))
+        return mpistair_pnext;
+    struct mpistair_caller caller = {object.begin, object.end, cells_of(&object)};
+    if (caller.cells == mpistair_fcells || recording_is_on()) /* before, the MPI may not be known */
+        remember(&caller);
+    return caller.cells;
+}
+
+bool callers_is_fortran(const void *address)
+{
+    return callers_cells(address) == mpistair_fcells;
 }

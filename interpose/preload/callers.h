@@ -1,11 +1,18 @@
-/* Who calls PMPI_X: a Fortran layer of MPI, on behalf of the application, or anybody else. */
+/* Who calls PMPI_X: a Fortran layer of MPI or the program's own wrappers, on behalf of the application, or anybody
+ * else. */
 #ifndef MPISTAIR_PRELOAD_CALLERS_H
 #define MPISTAIR_PRELOAD_CALLERS_H
 
 #include <stdbool.h>
 
-/* Whether the code at `return_address` belongs to a Fortran layer. Remembers the object's code range in
- * mpistair_callers, where the trampolines look first. An object that is unloaded keeps its entry. */
-bool callers_is_fortran(const void *return_address);
+#include "bind.h"
+
+/* The cells, by function number, through which PMPI_X of the object goes that holds the code at `return_address`.
+ * Remembers the object in mpistair_callers, where the trampolines look first. An object that is unloaded keeps its
+ * entry. */
+mpistair_code *_Atomic *callers_cells(const void *return_address);
+
+/* Whether the code at an address belongs to a Fortran layer. */
+bool callers_is_fortran(const void *address);
 
 #endif

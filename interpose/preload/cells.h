@@ -19,8 +19,11 @@ enum mpistair_entry { ENTRY_MPI = 0, ENTRY_PMPI = 1, ENTRY_FORTRAN = 2 };
 extern mpistair_code *_Atomic mpistair_cells[FN_COUNT];
 extern mpistair_code *_Atomic mpistair_pcells[FN_COUNT];
 
-/* Where the caller stubs go for a Fortran layer. */
+/* Where the caller stubs go for a Fortran layer, for what stands before us in search order, and for what stands behind
+ * us; for the MPI itself that is mpistair_pnext. */
 extern mpistair_code *_Atomic mpistair_fcells[FN_COUNT];
+extern mpistair_code *_Atomic mpistair_front_cells[FN_COUNT];
+extern mpistair_code *_Atomic mpistair_behind_cells[FN_COUNT];
 
 /* Code that a cell may hold: count the call and pass on to next, to pnext; decide by the caller of PMPI_X. */
 extern mpistair_code *const mpistair_count_stubs[FN_COUNT];
@@ -34,12 +37,12 @@ extern mpistair_code *_Atomic mpistair_pnext[FN_COUNT];
 /* Where the count stubs count, [FN_COUNT]; a backend points it into its spool. */
 extern uint64_t *volatile mpistair_calls;
 
-/* Code ranges from which PMPI_X was called, with what they are: a Fortran layer of MPI or anything else. Entries below
- * mpistair_n_callers never change. */
+/* Code ranges from which PMPI_X was called, with the cells through which it goes on. Entries below mpistair_n_callers
+ * never change. */
 struct mpistair_caller {
     uintptr_t begin;
     uintptr_t end;
-    uint64_t is_fortran;
+    mpistair_code *_Atomic *cells; /* [FN_COUNT] */
 };
 #define CALLERS_MAX 24
 extern struct mpistair_caller mpistair_callers[CALLERS_MAX];
@@ -55,7 +58,7 @@ extern const char *const mpistair_fortran_names[];
  * With ENTRY_FORTRAN `function` is the number of a Fortran stub. */
 mpistair_code *mpistair_resolve(uint32_t function, uint32_t entry, const void *return_address);
 
-_Static_assert(sizeof(struct mpistair_caller) == 24 && offsetof(struct mpistair_caller, is_fortran) == 16,
+_Static_assert(sizeof(struct mpistair_caller) == 24 && offsetof(struct mpistair_caller, cells) == 16,
                "trampoline.S knows this layout");
 
 #endif

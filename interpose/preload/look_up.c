@@ -1,15 +1,15 @@
 /* Where a call goes that arrives at a trampoline for the first time, and at MPI_Init, MPI_Finalize and MPI_Abort
  * always.
  *
- * Tools stack: a tool in front of us gets the application's MPI_X and calls PMPI_X, a tool behind us gets our MPI_X and
- * calls PMPI_X, which comes to us as well. So PMPI_X passes through, with two exceptions. A Fortran layer calls PMPI_X
- * for the application. And of MPI_Init, MPI_Finalize, MPI_Abort the first call counts by whichever name it comes, so
- * that a tool in front does not hide the start of the job, while the call that a tool behind us makes in the course of
- * our own is no longer the first.
+ * Tools stack: a tool behind us gets our MPI_X and calls PMPI_X, which comes to us as well, so PMPI_X passes through
+ * unless its caller works for the application (callers.c). Of MPI_Init, MPI_Finalize, MPI_Abort the first call counts
+ * by whichever name it comes, so that a tool does not hide the start of the job, while the call that a tool behind us
+ * makes in the course of our own is no longer the first.
  *
  * What comes as PMPI_X and is only passed on goes to PMPI_X, from Fortran too: a tool behind us may end its MPI_X with
  * a jump to PMPI_X, which returns to the Fortran layer and looks like its call; handed to that tool again, it would go
- * around for ever.
+ * around for ever. In the same way a jump from behind us may look like the program's call, of a function that was
+ * counted already as MPI_X.
  */
 #include "look_up.h"
 
@@ -26,6 +26,8 @@
 mpistair_code *_Atomic mpistair_next[FN_COUNT];
 mpistair_code *_Atomic mpistair_pnext[FN_COUNT];
 mpistair_code *_Atomic mpistair_fcells[FN_COUNT];
+mpistair_code *_Atomic mpistair_front_cells[FN_COUNT];
+mpistair_code *_Atomic mpistair_behind_cells[FN_COUNT];
 
 #define X(name, family) "PMPI_" #name,
 static const char *const pmpi_names[FN_COUNT] = {MPISTAIR_FUNCTIONS(X)};
@@ -71,41 +73,79 @@ static bool is_counted(uint32_t function)
     return families[function] != FAMILY_LOCAL && recording_is_on() && recording_wrapper(function) == NULL;
 }
 
+/* Whether a call of the function posts, or starts, a message. */
+static bool posts_message(uint32_t function)
+{
+    switch (families[function]) {
+    case FAMILY_SEND:
+    case FAMILY_RECV:
+    case FAMILY_ISEND:
+    case FAMILY_IRECV:
+    case FAMILY_SENDRECV:
+    case FAMILY_ISENDRECV:
+    case FAMILY_START:
+    case FAMILY_STARTALL:
+    case FAMILY_MPROBE:
+    case FAMILY_IMPROBE:
+    case FAMILY_MRECV:
+    case FAMILY_IMRECV:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether a tool behind us works on calls of the function. */
+static bool is_wrapped_behind(uint32_t function)
+{
+    return mpi_library_is_wrapped_behind(atomic_load(&mpistair_next[function]), atomic_load(&mpistair_pnext[function]));
+}
+
+static void store(mpistair_code *_Atomic *cells, uint32_t function, mpistair_code *code)
+{
+    atomic_store_explicit(&cells[function], code, memory_order_release);
+}
+
 void look_up_pass_on(uint32_t function)
 {
     mpistair_code *next = atomic_load(&mpistair_next[function]);
     mpistair_code *pnext = atomic_load(&mpistair_pnext[function]);
     if (next == NULL || look_up_is_end(function))
         return;
-    mpistair_code *fortran = pnext;
+    bool is_wrapped = is_wrapped_behind(function);
+    mpistair_code *fortran = pnext, *front = pnext, *behind = pnext, *caller = pnext;
     if (!recording_is_stopped()) {
         if (is_counted(function)) {
             next = mpistair_count_stubs[function];
             fortran = mpistair_pcount_stubs[function];
+            if (!is_wrapped || mpi_library_is_wrapped_in_front(name_of(function, ENTRY_MPI)))
+                front = fortran;
         }
+        /* Open MPI's mpif.h hands MPI_PCONTROL on by a jump, with the address of who called it. */
+        if ((posts_message(function) || function == FN_Pcontrol) && !is_wrapped)
+            behind = mpistair_pcount_stubs[function];
         if (families[function] != FAMILY_LOCAL)
-            pnext = mpistair_caller_stubs[function];
+            caller = mpistair_caller_stubs[function];
     }
-    atomic_store_explicit(&mpistair_cells[function], next, memory_order_release);
-    atomic_store_explicit(&mpistair_fcells[function], fortran, memory_order_release);
-    if (function != FN_Pcontrol || recording_is_stopped())
-        atomic_store_explicit(&mpistair_pcells[function], pnext, memory_order_release);
+    store(mpistair_cells, function, next);
+    store(mpistair_fcells, function, fortran);
+    store(mpistair_front_cells, function, front);
+    store(mpistair_behind_cells, function, behind);
+    store(mpistair_pcells, function, caller);
+}
+
+void look_up_record(uint32_t function, mpistair_code *wrapper)
+{
+    store(mpistair_cells, function, wrapper);
+    store(mpistair_fcells, function, wrapper);
+    store(mpistair_front_cells, function, wrapper);
+    if (function == FN_Pcontrol && !is_wrapped_behind(function))
+        store(mpistair_behind_cells, function, wrapper);
 }
 
 static bool begins_mpi(uint32_t function)
 {
     return families[function] == FAMILY_INIT || families[function] == FAMILY_SESSION_INIT;
-}
-
-/* Whether a call counts as the application's. Open MPI's mpif.h hands MPI_PCONTROL on by a jump, with the application's
- * return address: that one counts unless a tool wraps it. All others return to their Fortran layer. */
-static bool is_of_application(uint32_t function, enum mpistair_entry entry, const void *return_address)
-{
-    if (entry == ENTRY_MPI || callers_is_fortran(return_address))
-        return true;
-    return function == FN_Pcontrol &&
-           !mpi_library_is_wrapped(name_of(function, ENTRY_MPI), atomic_load(&mpistair_next[function]),
-                                   atomic_load(&mpistair_pnext[function]));
 }
 
 /* The wrapper of MPI_Init, ... for the first call of that family, NULL for all others. */
@@ -130,7 +170,8 @@ static mpistair_code *target(uint32_t function, enum mpistair_entry entry, const
     mpistair_code *next = atomic_load(&mpistair_next[function]);
     mpistair_code *pnext = atomic_load(&mpistair_pnext[function]);
     mpistair_code *passed = entry == ENTRY_MPI ? next : pnext;
-    bool is_application = is_of_application(function, entry, return_address);
+    mpistair_code *_Atomic *cells = entry == ENTRY_MPI ? mpistair_cells : callers_cells(return_address);
+    bool is_application = cells != mpistair_pnext && cells != mpistair_behind_cells;
     if (families[function] == FAMILY_SESSION_INIT && is_application)
         recording_begin();
     if (look_up_is_end(function)) {
@@ -138,15 +179,16 @@ static mpistair_code *target(uint32_t function, enum mpistair_entry entry, const
         return wrapper != NULL ? wrapper : passed;
     }
     mpistair_code *wrapper = recording_wrapper(function);
-    if (wrapper != NULL)
-        return is_application ? wrapper : pnext;
-    /* Recorded functions get their cells at MPI_Init; until then they keep asking. */
-    if (families[function] != FAMILY_LOCAL && !is_counted(function) && !recording_is_stopped())
-        return passed;
-    look_up_pass_on(function);
-    if (entry == ENTRY_MPI)
-        return atomic_load(&mpistair_cells[function]);
-    return is_application ? atomic_load(&mpistair_fcells[function]) : pnext;
+    if (wrapper != NULL && is_application)
+        return wrapper;
+    if (wrapper == NULL) {
+        /* Recorded functions get their cells at MPI_Init; until then they keep asking. */
+        if (families[function] != FAMILY_LOCAL && !is_counted(function) && !recording_is_stopped())
+            return passed;
+        look_up_pass_on(function);
+    }
+    mpistair_code *code = atomic_load(&cells[function]);
+    return code != NULL ? code : pnext; /* NULL: another thread is about to store all cells */
 }
 
 mpistair_code *mpistair_resolve(uint32_t function, uint32_t entry, const void *return_address)

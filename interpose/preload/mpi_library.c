@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "elf_needed.h"
+#include "objects.h"
 
 #define PROBE "PMPI_Get_library_version"
 
@@ -189,11 +190,16 @@ unsigned mpi_library_count(void)
     return scan.n;
 }
 
-bool mpi_library_is_wrapped(const char *name, mpistair_code *next, mpistair_code *pnext)
+bool mpi_library_is_wrapped_in_front(const char *name)
 {
     const void *first = dlsym(RTLD_DEFAULT, name);
-    return (first != NULL && !is_ours(first)) ||
-           object_of(as_address(next)).dli_fbase != object_of(as_address(pnext)).dli_fbase;
+    return first != NULL && !is_ours(first);
+}
+
+bool mpi_library_is_wrapped_behind(mpistair_code *next, mpistair_code *pnext)
+{
+    struct loaded_object object;
+    return !object_find((uintptr_t)pnext, &object) || !object_holds(&object, (uintptr_t)next);
 }
 
 bool mpi_library_is_loaded(const char *soname)

@@ -22,8 +22,11 @@ mpistair_code *mpi_library_find_anywhere(const char *name);
 /* How many MPI libraries are loaded. */
 unsigned mpi_library_count(void);
 
-/* Whether a tool in front of us or behind us wraps MPI_X `name`, whose functions behind us are next and pnext. */
-bool mpi_library_is_wrapped(const char *name, mpistair_code *next, mpistair_code *pnext);
+/* Whether what stands before us defines MPI_X `name`. */
+bool mpi_library_is_wrapped_in_front(const char *name);
+
+/* Whether a tool behind us does, where next and pnext are MPI_X and PMPI_X behind us. */
+bool mpi_library_is_wrapped_behind(mpistair_code *next, mpistair_code *pnext);
 
 /* The family of the MPI that MPI_Get_library_version (taken as an argument) describes. *said gets its first line
  * (cut to size). SPOOL_FAMILY_UNKNOWN where it is none that we can record. */

@@ -31,6 +31,16 @@ static mpistair_code *host_pnext[FN_COUNT];
 static uint64_t first_calls[FN_COUNT]; /* until a backend points mpistair_calls elsewhere */
 uint64_t *volatile mpistair_calls = first_calls;
 
+static char started_in[PATH_MAX];
+
+__attribute__((constructor)) static void note_folder(void)
+{
+    int error = errno;
+    if (getcwd(started_in, sizeof started_in) == NULL)
+        started_in[0] = '\0';
+    errno = error;
+}
+
 static const struct mpistair_host host = {
     .table_hash = MPISTAIR_TABLE_HASH,
     .n_functions = FN_COUNT,
@@ -39,6 +49,7 @@ static const struct mpistair_host host = {
     .calls = &mpistair_calls,
     .stop = recording_stop,
     .fortran_note = fortran_note,
+    .folder = started_in,
     .is_fortran_layer = callers_is_fortran,
 };
 
@@ -158,10 +169,8 @@ static void store_wrappers(void)
     for (uint32_t function = 0; function < FN_COUNT; function++) {
         look_up_pass_on(function);
         mpistair_code *wrapper = recording_wrapper(function);
-        if (wrapper != NULL && !look_up_is_end(function)) {
-            atomic_store_explicit(&mpistair_cells[function], wrapper, memory_order_release);
-            atomic_store_explicit(&mpistair_fcells[function], wrapper, memory_order_release);
-        }
+        if (wrapper != NULL && !look_up_is_end(function))
+            look_up_record(function, wrapper);
     }
 }
 
@@ -203,6 +212,8 @@ void recording_stop(void)
             atomic_store_explicit(&mpistair_cells[function], next, memory_order_release);
         if (pnext != NULL) {
             atomic_store_explicit(&mpistair_fcells[function], pnext, memory_order_release);
+            atomic_store_explicit(&mpistair_front_cells[function], pnext, memory_order_release);
+            atomic_store_explicit(&mpistair_behind_cells[function], pnext, memory_order_release);
             atomic_store_explicit(&mpistair_pcells[function], pnext, memory_order_release);
         }
     }

@@ -7,15 +7,15 @@
  *     MPI_NAME, PMPI_NAME   jump through mpistair_cells[NUMBER], mpistair_pcells[NUMBER]
  *     resolve, presolve     what the cells hold at first: ask mpistair_resolve() where to go, then go there
  *     count, pcount         add 1 to mpistair_calls[NUMBER], go on to mpistair_next[NUMBER], mpistair_pnext[NUMBER]
- *     caller                for PMPI_NAME: looks the return address up in mpistair_callers; a Fortran layer goes through
- *                           mpistair_fcells[NUMBER], anybody else to mpistair_pnext[NUMBER], who is not known to presolve
+ *     caller                for PMPI_NAME: looks the return address up in mpistair_callers; goes through
+ *                           the [NUMBER] of the cells that it finds there; who is not known, to presolve
  *
  * Registers: only those that a call may clobber and that carry no argument are used (r10, r11; x9-x17). The resolver
  * saves every register that may carry one, the number of vector registers (rax) and the result's address (x8) among
  * them. cells.h declares the arrays.
  */
 
-#define FORTRAN_OFFSET 16 /* of struct mpistair_caller */
+#define CELLS_OFFSET 16 /* of struct mpistair_caller */
 #define CALLER_BYTES   24
 
 #define ENTRY_MPI  0 /* enum mpistair_entry */
@@ -53,7 +53,6 @@ mpistair_caller_stubs:
 
     .hidden mpistair_next
     .hidden mpistair_pnext
-    .hidden mpistair_fcells
     .hidden mpistair_calls
     .hidden mpistair_callers
     .hidden mpistair_n_callers
@@ -163,15 +162,11 @@ caller_common:
     movl $ENTRY_PMPI, %r10d
     jmp mpistair_resolve_common
     .cfi_adjust_cfa_offset 16
-4:  cmpq $0, FORTRAN_OFFSET(%rcx)
+4:  movq CELLS_OFFSET(%rcx), %r10
     popq %rcx
     .cfi_adjust_cfa_offset -8
     popq %rax
     .cfi_adjust_cfa_offset -8
-    jne 5f
-    leaq mpistair_pnext(%rip), %r10
-    jmp *(%r10, %r11, 8)
-5:  leaq mpistair_fcells(%rip), %r10
     jmp *(%r10, %r11, 8)
     .cfi_endproc
 
@@ -281,13 +276,7 @@ caller_common:
 2:  add x9, x9, #CALLER_BYTES
     sub w10, w10, #1
     b 1b
-3:  ldr x11, [x9, #FORTRAN_OFFSET]
-    adrp x12, mpistair_pnext
-    add x12, x12, :lo12:mpistair_pnext
-    adrp x13, mpistair_fcells
-    add x13, x13, :lo12:mpistair_fcells
-    cmp x11, #0
-    csel x12, x12, x13, eq
+3:  ldr x12, [x9, #CELLS_OFFSET]
     ldr x16, [x12, w17, uxtw #3]
     br x16
 4:  mov w16, #ENTRY_PMPI /* not known */

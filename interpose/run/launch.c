@@ -17,11 +17,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIST           "OMPI_MCA_mca_base_env_list"
-#define LIST_DELIMITER "OMPI_MCA_mca_base_env_list_delimiter"
-#define OWN_LIBRARY    "libmpistair.so"
+#define LIST            "OMPI_MCA_mca_base_env_list"
+#define LIST_DELIMITER  "OMPI_MCA_mca_base_env_list_delimiter"
+#define OWN_LIBRARY     "libmpistair.so"
+#define ASAN_VARIABLE   "ASAN_OPTIONS"
+#define INGEST_VARIABLE "MPISTAIR_INGEST"
 
 extern char **environ;
+
+bool launch_wants_ingest(void)
+{
+    const char *given = getenv(INGEST_VARIABLE);
+    return given == NULL || strcmp(given, "0") != 0;
+}
 
 static const char *base(const char *path)
 {
@@ -59,32 +67,68 @@ static bool is_openmpi_launcher(const char *command)
     return false;
 }
 
-/* Puts ours in front of what the user preloads, and another mpistair's out: an inner `mpistair run` replaces an outer.
- */
+/* The runtime of a sanitizer, preloaded by the user, stays in front of all others, as it wants. */
+static bool is_sanitizer(const char *library)
+{
+    static const char *const names[] = {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so", "libclang_rt."};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(base(library), names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Appends those entries of a list of libraries that are runtimes of sanitizers, or those that are not; never another
+ * mpistair's: an inner `mpistair run` replaces an outer. */
+static void append_libraries(char *all, const char *list, bool sanitizers)
+{
+    for (const char *at = list; *at != '\0';) {
+        char entry[PATH_MAX];
+        size_t length = strcspn(at, " :");
+        snprintf(entry, sizeof entry, "%.*s", (int)length, at);
+        if (length > 0 && is_sanitizer(entry) == sanitizers && strcmp(base(entry), OWN_LIBRARY) != 0) {
+            strcat(all, all[0] != '\0' ? ":" : "");
+            strncat(all, at, length);
+        }
+        at += length + (at[length] != '\0');
+    }
+}
+
+/* Puts ours in front of what the user preloads. */
 static int set_preload(const char *own)
 {
-    const char *given = getenv("LD_PRELOAD");
-    size_t size = strlen(own) + (given != NULL ? strlen(given) : 0) + 2;
-    char *all = malloc(size), *copy = strdup(given != NULL ? given : "");
-    int result = -1;
-    if (all != NULL && copy != NULL) {
-        char *rest = NULL;
-        strcpy(all, own);
-        for (char *entry = strtok_r(copy, " :", &rest); entry != NULL; entry = strtok_r(NULL, " :", &rest))
-            if (strcmp(base(entry), OWN_LIBRARY) != 0) {
-                strcat(all, ":");
-                strcat(all, entry);
-            }
-        result = setenv("LD_PRELOAD", all, 1);
-    }
-    free(copy);
+    const char *given = getenv("LD_PRELOAD") != NULL ? getenv("LD_PRELOAD") : "";
+    char *all = calloc(strlen(own) + strlen(given) + 3, 1);
+    if (all == NULL)
+        return -1;
+    append_libraries(all, given, true);
+    strcat(all, all[0] != '\0' ? ":" : "");
+    strcat(all, own);
+    append_libraries(all, given, false);
+    int result = setenv("LD_PRELOAD", all, 1);
+    free(all);
+    return result;
+}
+
+/* A program built with -fsanitize=address refuses to start where another library than its runtime comes first. Ours has
+ * nothing that the runtime replaces, so it may: to preload the runtime would put it into the launcher, too. */
+static int set_sanitizer(void)
+{
+    static const char option[] = "verify_asan_link_order=0";
+    const char *given = getenv(ASAN_VARIABLE);
+    char *all = NULL;
+    if (given == NULL || given[0] == '\0')
+        return setenv(ASAN_VARIABLE, option, 1);
+    if (asprintf(&all, "%s:%s", given, option) < 0)
+        return -1;
+    int result = setenv(ASAN_VARIABLE, all, 1);
     free(all);
     return result;
 }
 
 static bool is_handed_on(const char *variable)
 {
-    return strncmp(variable, "LD_PRELOAD=", 11) == 0 || strncmp(variable, "MPISTAIR_", 9) == 0;
+    return strncmp(variable, "LD_PRELOAD=", 11) == 0 || strncmp(variable, "MPISTAIR_", 9) == 0 ||
+           strncmp(variable, ASAN_VARIABLE "=", sizeof ASAN_VARIABLE) == 0;
 }
 
 static bool is_listed(const char *list, const char *name, size_t length, char delimiter)
@@ -165,13 +209,19 @@ static int set_key(void)
     return setenv("MPISTAIR_KEY", key, 1);
 }
 
+/* The job leaves the ingest to us; what the user wants stays visible to a run within this one. */
+static int set_ingest(void)
+{
+    return launch_wants_ingest() ? setenv(INGEST_VARIABLE, "run", 1) : 0;
+}
+
 /* In the child: never returns; an errno value goes through the pipe where the command cannot be started. */
 _Noreturn static void become(const struct launch *job, const sigset_t *mask, int report)
 {
     char **command = job->command;
     bool is_set = setenv("MPISTAIR_SPOOL", job->spool, 1) == 0 && set_key() == 0 &&
-                  setenv("MPISTAIR_OUTPUT", job->output, 1) == 0 && setenv("MPISTAIR_INGEST", "0", 1) == 0 &&
-                  set_preload(job->preload) == 0;
+                  setenv("MPISTAIR_OUTPUT", job->output, 1) == 0 && set_ingest() == 0 &&
+                  set_preload(job->preload) == 0 && set_sanitizer() == 0;
     if (is_set && is_openmpi_launcher(command[0])) {
         if (has_option(command, "-x") && getenv(LIST) == NULL)
             command = with_options(command);

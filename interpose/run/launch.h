@@ -2,6 +2,8 @@
 #ifndef MPISTAIR_RUN_LAUNCH_H
 #define MPISTAIR_RUN_LAUNCH_H
 
+#include <stdbool.h>
+
 #include "error.h"
 
 struct launch {
@@ -15,5 +17,8 @@ struct launch {
  * Returns what a shell would report, 0-255 (128 + n: ended by signal n), or -1 with the reason where it cannot be
  * started. */
 int launch(const struct launch *job, struct error *error);
+
+/* Whether the trace is to be made when the job has ended: MPISTAIR_INGEST is not 0. */
+bool launch_wants_ingest(void);
 
 #endif

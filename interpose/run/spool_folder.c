@@ -146,9 +146,10 @@ static enum spool_folder_result claim_given(struct spool_folder *folder, const c
 
 static enum spool_folder_result make_temporary(struct spool_folder *folder, struct error *error)
 {
-    const char *temporary = getenv("TMPDIR");
-    int length = snprintf(folder->path, sizeof folder->path, "%s/mpistair-XXXXXX",
-                          temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
+    char *temporary = getenv("TMPDIR") != NULL ? realpath(getenv("TMPDIR"), NULL) : NULL;
+    int length =
+        snprintf(folder->path, sizeof folder->path, "%s/mpistair-XXXXXX", temporary != NULL ? temporary : "/tmp");
+    free(temporary);
     if (length >= (int)sizeof folder->path || mkdtemp(folder->path) == NULL)
         return error_set(error, "%s: cannot be made: %s; --spool names another place", folder->path, strerror(errno));
     folder->is_temporary = true;

@@ -46,9 +46,12 @@ enum spool_end {
 };
 
 enum spool_loss {
-    SPOOL_LOSS_DISK = 0,   /* the file system had no room for a chunk */
-    SPOOL_LOSS_LIMIT = 1,  /* MPISTAIR_SPOOL_LIMIT was reached */
-    SPOOL_LOSS_MEMORY = 2, /* no memory for the recorder's own tables */
+    SPOOL_LOSS_DISK = 0,          /* the file system had no room for a chunk */
+    SPOOL_LOSS_LIMIT = 1,         /* MPISTAIR_SPOOL_LIMIT was reached */
+    SPOOL_LOSS_MEMORY = 2,        /* no memory for the recorder's own tables */
+    SPOOL_LOSS_CLOSED = 3,        /* the program closed the spool's descriptor */
+    SPOOL_LOSS_FILE_SIZE = 4,     /* RLIMIT_FSIZE was reached */
+    SPOOL_LOSS_ADDRESS_SPACE = 5, /* RLIMIT_AS was reached, but for some room left to the program */
     SPOOL_LOSS_COUNT = 8,
 };
 
@@ -150,6 +153,7 @@ enum spool_operation_flag {
     SPOOL_OFF = 1U << 11,           /* recording was off (MPI_Pcontrol): it only takes its place in matching */
     SPOOL_FREED = 1U << 12,         /* MPI_Request_free: no call will report it */
     SPOOL_NONBLOCKING = 1U << 13,   /* collectives, one-sided calls: their end is that of the completing call */
+    SPOOL_HELD = 1U << 14,          /* MPI_Request_get_status reported it, and its request is still there */
 };
 
 /* One cache line a posted point-to-point operation. At completion peer and tag of a wildcard are resolved
@@ -344,6 +348,39 @@ struct spool_stack {
 static inline size_t spool_stack_bytes(uint32_t frames)
 {
     return (sizeof(struct spool_stack) + frames * sizeof(uint64_t) + 31) / 32 * 32;
+}
+
+/* Length of the record of which the first `rest` bytes can be read; 0: of no known type, or it does not fit. */
+static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
+{
+    size_t bytes = 0;
+    switch (*record) {
+    case SPOOL_CALL:
+    case SPOOL_PARTITION:
+    case SPOOL_MARK:
+    case SPOOL_IDLE:
+        bytes = 32;
+        break;
+    case SPOOL_OPERATION:
+    case SPOOL_COLLECTIVE:
+    case SPOOL_COMMUNICATOR:
+    case SPOOL_PERSISTENT:
+    case SPOOL_PARTITIONS:
+    case SPOOL_RMA:
+        bytes = 64;
+        break;
+    case SPOOL_NAME:
+        bytes = sizeof(struct spool_name);
+        break;
+    case SPOOL_STACK: {
+        uint32_t frames = ((const struct spool_stack *)(const void *)record)->frames;
+        bytes = frames <= SPOOL_STACK_LIMIT ? spool_stack_bytes(frames) : 0;
+        break;
+    }
+    default:
+        break;
+    }
+    return bytes <= rest ? bytes : 0;
 }
 
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its room");

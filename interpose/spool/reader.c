@@ -21,39 +21,6 @@
 
 enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES = 1 << 30 };
 
-/* Length of the record of which the first `rest` bytes can be read; 0: of no known type, or it does not fit. */
-static size_t record_bytes(const uint8_t *record, size_t rest)
-{
-    size_t bytes = 0;
-    switch (*record) {
-    case SPOOL_CALL:
-    case SPOOL_PARTITION:
-    case SPOOL_MARK:
-    case SPOOL_IDLE:
-        bytes = 32;
-        break;
-    case SPOOL_OPERATION:
-    case SPOOL_COLLECTIVE:
-    case SPOOL_COMMUNICATOR:
-    case SPOOL_PERSISTENT:
-    case SPOOL_PARTITIONS:
-    case SPOOL_RMA:
-        bytes = 64;
-        break;
-    case SPOOL_NAME:
-        bytes = sizeof(struct spool_name);
-        break;
-    case SPOOL_STACK: {
-        uint32_t frames = ((const struct spool_stack *)(const void *)record)->frames;
-        bytes = frames <= SPOOL_STACK_LIMIT ? spool_stack_bytes(frames) : 0;
-        break;
-    }
-    default:
-        break;
-    }
-    return bytes <= rest ? bytes : 0;
-}
-
 static enum spool_open_result check_header(const char *path, const struct spool_header *header, struct error *error)
 {
     if (header->magic != SPOOL_MAGIC) {
@@ -403,7 +370,7 @@ const void *spool_next(struct spool_cursor *cursor)
             cursor->at = span->begin;
         if (cursor->at + RECORD_STEP_BYTES <= span->end && spool->data[cursor->at] != SPOOL_NONE) {
             const uint8_t *record = spool->data + cursor->at;
-            size_t bytes = record_bytes(record, span->end - cursor->at);
+            size_t bytes = spool_record_bytes(record, span->end - cursor->at);
             if (bytes > 0) {
                 cursor->at += bytes;
                 if (plausible(spool, record))

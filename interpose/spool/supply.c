@@ -1,67 +1,21 @@
 /* See supply.h. */
 #include "supply.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
-
 enum {
-    EXTENT_CHUNKS = 16,     /* blocks are allocated for as many chunks at a time, at most: fewer, longer extents */
-    SLICE_BYTES = 64 << 10, /* pages are made for as many bytes at a time: each time the address space is locked */
+    EXTENT_CHUNKS = 16, /* blocks are allocated for as many chunks at a time, at most: fewer, longer extents */
     STACK_BYTES = 128 << 10
 };
 
-static int allocate(int fd, off_t offset, off_t bytes)
+void supply_open(struct supply *supply, const struct spool_file *file, uint32_t limit)
 {
-    int error;
-    do {
-        error = posix_fallocate(fd, offset, bytes);
-    } while (error == EINTR);
-    return error;
-}
-
-/* Maps bytes that have their blocks. */
-static void *map_pages(int fd, off_t offset, size_t bytes, enum spool_loss *cause)
-{
-    uint8_t *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-    if (map == MAP_FAILED) {
-        *cause = SPOOL_LOSS_MEMORY;
-        return NULL;
-    }
-    for (size_t at = 0; at < bytes; at += SLICE_BYTES)
-        if (madvise(map + at, bytes - at < SLICE_BYTES ? bytes - at : SLICE_BYTES, MADV_POPULATE_WRITE) != 0) {
-            if (errno == EINVAL)
-                break; /* an older kernel; the pages then fault in one by one, as they have their blocks */
-            int error = errno;
-            munmap(map, bytes);
-            *cause = SPOOL_LOSS_DISK;
-            errno = error;
-            return NULL;
-        }
-    return map;
-}
-
-void *supply_map(int fd, off_t offset, size_t bytes, enum spool_loss *cause)
-{
-    int error = allocate(fd, offset, (off_t)bytes);
-    if (error != 0) {
-        *cause = SPOOL_LOSS_DISK;
-        errno = error;
-        return NULL;
-    }
-    return map_pages(fd, offset, bytes, cause);
-}
-
-void supply_open(struct supply *supply, int fd, uint32_t limit)
-{
-    *supply = (struct supply){.fd = fd, .limit = limit};
+    *supply = (struct supply){.file = file, .limit = limit};
+    left_chunks_init(&supply->given_back);
     pthread_mutex_init(&supply->lock, NULL);
     pthread_cond_init(&supply->needed, NULL);
     pthread_cond_init(&supply->made, NULL);
@@ -90,32 +44,26 @@ static int make(const struct supply *supply, uint32_t number, uint32_t extent, s
 {
     off_t offset = supply_offset(number);
     /* Also where blocks should be there: then this costs little, and room for many at once may have been missing. */
-    if (extent <= 1 || allocate(supply->fd, offset, (off_t)extent * (off_t)SPOOL_CHUNK_BYTES) != 0)
-        chunk->map = supply_map(supply->fd, offset, SPOOL_CHUNK_BYTES, cause);
-    else
-        chunk->map = map_pages(supply->fd, offset, SPOOL_CHUNK_BYTES, cause);
+    int allocated =
+        extent > 1 && spool_file_allocate(supply->file, offset, (off_t)extent * (off_t)SPOOL_CHUNK_BYTES) == 0;
+    chunk->map = spool_file_map(supply->file, offset, SPOOL_CHUNK_BYTES, allocated, cause);
     chunk->number = number;
     return chunk->map ? 0 : -1;
 }
 
-/* The oldest of the chunks whose pages can go; NULL. Holds the lock. */
-static uint8_t *pop_left(struct supply *supply)
+/* The oldest of the chunks that a lane left; without a map: none. Holds the lock. */
+static struct left_chunk pop_left(struct supply *supply)
 {
-    return supply->n_left > 0 ? supply->left[--supply->n_left] : NULL;
-}
-
-static void forget(uint8_t *map)
-{
-    madvise(map, SPOOL_CHUNK_BYTES, MADV_DONTNEED); /* shared: what was stored stays in the file's cache */
+    return supply->n_left > 0 ? supply->left[--supply->n_left] : (struct left_chunk){.map = NULL};
 }
 
 /* Holds the lock, but for the work itself. */
 static void work(struct supply *supply)
 {
     uint32_t number, extent;
-    uint8_t *left = pop_left(supply);
+    struct left_chunk left = pop_left(supply);
     int making = !supply->failed && supply->n_ready < supply->wanted && reserve(supply, &number, &extent) == 0;
-    if (!left && !making) {
+    if (!left.map && !making) {
         pthread_cond_wait(&supply->needed, &supply->lock);
         return;
     }
@@ -123,8 +71,8 @@ static void work(struct supply *supply)
     pthread_mutex_unlock(&supply->lock);
     struct supply_chunk chunk = {0};
     enum spool_loss cause;
-    if (left)
-        forget(left);
+    if (left.map)
+        left_chunks_add(&supply->given_back, left);
     int made = making && make(supply, number, extent, &chunk, &cause) == 0;
     pthread_mutex_lock(&supply->lock);
     if (made)
@@ -209,17 +157,17 @@ int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_lo
     return make(supply, number, extent, chunk, cause);
 }
 
-void supply_leave(struct supply *supply, uint8_t *map)
+void supply_leave(struct supply *supply, struct left_chunk chunk)
 {
     pthread_mutex_lock(&supply->lock);
     int later = supply->running && supply->n_left < SUPPLY_LEFT;
     if (later) {
-        supply->left[supply->n_left++] = map;
+        supply->left[supply->n_left++] = chunk;
         pthread_cond_signal(&supply->needed);
     }
     pthread_mutex_unlock(&supply->lock);
     if (!later)
-        forget(map);
+        left_chunks_add(&supply->given_back, chunk);
 }
 
 void supply_close(struct supply *supply)
@@ -232,9 +180,11 @@ void supply_close(struct supply *supply)
     if (running)
         pthread_join(supply->thread, NULL);
     for (uint32_t i = 0; i < supply->n_ready; i++) {
+        int fd = spool_file_descriptor(supply->file);
         munmap(supply->ready[i].map, SPOOL_CHUNK_BYTES);
-        fallocate(supply->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, supply_offset(supply->ready[i].number),
-                  SPOOL_CHUNK_BYTES);
+        if (fd >= 0)
+            fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, supply_offset(supply->ready[i].number),
+                      SPOOL_CHUNK_BYTES);
     }
     supply->n_ready = 0;
 }

@@ -2,7 +2,7 @@
  *
  * A chunk costs 0.5 to 1 ms (blocks on the disk, 256 pages of the file's cache), which is more than the records in it.
  * So from a process's second chunk on a thread of our own makes the next one while the application computes, and gives
- * the pages of those left behind back to the kernel. It starts with the second chunk only: a process that records
+ * those left behind back to the kernel. It starts with the second chunk only: a process that records
  * little never has one. It takes no signals, calls no MPI, and may run on any processor of the job, not only on those
  * to which the rank is bound. Where it cannot be had the recording thread makes its chunks itself.
  */
@@ -13,11 +13,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "event.h"
+#include "left_chunks.h"
+#include "spool_file.h"
 
 enum { SUPPLY_READY = 8, SUPPLY_LEFT = 2 };
 
-/* A chunk of the file: zeroed, allocated, mapped for good. */
+/* A chunk of the file: zeroed, allocated, mapped. */
 struct supply_chunk {
     uint8_t *map;
     uint32_t number;
@@ -28,7 +29,7 @@ struct supply {
     pthread_cond_t needed; /* to the thread */
     pthread_cond_t made;   /* by the thread */
     pthread_t thread;
-    int fd;
+    const struct spool_file *file;
     int running, stop;
     int making;         /* the thread is at it */
     int failed;         /* no thread, or it could not make a chunk: whoever needs one tries himself */
@@ -38,14 +39,12 @@ struct supply {
     uint32_t wanted;    /* chunks to hold ready */
     uint32_t n_ready, n_left;
     struct supply_chunk ready[SUPPLY_READY]; /* oldest first */
-    uint8_t *left[SUPPLY_LEFT];              /* whose pages can go */
+    struct left_chunk left[SUPPLY_LEFT];     /* to be given back */
+    struct left_chunks given_back;
 };
 
-/* Maps bytes of the file at offset with room on the disk behind them, since a store into a mapping without blocks ends
- * in SIGBUS on a full disk. NULL with *cause and errno set. */
-void *supply_map(int fd, off_t offset, size_t bytes, enum spool_loss *cause);
-
-void supply_open(struct supply *supply, int fd, uint32_t limit);
+/* file stays the caller's. limit: chunks at most. */
+void supply_open(struct supply *supply, const struct spool_file *file, uint32_t limit);
 
 /* The next chunk, ready or made now. 0, or -1 with *cause set. */
 int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause);
@@ -56,8 +55,8 @@ void supply_without_thread(struct supply *supply);
 /* From now on n chunks are held ready, SUPPLY_READY at most; starts the thread if there is none. */
 void supply_ahead(struct supply *supply, uint32_t n);
 
-/* The pages of a chunk are no longer needed in this process; what was stored stays in the file. */
-void supply_leave(struct supply *supply, uint8_t *map);
+/* A lane left the chunk long ago: it is given back, see left_chunks.h. */
+void supply_leave(struct supply *supply, struct left_chunk chunk);
 
 /* Ends the thread; no chunk may be taken afterwards. Blocks of chunks that nobody took are given back, but for those
  * at the end of the file, which is the caller's to cut. */

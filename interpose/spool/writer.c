@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,29 +15,19 @@ int spool_writer_open(struct spool_writer *writer, const char *path, uint64_t li
 {
     int saved_errno = errno, error;
     enum spool_loss cause;
-    uint64_t least = 1;
     memset(writer, 0, sizeof *writer);
-    writer->fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
-    if (writer->fd < 0)
+    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+    if (fd < 0)
         goto out;
-    /* A file that grows beyond this limit ends the process with SIGXFSZ. */
-    struct rlimit file_size;
-    if (getrlimit(RLIMIT_FSIZE, &file_size) == 0 && file_size.rlim_cur != RLIM_INFINITY) {
-        if (file_size.rlim_cur < SPOOL_HEADER_BYTES) {
-            errno = EFBIG;
-            goto out_file;
-        }
-        uint64_t most = (uint64_t)file_size.rlim_cur - SPOOL_HEADER_BYTES;
-        limit_bytes = most < SPOOL_CHUNK_BYTES ? 0 : most < limit_bytes ? most : limit_bytes;
-        least = limit_bytes == 0 ? 0 : 1;
-    }
+    if (spool_file_take(&writer->file, fd) != 0)
+        goto out_descriptor;
     uint64_t chunks = limit_bytes / SPOOL_CHUNK_BYTES;
-    chunks = chunks < least ? least : chunks < UINT32_MAX ? chunks : UINT32_MAX;
-    struct spool_header *header = supply_map(writer->fd, 0, SPOOL_HEADER_BYTES, &cause);
+    chunks = chunks < 1 ? 1 : chunks < UINT32_MAX ? chunks : UINT32_MAX;
+    struct spool_header *header = spool_file_map(&writer->file, 0, SPOOL_HEADER_BYTES, 0, &cause);
     if (!header)
         goto out_file;
     pthread_mutex_init(&writer->lock, NULL);
-    supply_open(&writer->supply, writer->fd, (uint32_t)chunks);
+    supply_open(&writer->supply, &writer->file, (uint32_t)chunks);
     header->version = SPOOL_VERSION;
     header->chunk_bytes = SPOOL_CHUNK_BYTES;
     header->clock_source = clock_source;
@@ -56,8 +45,13 @@ int spool_writer_open(struct spool_writer *writer, const char *path, uint64_t li
 
 out_file:
     error = errno;
+    fd = spool_file_descriptor(&writer->file);
+    errno = error;
+out_descriptor:
+    error = errno;
     unlink(path);
-    close(writer->fd);
+    if (fd >= 0)
+        close(fd);
     errno = error;
 out:
     error = errno;
@@ -78,10 +72,10 @@ uint64_t spool_writer_close(struct spool_writer *writer)
         lane->stopped = 1;
         lane->end = lane->next;
     }
-    if (ftruncate(writer->fd, bytes) != 0)
+    int fd = spool_file_descriptor(&writer->file);
+    if (fd < 0 || ftruncate(fd, bytes) != 0)
         bytes = supply_offset(writer->header->chunks);
-    close(writer->fd);
-    writer->fd = -1;
+    spool_file_close(&writer->file);
     pthread_mutex_unlock(&writer->lock);
     errno = saved_errno;
     return (uint64_t)bytes;
@@ -126,19 +120,21 @@ void spool_lane_flush(struct spool_lane *lane)
 {
     int saved_errno = errno;
     pthread_mutex_lock(&lane->writer->lock);
-    if (lane->chunk && lane->writer->fd >= 0)
-        sync_file_range(lane->writer->fd, supply_offset(lane->chunk_number), SPOOL_CHUNK_BYTES, SYNC_FILE_RANGE_WRITE);
+    int fd = lane->chunk ? spool_file_descriptor(&lane->writer->file) : -1;
+    if (fd >= 0)
+        sync_file_range(fd, supply_offset(lane->chunk_number), SPOOL_CHUNK_BYTES, SYNC_FILE_RANGE_WRITE);
     pthread_mutex_unlock(&lane->writer->lock);
     errno = saved_errno;
 }
 
-/* The lane leaves its current chunk: the oldest of those it left before is no longer resident. */
+/* The lane leaves its current chunk: the oldest of those it left before is given back. */
 static void leave_chunk(struct spool_lane *lane)
 {
-    uint8_t **left = &lane->left[lane->sequence % SPOOL_RESIDENT_CHUNKS];
-    if (*left)
+    struct left_chunk *left = &lane->left[lane->sequence % SPOOL_RESIDENT_CHUNKS];
+    if (left->map)
         supply_leave(&lane->writer->supply, *left);
-    *left = lane->chunk;
+    *left = (struct left_chunk){
+        .map = lane->chunk, .at = sizeof(struct spool_chunk), .used = (uint32_t)(lane->next - lane->chunk)};
 }
 
 /* Makes a chunk of this lane count for readers. */

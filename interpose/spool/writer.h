@@ -4,9 +4,8 @@
  * comparison and its own stores. Chunks come from a supply (supply.h). Where one cannot be had its lane stops for good
  * and counts what it loses; everything stored before stays readable. Lanes of ended threads are used again.
  *
- * Chunks stay mapped, as an operation may complete long after it was posted. But of those that a lane left behind all
- * pages are given back to the kernel, which has them in the file's cache: the process's resident memory stays the same
- * however long its spool, and a late completion costs a page fault.
+ * Some of the chunks that a lane left behind stay as they are, as most operations complete in there; older ones are
+ * given back (left_chunks.h).
  *
  * Nothing here prints, fails the caller or changes errno.
  */
@@ -34,8 +33,7 @@ struct spool_lane {
     int in_use;
     int stopped; /* no further chunk: records are counted as lost */
     enum spool_loss cause;
-    uint8_t
-        *left[SPOOL_RESIDENT_CHUNKS]; /* chunks before the current one that are resident, by sequence modulo; NULL */
+    struct left_chunk left[SPOOL_RESIDENT_CHUNKS]; /* before the current one, by sequence modulo */
 };
 
 struct spool_writer {
@@ -45,7 +43,7 @@ struct spool_writer {
     struct supply supply; /* of chunks */
     uint32_t n_lanes;
     uint32_t n_long_lanes; /* of more than one chunk */
-    int fd;
+    struct spool_file file;
 };
 
 /* Creates path (which must not exist) with an empty header of magic, version, clock source and a first clock pair;

@@ -24,6 +24,7 @@ void rounds_release(struct rounds *rounds)
 {
     epochs_release(&rounds->epochs);
     map_release(&rounds->kinds);
+    map_release(&rounds->families);
     free(rounds->complete);
     free(rounds->found);
     free(rounds->members);

@@ -17,6 +17,7 @@ struct rounds {
     size_t n_complete;
     size_t complete_capacity;
     struct map kinds;
+    struct map families; /* numbered as they come */
     int64_t n_rounds;
     struct round_found *found; /* work space of rounds_write */
     size_t found_capacity;

@@ -1,6 +1,8 @@
 /* Rows of rounds that are complete and of messages whose round is known, window by window (stream.c). Rounds are
  * numbered by their begin. Two are of the same kind if they have the same messages, as a multiset of (source,
- * destination, bytes): compared by two independent 64-bit sums over their hashes, their number and their bytes.
+ * destination, bytes): compared by two independent 64-bit sums over their hashes, their number and their bytes. Kinds
+ * are of one family if the first round of each has the same multiset of (source, destination, both call sites): codes
+ * whose messages grow and shrink as what they compute moves have many kinds, of few families.
  */
 #include "round_write.h"
 
@@ -66,8 +68,44 @@ static void merge_members(struct rounds *rounds, size_t n, int64_t id, struct ro
     }
 }
 
+/* What a message adds to the two sums. */
+static void add_hashes(struct map_key *sums, struct map_key message)
+{
+    message.c = 1;
+    sums->a += map_hash(message);
+    message.c = 2;
+    sums->b += map_hash(message);
+    sums->c++;
+}
+
+/* The kind of the round, which is its first: its messages and their family. 0, or -1 without memory. */
+static int describe_kind(struct rounds *rounds, uint32_t root, uint64_t bytes, struct trace_kind *kind)
+{
+    struct trace *trace = rounds->trace;
+    struct map_key sums = {0};
+    uint64_t smallest = UINT64_MAX, largest = 0;
+    for (uint32_t i = trace->steps[root].first_message; i != TRACE_NONE; i = trace->operations[i].next) {
+        const struct trace_operation *receive = &trace->operations[i], *send = &trace->operations[receive->partner];
+        add_hashes(&sums, (struct map_key){(uint64_t)send->rank << 32 | receive->rank,
+                                           (uint64_t)send->callsite << 32 | receive->callsite, 0});
+        smallest = send->bytes < smallest ? send->bytes : smallest;
+        largest = send->bytes > largest ? send->bytes : largest;
+    }
+    uint32_t *family = map_at(&rounds->families, sums), known = (uint32_t)rounds->families.n_entries;
+    if (family == NULL)
+        return -1;
+    if (*family == MAP_ABSENT)
+        *family = known - 1;
+    *kind = (struct trace_kind){.messages = sums.c,
+                                .bytes = bytes,
+                                .smallest_bytes = sums.c > 0 ? smallest : 0,
+                                .largest_bytes = largest,
+                                .family = *family};
+    return 0;
+}
+
 /* The kind of a round with these sums over its messages, TRACE_NONE: no memory. */
-static uint32_t find_kind(struct rounds *rounds, struct map_key sums, uint64_t bytes)
+static uint32_t find_kind(struct rounds *rounds, uint32_t root, struct map_key sums, uint64_t bytes)
 {
     struct trace *trace = rounds->trace;
     uint32_t *kind = map_at(&rounds->kinds, sums);
@@ -76,8 +114,9 @@ static uint32_t find_kind(struct rounds *rounds, struct map_key sums, uint64_t b
         return TRACE_NONE;
     trace->kinds = grown;
     if (*kind == MAP_ABSENT) {
-        *kind = (uint32_t)trace->n_kinds;
-        trace->kinds[trace->n_kinds++] = (struct trace_kind){.messages = sums.c, .bytes = bytes};
+        if (describe_kind(rounds, root, bytes, &trace->kinds[trace->n_kinds]) != 0)
+            return TRACE_NONE;
+        *kind = (uint32_t)trace->n_kinds++;
     }
     trace->kinds[*kind].rounds++;
     return *kind;
@@ -99,18 +138,14 @@ static int write_round(struct rounds *rounds, uint32_t root)
     uint64_t bytes = 0;
     for (uint32_t i = trace->steps[root].first_message; i != TRACE_NONE; i = trace->operations[i].next) {
         const struct trace_operation *receive = &trace->operations[i], *send = &trace->operations[receive->partner];
-        struct map_key key = {(uint64_t)send->rank << 32 | receive->rank, send->bytes, 1};
-        sums.a += map_hash(key);
-        key.c = 2;
-        sums.b += map_hash(key);
-        sums.c++;
+        add_hashes(&sums, (struct map_key){(uint64_t)send->rank << 32 | receive->rank, send->bytes, 0});
         bytes += send->bytes;
         if (add_caller(rounds, &n_members, root, send) != 0 || add_caller(rounds, &n_members, root, receive) != 0 ||
             round_add_message(rounds, i, id) != 0)
             return -1;
     }
     struct round_row row = {.id = id, .begin_ns = INT64_MAX, .end_ns = INT64_MIN};
-    row.kind = find_kind(rounds, sums, bytes);
+    row.kind = find_kind(rounds, root, sums, bytes);
     if (row.kind == TRACE_NONE)
         return -1;
     merge_members(rounds, n_members, id, &row);

@@ -312,7 +312,9 @@ struct trace_step {
 struct trace_kind {
     uint64_t messages;
     uint64_t bytes;
+    uint64_t smallest_bytes, largest_bytes; /* of its messages */
     uint32_t rounds;
+    uint32_t family; /* 0, 1, ... in the order of their first rounds */
 };
 
 struct trace {

@@ -39,11 +39,21 @@ int write_collectives(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
+/* How the sizes of the messages of kinds of one family differ. */
+static int write_families(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "kind_family", 4);
+    for (size_t i = 0; i < trace->n_kinds; i++)
+        row_insert(&row, "iiii", (int64_t)i + 1, (int64_t)trace->kinds[i].family + 1,
+                   (int64_t)trace->kinds[i].smallest_bytes, (int64_t)trace->kinds[i].largest_bytes);
+    return row_finish(&row);
+}
+
 int write_kinds(const struct trace *trace, sqlite3 *database)
 {
     struct row row = row_prepare(database, "kind", 4);
     for (size_t i = 0; i < trace->n_kinds; i++)
         row_insert(&row, "iiii", (int64_t)i + 1, (int64_t)trace->kinds[i].rounds, (int64_t)trace->kinds[i].messages,
                    (int64_t)trace->kinds[i].bytes);
-    return row_finish(&row);
+    return row_finish(&row) == 0 ? write_families(trace, database) : -1;
 }

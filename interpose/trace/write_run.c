@@ -204,7 +204,8 @@ static int64_t take_count(int64_t *left, uint64_t count)
 
 static int write_missing(const struct trace *trace, sqlite3 *database)
 {
-    static const char *const causes[SPOOL_LOSS_COUNT] = {"disk", "limit", "memory"};
+    static const char *const causes[SPOOL_LOSS_COUNT] = {"disk",   "limit",     "memory",
+                                                         "closed", "file_size", "address_space"};
     int64_t left = INT64_MAX;
     struct row loss = row_prepare(database, "loss", 3), untracked = row_prepare(database, "untracked", 4);
     for (int64_t rank = 0; rank < trace->world_size; rank++) {

@@ -6,7 +6,13 @@
 #include "size_order.h"
 #include "staircase.h"
 
-/* When a message is delivered where it is the first of its receiver's, and where half of the others come before it. */
+/* All that one rank sends to one other, for which one of its messages stands. */
+struct serial_block {
+    double bytes;
+    uint32_t message;
+};
+
+/* When a block is delivered where it is the first of its receiver's, and where half of the others come before it. */
 struct serial_times {
     double first_s, half_s;
 };
@@ -15,9 +21,11 @@ struct serial {
     const struct traffic *traffic; /* borrowed */
     unsigned levels;
     struct size_order by_receiver; /* until the delivery */
-    struct serial_times *times;    /* [n_messages] */
-    double *end_share;             /* [n_ranks] share of the orders in which a message is the first, or the last, of
+    struct serial_times *times;    /* [n_messages], of those that stand for a block */
+    double *end_share;             /* [n_ranks] share of the orders in which a block is the first, or the last, of
                                       several to a rank; 0 if there is one */
+    struct serial_block *blocks;   /* of the receiver at hand */
+    uint32_t *block_of;            /* [n_ranks] of a sender among them, plus one; 0: none, and between receivers */
 };
 
 /* Of the messages of those levels. 28 bytes a message. 0, or -1 without memory. */

@@ -6,13 +6,19 @@
 
 enum { VALUES = PART_COUNT + 2 };
 
-bool replay_mean_takes(size_t place, size_t n_rounds, size_t n_messages)
+size_t replay_mean_count(size_t n_rounds, size_t n_messages)
 {
     size_t n = n_messages > 0 ? REPLAYED_MESSAGES / n_messages : REPLAYED_ROUNDS;
     n = n > REPLAYED_ROUNDS ? REPLAYED_ROUNDS : n;
     n = n < 1 ? 1 : n;
+    return n < n_rounds ? n : n_rounds;
+}
+
+bool replay_mean_takes(size_t place, size_t n_rounds, size_t n_messages)
+{
+    size_t n = replay_mean_count(n_rounds, n_messages);
     /* Of n_rounds n: those at which place * n / n_rounds, rounded down, is about to grow. */
-    return n >= n_rounds || (place + 1) * n / n_rounds > place * n / n_rounds;
+    return (place + 1) * n / n_rounds > place * n / n_rounds;
 }
 
 int replay_mean_init(struct replay_mean *mean, size_t n_world)

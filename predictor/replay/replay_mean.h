@@ -12,6 +12,8 @@
 
 enum { REPLAYED_ROUNDS = 1000, REPLAYED_MESSAGES = 1000000 };
 
+/* How many of n rounds of that many messages are taken. */
+size_t replay_mean_count(size_t n_rounds, size_t n_messages);
 /* The place-th (0, 1, ...) of n rounds of that many messages is taken. */
 bool replay_mean_takes(size_t place, size_t n_rounds, size_t n_messages);
 

@@ -1,8 +1,11 @@
 /* Messages in the order in which their sends were posted, as they will be posted again. */
 #include "replay_pattern.h"
 
+#include <stdlib.h>
+
 #include "database.h"
 #include "replay_place.h"
+#include "replay_round.h"
 
 /* One row of numbers; NULL becomes 0. -1: the statement fails or has no row. */
 static int select_numbers(sqlite3 *database, const char *sql, int64_t parameter, size_t n, int64_t *numbers)
@@ -44,49 +47,52 @@ static int find_round(sqlite3 *database, const char *path, bool kind_given, int6
     return 0;
 }
 
-static int read_message(sqlite3_stmt *row, const char *path, const struct recorded_places *places,
-                        struct pattern *pattern, struct error *error)
+/* Messages of one sender in the order of their posts, those of one time as they were read. */
+static int compare_posts(const void *left, const void *right, void *context)
 {
-    sqlite3_int64 bytes = sqlite3_column_int64(row, 2);
-    double send_s = sqlite3_column_double(row, 3), recv_s = sqlite3_column_double(row, 4);
-    for (int side = 0; side < 2; side++) {
-        sqlite3_int64 rank = sqlite3_column_int64(row, side);
-        if (rank < 0 || (size_t)rank >= places->placement.n_ranks)
-            return error_set(error, "%s: rank %lld of a message is not in the world of %zu ranks", path,
-                             (long long)rank, places->placement.n_ranks);
-        if (!places->node_known[rank])
-            return error_set(error, "%s: it is not known where rank %lld ran; expected a place of each rank", path,
-                             (long long)rank);
-    }
-    if (bytes < 0)
-        return error_set(error, "%s: a message of %lld bytes", path, (long long)bytes);
-    sqlite3_int64 comm = sqlite3_column_int64(row, 5);
-    if (comm < 0 || comm > PATTERN_COMMUNICATOR_MAX)
-        return error_set(error, "%s: a message of communicator %lld", path, (long long)comm);
-    if (pattern_append(pattern, (uint32_t)sqlite3_column_int64(row, 0), (uint32_t)sqlite3_column_int64(row, 1),
-                       (uint64_t)bytes) != 0 ||
-        pattern_set_posts(pattern, &send_s, &recv_s) != 0 ||
-        pattern_set_match(pattern, (uint32_t)comm, sqlite3_column_int(row, 6) != 0) != 0)
-        return error_set(error, "no memory for %zu messages", pattern->n_messages);
-    return 0;
+    const struct pattern *pattern = context;
+    size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    if (pattern->src[a] != pattern->src[b])
+        return pattern->src[a] < pattern->src[b] ? -1 : 1;
+    if (pattern->send_s[a] != pattern->send_s[b])
+        return pattern->send_s[a] < pattern->send_s[b] ? -1 : 1;
+    return (a > b) - (a < b);
 }
 
-static int read_messages(sqlite3 *database, const char *path, int64_t round, const struct recorded_places *places,
+/* Appends the messages of `from` in that order. 0, or -1 without memory. */
+static int append_by_posts(struct pattern *from, struct pattern *pattern)
+{
+    size_t n = from->n_messages, *order = malloc((n + 1) * sizeof *order);
+    int result = order != NULL ? 0 : -1;
+    for (size_t i = 0; result == 0 && i < n; i++)
+        order[i] = i;
+    if (result == 0 && n > 1)
+        qsort_r(order, n, sizeof *order, compare_posts, from);
+    for (size_t i = 0; result == 0 && i < n; i++) {
+        size_t k = order[i];
+        if (pattern_append(pattern, from->src[k], from->dst[k], from->bytes[k]) != 0 ||
+            pattern_set_posts(pattern, &from->send_s[k], &from->recv_s[k]) != 0 ||
+            (from->match != NULL && pattern_set_match(pattern, from->match[k] / 2, from->match[k] % 2 != 0) != 0))
+            result = -1;
+    }
+    free(order);
+    return result;
+}
+
+static int read_messages(sqlite3 *database, const char *path, int64_t round_id, const struct recorded_places *places,
                          struct pattern *pattern, struct error *error)
 {
-    static const char sql[] =
-        "SELECT src, dst, bytes, (send_post_ns - begin_ns) * 1e-9, (recv_post_ns - begin_ns) * 1e-9, comm, any_source "
-        "FROM message JOIN round ON round.id = round_id WHERE round_id = ? ORDER BY src, send_post_ns, message.id";
-    sqlite3_stmt *statement = NULL;
-    int result = 0, step = SQLITE_ERROR;
-    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK) {
-        sqlite3_bind_int64(statement, 1, round);
-        while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
-            result = read_message(statement, path, places, pattern, error);
+    struct replay_round round = {0};
+    int result = replay_round_init(&round, database, path, places, error);
+    if (result == 0)
+        result = replay_round_read(&round, round_id, error);
+    if (result == 0) {
+        struct pattern messages = replay_round_take(&round);
+        if (append_by_posts(&messages, pattern) != 0)
+            result = error_set(error, "no memory for %zu messages", messages.n_messages);
+        pattern_release(&messages);
     }
-    if (result == 0 && step != SQLITE_DONE)
-        result = database_error(database, path, "the messages cannot be read", error);
-    sqlite3_finalize(statement);
+    replay_round_release(&round);
     return result;
 }
 

@@ -138,3 +138,14 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
     }
     return begin_with_round(round, error);
 }
+
+struct pattern replay_round_take(struct replay_round *round)
+{
+    struct pattern pattern = round->pattern;
+    round->pattern = (struct pattern){0};
+    for (size_t k = 0; k < pattern.n_messages; k++) {
+        pattern.src[k] = round->world_rank[pattern.src[k]];
+        pattern.dst[k] = round->world_rank[pattern.dst[k]];
+    }
+    return pattern;
+}

@@ -28,6 +28,8 @@ int replay_round_init(struct replay_round *round, sqlite3 *database, const char 
                       const struct recorded_places *places, struct error *error);
 /* Puts a round in the place of the one before. 0, or -1 with the reason. */
 int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct error *error);
+/* The pattern of the round read last, with ranks of the world; the caller's to release, and no longer the round's. */
+struct pattern replay_round_take(struct replay_round *round);
 void replay_round_release(struct replay_round *round);
 
 #endif

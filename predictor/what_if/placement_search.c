@@ -99,8 +99,8 @@ static int settle(struct state *state, struct error *error)
     for (size_t k = 0; k < workload->n_kinds; k++) {
         if (predict(state, k, state->rank_s, &state->rounds[k], error) != 0)
             return -1;
-        state->value.total_s += (double)workload->kinds[k].rounds * state->rounds[k].largest_s;
-        state->value.sum_s += (double)workload->kinds[k].rounds * state->rounds[k].sum_s;
+        state->value.total_s += workload->kinds[k].weight * state->rounds[k].largest_s;
+        state->value.sum_s += workload->kinds[k].weight * state->rounds[k].sum_s;
     }
     return 0;
 }
@@ -142,10 +142,10 @@ static bool try_exchange(struct state *state, uint32_t a, uint32_t b, bool force
     exchange_places(&state->now, a, b);
     for (size_t i = 0; keep && i < n; i++) {
         size_t k = state->touched[i];
-        double rounds = (double)workload->kinds[k].rounds;
+        double weight = workload->kinds[k].weight;
         keep = predict(state, k, NULL, &state->tried[i], &refusal) == 0;
-        value.total_s += rounds * (state->tried[i].largest_s - state->rounds[k].largest_s);
-        value.sum_s += rounds * (state->tried[i].sum_s - state->rounds[k].sum_s);
+        value.total_s += weight * (state->tried[i].largest_s - state->rounds[k].largest_s);
+        value.sum_s += weight * (state->tried[i].sum_s - state->rounds[k].sum_s);
     }
     keep = keep && (forced || is_better(value, state->value));
     if (!keep) {

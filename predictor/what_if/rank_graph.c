@@ -27,7 +27,7 @@ static size_t gather_edges(const struct workload *workload, struct edge *edges)
         const struct workload_kind *kind = &workload->kinds[k];
         for (size_t m = 0; m < kind->pattern.n_messages; m++) {
             uint32_t src = kind->world_rank[kind->pattern.src[m]], dst = kind->world_rank[kind->pattern.dst[m]];
-            double bytes = (double)kind->pattern.bytes[m] * (double)kind->rounds;
+            double bytes = (double)kind->pattern.bytes[m] * kind->weight;
             if (src == dst)
                 continue;
             edges[n++] = (struct edge){src, dst, bytes};

@@ -1,69 +1,72 @@
-/* As replay.c reads a round, but all of them stay in memory. */
+/* The rounds that predict reads one after the other, all in memory. */
 #include "replay_workload.h"
 
 #include "database.h"
+#include "replay_mean.h"
+#include "replay_round.h"
 
-static const char kinds_sql[] = "SELECT kind_id, min(id), count(*) FROM round GROUP BY kind_id ORDER BY kind_id";
-static const char messages_sql[] =
-    "SELECT src, dst, bytes, (send_post_ns - begin_ns) * 1e-9, (recv_post_ns - begin_ns) * 1e-9, comm, "
-    "any_source FROM message "
-    "JOIN round ON round.id = round_id WHERE round_id = ? AND src <> dst";
+/* Rounds in the order of kinds, each with how many the kind has. */
+static const char rounds_sql[] =
+    "SELECT kind_id, id, count(*) OVER (PARTITION BY kind_id) FROM round ORDER BY kind_id, id";
 
-static int append_message(sqlite3_stmt *row, const char *path, size_t n_ranks, struct pattern *pattern,
-                          struct error *error)
+/* The place-th round of a kind, which is in *round: its pattern goes into the workload. */
+static int add_round(struct replay_round *round, size_t n_rounds, size_t n_taken, struct workload *workload,
+                     struct error *error)
 {
-    sqlite3_int64 src = sqlite3_column_int64(row, 0), dst = sqlite3_column_int64(row, 1);
-    sqlite3_int64 bytes = sqlite3_column_int64(row, 2);
-    double send_s = sqlite3_column_double(row, 3), recv_s = sqlite3_column_double(row, 4);
-    sqlite3_int64 odd = src < 0 || (size_t)src >= n_ranks ? src : dst;
-    if (odd < 0 || (size_t)odd >= n_ranks)
-        return error_set(error, "%s: rank %lld of a message is not in the world of %zu ranks", path, (long long)odd,
-                         n_ranks);
-    if (bytes < 0)
-        return error_set(error, "%s: a message of %lld bytes", path, (long long)bytes);
-    sqlite3_int64 comm = sqlite3_column_int64(row, 5);
-    if (comm < 0 || comm > PATTERN_COMMUNICATOR_MAX)
-        return error_set(error, "%s: a message of communicator %lld", path, (long long)comm);
-    if (pattern_append(pattern, (uint32_t)src, (uint32_t)dst, (uint64_t)bytes) != 0 ||
-        pattern_set_posts(pattern, &send_s, &recv_s) != 0 ||
-        pattern_set_match(pattern, (uint32_t)comm, sqlite3_column_int(row, 6) != 0) != 0)
-        return error_set(error, "no memory for %zu messages", pattern->n_messages);
-    return 0;
-}
-
-/* Adds the kind whose rounds are rounds, the first of them bound to messages. */
-static int add_kind(sqlite3 *database, const char *path, sqlite3_stmt *messages, sqlite3_int64 rounds,
-                    struct workload *workload, struct error *error)
-{
-    struct pattern pattern = {0};
-    int result = 0, step = SQLITE_DONE;
-    while (result == 0 && (step = sqlite3_step(messages)) == SQLITE_ROW)
-        result = append_message(messages, path, workload->n_ranks, &pattern, error);
-    if (result == 0 && step != SQLITE_DONE)
-        result = database_error(database, path, "a round cannot be read", error);
-    if (result == 0 && workload_add(workload, (uint64_t)rounds, &pattern) != 0)
+    struct pattern pattern = replay_round_take(round);
+    int result = 0;
+    if (workload_add(workload, n_rounds, (double)n_rounds / (double)n_taken, &pattern) != 0)
         result = error_set(error, "no memory for %zu messages", pattern.n_messages);
-    sqlite3_reset(messages);
     pattern_release(&pattern);
     return result;
 }
 
-int replay_workload(sqlite3 *database, const char *path, size_t n_ranks, struct workload *workload, struct error *error)
+/* All rounds that are taken; rows are those of rounds_sql. */
+static int add_rounds(sqlite3_stmt *rows, const char *path, struct replay_round *round, bool post_times,
+                      struct workload *workload, struct error *error)
 {
-    sqlite3_stmt *kinds = NULL, *messages = NULL;
-    int result = 0, step = SQLITE_ERROR;
-    if (workload_init(workload, n_ranks) != 0)
-        return error_set(error, "no memory for %zu ranks", n_ranks);
-    if (sqlite3_prepare_v2(database, kinds_sql, -1, &kinds, NULL) == SQLITE_OK &&
-        sqlite3_prepare_v2(database, messages_sql, -1, &messages, NULL) == SQLITE_OK)
-        while (result == 0 && (step = sqlite3_step(kinds)) == SQLITE_ROW) {
-            sqlite3_bind_int64(messages, 1, sqlite3_column_int64(kinds, 1));
-            result = add_kind(database, path, messages, sqlite3_column_int64(kinds, 2), workload, error);
-        }
-    if (result == 0 && step != SQLITE_DONE)
+    sqlite3_int64 kind_id = 0;
+    size_t place = 0, n_messages = 0;
+    int step;
+    for (bool first = true; (step = sqlite3_step(rows)) == SQLITE_ROW; first = false, place++) {
+        size_t n_rounds = (size_t)sqlite3_column_int64(rows, 2);
+        if (first || sqlite3_column_int64(rows, 0) != kind_id)
+            place = 0;
+        kind_id = sqlite3_column_int64(rows, 0);
+        bool taken = post_times && replay_mean_takes(place, n_rounds, n_messages);
+        if (place > 0 && !taken)
+            continue;
+        if (replay_round_read(round, sqlite3_column_int64(rows, 1), error) != 0)
+            return -1;
+        n_messages = place == 0 ? round->pattern.n_messages : n_messages;
+        size_t n_taken = post_times ? replay_mean_count(n_rounds, n_messages) : 1;
+        if ((!post_times || replay_mean_takes(place, n_rounds, n_messages)) &&
+            add_round(round, n_rounds, n_taken, workload, error) != 0)
+            return -1;
+    }
+    return step == SQLITE_DONE ? 0 : database_error(sqlite3_db_handle(rows), path, "the rounds cannot be read", error);
+}
+
+int replay_workload(sqlite3 *database, const char *path, const struct placement *placement, bool post_times,
+                    struct workload *workload, struct error *error)
+{
+    struct recorded_places places;
+    struct replay_round round = {0};
+    sqlite3_stmt *rows = NULL;
+    if (recorded_places_given(database, path, placement, &places, error) != 0)
+        return -1;
+    if (workload_init(workload, placement->n_ranks) != 0) {
+        recorded_places_release(&places);
+        return error_set(error, "no memory for %zu ranks", placement->n_ranks);
+    }
+    int result = replay_round_init(&round, database, path, &places, error);
+    if (result == 0 && sqlite3_prepare_v2(database, rounds_sql, -1, &rows, NULL) != SQLITE_OK)
         result = database_error(database, path, "the rounds cannot be read", error);
-    sqlite3_finalize(kinds);
-    sqlite3_finalize(messages);
+    if (result == 0)
+        result = add_rounds(rows, path, &round, post_times, workload, error);
+    sqlite3_finalize(rows);
+    replay_round_release(&round);
+    recorded_places_release(&places);
     if (result != 0)
         workload_release(workload);
     return result;

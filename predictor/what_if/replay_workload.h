@@ -7,9 +7,11 @@
 #include "rank_file.h"
 #include "workload.h"
 
-/* Every kind as its first round was. n_ranks: of the world. The caller releases it. 0, or -1 with the reason. */
-int replay_workload(sqlite3 *database, const char *path, size_t n_ranks, struct workload *workload,
-                    struct error *error);
+/* The rounds that predict runs the models on: the first of every kind, or, with post_times, those that replay_mean.h
+ * takes, so that the same comes out. placement: of the ranks of the world. The caller releases the workload. 0, or -1
+ * with the reason. */
+int replay_workload(sqlite3 *database, const char *path, const struct placement *placement, bool post_times,
+                    struct workload *workload, struct error *error);
 /* The same for hosts. */
 int replay_hosts(sqlite3 *database, const char *path, struct hosts *hosts, struct error *error);
 

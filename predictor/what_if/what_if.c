@@ -29,18 +29,21 @@ static int read_pattern(const struct predict_options *options, size_t n_ranks, s
     if (pattern_read_csv(options->pattern, n_ranks, &pattern, error) != 0)
         return -1;
     int result = 0;
-    if (workload_init(workload, n_ranks) != 0 || workload_add(workload, 1, &pattern) != 0)
+    if (workload_init(workload, n_ranks) != 0 || workload_add(workload, 1, 1, &pattern) != 0)
         result = error_set(error, "no memory for %zu messages", pattern.n_messages);
     workload->one_pattern = true;
     pattern_release(&pattern);
     return result;
 }
 
-static int read_workload(const struct predict_options *options, sqlite3 *database, size_t n_ranks,
+static int read_workload(const struct predict_options *options, sqlite3 *database, const struct placement *placement,
                          struct workload *workload, struct error *error)
 {
-    return database != NULL ? replay_workload(database, options->trace, n_ranks, workload, error)
-                            : read_pattern(options, n_ranks, workload, error);
+    bool post_times = false;
+    for (size_t m = 0; m < options->n_models; m++)
+        post_times = post_times || model_choice_post_times(&options->models[m]);
+    return database != NULL ? replay_workload(database, options->trace, placement, post_times, workload, error)
+                            : read_pattern(options, placement->n_ranks, workload, error);
 }
 
 /* Where the ranks of a trace were: all of them must be known. */
@@ -98,7 +101,7 @@ static int read_before(const struct predict_options *options, sqlite3 *database,
 {
     return find_machine(options, database, options->machine, &before->machine, error) != 0 ||
                    read_places(options, database, &before->placement, error) != 0 ||
-                   read_workload(options, database, before->placement.n_ranks, &before->workload, error) != 0
+                   read_workload(options, database, &before->placement, &before->workload, error) != 0
                ? -1
                : 0;
 }
@@ -140,7 +143,7 @@ static int make_after(const struct predict_options *options, sqlite3 *database, 
     const char *machine = asked->machine != NULL ? asked->machine : options->machine;
     if (find_machine(options, database, machine, &after->machine, error) != 0 ||
         (asked->eager_given && machine_set_eager_threshold(&after->machine, asked->eager_bytes, error) != 0) ||
-        read_workload(options, database, before->n_ranks, &after->workload, error) != 0 ||
+        read_workload(options, database, before, &after->workload, error) != 0 ||
         (asked->aggregate && workload_aggregate(&after->workload, error) != 0))
         return -1;
     if (placement_init(&after->placement, before->n_ranks) != 0)

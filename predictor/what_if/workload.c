@@ -30,7 +30,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-int workload_add(struct workload *workload, uint64_t rounds, struct pattern *pattern)
+int workload_add(struct workload *workload, uint64_t rounds, double weight, struct pattern *pattern)
 {
     if (workload->n_kinds == workload->capacity) {
         size_t capacity = workload->capacity > 0 ? 2 * workload->capacity : 16;
@@ -48,8 +48,8 @@ int workload_add(struct workload *workload, uint64_t rounds, struct pattern *pat
     renumber(workload, pattern->dst, pattern->n_messages, world_rank, &n_ranks);
     for (size_t i = 0; i < n_ranks; i++)
         workload->number[world_rank[i]] = 0;
-    workload->kinds[workload->n_kinds++] =
-        (struct workload_kind){.rounds = rounds, .n_ranks = n_ranks, .world_rank = world_rank, .pattern = *pattern};
+    workload->kinds[workload->n_kinds++] = (struct workload_kind){
+        .rounds = rounds, .weight = weight, .n_ranks = n_ranks, .world_rank = world_rank, .pattern = *pattern};
     *pattern = (struct pattern){0};
     return 0;
 }
@@ -99,7 +99,7 @@ int workload_predict_kind(const struct workload *workload, size_t kind, const st
         if (time_s > round->largest_s)
             round->largest_s = time_s;
         if (rank_s != NULL)
-            rank_s[of->world_rank[i]] += (double)of->rounds * time_s;
+            rank_s[of->world_rank[i]] += of->weight * time_s;
     }
     round->extrapolated = prediction.extrapolated;
 out:
@@ -118,7 +118,7 @@ int workload_predict(const struct workload *workload, const struct placement *pl
         struct workload_round round;
         if (workload_predict_kind(workload, k, placement, judge, times->rank_s, &round, error) != 0)
             return -1;
-        times->total_s += (double)workload->kinds[k].rounds * round.largest_s;
+        times->total_s += workload->kinds[k].weight * round.largest_s;
         times->extrapolated += round.extrapolated;
     }
     if (!isfinite(times->total_s))

@@ -5,9 +5,11 @@
 
 #include "model.h"
 
-/* One kind of round. Its ranks are numbered anew, so that it costs what its own ranks and messages cost. */
+/* One kind of round, or, for models that know post times, one of those that stand for its rounds. Its ranks are
+ * numbered anew, so that it costs what its own ranks and messages cost. */
 struct workload_kind {
-    uint64_t rounds; /* how often the run has it */
+    uint64_t rounds; /* of the kind in the run */
+    double weight;   /* how many of them this one stands for */
     size_t n_ranks;
     uint32_t *world_rank; /* [n_ranks] of a rank of the pattern */
     struct pattern pattern;
@@ -38,13 +40,13 @@ struct workload_times {
 
 /* No kinds yet. 0, or -1 without memory. */
 int workload_init(struct workload *workload, size_t n_ranks);
-/* Takes the pattern over, its ranks being those of the world, each < n_ranks; the caller's is empty then. 0, or -1
- * without memory, the pattern still the caller's. */
-int workload_add(struct workload *workload, uint64_t rounds, struct pattern *pattern);
+/* Takes over the pattern of a kind of so many rounds, weight of which it stands for; its ranks are those of the world,
+ * each < n_ranks; the caller's is empty then. 0, or -1 without memory, the pattern still the caller's. */
+int workload_add(struct workload *workload, uint64_t rounds, double weight, struct pattern *pattern);
 void workload_release(struct workload *workload);
 
 /* Largest time and sum of the times of the ranks in one round of a kind; placement is that of the world. If rank_s is
- * not NULL, rounds times the time of each rank is added to rank_s[world rank]. 0, or -1 with the model's reason. */
+ * not NULL, weight times the time of each rank is added to rank_s[world rank]. 0, or -1 with the model's reason. */
 struct workload_round {
     double largest_s;
     double sum_s;

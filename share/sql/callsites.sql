@@ -1,6 +1,10 @@
--- Where operations were posted: calls, bytes, mean time from post to completion.
+-- Where operations were posted: calls, bytes that were sent or came in, mean time from post to completion.
+WITH side AS (
+  SELECT send_callsite AS callsite, send_function AS function, bytes, send_complete_ns - send_post_ns AS ns FROM message
+  UNION ALL SELECT recv_callsite, recv_function, bytes, recv_complete_ns - recv_post_ns FROM message
+  UNION ALL SELECT callsite, function, CASE direction WHEN 'send' THEN bytes ELSE 0 END, complete_ns - post_ns FROM unmatched)
 SELECT coalesce(c.function, '?') || coalesce(' ' || c.file || ':' || c.line, '') AS place,
-       c.module || '+' || printf('0x%x', c.offset) AS address, o.function AS mpi_function, count(*) AS operations,
-       sum(o.bytes) AS bytes, avg(o.complete_ns - o.post_ns) * 1e-9 AS mean_s
-FROM operation o LEFT JOIN callsite c ON c.id = o.callsite
-GROUP BY o.callsite, o.function ORDER BY operations DESC, place, address;
+       c.module || '+' || printf('0x%x', c.offset) AS address, s.function AS mpi_function, count(*) AS operations,
+       sum(s.bytes) AS bytes, avg(s.ns) * 1e-9 AS mean_s
+FROM side s LEFT JOIN callsite c ON c.id = s.callsite
+GROUP BY s.callsite, s.function ORDER BY operations DESC, place, address;

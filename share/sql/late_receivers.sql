@@ -1,5 +1,5 @@
--- Per receiving rank: messages sent before the receive was posted, and by how much.
-SELECT dst AS rank, count(*) AS received, sum(recv_post_ns > send_post_ns) AS late,
-       sum(1.0 * max(recv_post_ns - send_post_ns, 0)) * 1e-9 AS late_s,
-       max(max(recv_post_ns - send_post_ns, 0)) * 1e-9 AS latest_s
-FROM message WHERE src <> dst GROUP BY dst ORDER BY late_s DESC, dst;
+-- Who waited for late receivers: sends that need their receive and came before it, by partner and place, the longest first.
+SELECT l.rank, l.partner AS late_rank, l.function, coalesce(c.function, '?') || coalesce(' ' || c.file || ':' || c.line, '') AS place,
+       l.messages, l.late_s, l.longest_s
+FROM late_partner l LEFT JOIN callsite c ON c.id = l.callsite WHERE l.cause = 'receiver'
+ORDER BY late_s DESC, rank, late_rank, l.function, place;

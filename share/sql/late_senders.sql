@@ -1,5 +1,5 @@
--- Per sending rank: messages sent after the receive was posted, and by how much.
-SELECT src AS rank, count(*) AS sent, sum(send_post_ns > recv_post_ns) AS late,
-       sum(1.0 * max(send_post_ns - recv_post_ns, 0)) * 1e-9 AS late_s,
-       max(max(send_post_ns - recv_post_ns, 0)) * 1e-9 AS latest_s
-FROM message WHERE src <> dst GROUP BY src ORDER BY late_s DESC, src;
+-- Who waited for late senders: receives posted before their message was sent, by partner and place, the longest first.
+SELECT l.rank, l.partner AS late_rank, l.function, coalesce(c.function, '?') || coalesce(' ' || c.file || ':' || c.line, '') AS place,
+       l.messages, l.late_s, l.longest_s
+FROM late_partner l LEFT JOIN callsite c ON c.id = l.callsite WHERE l.cause = 'sender'
+ORDER BY late_s DESC, rank, late_rank, l.function, place;

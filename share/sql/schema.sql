@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -258,7 +258,8 @@ CREATE TABLE untracked(
 
 CREATE TABLE loss(
   rank INTEGER NOT NULL,
-  cause TEXT NOT NULL,                 -- disk, limit, memory, cut_off, damaged, no_spool
+  cause TEXT NOT NULL,                 -- disk, limit, memory, closed (by the program), file_size, address_space (limits
+                                       -- of the process), cut_off, damaged, no_spool
   n INTEGER NOT NULL,                  -- records; processes for no_spool
   PRIMARY KEY (rank, cause)
 ) WITHOUT ROWID;
@@ -277,6 +278,14 @@ CREATE TABLE kind(
   rounds INTEGER NOT NULL,
   messages INTEGER NOT NULL,           -- of one round
   bytes INTEGER NOT NULL               -- of one round
+);
+
+-- Kinds whose rounds have messages between the same ranks from the same call sites, of other sizes, are of one family.
+CREATE TABLE kind_family(
+  kind_id INTEGER PRIMARY KEY REFERENCES kind(id),
+  family_id INTEGER NOT NULL,          -- 1, 2, ... in the order of their first rounds
+  smallest_bytes INTEGER NOT NULL,     -- of a message of the kind
+  largest_bytes INTEGER NOT NULL
 );
 
 CREATE TABLE round(
@@ -472,17 +481,60 @@ CREATE VIEW kind_summary(kind_id, rounds, messages, max_messages, bytes, intra_s
   SELECT k.id, k.rounds, k.messages, v.max_messages, k.bytes, v.intra, v.inter, v.node, s.time_s
   FROM kind k LEFT JOIN volume v ON v.kind_id = k.id LEFT JOIN spent s ON s.kind_id = k.id;
 
+-- One row a family: how many kinds and rounds it has, the ranges of its messages' sizes and of its rounds' bytes, and the
+-- time of all ranks in all its rounds. A kind without a row in kind_family is one of its own.
+CREATE VIEW family(family_id, kinds, rounds, messages, smallest_bytes, largest_bytes, least_bytes, most_bytes, time_s) AS
+  SELECT coalesce(f.family_id, -k.id), count(*), sum(k.rounds), max(k.messages), min(f.smallest_bytes), max(f.largest_bytes),
+         min(k.bytes), max(k.bytes), sum(s.time_s)
+  FROM kind k LEFT JOIN kind_family f ON f.kind_id = k.id
+       LEFT JOIN (SELECT kind_id, sum(rounds * actual_s) AS time_s FROM kind_actual GROUP BY kind_id) s ON s.kind_id = k.id
+  GROUP BY coalesce(f.family_id, -k.id);
+
 CREATE VIEW rank_actual(rank, rounds, actual_s, in_mpi_s) AS
   SELECT rank, count(*), sum(1.0 * (end_ns - begin_ns)) * 1e-9, sum(1.0 * in_mpi_ns) * 1e-9 FROM round_process GROUP BY rank;
 
--- Of a rank's time in rounds what passed before the last of its messages there had been posted by its sender: waiting for
--- late senders, which no model knows of.
-CREATE VIEW rank_late(rank, late_s) AS
-  SELECT p.rank, sum(1.0 * max(min(m.post_ns, p.end_ns) - p.begin_ns, 0)) * 1e-9
-  FROM round_process p
-       JOIN (SELECT round_id, dst, max(send_post_ns) AS post_ns FROM message WHERE round_id IS NOT NULL
-             GROUP BY round_id, dst) m ON m.round_id = p.round_id AND m.dst = p.rank
-  GROUP BY p.rank;
+-- The size from which on a send of a form waits for its receive; NULL: it never does, or the MPI's eager limit is not known.
+-- A blocking send that is not back before the receive is posted has waited, whatever its size.
+CREATE VIEW form_waits(form, from_bytes) AS
+  SELECT f.id,
+         CASE WHEN replace(n.name, '_c', '') IN ('MPI_Send', 'MPI_Ssend', 'MPI_Issend') THEN 0
+              WHEN replace(n.name, '_c', '') IN ('MPI_Bsend', 'MPI_Rsend', 'MPI_Ibsend', 'MPI_Irsend') THEN NULL
+              ELSE 1 + (SELECT CASE f.level WHEN 3 THEN eager_limit_network_bytes ELSE eager_limit_bytes END FROM run) END
+  FROM form f JOIN function n ON n.id = f.send_function;
+
+-- Who waited for whom: a receive that was posted before its message was sent waits for the late sender; a send that needs
+-- its receive (synchronous, or larger than the eager limit) and was posted before it waits for the late receiver. rank is
+-- the one that waits, function and callsite are of its post.
+CREATE VIEW late(message_id, cause, rank, partner, round_id, bytes, begin_ns, late_ns, function, callsite) AS
+  SELECT m.id, 'sender', dst, src, round_id, bytes, send_post_ns + late_ns, min(-late_ns, coalesce(recv_ns, -late_ns)), n.name,
+         f.recv_callsite
+  FROM message_row m JOIN form f ON f.id = m.form JOIN function n ON n.id = f.recv_function
+  WHERE late_ns < 0 AND src <> dst
+  UNION ALL
+  SELECT m.id, 'receiver', src, dst, round_id, bytes, send_post_ns, late_ns, n.name, f.send_callsite
+  FROM message_row m JOIN form f ON f.id = m.form JOIN function n ON n.id = f.send_function JOIN form_waits w ON w.form = f.id
+  WHERE late_ns > 0 AND send_ns >= late_ns AND bytes >= w.from_bytes AND src <> dst;
+
+-- The same by who waits for whom where.
+CREATE VIEW late_partner(cause, rank, partner, function, callsite, messages, late_s, longest_s) AS
+  SELECT cause, rank, partner, function, callsite, count(*), sum(1.0 * late_ns) * 1e-9, max(late_ns) * 1e-9
+  FROM late GROUP BY cause, rank, partner, function, callsite;
+
+-- Of a rank's time in rounds what passed while one of its receives waited for a late sender, or one of its sends for a late
+-- receiver, however many did at once: no model knows of it.
+CREATE VIEW rank_late(rank, late_senders_s, late_receivers_s) AS
+  WITH inside AS (
+    SELECT p.round_id, p.rank, l.cause, max(l.begin_ns, p.begin_ns) AS begin_ns, min(l.begin_ns + l.late_ns, p.end_ns) AS end_ns
+    FROM late l JOIN round_process p USING (round_id, rank)),
+       apart AS (
+    SELECT rank, cause, begin_ns, end_ns, max(end_ns) OVER (PARTITION BY round_id, rank, cause ORDER BY begin_ns, end_ns
+                                                            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until_ns
+    FROM inside WHERE end_ns > begin_ns),
+       part AS (
+    SELECT rank, cause, max(end_ns - max(begin_ns, coalesce(until_ns, begin_ns)), 0) AS late_ns FROM apart)
+  SELECT p.rank, coalesce(sum(CASE cause WHEN 'sender' THEN 1.0 * late_ns END), 0) * 1e-9,
+         coalesce(sum(CASE cause WHEN 'receiver' THEN 1.0 * late_ns END), 0) * 1e-9
+  FROM (SELECT DISTINCT rank FROM round_process) p LEFT JOIN part USING (rank) GROUP BY p.rank;
 
 -- The two halves of a kind's rounds in the order of time; the middle one of an odd number is in neither.
 CREATE VIEW kind_halves(kind_id, rank, rounds, first_s, second_s) AS

@@ -1,7 +1,7 @@
 /* long_job: what jobs do that run for hours, in a second; each rank prints what it counted and timed itself.
  *
- *     long_job polls        rank 0 keeps rank 1 waiting, which asks with Testany and Iprobe until its messages are
- * there
+ *     long_job polls    rank 0 keeps rank 1 waiting, which asks until its messages are there
+ *     long_job late     rank 0 receives what rank 1 has long sent, then sends what rank 1 has long been waiting for
  */
 #include "app.h"
 
@@ -55,6 +55,36 @@ static void polls(int rank)
         MPI_Send(&value, 1, MPI_INT, 1, TAG + i, MPI_COMM_WORLD);
 }
 
+/* Room for more than comes. */
+static void late(int rank)
+{
+    enum { ROUNDS = 4, SENT = 200000, ROOM = 4 * SENT };
+    static char buffer[ROOM];
+    double send_s = 0, receive_s = 0, begin_s;
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        begin_s = MPI_Wtime();
+        if (rank == 0) {
+            work(0.1);
+            MPI_Recv(buffer, ROOM, MPI_CHAR, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Ssend(buffer, SENT, MPI_CHAR, 0, TAG, MPI_COMM_WORLD);
+            send_s += MPI_Wtime() - begin_s;
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        begin_s = MPI_Wtime();
+        if (rank == 0) {
+            work(0.05);
+            MPI_Send(buffer, 8, MPI_CHAR, 1, TAG, MPI_COMM_WORLD);
+        } else {
+            MPI_Recv(buffer, ROOM, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            receive_s += MPI_Wtime() - begin_s;
+        }
+    }
+    if (rank == 1)
+        printf("rank=1 send_s=%.9f receive_s=%.9f\n", send_s, receive_s);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -64,8 +94,10 @@ int main(int argc, char **argv)
         app_fail("two ranks are wanted");
     if (strcmp(what, "polls") == 0)
         polls(rank);
+    else if (strcmp(what, "late") == 0)
+        late(rank);
     else
-        app_fail("'%s' is none of: polls", what);
+        app_fail("'%s' is none of: polls, late", what);
     MPI_Finalize();
     return 0;
 }

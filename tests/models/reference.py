@@ -177,14 +177,18 @@ class Reference:
             yield [times_s[rank] for rank in self.ranks]
 
     def serial_spans(self, recv_s):
-        """Per rank: (first, middle and last end, messages, receiver) of what it sends within its node and waits for."""
-        spans = {rank: [] for rank in self.ranks}
+        """Per rank: (first, middle and last end, blocks, receiver) of what it sends to each rank of its node and waits for."""
+        spans, blocks, waits = {rank: [] for rank in self.ranks}, {}, set()
         for src, dst, size, level in self.messages:
-            if level != "inter_node" and size > 0 and protocol_of(self.machine, level, size) not in ("short", "eager"):
+            if level != "inter_node" and size > 0:
+                blocks[src, dst] = blocks.get((src, dst), 0) + size
+                if protocol_of(self.machine, level, size) not in ("short", "eager"):
+                    waits.add((src, dst))
+        for (src, dst), size in blocks.items():
+            if (src, dst) in waits:
                 volume = self.way[dst][-1][1]
                 spans[src].append((*(min(inverse(self.way[dst], x), recv_s[dst]) for x in (size, (size + volume) / 2)),
-                                   recv_s[dst], sum(to == dst and other > 0 and way != "inter_node"
-                                                    for _, to, other, way in self.messages), dst))
+                                   recv_s[dst], sum(to == dst for _, to in blocks), dst))
         return spans
 
     def serial(self, side):

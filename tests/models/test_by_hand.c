@@ -107,13 +107,31 @@ static void serial_by_hand(void **state)
     case_release(&c);
 }
 
+/* What one rank sends to one other comes as a block: 2 MB at 1 GB/s, however many messages. Beside 1 MB of rank 2 it is
+ * first or last: 2 or 3 ms, and the other one 1 or 3. Were each of the three in an order of its own, rank 1 would be
+ * over in less than 3 ms also where its last message comes last. */
+static void serial_takes_blocks(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "blocks"}};
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 0, "s");
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    case_place(&c, 3, NULL, NULL);
+    case_add(&c, 1, 0, 1000000);
+    case_add(&c, 1, 0, 1000000);
+    assert_times(&c, "serial", LATENCY_IN, (const double[]){2000, 2000, 0});
+    assert_split(&c, "serial", (const double[]){2000, 2000, 0}, (const double[]){0, 0, 0});
+    case_add(&c, 2, 0, 1000000);
+    assert_times(&c, "serial", LATENCY_IN, (const double[]){3000, 2500, 2000});
+    case_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flow_by_hand),
-        cmocka_unit_test(flow_window_by_hand),
-        cmocka_unit_test(flow_window_in_packets),
-        cmocka_unit_test(serial_by_hand),
+        cmocka_unit_test(flow_by_hand),           cmocka_unit_test(flow_window_by_hand),
+        cmocka_unit_test(flow_window_in_packets), cmocka_unit_test(serial_by_hand),
+        cmocka_unit_test(serial_takes_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 
 usage: test_staggered.py MPISTAIR SCHEMA.sql
 """
+import csv
+import io
 import json
 import os
 import random
@@ -172,6 +174,33 @@ class Staggered(PredictTest):
             database.close()
             self.assertAlmostEqual(queue_s[1][0], 1e-8 * 100 * 101 / 2, delta=1e-15)
             os.unlink(trace)
+
+    def test_one_reader_of_rounds(self):
+        """A standing receive, posts that differ from round to round, ranks that begin late: what --what-if calls before, and
+        what the pattern of a kind gives, is what predict stored."""
+        rounds = [(0, 10 ** 9, {0: 0, 1: 5000, 2: 0}, [(0, 1, 10 ** 6, 0, -9 * 10 ** 8), (2, 1, 5 * 10 ** 5, -4000, 7000)]),
+                  (1, 2 * 10 ** 9, {0: 30000, 3: 0}, [(3, 0, 10 ** 6, -10 ** 8, 40000)]),
+                  (0, 3 * 10 ** 9, {0: 90000, 1: 0, 2: 0}, [(0, 1, 10 ** 6, 90000, 0), (2, 1, 5 * 10 ** 5, 0, 7000)])]
+        trace, models = self.make_trace(rounds), "staircase,staggered,flow-staggered"
+        n_rounds = {0: 2, 1: 1}
+        found = self.stored(trace, "--model", models)
+        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", "epyc-rome", "--model", models, "--aggregate", "--format", "csv"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        before = {(row["model"], int(row["rank"])): float(row["before_s"]) for row in csv.DictReader(io.StringIO(done.stdout))
+                  if row["rank"] != ""}
+        for model in models.split(","):
+            for rank in range(4):
+                expected = sum(n * found[model, kind, rank][0] for kind, n in n_rounds.items() if (model, kind, rank) in found)
+                self.assertAlmostEqual(before[model, rank] * 1e6, expected * 1e6, delta=1e-6, msg=f"{model}, rank {rank}")
+        subprocess.run([MPISTAIR, "pattern", "--from", trace, "--kind", "1", "-o", os.path.join(self.folder, "k")], check=True,
+                       capture_output=True, timeout=60)
+        done = subprocess.run([MPISTAIR, "predict", "--pattern", os.path.join(self.folder, "k.P.csv"), "--placement",
+                               os.path.join(self.folder, "k.L.csv"), "--machine", "epyc-rome", "--model", "staggered", "--format",
+                               "csv"], capture_output=True, text=True, timeout=60, check=True)
+        for row in csv.DictReader(io.StringIO(done.stdout)):
+            if ("staggered", 1, int(row["rank"])) in found:
+                self.assertAlmostEqual(float(row["time_s"]) * 1e6, found["staggered", 1, int(row["rank"])][0] * 1e6, delta=1e-6)
 
     def test_overlap(self):
         """Rank 0 computes longer than its send takes, rank 1 for 40 us of about 100; two rounds."""

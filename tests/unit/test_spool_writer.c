@@ -1,5 +1,6 @@
 /* The spool writer: what is in the file, and what is counted where there is no room. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -181,25 +182,145 @@ static void what_was_ready_is_given_back(void **state)
     assert_true(status.st_blocks * 512 <= SPOOL_HEADER_BYTES + 6 * (long)SPOOL_CHUNK_BYTES);
 }
 
-/* A limit on the size of files would end the process with SIGXFSZ. */
+/* Sets the soft limit; returns what it was. */
+static struct rlimit lower(__rlimit_resource_t resource, uint64_t bytes)
+{
+    struct rlimit before, low;
+    assert_int_equal(getrlimit(resource, &before), 0);
+    low = before;
+    low.rlim_cur = bytes;
+    assert_int_equal(setrlimit(resource, &low), 0);
+    return before;
+}
+
+/* A limit on the size of files would end the process with SIGXFSZ, also one that comes later. */
 static void file_size_limit_is_respected(void **state)
 {
     (void)state;
     struct spool_writer writer;
-    struct rlimit before, low;
-    getrlimit(RLIMIT_FSIZE, &before);
-    low = before;
-    low.rlim_cur = SPOOL_HEADER_BYTES + SPOOL_CHUNK_BYTES + 4096;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    for (int later = 0; later < 2; later++) {
+        struct rlimit before =
+            lower(RLIMIT_FSIZE, later ? UINT64_C(1) << 40 : SPOOL_HEADER_BYTES + SPOOL_CHUNK_BYTES + 4096);
+        assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+        struct spool_lane *lane = spool_lane_acquire(&writer);
+        int stored = store(lane, 0) == 0;
+        if (later)
+            lower(RLIMIT_FSIZE, 4096);
+        for (size_t i = 1; i < 2 * A_CHUNK; i++)
+            stored += store(lane, i) == 0;
+        spool_writer_close(&writer);
+        setrlimit(RLIMIT_FSIZE, &before);
+        assert_int_equal(stored, A_CHUNK);
+        assert_int_equal(writer.header->lost[SPOOL_LOSS_FILE_SIZE], A_CHUNK);
+        unlink(path);
+    }
+}
+
+/* The program closes our descriptor and has the number for a file of its own, which nothing is done to; what was stored
+ * before is in the spool. */
+static void a_closed_descriptor_is_not_used(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    struct stat status;
+    char own[160];
+    snprintf(own, sizeof own, "%s/own", folder);
+    for (int thread = 0; thread < 2; thread++) {
+        assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+        if (!thread)
+            supply_without_thread(&writer.supply);
+        struct spool_lane *lane = spool_lane_acquire(&writer);
+        size_t stored = 0, tried = 0;
+        while (tried < 2 * A_CHUNK)
+            stored += store(lane, tried++) == 0;
+        int fd = open(own, O_CREAT | O_TRUNC | O_RDWR, 0600), number = writer.file.fd;
+        assert_true(number >= 64); /* moved up */
+        assert_int_equal(dup2(fd, number), number);
+        assert_int_equal(write(fd, "kept", 4), 4);
+        while (tried < 12 * A_CHUNK)
+            stored += store(lane, tried++) == 0;
+        spool_lane_flush(lane);
+        assert_true(stored >= 2 * A_CHUNK && stored < tried);
+        assert_int_equal(writer.header->lost[SPOOL_LOSS_CLOSED], tried - stored);
+        spool_writer_close(&writer);
+        assert_int_equal(fstat(number, &status), 0); /* it is the program's, open as before */
+        assert_int_equal(status.st_size, 4);
+        close(fd);
+        close(number);
+        unlink(own);
+        unlink(path);
+    }
+}
+
+/* Chunks of the file that are mapped. */
+static unsigned mapped_chunks(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    unsigned long begin, end, bytes = 0;
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, path) && sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+            bytes += end - begin;
+    fclose(maps);
+    return (unsigned)((bytes - SPOOL_HEADER_BYTES) / SPOOL_CHUNK_BYTES);
+}
+
+/* Chunks are unmapped, but those with an operation that may still be completed. */
+static void done_chunks_are_unmapped(void **state)
+{
+    (void)state;
+    enum { CHUNKS = 40, EACH = 2 };
+    struct spool_operation *open_ones[CHUNKS * EACH];
+    struct spool_writer writer;
+    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    supply_without_thread(&writer.supply);
+    struct spool_lane *lane = spool_lane_acquire(&writer);
+    const unsigned least = SPOOL_RESIDENT_CHUNKS + 1;
+    for (size_t i = 0; i < CHUNKS * A_CHUNK; i++) {
+        struct spool_operation *operation = spool_lane_reserve(lane, sizeof *operation);
+        assert_non_null(operation);
+        operation->complete_ticks = 1;
+        if (i % A_CHUNK == 100 || i % A_CHUNK == 5000) { /* of every second chunk none stays open */
+            open_ones[i / A_CHUNK * EACH + (i % A_CHUNK == 5000)] = operation;
+            operation->complete_ticks = i / A_CHUNK % 2;
+        }
+        spool_record_publish(operation, SPOOL_OPERATION);
+    }
+    assert_in_range(mapped_chunks(), CHUNKS / 2, CHUNKS / 2 + least);
+    for (size_t c = 0; c < CHUNKS; c += 2) { /* some reported early, some freed, some completed */
+        open_ones[c * EACH + 1]->flags = c < 4 ? SPOOL_HELD : c < 8 ? SPOOL_FREED : 0;
+        open_ones[c * EACH + 1]->complete_ticks = c < 4 || c >= 8;
+        open_ones[c * EACH]->complete_ticks = 1;
+    }
+    for (size_t i = 0; i < 4 * A_CHUNK; i++)
+        assert_int_equal(store(lane, i), 0);
+    assert_in_range(mapped_chunks(), least, least + 2);
+    spool_writer_close(&writer);
+}
+
+/* Of a limited address space something is left to the program. */
+static void address_space_limit_is_respected(void **state)
+{
+    (void)state;
+    struct spool_writer writer;
+    unsigned long pages;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    assert_int_equal(fscanf(statm, "%lu", &pages), 1);
+    fclose(statm);
+    struct rlimit before = lower(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + (UINT64_C(20) << 20));
     assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
-    int stored = 0;
-    for (size_t i = 0; i < 2 * A_CHUNK; i++)
-        stored += store(lane, i) == 0;
+    size_t stored = 0, tried = 0;
+    while (tried < 40 * A_CHUNK)
+        stored += store(lane, tried++) == 0;
+    void *own = malloc(12 << 20);
+    setrlimit(RLIMIT_AS, &before);
+    assert_non_null(own);
+    free(own);
+    assert_in_range(stored, A_CHUNK, 4 * A_CHUNK);
+    assert_int_equal(writer.header->lost[SPOOL_LOSS_ADDRESS_SPACE], tried - stored);
     spool_writer_close(&writer);
-    setrlimit(RLIMIT_FSIZE, &before);
-    assert_int_equal(stored, A_CHUNK);
-    assert_int_equal(writer.header->lost[SPOOL_LOSS_LIMIT], A_CHUNK);
 }
 
 static void lanes_are_used_again(void **state)
@@ -299,6 +420,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(chunks_come_without_a_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_chunk_at_least, set_up, tear_down),
         cmocka_unit_test_setup_teardown(file_size_limit_is_respected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_closed_descriptor_is_not_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(done_chunks_are_unmapped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(address_space_limit_is_respected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_are_used_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_spools_do_not_stay_resident, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_there_is_left_alone, set_up, tear_down),

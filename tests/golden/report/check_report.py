@@ -108,9 +108,17 @@ def formats(folder, halo):
           report["run"])
     check("json replicate", abs(report["replicate"]["error"] - replicate) < 1e-12, report["replicate"])
     check("json ranks", [round(r["actual_s"] * 1e6) for r in report["ranks"]] == measured, report["ranks"])
-    # By hand: rank 2 sends to rank 3 30 us late in four rounds.
-    late = [round(r["late_s"] * 1e6, 6) for r in report["ranks"]]
-    check("json late", late == [0, 0, 0, 120] and abs(report["rounds"]["late_share"] - 120 / sum(measured)) < 1e-12, late)
+    # By hand: rank 2 sends to rank 3, whose receive was posted after 15 us, after 30 us in four rounds; rank 1 receives from
+    # rank 0 5 us after it sent, rank 2 from rank 1 10 us, and both messages are larger than the eager limit.
+    late = [(round(r["late_senders_s"] * 1e6, 6), round(r["late_receivers_s"] * 1e6, 6)) for r in report["ranks"]]
+    check("json late", late == [(0, 20), (0, 40), (0, 0), (60, 0)], late)
+    check("json late shares", abs(report["rounds"]["late_senders_share"] - 60 / sum(measured)) < 1e-12 and
+          abs(report["rounds"]["late_receivers_share"] - 60 / sum(measured)) < 1e-12, report["rounds"])
+    late = [(l["rank"], l["partner"], l["cause"], l["messages"], round(l["late_s"] * 1e6, 6), round(l["longest_s"] * 1e6, 6),
+             l["function"], l["place"]) for l in report["why"]["late"]]
+    check("json late partners", late == [(3, 2, "sender", 4, 60, 15, "MPI_Irecv", "?"),
+                                         (1, 2, "receiver", 4, 40, 10, "MPI_Isend", "exchange halo.c:42"),
+                                         (0, 1, "receiver", 4, 20, 5, "MPI_Isend", "exchange halo.c:42")], late)
     # By hand: why. Of staircase 60 us a round of kind 1 and a tenth of it in kind 2 are bandwidth.
     rank0 = next(m for m in report["ranks"][0]["models"] if m["model"] == "staircase")
     for key, value in {"latency_s": 8.2e-6, "bandwidth_s": 246e-6, "contention_s": 4 * 48e-6 + 4.8e-6, "queue_s": 0,
@@ -393,9 +401,10 @@ def irregular(rng):
     """A trace by lot: ids of rounds with gaps, kinds of one and of many rounds, ranks that are missing from a round or
     receive nothing, rounds without ranks, messages of rounds that are not there, of ranks not of the round, of no round."""
     n_ranks, ids = 6, sorted(rng.sample(range(1, 90), 30))
-    lines = ["INSERT INTO function VALUES (1, 'MPI_Send');"]
+    names = ("MPI_Send", "MPI_Isend", "MPI_Ibsend", "MPI_Issend_c", "MPI_Sendrecv", "MPI_Recv")
+    lines = [f"INSERT INTO function VALUES ({i}, '{name}');" for i, name in enumerate(names, 1)]
     lines += [f"INSERT INTO process(rank, node, socket, ended) VALUES ({r}, {r // 3}, {r % 3 // 2}, 'finalize');" for r in range(n_ranks)]
-    lines += [f"INSERT INTO form VALUES ({f}, {f if f < 4 else 'NULL'}, 1, 1, NULL, NULL, 0, 0, 0, 1, 1);" for f in range(5)]
+    lines += [f"INSERT INTO form VALUES ({f}, {f if f < 4 else 'NULL'}, {f + 1}, 6, {f % 2}, {f % 3}, 0, 0, 0, 1, 1);" for f in range(5)]
     kinds = {i: rng.choice([1, 1, 1, 2, 2] + list(range(3, 20))) for i in ids}
     for kind in set(kinds.values()):
         lines.append(f"INSERT INTO kind VALUES ({kind}, {list(kinds.values()).count(kind)}, 3, 1000);")
@@ -405,10 +414,13 @@ def irregular(rng):
         for rank in rng.sample(range(n_ranks), rng.randrange(0, n_ranks)):
             first, length = begin + rng.randrange(1000), rng.choice([500, rng.randrange(10 ** 6)])
             lines.append(f"INSERT INTO round_process VALUES ({i}, {rank}, {first}, {first + length}, {rng.randrange(length + 1)});")
-        for _ in range(rng.randrange(6)):
-            lines.append(f"INSERT INTO message_row(src, dst, comm, tag, bytes, form, round_id, send_post_ns, late_ns, room_bytes) VALUES"
+        for _ in range(rng.randrange(20)):
+            lines.append(f"INSERT INTO message_row(src, dst, comm, tag, bytes, form, round_id, send_post_ns, late_ns, send_ns, recv_ns, "
+                         f"room_bytes) VALUES"
                          f" ({rng.randrange(n_ranks)}, {rng.randrange(n_ranks)}, 0, 0, {rng.randrange(9000)}, {rng.randrange(6)},"
-                         f" {rng.choice([i, i, i, i, 'NULL', 95])}, {begin + rng.randrange(-1000, 10 ** 6)}, 0, 0);")
+                         f" {rng.choice([i, i, i, i, 'NULL', 95])}, {begin + rng.randrange(-1000, 10 ** 6)}, "
+                         f"{rng.choice([0, rng.randrange(-10 ** 6, 10 ** 6)])}, {rng.choice(['NULL', rng.randrange(10 ** 6)])}, "
+                         f"{rng.choice(['NULL', rng.randrange(10 ** 6)])}, 0);")
     lines.append("INSERT INTO prediction_run VALUES (1, 'toy', 'postal', '', 0);")
     lines += [f"INSERT INTO prediction VALUES (1, {kind}, {rank}, {us}e-6, {us}e-6, 0, 0, 0, 0, 0, NULL, NULL, 0);"
               for kind in set(kinds.values()) for rank in range(n_ranks) for us in [rng.randrange(1, 900)]]
@@ -438,7 +450,7 @@ def concurrent_share(connection):
 
 def as_the_views(folder):
     """A report sums in its own way; all that it shows is what the views of the trace say."""
-    run_row = ("INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 6, 6, NULL, NULL, NULL, NULL);"
+    run_row = ("INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 6, 6, 2000, 5000, NULL, NULL);"
                "INSERT INTO node VALUES (0, 'a', 2, 3, NULL), (1, 'b', 2, 3, NULL);")
     for seed in range(6):
         trace = database(folder / "views.db", run_row, irregular(random.Random(seed)))
@@ -454,8 +466,9 @@ def as_the_views(folder):
         def of(rows, *keys):
             return [tuple(row[key] for key in keys) for row in rows]
 
-        agree("ranks", of(report["ranks"], "rank", "actual_s", "in_mpi_s", "late_s", "first_half_s", "second_half_s"),
-              "SELECT p.rank, a.actual_s, a.in_mpi_s, l.late_s, h.first_s, h.second_s FROM process p LEFT JOIN rank_actual a USING "
+        agree("ranks", of(report["ranks"], "rank", "actual_s", "in_mpi_s", "late_senders_s", "late_receivers_s", "first_half_s",
+                          "second_half_s"),
+              "SELECT p.rank, a.actual_s, a.in_mpi_s, l.late_senders_s, l.late_receivers_s, h.first_s, h.second_s FROM process p LEFT JOIN rank_actual a USING "
               "(rank) LEFT JOIN rank_late l USING (rank) LEFT JOIN rank_replicate h USING (rank) ORDER BY p.rank")
         agree("received", of(report["ranks"], "rank", "received_messages", "received_bytes"),
               "SELECT rank, count(m.id), coalesce(sum(bytes), 0) FROM process LEFT JOIN message m ON dst = rank GROUP BY rank")
@@ -468,6 +481,9 @@ def as_the_views(folder):
                           "last_rounds"),
               "SELECT kind_id, rounds, ranks, wait_s, mean_s, longest_s, share, last_rank, last_rounds FROM kind_wait "
               "ORDER BY wait_s DESC, kind_id LIMIT 10")
+        agree("late", of(report["why"]["late"], "cause", "rank", "partner", "function", "messages", "late_s", "longest_s"),
+              "SELECT cause, rank, partner, function, messages, late_s, longest_s FROM late_partner "
+              "ORDER BY late_s DESC, cause, rank, partner, function, callsite LIMIT 10")
         agree("models", of(report["models"], "error", "mape", "bias", "worst_rank"),
               "SELECT error, mape, bias, worst_rank FROM model_error")
         agree("overlap", of([rank["models"][0] for rank in report["ranks"]], "outside_s", "model_s", "visible_s", "in_mpi_s",

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """What jobs do that run for hours (tests/apps/long_job.c): the trace's sums are those that the program counted and timed."""
+import csv
+import io
+import json
 import re
 
 import job
@@ -36,6 +39,24 @@ def case_polls(test):
     in_rounds_s, actual_s = test.query("SELECT in_mpi_s, actual_s FROM rank_actual WHERE rank = 1")[0]
     expect_share(in_rounds_s, own["test_s"] + own["probe_s"], "seconds inside MPI in rounds", most=1.2)
     expect_share(in_rounds_s, actual_s, "seconds inside MPI of those in rounds", least=0.6)
+
+
+def case_late(test):
+    own = numbers(test.record(test.program("long_job"), "late").stdout)[1]
+    test.expect_sound()
+    test.expect_complete()
+    report = json.loads(test.must([test.mpistair, "report", "--format", "json", test.trace]).stdout)
+    rank = report["ranks"][1]
+    expect_share(rank["late_receivers_s"], own["send_s"], "seconds of sends before their receive", least=0.5)
+    expect_share(rank["late_senders_s"], own["receive_s"], "seconds of receives before their send", least=0.5)
+    rows = csv.DictReader(io.StringIO(test.must([test.mpistair, "report", "--format", "csv", test.trace]).stdout))
+    job.expect_equal([float(row["late_receivers_s"]) for row in rows][1], rank["late_receivers_s"], "late_receivers_s of the CSV")
+    for name, function, seconds in (("late_receivers", "MPI_Ssend", "send_s"), ("late_senders", "MPI_Recv", "receive_s")):
+        shown = json.loads(test.must([test.mpistair, "query", test.trace, name, "--format", "json"]).stdout)[0]
+        job.expect_equal((shown["rank"], shown["late_rank"], shown["function"], shown["messages"]), (1, 0, function, 4), name)
+        expect_share(shown["late_s"], own[seconds], f"seconds of query {name}", least=0.5)
+    sites = json.loads(test.must([test.mpistair, "query", test.trace, "callsites", "--format", "json"]).stdout)
+    job.expect_equal(sorted(site["bytes"] for site in sites), [32, 32, 800000, 800000], "bytes by call site")
 
 
 def main():

@@ -1,7 +1,8 @@
 /* A program that knows what it called: ranks pass 100 integers around a ring, print the sum, and leave.
  *
  * Ends with the exit code of its first argument. A second argument "fork" lets it start children the three ways, which
- * must record nothing: a forked one that goes on in this program, one that runs another, and system().
+ * must record nothing: a forked one that goes on in this program, one that runs another, and system(). "leave" and
+ * "leave-first" change the working directory behind and before MPI_Init.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -34,10 +35,18 @@ static void check_children(void)
         printf("system() ended otherwise\n");
 }
 
+static void leave_if(int argc, char **argv, const char *when)
+{
+    if (argc > 2 && strcmp(argv[2], when) == 0 && chdir("/proc") != 0)
+        abort();
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, sum = 0;
+    leave_if(argc, argv, "leave-first");
     MPI_Init(&argc, &argv);
+    leave_if(argc, argv, "leave");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 2 && strcmp(argv[2], "fork") == 0)

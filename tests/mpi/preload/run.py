@@ -71,6 +71,37 @@ def check_jobs():
     expect(done.returncode == 0 and messages("mpistair-77.db") == 200, "the default name is that of the batch job")
 
 
+def check_without_ingest():
+    done = run("-o", "g.db", *JOB, exchange, "4", MPISTAIR_INGEST="0")
+    expect(done.returncode == 4 and folder() == ["g.db.spool"], f"MPISTAIR_INGEST=0: spools and no trace: {folder()}")
+    told = [line.split("is made by: mpistair ")[1] for line in done.stderr.splitlines() if "is made by: mpistair " in line]
+    expect(len(told) == 1 and subprocess.run([mpistair, *told[0].split()], cwd=scratch, timeout=60).returncode == 0 and
+           messages("g.db") == 200, f"and the command that makes the trace: {told}")
+    shutil.rmtree(os.path.join(scratch, "g.db.spool"), ignore_errors=True)
+    os.unlink(os.path.join(scratch, "g.db"))
+
+
+def check_relative_names():
+    """Relative names of a job with LD_PRELOAD by hand mean the folder that it was started in, wherever it goes."""
+    os.mkdir(os.path.join(scratch, "tmp"))
+    for when, name, value in (("leave", "TMPDIR", "tmp"), ("leave-first", "TMPDIR", "tmp"), ("leave-first", "MPISTAIR_SPOOL", "spools")):
+        done = subprocess.run([*JOB, "env", f"{name}={value}", exchange, "0", when], cwd=scratch, capture_output=True, text=True,
+                              timeout=100, env=environment(LD_PRELOAD=preload, MPISTAIR_OUTPUT="h.db", OMPI_MCA_orte_tmpdir_base="/tmp"))
+        expect(done.returncode == 0 and "h.db" in folder() and messages("h.db") == 200,
+               f"a program that leaves its folder ({when}) with {name}={value}: {done.stderr!r} {folder()}")
+        if "h.db" in folder():
+            os.unlink(os.path.join(scratch, "h.db"))
+
+
+def check_without_libdw():
+    """mpistair starts where libdw cannot be loaded, and says once that there are no source lines."""
+    os.mkdir(os.path.join(scratch, "library"))
+    open(os.path.join(scratch, "library", "libdw.so.1"), "w", encoding="ascii").close()
+    done = run("-o", "l.db", "--", "sh", "-c", '"$@" && "$@"', "sh", *JOB, exchange, LD_LIBRARY_PATH=os.path.join(scratch, "library"))
+    expect(done.returncode == 0 and messages("l.db") == messages("l-2.db") == 200, "recorded without libdw")
+    expect(done.stderr.count("no source lines") == 1, "which is said once")
+
+
 def command(name):
     with sqlite3.connect(f"file:{os.path.join(scratch, name)}?mode=ro", uri=True) as database:
         return database.execute("SELECT command FROM run").fetchone()[0]
@@ -132,7 +163,9 @@ def check_environment():
     done = run("-o", "e.db", *shown, LD_PRELOAD="libm.so.6")
     preload, output, ingest, *handed_on = done.stdout.split(" ", 3)
     expect(preload.endswith("libmpistair.so:libm.so.6") and preload.startswith("/"), "in front of what is preloaded")
-    expect(output == os.path.join(os.path.realpath(scratch), "e.db") and ingest == "0", "the output, absolute")
+    expect(output == os.path.join(os.path.realpath(scratch), "e.db") and ingest == "run", "the output, absolute")
+    expect(run("-o", "e.db", *shown, LD_PRELOAD="/x/libasan.so.8 libm.so.6").stdout.split()[0].startswith("/x/libasan.so.8:/"),
+           "but behind the runtime of a sanitizer")
     expect(handed_on == ["\n"], "a command that is not Open MPI's gets no list of variables")
     if mpi == "openmpi":
         for given, words in (({}, []), ({"OMPI_MCA_mca_base_env_list": "ONE"}, []), ({}, ["-x", "TWO"])):
@@ -160,8 +193,11 @@ def check_signals():
 
 
 try:
+    check_without_ingest()
     check_jobs()
     check_script()
+    check_relative_names()
+    check_without_libdw()
     check_two_at_once()
     check_mistakes()
     check_environment()

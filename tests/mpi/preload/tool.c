@@ -10,9 +10,11 @@
 int PMPI_Init(int *argc, char ***argv);
 int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided);
 int PMPI_Finalize(void);
+int PMPI_Pcontrol(const int level, ...);
 EXPORTED int MPI_Init(int *argc, char ***argv);
 EXPORTED int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
 EXPORTED int MPI_Finalize(void);
+EXPORTED int MPI_Pcontrol(const int level, ...);
 
 static void note(const char *what)
 {
@@ -41,4 +43,10 @@ int MPI_Finalize(void)
 {
     note("MPI_Finalize");
     return PMPI_Finalize();
+}
+
+/* Compilers make a jump of this call, which then returns to where MPI_Pcontrol was called. */
+int MPI_Pcontrol(const int level, ...)
+{
+    return PMPI_Pcontrol(level);
 }

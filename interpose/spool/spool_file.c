@@ -1,0 +1,168 @@
+/* See spool_file.h. */
+#include "spool_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file_limit.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+enum {
+    HIGHEST = 4096,         /* the kernel's table of descriptors grows with the highest */
+    ROOM = 64,              /* descriptors up there */
+    SLICE_BYTES = 64 << 10, /* pages are made for as many bytes at a time: each time the address space is locked */
+    SPARE_BYTES = 16 << 20, /* of a limited address space, for the program */
+};
+
+int spool_file_take(struct spool_file *file, int fd)
+{
+    struct rlimit numbers;
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return -1;
+    if (getrlimit(RLIMIT_NOFILE, &numbers) == 0) {
+        int end = numbers.rlim_cur < HIGHEST ? (int)numbers.rlim_cur : HIGHEST;
+        int high = end - ROOM > fd ? fcntl(fd, F_DUPFD_CLOEXEC, end - ROOM) : -1;
+        if (high >= 0) {
+            close(fd);
+            fd = high;
+        }
+    }
+    *file = (struct spool_file){.fd = fd, .device = status.st_dev, .inode = status.st_ino};
+    return 0;
+}
+
+int spool_file_descriptor(const struct spool_file *file)
+{
+    struct stat status;
+    if (file->fd >= 0 && fstat(file->fd, &status) == 0 && status.st_dev == file->device && status.st_ino == file->inode)
+        return file->fd;
+    errno = EBADF;
+    return -1;
+}
+
+void spool_file_close(struct spool_file *file)
+{
+    int fd = spool_file_descriptor(file);
+    if (fd >= 0)
+        close(fd);
+    file->fd = -1;
+}
+
+int spool_file_allocate(const struct spool_file *file, off_t offset, off_t bytes)
+{
+    struct file_limit limit;
+    int error;
+    file_limit_begin(&limit);
+    do {
+        int fd = spool_file_descriptor(file);
+        error = fd >= 0 && fallocate(fd, 0, offset, bytes) == 0 ? 0 : errno;
+    } while (error == EINTR);
+    file_limit_end(&limit);
+    return error;
+}
+
+/* The same on a file system that can only write, where nothing is stored yet. */
+static int write_zeros(const struct spool_file *file, off_t offset, size_t bytes)
+{
+    static const uint8_t zeros[SLICE_BYTES];
+    struct file_limit limit;
+    int error = 0;
+    file_limit_begin(&limit);
+    while (bytes > 0 && error == 0) {
+        int fd = spool_file_descriptor(file);
+        ssize_t written = fd < 0 ? -1 : pwrite(fd, zeros, bytes < sizeof zeros ? bytes : sizeof zeros, offset);
+        if (written >= 0) {
+            offset += written;
+            bytes -= (size_t)written;
+        } else if (errno != EINTR) {
+            error = errno;
+        }
+    }
+    file_limit_end(&limit);
+    return error;
+}
+
+/* Bytes of the process's address space; 0 where that cannot be read. */
+static uint64_t address_space_bytes(void)
+{
+    char text[32] = "";
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    return length > 0 ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Whether RLIMIT_AS is set, and whether it leaves no room for so many bytes and what is spared for the program. */
+static int is_limited(uint64_t bytes, int *is_reached)
+{
+    struct rlimit space;
+    *is_reached = 0;
+    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
+        return 0;
+    *is_reached = address_space_bytes() + bytes + SPARE_BYTES > space.rlim_cur;
+    return 1;
+}
+
+/* Pages for bytes that have their blocks. Returns 0 or an errno value. */
+static int populate(uint8_t *map, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += SLICE_BYTES)
+        if (madvise(map + at, bytes - at < SLICE_BYTES ? bytes - at : SLICE_BYTES, MADV_POPULATE_WRITE) != 0)
+            /* an older kernel; the pages then fault in one by one, as they have their blocks */
+            return errno == EINVAL ? 0 : errno;
+    return 0;
+}
+
+static enum spool_loss cause_of(int error)
+{
+    return error == EBADF ? SPOOL_LOSS_CLOSED : error == EFBIG ? SPOOL_LOSS_FILE_SIZE : SPOOL_LOSS_DISK;
+}
+
+void *spool_file_map(const struct spool_file *file, off_t offset, size_t bytes, int allocated, enum spool_loss *cause)
+{
+    int is_reached, limited = is_limited(bytes, &is_reached), error = 0;
+    if (is_reached) {
+        *cause = SPOOL_LOSS_ADDRESS_SPACE;
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (!allocated)
+        error = spool_file_allocate(file, offset, (off_t)bytes);
+    if (error == EOPNOTSUPP || error == ENOSYS)
+        error = write_zeros(file, offset, bytes);
+    if (error != 0) {
+        *cause = cause_of(error);
+        errno = error;
+        return NULL;
+    }
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, offset);
+    if (map == MAP_FAILED && errno == ENOMEM) {
+        *cause = limited ? SPOOL_LOSS_ADDRESS_SPACE : SPOOL_LOSS_MEMORY;
+        return NULL;
+    }
+    if (map == MAP_FAILED || spool_file_descriptor(file) < 0) {
+        error = EBADF;
+    } else {
+        error = populate(map, bytes);
+    }
+    if (error == 0)
+        return map;
+    if (map != MAP_FAILED)
+        munmap(map, bytes);
+    *cause = cause_of(error);
+    errno = error;
+    return NULL;
+}

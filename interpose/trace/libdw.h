@@ -1,0 +1,35 @@
+/* What is used of elfutils. It is loaded when it is needed, so that a machine without it makes traces, too. */
+#ifndef MPISTAIR_TRACE_LIBDW_H
+#define MPISTAIR_TRACE_LIBDW_H
+
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+
+/* Those of libelf come along with libdw. */
+#define LIBDW_FUNCTIONS(EACH)                                                                                          \
+    EACH(dwfl_begin)                                                                                                   \
+    EACH(dwfl_build_id_find_elf)                                                                                       \
+    EACH(dwfl_end)                                                                                                     \
+    EACH(dwfl_lineinfo)                                                                                                \
+    EACH(dwfl_module_addrname)                                                                                         \
+    EACH(dwfl_module_build_id)                                                                                         \
+    EACH(dwfl_module_getelf)                                                                                           \
+    EACH(dwfl_module_getsrc)                                                                                           \
+    EACH(dwfl_offline_section_address)                                                                                 \
+    EACH(dwfl_report_begin)                                                                                            \
+    EACH(dwfl_report_end)                                                                                              \
+    EACH(dwfl_report_offline)                                                                                          \
+    EACH(dwfl_standard_find_debuginfo)                                                                                 \
+    EACH(elf_getphdrnum)                                                                                               \
+    EACH(gelf_getphdr)
+
+struct libdw {
+#define MEMBER(name) __typeof__(&(name)) name;
+    LIBDW_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+/* The functions; NULL where the library cannot be loaded, with the reason. */
+const struct libdw *libdw_load(const char **reason);
+
+#endif
