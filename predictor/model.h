@@ -19,12 +19,12 @@ struct topology;
 struct model_options {
     enum latency_side latency;
     const struct topology *topology; /* borrowed; NULL: not known */
-    size_t repetitions;              /* of the round, one after the other; 0: the default */
+    size_t repetitions;              /* of the round, one after the other; 0: the model's own */
 };
 
 /* As many as T Algorithm 2 has. */
 enum { DEFAULT_REPETITIONS = 10 };
-/* The same, for a kind of so many rounds: no more repetitions than that. */
+/* The same, for a kind of so many rounds, as many repetitions, but no more than are given; 0 rounds: not known. */
 struct model_options model_options_of_kind(const struct model_options *options, uint64_t rounds);
 
 /* What a rank's time is made of. */

@@ -26,9 +26,7 @@ const struct model *model_find(const char *name)
 struct model_options model_options_of_kind(const struct model_options *options, uint64_t rounds)
 {
     struct model_options of_kind = *options;
-    if (of_kind.repetitions == 0)
-        of_kind.repetitions = DEFAULT_REPETITIONS;
-    if (rounds > 0 && rounds < of_kind.repetitions)
+    if (rounds > 0 && (of_kind.repetitions == 0 || rounds < of_kind.repetitions))
         of_kind.repetitions = (size_t)rounds;
     return of_kind;
 }

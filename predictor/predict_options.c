@@ -24,7 +24,7 @@ static const char usage_text[] =
     "  -l, --placement L.csv    header rank,node,socket; with a trace, in the place of what was recorded\n"
     "      --topology NAME|FILE the network, for MODEL+contention: a shipped one, or a .topo file; default: B7's cube\n"
     "      --latency in|out|max whose messages' latency a rank pays (staircase): default in, as T8 is printed\n"
-    "      --repetitions N      of a round, for flow-window: default 10; of a kind, no more than its rounds\n"
+    "      --repetitions N      of a round, for flow, flow-window: default 1, 10; of a kind, no more than its rounds\n"
     "      --interval           of every time the interval that the machine's intervals give; runs the model 200 "
     "times\n"
     "  -f, --format text|csv|json\n"
@@ -139,7 +139,8 @@ static int check(const struct predict_options *options, int n_arguments)
         return wrong_usage("predict",
                            "--topology is for the term contention: expected a --model as staircase+contention");
     if (repetitions_unused(options))
-        return wrong_usage("predict", "--repetitions is for TCP's windows: expected --model flow-window");
+        return wrong_usage("predict",
+                           "--repetitions is for buffers that stay full: expected --model flow or flow-window");
     if (options->interval && options->what_if.asked)
         return wrong_usage("predict", "--interval and --what-if: expected one of them");
     return what_if_options_check(&options->what_if);

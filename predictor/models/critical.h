@@ -18,6 +18,12 @@ struct critical {
     uint32_t way;     /* where it waited: the model's own numbers */
 };
 
+/* A completion at that time may change it. */
+static inline bool critical_reaches(const struct critical *critical, double at_s)
+{
+    return at_s >= critical->at_s * (1 - 1e-8);
+}
+
 /* Takes the later of both. Of completions closer than rounding (1e-9) that with more bytes, then the first in the
  * pattern: the choice depends on no order of evaluation. at_s is the larger in any case. */
 void critical_take(struct critical *critical, const struct critical *other);

@@ -5,23 +5,39 @@
  * fairness between nodes is per flow and not per process, and a send completes when the transport has taken the data,
  * not when it is delivered. For each direction l of each node's NIC, over the messages that cross it:
  *
- *   u_l(x) = integral from 0 to x of sum over protocols p of F_p(y) / BW_p(n(y)) dy
- *   t_k    = max(u_out(b_k), u_in(b_k))                           delivery of message k
- *   s_k    = 0 if b_k <= B, else max(u_out(b_k - B), u_in(b_k - B))   local completion of the send
- *   T_i    = M_i tau + max(t_k of incoming, s_k of outgoing)
+ *   u_l(x)  = integral from 0 to x of sum over protocols p of F_p(y) / BW_p(n(y)) dy
+ *   t_k     = max(u_out(b_k), u_in(b_k))                           delivery of message k
+ *   s_l,k   = (1 - f) u_l(max(b_k - B, 0)) + f u_l(b_k)              the send is over, as far as NIC l goes
+ *   f       = max(0, 1 - (B - q) / min(B, b_k))                      share of what would fit that finds no room
+ *   q       = min(B', c_k max(0, 1 - (W_i + g_k) / u_l(b_k)))         left in the buffer from the rounds before
+ *   W_i     = M_i tau + max(t_k of incoming)                         what its sender waits for in any case
+ *   T_i     = M_i tau + max(t_k of incoming, s_l,k of outgoing, copies of outgoing)
  *
  *   u_l(x)   when a flow of x bytes gets through, all flows served evenly    through.at_s     s
  *   F_p(y)   flows of protocol p with more than y bytes                      packets          -
  *   n(y)     ranks of the node that have a flow of more than y bytes         n_ranks          -
  *   BW_p(n)  bandwidth of n processes between nodes                          bandwidth_steps  B/s
  *   b_k      bytes of message k                                              pattern.bytes    B
- *   B        bytes that the transport takes without a receiver               buffer           B
+ *   B, B'    bytes that the transport takes without a receiver, in this and  buffer           B
+ *            the round before
+ *   c_k      what the connection of message k has carried before             point.carried    b_k
+ *   g_k      how long its sender rested since its last round with it         pattern.rest_s   s
  *   tau      latency of a message                                            message_class.tau_s
  *
  * Bytes are turns here: a NIC serves one of each flow in its turn. flow-window has larger packets.
  *
- * B is the machine's `buffer`; 0 where it has none, which is T8's assumption and right for RDMA rendezvous. Messages
- * within a node: the mixed staircase (T12-T17), added as in T18. Cost: O(M), 12 bytes a message between nodes.
+ * B is the machine's `buffer`; 0 where it has none, which is T8's assumption and right for RDMA rendezvous. What the
+ * transport takes it has not sent: it drains while the sender goes on, for W_i + g_k until its next round, in which
+ * u_l(b_k) would drain all of a round. What stays adds up over what the connection has carried, until the buffer is
+ * full; then a send lasts as long as its bytes. So over many rounds that nobody waits for, a sender is as slow as its
+ * NIC. s lies between u of the empty and of the full buffer, in proportion. T_i is the mean over the repetitions of the
+ * round: 0 to 7 each, then 8 to 15, 16 to 31 and so on by the middle one.
+ *
+ * A transport with a buffer copies all bytes into it, by the sender's core. The table does not tell that rate; it tells
+ * the best one of copies between two ranks of a node, BW(1) there, which no other copy is taken to exceed: V_i over
+ * that, V_i the bytes that i sends between nodes. Without a BW(1) within nodes: one tau.
+ *
+ * Messages within a node: the mixed staircase (T12-T17), added as in T18. Cost: O(M), 24 bytes a message between nodes.
  *
  * Domain: every rank posts all its messages, then waits (T Algorithm 2). Limits: the two NICs of a message do not
  * influence each other (no max-min fairness: a flow held up at one end leaves its share at the other unused); order is
@@ -30,10 +46,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "models.h"
 #include "size_order.h"
 #include "staircase.h"
+
+/* Repetitions that are looked at one by one; and all that are looked at, however many there are. */
+enum { SINGLE = 8, MOST_POINTS = 80 };
 
 /* One direction of all NICs. */
 struct link_side {
@@ -43,22 +63,58 @@ struct link_side {
     const uint32_t *here; /* of a message: its rank at this end */
 };
 
-/* Of a flow, in one direction of a NIC. */
-struct through {
-    double turn;
-    double at_s;
-};
-
 static bool between_nodes(const struct traffic *traffic, size_t message)
 {
     uint8_t class = traffic->class_of[message];
     return class != NO_CLASS && traffic->classes[class].level == LEVEL_INTER_NODE;
 }
 
-static double limited(const struct flow_limit *limit, double bytes)
+static double limited(const struct flow_limit *limit, double carried)
 {
-    return fmin(limit->bytes + limit->share * bytes, limit->most_bytes);
+    return fmin(limit->bytes + limit->growth * carried, limit->most_bytes);
 }
+
+/* Of a flow, in one direction of a NIC. */
+struct through {
+    double turn;
+    double at_s;
+};
+
+/* Some repetitions that are like one. */
+struct point {
+    double weight;  /* of all repetitions */
+    double carried; /* what a connection has carried before, in bytes of its message */
+    double before;  /* the same when the round before began */
+};
+
+static size_t find_points(size_t repetitions, double first, double a_round, struct point points[MOST_POINTS])
+{
+    size_t n_points = 0;
+    for (size_t r = 0, n; r < repetitions; r += n) {
+        n = r < SINGLE ? 1 : r < repetitions - r ? r : repetitions - r;
+        double carried = first + ((double)r + (double)(n - 1) / 2) * a_round;
+        points[n_points++] = (struct point){(double)n / (double)repetitions, carried, fmax(carried - a_round, 0)};
+    }
+    return n_points;
+}
+
+/* What the part between nodes has: of all ranks and messages. */
+struct network {
+    const struct traffic *traffic;
+    const struct flow_transport *transport;
+    struct flow_limit packet; /* of a message's bytes, in all repetitions */
+    size_t n_points;
+    struct point points[MOST_POINTS];
+    bool carries; /* at some point buffers are not empty: sends then need what ranks wait for */
+    struct grouping nodes;
+    struct bandwidth_steps steps;
+    struct size_order orders[DIRECTION_COUNT];
+    struct critical *delivered; /* [n_ranks] */
+    struct critical *sent;      /* [n_ranks][n_points] */
+    double *waits_s;            /* [n_ranks] W_i */
+    uint32_t *left;             /* [n_ranks] all 0 but within node_through */
+    struct through *through;    /* of the node at hand */
+};
 
 /* Where a flow stands when `through` of its bytes are: flows are served in turn, as much of each as its packet. */
 static double turns(const struct flow_limit *packet, double bytes, double through)
@@ -123,11 +179,6 @@ static uint32_t link_of(uint32_t node, enum direction direction)
 /* What NICs give of t_k and s_k, the latest of each rank. Each of them is the larger of its values at both NICs, and
  * only the latest counts: so the two need not be brought together. Of equal completions of a message that at the rank's
  * own NIC counts: their number is even. critical.bytes: the turn. */
-struct completions {
-    struct critical *delivered; /* [n_ranks] */
-    struct critical *sent;      /* [n_buffers][n_ranks] */
-};
-
 static void node_deliver(const struct link_side *side, size_t node, const struct through *through,
                          const struct pattern *pattern, struct critical *delivered)
 {
@@ -139,26 +190,56 @@ static void node_deliver(const struct link_side *side, size_t node, const struct
     }
 }
 
+/* f: the share of what would fit into the empty buffer that finds no room. stays: of what was carried. */
+static double no_room(const struct flow_limit *limit, const struct point *point, double bytes, double stays,
+                      double buffer)
+{
+    double rest = fmin(limited(limit, point->before * bytes), point->carried * bytes * stays);
+    return rest > 0 && buffer > 0 ? fmax(0, 1 - (buffer - rest) / fmin(buffer, bytes)) : 0;
+}
+
+/* Of a message's bytes what did not drain while its sender went on. */
+static double stays_of(const struct network *network, uint32_t message, double through_s)
+{
+    const struct pattern *pattern = network->traffic->pattern;
+    double rest_s = pattern->rest_s != NULL ? pattern->rest_s[message] : 0;
+    double waits_s = network->waits_s[pattern->src[message]] + rest_s;
+    return waits_s < through_s ? 1 - waits_s / through_s : 0;
+}
+
 /* What is left of a message when the transport has taken the rest, in turns, grows with the message's size where it is
  * more than 0. */
-static void node_send(const struct link_side *side, size_t node, const struct through *through,
-                      const struct pattern *pattern, const struct flow_buffers *buffers,
-                      const struct flow_buffer *buffer, struct critical *sent)
+static void node_send(const struct network *network, const struct link_side *side, size_t node)
 {
+    const struct pattern *pattern = network->traffic->pattern;
+    const struct flow_limit *limit = &network->transport->buffer;
+    const struct through *through = network->through;
     size_t begin = side->order->first[node], n = side->order->first[node + 1] - begin;
-    const uint64_t *bytes = side->order->bytes + begin;
     uint32_t way = link_of((uint32_t)node, side->direction);
-    size_t at = 0; /* first flow of no fewer turns than are left */
+    size_t at[MOST_POINTS] = {0}; /* first flow of no fewer turns than are left */
     for (size_t i = 0; i < n; i++) {
-        double left = (double)bytes[i] - limited(&buffer->taken, (double)bytes[i]);
-        if (!(left > 0))
-            continue;
-        double turn = fmin(turns(&buffers->packet, (double)bytes[i], left), through[i].turn);
-        while (through[at].turn < turn)
-            at++;
         uint32_t message = side->order->message[begin + i];
-        struct critical done = {through_at(through, at, turn), turn, 2 * message + (side->direction == INCOMING), way};
-        critical_take(&sent[pattern->src[message]], &done);
+        double bytes = (double)side->order->bytes[begin + i],
+               stays = network->carries ? stays_of(network, message, through[i].at_s) : 0;
+        struct critical *sent = &network->sent[pattern->src[message] * network->n_points];
+        for (size_t p = 0; p < network->n_points; p++) {
+            const struct point *point = &network->points[p];
+            double buffer = limited(limit, point->carried * bytes);
+            if (bytes <= buffer && !(stays > 0))
+                continue;
+            struct critical done = {.message = 2 * message + (side->direction == INCOMING), .way = way};
+            if (bytes > buffer) {
+                done.bytes = fmin(turns(&network->packet, bytes, bytes - buffer), through[i].turn);
+                while (through[at[p]].turn < done.bytes)
+                    at[p]++;
+                done.at_s = through_at(through, at[p], done.bytes);
+            }
+            double full = stays > 0 ? no_room(limit, point, bytes, stays, buffer) : 0;
+            done.at_s += full * (through[i].at_s - done.at_s);
+            done.bytes += full * (through[i].turn - done.bytes);
+            if (done.at_s > 0 && critical_reaches(&sent[p], done.at_s))
+                critical_take(&sent[p], &done);
+        }
     }
 }
 
@@ -169,105 +250,169 @@ static void add_alone(double *alone_s, const struct critical *latest, uint32_t o
         *alone_s += fmin(bytes, latest->bytes * of_a_turn) / bytes_per_s;
 }
 
-/* alone_s[n_ranks]: what the rank's own bytes would take over the NIC that it waits for, as far as they are through. */
-static void transfer_alone(const struct traffic *traffic, const struct grouping *nodes, const struct flow_limit *packet,
-                           const struct critical *latest, double *alone_s)
+/* alone_s[n_ranks][n_points]: what the rank's own bytes would take over the NIC that it waits for, as far as they are
+ * through. */
+static void transfer_alone(const struct network *network, double *alone_s)
 {
+    const struct traffic *traffic = network->traffic;
     const struct pattern *pattern = traffic->pattern;
+    size_t n = network->n_points;
     double single[MAX_CLASSES];
     traffic_single_bandwidth(traffic, single);
     for (size_t k = 0; k < pattern->n_messages; k++) {
         if (!between_nodes(traffic, k))
             continue;
         uint32_t src = pattern->src[k], dst = pattern->dst[k];
-        uint32_t out = link_of(nodes->of[src], OUTGOING), in = link_of(nodes->of[dst], INCOMING);
+        uint32_t out = link_of(network->nodes.of[src], OUTGOING), in = link_of(network->nodes.of[dst], INCOMING);
         double bytes = (double)pattern->bytes[k], bytes_per_s = single[traffic->class_of[k]];
-        double of_a_turn = limited(packet, bytes);
-        add_alone(&alone_s[src], &latest[src], out, in, bytes, of_a_turn, bytes_per_s);
-        add_alone(&alone_s[dst], &latest[dst], out, in, bytes, of_a_turn, bytes_per_s);
+        double of_a_turn = limited(&network->packet, bytes);
+        for (size_t p = 0; p < n; p++) {
+            add_alone(&alone_s[src * n + p], &network->sent[src * n + p], out, in, bytes, of_a_turn, bytes_per_s);
+            add_alone(&alone_s[dst * n + p], &network->sent[dst * n + p], out, in, bytes, of_a_turn, bytes_per_s);
+        }
     }
 }
 
-/* One direction of all NICs. 0, or -1 without memory. */
-static int add_direction(const struct traffic *traffic, const struct grouping *nodes, enum direction direction,
-                         const struct flow_buffers *buffers, struct bandwidth_steps *steps,
-                         const struct completions *completions)
+/* All NICs, one direction after the other: when flows are through, and of that the deliveries, the sends, or both. */
+static void pass(struct network *network, bool deliveries, bool sends)
 {
+    const struct traffic *traffic = network->traffic;
     const struct pattern *pattern = traffic->pattern;
-    struct size_order order;
-    if (size_order_init(&order, traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, nodes->of, nodes->n_groups) != 0)
-        return -1;
-    const struct link_side side = {.order = &order,
-                                   .class_of = traffic->class_of,
-                                   .direction = direction,
-                                   .here = direction == OUTGOING ? pattern->src : pattern->dst};
-    uint32_t *left = calloc(traffic->n_ranks + 1, sizeof *left);
-    struct through *through = malloc((size_order_largest(&order) + 1) * sizeof *through);
-    int result = left != NULL && through != NULL ? 0 : -1;
-    for (size_t node = 0; result == 0 && node < nodes->n_groups; node++) {
-        node_through(&side, &buffers->packet, order.first[node], order.first[node + 1], steps, left, through);
-        node_deliver(&side, node, through, pattern, completions->delivered);
-        for (size_t i = 0; i < buffers->n; i++)
-            node_send(&side, node, through, pattern, buffers, &buffers->buffer[i],
-                      completions->sent + i * traffic->n_ranks);
+    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
+        const struct size_order *order = &network->orders[direction];
+        const struct link_side side = {.order = order,
+                                       .class_of = traffic->class_of,
+                                       .direction = direction,
+                                       .here = direction == OUTGOING ? pattern->src : pattern->dst};
+        for (size_t node = 0; node < network->nodes.n_groups; node++) {
+            node_through(&side, &network->packet, order->first[node], order->first[node + 1], &network->steps,
+                         network->left, network->through);
+            if (deliveries)
+                node_deliver(&side, node, network->through, pattern, network->delivered);
+            if (sends)
+                node_send(network, &side, node);
+        }
     }
-    free(through);
-    free(left);
-    size_order_release(&order);
-    return result;
 }
 
-/* A rank's transfers with one of the buffers, whose weight they have. latest[n_ranks], in: its sends, out: overwritten.
- * alone_s[n_ranks]: room. */
-static void add_transfers(const struct traffic *traffic, const struct grouping *nodes, const struct flow_limit *packet,
-                          const struct critical *delivered, double weight, struct critical *latest, double *alone_s,
-                          struct prediction *prediction)
+/* The best rate of a copy between two ranks of a node; 0: the table tells none. */
+static double copy_bytes_per_s(const struct machine *machine)
 {
-    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
-        critical_take(&latest[rank], &delivered[rank]);
-        alone_s[rank] = 0;
+    double best = 0;
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        bool within = row->level == LEVEL_INTRA_SOCKET || row->level == LEVEL_INTER_SOCKET;
+        if (within && row->n == 1 && strcmp(row->quantity, "bw") == 0)
+            best = fmax(best, row->value);
     }
-    transfer_alone(traffic, nodes, packet, latest, alone_s);
-    for (size_t rank = 0; rank < traffic->n_ranks; rank++)
-        prediction_add_transfer(prediction, rank, weight * alone_s[rank], weight * latest[rank].at_s);
+    return best;
+}
+
+/* Of all that a rank sends between nodes, into the transport's buffer. */
+static double copy_s(const struct network *network, size_t rank, double bytes_per_s)
+{
+    const struct traffic *traffic = network->traffic;
+    double bytes = traffic_bytes(traffic, rank, OUTGOING, LEVEL_BIT(LEVEL_INTER_NODE)), tau_s = 0;
+    if (!(network->transport->buffer.bytes > 0) || !(bytes > 0))
+        return 0;
+    for (size_t c = 0; c < traffic->n_classes; c++)
+        if (traffic->classes[c].level == LEVEL_INTER_NODE &&
+            traffic->bytes[OUTGOING][rank * traffic->n_classes + c] > 0)
+            tau_s = fmax(tau_s, traffic->classes[c].tau_s);
+    return bytes_per_s > 0 ? bytes / bytes_per_s : tau_s;
+}
+
+/* The ranks' transfers, the means over the points. 0, or -1 without memory. */
+static int add_transfers(const struct network *network, const struct machine *machine, struct prediction *prediction)
+{
+    size_t n_ranks = network->traffic->n_ranks, n = network->n_points;
+    double *alone_s = calloc(n * n_ranks + 1, sizeof *alone_s), copy_rate = copy_bytes_per_s(machine);
+    if (alone_s == NULL)
+        return -1;
+    for (size_t i = 0; i < n * n_ranks; i++)
+        critical_take(&network->sent[i], &network->delivered[i / n]);
+    transfer_alone(network, alone_s);
+    for (size_t rank = 0; rank < n_ranks; rank++) {
+        double copied_s = copy_s(network, rank, copy_rate);
+        for (size_t p = 0; p < n; p++) {
+            double weight = network->points[p].weight, at_s = network->sent[rank * n + p].at_s;
+            bool copies = copied_s > at_s;
+            prediction_add_transfer(prediction, rank, weight * (copies ? copied_s : alone_s[rank * n + p]),
+                                    weight * (copies ? copied_s : at_s));
+        }
+    }
+    free(alone_s);
+    return 0;
+}
+
+static void network_release(struct network *network)
+{
+    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++)
+        size_order_release(&network->orders[direction]);
+    bandwidth_steps_release(&network->steps);
+    grouping_release(&network->nodes);
+    free(network->delivered);
+    free(network->sent);
+    free(network->waits_s);
+    free(network->left);
+    free(network->through);
+}
+
+/* 0, or -1 without memory; network_release in either case. */
+static int network_init(struct network *network, const struct placement *placement)
+{
+    size_t n_ranks = network->traffic->n_ranks, largest = 0;
+    if (grouping_init(&network->nodes, placement, GROUP_BY_NODE) != 0 ||
+        bandwidth_steps_init(&network->steps, network->traffic, network->nodes.largest) != 0)
+        return -1;
+    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
+        struct size_order *order = &network->orders[direction];
+        if (size_order_init(order, network->traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, network->nodes.of,
+                            network->nodes.n_groups) != 0)
+            return -1;
+        largest = size_order_largest(order) > largest ? size_order_largest(order) : largest;
+    }
+    network->delivered = calloc(n_ranks + 1, sizeof *network->delivered);
+    network->sent = calloc(network->n_points * n_ranks + 1, sizeof *network->sent);
+    network->waits_s = calloc(n_ranks + 1, sizeof *network->waits_s);
+    network->left = calloc(n_ranks + 1, sizeof *network->left);
+    network->through = malloc((largest + 1) * sizeof *network->through);
+    return network->delivered != NULL && network->sent != NULL && network->waits_s != NULL && network->left != NULL &&
+                   network->through != NULL
+               ? 0
+               : -1;
 }
 
 /* The part between nodes. 0, or -1 without memory. */
 static int add_network(const struct traffic *traffic, const struct placement *placement,
-                       const struct flow_buffers *buffers, enum latency_side side, struct prediction *prediction)
+                       const struct flow_transport *transport, const struct machine *machine,
+                       const struct model_options *options, struct prediction *prediction)
 {
-    struct grouping nodes = {0};
-    struct bandwidth_steps steps = {0};
-    size_t n_ranks = traffic->n_ranks;
-    struct completions completions = {.delivered = calloc(n_ranks + 1, sizeof *completions.delivered),
-                                      .sent = calloc(buffers->n * n_ranks + 1, sizeof *completions.sent)};
-    double *alone_s = malloc((n_ranks + 1) * sizeof *alone_s);
-    int result = completions.delivered == NULL || completions.sent == NULL || alone_s == NULL ||
-                         grouping_init(&nodes, placement, GROUP_BY_NODE) != 0
-                     ? -1
-                     : 0;
-    if (result == 0)
-        result = bandwidth_steps_init(&steps, traffic, nodes.largest);
-    for (enum direction direction = INCOMING; result == 0 && direction < DIRECTION_COUNT; direction++)
-        result = add_direction(traffic, &nodes, direction, buffers, &steps, &completions);
+    struct network network = {.traffic = traffic, .transport = transport};
+    size_t n_ranks = traffic->n_ranks, repetitions = transport->repetitions;
+    double before = traffic->pattern->carried_before, a_round = 1 + traffic->pattern->carried_between;
+    network.packet = transport->packet;
+    network.packet.growth *= before + (double)(repetitions - 1) / 2 * a_round;
+    network.n_points = find_points(transport->buffer.bytes > 0 ? repetitions : 1, before, a_round, network.points);
+    network.carries = network.n_points > 1 || network.points[0].carried > 0;
+    int result = network_init(&network, placement);
     if (result == 0) {
-        for (size_t i = 0; i < buffers->n; i++)
-            add_transfers(traffic, &nodes, &buffers->packet, completions.delivered, buffers->buffer[i].weight,
-                          completions.sent + i * n_ranks, alone_s, prediction);
-        for (size_t rank = 0; rank < n_ranks; rank++)
-            prediction->part_s[PART_LATENCY][rank] +=
-                staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), side);
-        prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
+        pass(&network, true, !network.carries);
+        for (size_t rank = 0; rank < n_ranks; rank++) {
+            double latency_s = staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), options->latency);
+            network.waits_s[rank] = latency_s + network.delivered[rank].at_s;
+            prediction->part_s[PART_LATENCY][rank] += latency_s;
+        }
+        if (network.carries)
+            pass(&network, false, true);
+        result = add_transfers(&network, machine, prediction);
+        prediction->extrapolated += bandwidth_steps_extrapolated(&network.steps);
     }
-    bandwidth_steps_release(&steps);
-    grouping_release(&nodes);
-    free(alone_s);
-    free(completions.sent);
-    free(completions.delivered);
+    network_release(&network);
     return result;
 }
 
-int flow_predict(const struct flow_buffers *buffers, enum service within, const struct pattern *pattern,
+int flow_predict(const struct flow_transport *transport, enum service within, const struct pattern *pattern,
                  const struct placement *placement, const struct machine *machine, const struct model_options *options,
                  struct prediction *prediction, struct error *error)
 {
@@ -276,7 +421,7 @@ int flow_predict(const struct flow_buffers *buffers, enum service within, const 
         return -1;
     prediction_clear(prediction);
     int result = 0;
-    if (add_network(&traffic, placement, buffers, options->latency, prediction) != 0 ||
+    if (add_network(&traffic, placement, transport, machine, options, prediction) != 0 ||
         staircase_add(&traffic, placement, &staircase_parts[STAIRCASE_WITHIN], within, options->latency, prediction) !=
             0)
         result = error_set(error, "no memory for the flows of %zu messages", pattern->n_messages);
@@ -288,10 +433,11 @@ static int predict(const struct pattern *pattern, const struct placement *placem
                    const struct model_options *options, struct prediction *prediction, struct error *error)
 {
     double bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
-    const struct flow_buffers even = {.packet = {.bytes = 1, .most_bytes = INFINITY},
-                                      .n = 1,
-                                      .buffer = {{.taken = {.bytes = bytes, .most_bytes = INFINITY}, .weight = 1}}};
+    const struct flow_transport even = {.packet = {.bytes = 1, .most_bytes = INFINITY},
+                                        .buffer = {.bytes = bytes, .most_bytes = INFINITY},
+                                        .repetitions = options->repetitions > 0 ? options->repetitions : 1};
     return flow_predict(&even, SERVICE_EVEN, pattern, placement, machine, options, prediction, error);
 }
 
-const struct model flow_model = {.name = "flow", .source = "ours, T12-T18", .latency_side = true, .predict = predict};
+const struct model flow_model = {
+    .name = "flow", .source = "ours, T12-T18", .latency_side = true, .repeats = true, .predict = predict};

@@ -17,8 +17,8 @@
  *
  * Unlike in flow, what the transport takes counts behind the sender's NIC alone: before it can lie in the network or
  * with the receiver it must have left the node. A short or eager send is over at once. Messages within a node:
- * staggered. From there a rank's time: moves.h. With equal starts d_k are those of flow, with B = 0 s_k, too. O(M log
- * M).
+ * staggered. From there a rank's time: moves.h. With equal starts d_k are those of flow, with B = 0 the s_k of
+ * rendezvous messages (and of all, if there is one protocol), too. O(M log M).
  *
  * Limits: those of flow (the two NICs of a message do not influence each other) and of staggered (posts are taken as
  * they are). */

@@ -16,7 +16,7 @@
  *           = M_i tau + E - integral from L to E of the product of all P_k(t) dt
  *
  *   c_d(t)  bytes that rank d has received by t, of V_d        staircase_mix_bandwidth  B
- *   b_k     bytes of block k, to rank d                        serial_block.bytes       B
+ *   b_k     bytes of block k, to rank d                        serial.blocks            B
  *   L       largest of t_i^recv and a_k of i's blocks                                   s
  *   E       largest of t_i^recv and e_k                                                 s
  *
@@ -63,10 +63,14 @@ int serial_init(struct serial *serial, const struct traffic *traffic, unsigned l
         return -1;
     serial->times = malloc((traffic->pattern->n_messages + 1) * sizeof *serial->times);
     serial->end_share = calloc(traffic->n_ranks + 1, sizeof *serial->end_share);
-    serial->blocks = malloc((size_order_largest(&serial->by_receiver) + 1) * sizeof *serial->blocks);
+    size_t largest = size_order_largest(&serial->by_receiver) + 1;
+    serial->blocks = (struct radix_run){malloc(2 * largest * sizeof(uint64_t)), malloc(2 * largest * sizeof(uint32_t))};
     serial->block_of = calloc(traffic->n_ranks + 1, sizeof *serial->block_of);
-    if (serial->times != NULL && serial->end_share != NULL && serial->blocks != NULL && serial->block_of != NULL)
+    if (serial->times != NULL && serial->end_share != NULL && serial->blocks.key != NULL && serial->blocks.id != NULL &&
+        serial->block_of != NULL) {
+        serial->spare = (struct radix_run){serial->blocks.key + largest, serial->blocks.id + largest};
         return 0;
+    }
     serial_release(serial);
     return -1;
 }
@@ -110,53 +114,37 @@ static bool waits(const struct serial *serial, size_t message)
            serial->traffic->pattern->bytes[message] > 0 && !moves_at_once(serial->traffic, message);
 }
 
-/* A further message of a block: the first one that its sender waits for stands for all. */
-static void join(struct serial *serial, struct serial_block *block, uint32_t message)
-{
-    uint32_t other = message;
-    bool before = message < block->message, here = waits(serial, message), there = waits(serial, block->message);
-    if (here == there ? before : here) {
-        other = block->message;
-        block->message = message;
-    }
-    serial->times[other].half_s = JOINED;
-}
-
-static int compare_blocks(const void *a, const void *b)
-{
-    const struct serial_block *x = a, *y = b;
-    if (x->bytes < y->bytes || x->bytes > y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return (x->message > y->message) - (x->message < y->message);
-}
-
-/* What comes to one rank, by bytes; the number of blocks. */
+/* What comes to one rank, by bytes; the number of blocks. The largest message of a block stands for it: if its sender
+ * waits for any of them, it does for that one. */
 static size_t find_blocks(struct serial *serial, uint32_t receiver)
 {
     const struct size_order *order = &serial->by_receiver;
     const uint32_t *src = serial->traffic->pattern->src;
-    struct serial_block *blocks = serial->blocks;
+    struct radix_run blocks = serial->blocks;
     size_t j = order->first[receiver], end = order->first[receiver + 1], n = 0;
     while (j < end && order->bytes[j] == 0) /* waits for nothing */
         j++;
     size_t n_messages = end - j;
     for (; j < end; j++) {
         uint32_t message = order->message[j], *of = &serial->block_of[src[message]];
-        double bytes = (double)order->bytes[j];
         if (j + LOOK_AHEAD < end)
             __builtin_prefetch(&src[order->message[j + LOOK_AHEAD]]);
         if (*of == 0) {
-            blocks[n] = (struct serial_block){bytes, message};
+            blocks.key[n] = order->bytes[j];
+            blocks.id[n] = message;
             *of = (uint32_t)++n;
-        } else {
-            blocks[*of - 1].bytes += bytes;
-            join(serial, &blocks[*of - 1], message);
+            continue;
         }
+        size_t block = *of - 1;
+        if (__builtin_add_overflow(blocks.key[block], order->bytes[j], &blocks.key[block]))
+            blocks.key[block] = UINT64_MAX;
+        serial->times[blocks.id[block]].half_s = JOINED;
+        blocks.id[block] = message;
     }
     for (size_t i = 0; i < n; i++)
-        serial->block_of[src[blocks[i].message]] = 0;
+        serial->block_of[src[blocks.id[i]]] = 0;
     if (n < n_messages)
-        qsort(blocks, n, sizeof *blocks, compare_blocks);
+        radix_sort(blocks, n, serial->spare);
     return n;
 }
 
@@ -171,8 +159,8 @@ static void find_times(struct serial *serial, struct bandwidth_steps *steps, con
     half = first;
     serial->end_share[receiver->rank] = n_blocks > 1 ? 1 / (double)n_blocks : 0;
     for (size_t i = 0; i < n_blocks; i++) {
-        double bytes = serial->blocks[i].bytes, middle = (bytes + receiver->volume) / 2;
-        serial->times[serial->blocks[i].message] =
+        double bytes = (double)serial->blocks.key[i], middle = (bytes + receiver->volume) / 2;
+        serial->times[serial->blocks.id[i]] =
             (struct serial_times){walk_to(&first, bytes, receiver, &mix, steps, competitors, n),
                                   walk_to(&half, middle, receiver, &mix, steps, competitors, n)};
     }
@@ -268,7 +256,8 @@ void serial_release(struct serial *serial)
     size_order_release(&serial->by_receiver);
     free(serial->times);
     free(serial->end_share);
-    free(serial->blocks);
+    free(serial->blocks.key);
+    free(serial->blocks.id);
     free(serial->block_of);
     *serial = (struct serial){0};
 }

@@ -3,14 +3,9 @@
 #ifndef MPISTAIR_PREDICTOR_SERIAL_H
 #define MPISTAIR_PREDICTOR_SERIAL_H
 
+#include "radix_sort.h"
 #include "size_order.h"
 #include "staircase.h"
-
-/* All that one rank sends to one other, for which one of its messages stands. */
-struct serial_block {
-    double bytes;
-    uint32_t message;
-};
 
 /* When a block is delivered where it is the first of its receiver's, and where half of the others come before it. */
 struct serial_times {
@@ -24,7 +19,8 @@ struct serial {
     struct serial_times *times;    /* [n_messages], of those that stand for a block */
     double *end_share;             /* [n_ranks] share of the orders in which a block is the first, or the last, of
                                       several to a rank; 0 if there is one */
-    struct serial_block *blocks;   /* of the receiver at hand */
+    struct radix_run blocks;       /* of the receiver at hand; key: bytes, id: the message that stands for it */
+    struct radix_run spare;        /* room to sort them, behind them */
     uint32_t *block_of;            /* [n_ranks] of a sender among them, plus one; 0: none, and between receivers */
 };
 

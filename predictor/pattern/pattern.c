@@ -79,7 +79,9 @@ int pattern_keep_posts(struct pattern *pattern)
 void pattern_clear(struct pattern *pattern)
 {
     free(pattern->posted_s);
-    pattern->posted_s = NULL;
+    free(pattern->rest_s);
+    pattern->posted_s = pattern->rest_s = NULL;
+    pattern->carried_before = pattern->carried_between = 0;
     pattern->n_messages = 0;
 }
 
@@ -152,6 +154,7 @@ void pattern_release(struct pattern *pattern)
     free(pattern->send_s);
     free(pattern->recv_s);
     free(pattern->posted_s);
+    free(pattern->rest_s);
     free(pattern->match);
     *pattern = (struct pattern){0};
 }

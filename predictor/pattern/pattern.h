@@ -36,6 +36,11 @@ struct pattern {
     double *recv_s;   /* the same of the receives */
     double *posted_s; /* when the receives were posted in truth, where recv_s counts those that stood before their
                          rank's round from its begin; NULL: recv_s */
+    /* What its connections, the pairs of ranks, did before; all 0 where nothing is known: then the round is repeated
+     * back to back. */
+    double *rest_s; /* [n_messages] how long the sender has rested since its last round with that receiver; NULL: 0 */
+    double carried_before;  /* what they carried before the first of the repetitions, in bytes of the round */
+    double carried_between; /* what other rounds let them carry between two of the repetitions, likewise */
     uint32_t *match; /* communicator * 2, + 1 if the receive took any source; NULL: one communicator, no such receive */
 };
 

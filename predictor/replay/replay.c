@@ -8,6 +8,7 @@
 #include "machine_database.h"
 #include "predict_options.h"
 #include "progress.h"
+#include "replay_history.h"
 #include "replay_mean.h"
 #include "replay_place.h"
 #include "replay_round.h"
@@ -28,7 +29,8 @@ struct replay_state {
     struct recorded_places places;
     sqlite3_stmt *insert;
     sqlite3_int64 run_ids[MAX_MODELS];
-    struct replay_round round; /* the one at hand */
+    struct replay_history history; /* where a model repeats rounds */
+    struct replay_round round;     /* the one at hand */
     /* The kind at hand. */
     struct model_options options;         /* the replay's, with the kind's rounds */
     struct replay_mean means[MAX_MODELS]; /* of models that know post times */
@@ -139,8 +141,11 @@ static int predict_row(struct replay_state *state, sqlite3_stmt *rounds, size_t 
     sqlite3_int64 kind_id = sqlite3_column_int64(rounds, 0), n_rounds = sqlite3_column_int64(rounds, 2);
     if (place == 0) {
         state->options = model_options_of_kind(state->replay->options, (uint64_t)n_rounds);
-        if (replay_round_read(&state->round, sqlite3_column_int64(rounds, 1), error) != 0 ||
-            predict_models(state, false, kind_id, error) != 0)
+        if (replay_round_read(&state->round, sqlite3_column_int64(rounds, 1), error) != 0)
+            return -1;
+        if (replay_history_tell(&state->history, kind_id, &state->round) != 0)
+            return error_set(error, "no memory for %zu messages", state->round.pattern.n_messages);
+        if (predict_models(state, false, kind_id, error) != 0)
             return -1;
         state->summary->n_kinds++;
         state->summary->moved += state->round.moved;
@@ -189,6 +194,12 @@ static int prepare(struct replay_state *state, struct error *error)
     if (result != 0)
         return -1;
     size_t n_ranks = state->places.placement.n_ranks;
+    bool repeats = false;
+    for (size_t m = 0; m < replay->n_models; m++)
+        repeats = repeats || replay->models[m].model->repeats;
+    if (repeats &&
+        replay_history_read(replay->database, replay->path, n_ranks, &state->places, &state->history, error) != 0)
+        return -1;
     if (replay_round_init(&state->round, replay->database, replay->path, &state->places, error) != 0)
         return -1;
     for (size_t m = 0; m < replay->n_models; m++)
@@ -219,6 +230,7 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
     if (result == 0)
         result = replay_close_runs(replay, summary->extrapolated, error);
     sqlite3_finalize(state.insert);
+    replay_history_release(&state.history);
     replay_round_release(&state.round);
     if (result == 0)
         result = replay_execute(replay, "COMMIT", NULL, 0, error);

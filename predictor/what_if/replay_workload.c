@@ -2,6 +2,7 @@
 #include "replay_workload.h"
 
 #include "database.h"
+#include "replay_history.h"
 #include "replay_mean.h"
 #include "replay_round.h"
 
@@ -22,8 +23,9 @@ static int add_round(struct replay_round *round, size_t n_rounds, size_t n_taken
 }
 
 /* All rounds that are taken; rows are those of rounds_sql. */
-static int add_rounds(sqlite3_stmt *rows, const char *path, struct replay_round *round, bool post_times,
-                      struct workload *workload, struct error *error)
+static int add_rounds(sqlite3_stmt *rows, const char *path, struct replay_round *round,
+                      const struct replay_history *history, bool post_times, struct workload *workload,
+                      struct error *error)
 {
     sqlite3_int64 kind_id = 0;
     size_t place = 0, n_messages = 0;
@@ -38,6 +40,8 @@ static int add_rounds(sqlite3_stmt *rows, const char *path, struct replay_round 
             continue;
         if (replay_round_read(round, sqlite3_column_int64(rows, 1), error) != 0)
             return -1;
+        if (replay_history_tell(history, kind_id, round) != 0)
+            return error_set(error, "no memory for %zu messages", round->pattern.n_messages);
         n_messages = place == 0 ? round->pattern.n_messages : n_messages;
         size_t n_taken = post_times ? replay_mean_count(n_rounds, n_messages) : 1;
         if ((!post_times || replay_mean_takes(place, n_rounds, n_messages)) &&
@@ -52,6 +56,7 @@ int replay_workload(sqlite3 *database, const char *path, const struct placement 
 {
     struct recorded_places places;
     struct replay_round round = {0};
+    struct replay_history history = {0};
     sqlite3_stmt *rows = NULL;
     if (recorded_places_given(database, path, placement, &places, error) != 0)
         return -1;
@@ -59,12 +64,15 @@ int replay_workload(sqlite3 *database, const char *path, const struct placement 
         recorded_places_release(&places);
         return error_set(error, "no memory for %zu ranks", placement->n_ranks);
     }
-    int result = replay_round_init(&round, database, path, &places, error);
+    int result = replay_history_read(database, path, placement->n_ranks, NULL, &history, error);
+    if (result == 0)
+        result = replay_round_init(&round, database, path, &places, error);
     if (result == 0 && sqlite3_prepare_v2(database, rounds_sql, -1, &rows, NULL) != SQLITE_OK)
         result = database_error(database, path, "the rounds cannot be read", error);
     if (result == 0)
-        result = add_rounds(rows, path, &round, post_times, workload, error);
+        result = add_rounds(rows, path, &round, &history, post_times, workload, error);
     sqlite3_finalize(rows);
+    replay_history_release(&history);
     replay_round_release(&round);
     recorded_places_release(&places);
     if (result != 0)

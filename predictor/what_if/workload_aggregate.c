@@ -48,6 +48,23 @@ static int append_sum(const struct pattern *from, const struct ends *ends, size_
     return 0;
 }
 
+/* What connections did before; a connection's messages rested alike. */
+static int keep_rests(const struct pattern *from, const struct ends *ends, struct pattern *to, struct error *error)
+{
+    to->carried_before = from->carried_before;
+    to->carried_between = from->carried_between;
+    if (from->rest_s == NULL)
+        return 0;
+    to->rest_s = malloc((to->n_messages + 1) * sizeof *to->rest_s);
+    if (to->rest_s == NULL)
+        return error_set(error, "no memory for %zu messages", to->n_messages);
+    for (size_t i = 0, k = 0; i < from->n_messages; i++) {
+        k += i > 0 && (ends[i].src != ends[i - 1].src || ends[i].dst != ends[i - 1].dst);
+        to->rest_s[k] = from->rest_s[ends[i].message];
+    }
+    return 0;
+}
+
 static int aggregate_pattern(struct pattern *pattern, struct error *error)
 {
     struct pattern sums = {0};
@@ -63,6 +80,8 @@ static int aggregate_pattern(struct pattern *pattern, struct error *error)
             end++;
         result = append_sum(pattern, ends, begin, end, &sums, error);
     }
+    if (result == 0)
+        result = keep_rests(pattern, ends, &sums, error);
     free(ends);
     if (result == 0) {
         pattern_release(pattern);

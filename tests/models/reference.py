@@ -87,7 +87,8 @@ class Reference:
 
     def __init__(self, machine, places, messages, injection, buffer):
         self.machine, self.ranks, self.injection, self.buffer = machine, range(len(places)), injection, buffer
-        self.repetition, self.repetitions = None, 10  # of flow-window
+        self.window, self.repetitions = False, None  # flow-window, with TCP's windows; None: the model's own
+        self.before, self.between, self.rest = 0, 0, {}  # what connections carried, in rounds; of (src, dst), s
         self.places = places
         self.messages = [(src, dst, size, level_of(places, src, dst)) for src, dst, size in messages if src != dst]
 
@@ -231,9 +232,22 @@ class Reference:
             total_s += ppn * volume / limit if volume > 0 else 0
         return total_s
 
+    def points(self):
+        """(weight, what connections carried before in rounds, the same a round earlier): repetitions 0 to 7 each, then 8 to
+        15, 16 to 31 and so on by their middle. Where nothing is buffered all are alike."""
+        repetitions, first = self.repetitions or (10 if self.window else 1), 0
+        if self.taken(1, 0) == 0:
+            repetitions = 1
+        while first < repetitions:
+            n = 1 if first < 8 else min(first, repetitions - first)
+            carried = self.before + (first + (n - 1) / 2) * (1 + self.between)
+            yield n / repetitions, carried, max(carried - 1 - self.between, 0)
+            first += n
+
     def packet(self, size):
         """What a NIC serves of a flow in its turn: a byte, or TCP's packet."""
-        return 1 if self.repetition is None else min(45 * 1448, (20 * 1448 + (self.repetitions - 1) / 2 * size / 20) / 2)
+        middle = self.before + ((self.repetitions or 10) - 1) / 2 * (1 + self.between)
+        return min(45 * 1448, (20 * 1448 + middle * size / 20) / 2) if self.window else 1
 
     def through(self, node, side, turns):
         """u_l: the integral, piece by piece between the ends of the flows that cross this side of the node."""
@@ -248,35 +262,72 @@ class Reference:
                                           for _, size, _ in open_flows)
         return total_s
 
-    def taken(self, size):
+    def taken(self, size, carried):
         """What the transport takes of a message at once: the machine's buffer, or three of TCP's windows."""
-        if self.repetition is None:
+        if not self.window:
             return self.buffer
-        return min(2 * 2304 / 1448 * (20 * 1448 + self.repetition * size / 20), 2 ** 22)
+        return min(2 * 2304 / 1448 * (20 * 1448 + carried * size / 20), 2 ** 22)
 
-    def flow_window(self, what):
-        """The mean of flow's times, or of their bandwidth, over the repetitions."""
-        of_each = []
-        for self.repetition in range(self.repetitions):
-            of_each.append(what())
-        self.repetition = None
-        return [sum(values) / self.repetitions for values in zip(*of_each)]
+    def copies(self, rank):
+        """Of all that a rank sends between nodes, into a buffer."""
+        mine = self.of(rank, 0, ["inter_node"])
+        if self.taken(1, 0) == 0 or sum(size for size, _ in mine) == 0:
+            return 0
+        return sum(size for size, _ in mine) / max(rate for level in LEVELS[:2] for _, _, knots in self.machine[level].values()
+                                                   for n, rate in knots if n == 1)
+
+    def ways(self, rank, point, waits_s):
+        """What a rank waits for between nodes: (when, turns, at its own NIC, NIC). point: None for its receives."""
+        for src, dst, size, level in self.messages:
+            if level != "inter_node" or rank != (dst if point is None else src):
+                continue
+            for end, side in ((src, 0), (dst, 1)):
+                nic, turns = (self.places[end][0], side), size / self.packet(size)
+                at_s = self.through(*nic, turns)
+                if point is not None:
+                    _, carried, before = point
+                    room = buffer = self.taken(size, carried)
+                    left = max(size - buffer, 0) / self.packet(size)
+                    if carried > 0 and at_s > 0:
+                        stays = max(0, 1 - (waits_s + self.rest.get((src, dst), 0)) / at_s)
+                        room -= min(self.taken(size, before), carried * size * stays)
+                    full = max(0, 1 - room / min(buffer, size)) if min(buffer, size) > 0 else 0
+                    at_s = (1 - full) * self.through(*nic, left) + full * at_s
+                    turns = (1 - full) * left + full * turns
+                if turns > 0:
+                    yield at_s, turns, end == rank, nic
+
+    def flow_parts(self, side):
+        """[(s, s of its own bytes)] of every rank's transfers between nodes, the means over the repetitions."""
+        parts = []
+        for rank in self.ranks:
+            received = list(self.ways(rank, None, 0))
+            tau = [self.tau(self.of(rank, which, ["inter_node"])) for which in (1, 0)]
+            waits_s = {"in": tau[0], "out": tau[1], "max": max(tau)}[side] + max((way[0] for way in received), default=0)
+            mean_s = own_s = 0
+            for point in self.points():
+                ways = received + list(self.ways(rank, point, waits_s))
+                at_s = max((way[0] for way in ways), default=0)
+                own = 0
+                if self.copies(rank) > at_s:
+                    own = at_s = self.copies(rank)
+                elif ways:
+                    x, _, (node, which) = max(way[1:] for way in ways if way[0] >= at_s * (1 - 1e-9))
+                    own = sum(min(size, x * self.packet(size)) / bandwidth(self.entry(size, level)[2], 1)
+                              for *ends, size, level in self.messages
+                              if level == "inter_node" and rank in ends and self.places[ends[which]][0] == node)
+                mean_s += point[0] * at_s
+                own_s += point[0] * min(own, at_s)
+            parts.append((mean_s, own_s))
+        return parts
 
     def flow(self, side):
-        latest_s = {rank: 0.0 for rank in self.ranks}
-        for src, dst, size, level in self.messages:
-            if level == "inter_node":
-                both = [(self.places[src][0], 0), (self.places[dst][0], 1)]
-                turns = [x / self.packet(size) for x in (size, size - self.taken(size))]
-                latest_s[dst] = max(latest_s[dst], *(self.through(*end, turns[0]) for end in both))
-                if turns[1] > 0:
-                    latest_s[src] = max(latest_s[src], *(self.through(*end, turns[1]) for end in both))
         within = Reference(self.machine, self.places, [], {}, 0)
         within.messages = [message for message in self.messages if message[3] != "inter_node"]
-        times_s = within.staircase(side) if self.repetition is None else within.serial(side)
-        for rank in self.ranks:
+        times_s = within.serial(side) if self.window else within.staircase(side)
+        for rank, (transfer_s, _) in zip(self.ranks, self.flow_parts(side)):
             tau = [self.tau(self.of(rank, which, ["inter_node"])) for which in (1, 0)]
-            times_s[rank] += {"in": tau[0], "out": tau[1], "max": max(tau)}[side] + latest_s[rank]
+            times_s[rank] += {"in": tau[0], "out": tau[1], "max": max(tau)}[side] + transfer_s
         return times_s
 
     def own_of_staircase(self, levels):
@@ -299,28 +350,6 @@ class Reference:
             own_s.append(min(own, latest_s))
         return own_s
 
-    def own_of_flow(self):
-        own_s = []
-        for rank in self.ranks:
-            ways = []  # when, turns, own NIC first, link
-            for src, dst, size, level in self.messages:
-                if level == "inter_node" and rank in (src, dst):
-                    x = (size if rank == dst else size - self.taken(size)) / self.packet(size)
-                    if x > 0:
-                        ways += [(self.through(self.places[end][0], side, x), x, end == rank, (self.places[end][0], side))
-                                 for end, side in ((src, 0), (dst, 1))]
-            latest_s = max((way[0] for way in ways), default=0)
-            ways = [way[1:] for way in ways if way[0] >= latest_s * (1 - 1e-9)]
-            if not ways:
-                own_s.append(0)
-                continue
-            x, _, (node, side) = max(ways)
-            own = sum(min(size, x * self.packet(size)) / bandwidth(self.entry(size, level)[2], 1)
-                      for *ends, size, level in self.messages
-                      if level == "inter_node" and rank in ends and self.places[ends[side]][0] == node)
-            own_s.append(min(own, latest_s))
-        return own_s
-
     def own(self, model, side):
         """bandwidth_s of every rank; None: all that is not latency."""
         alone = lambda messages: sum(size / bandwidth(self.entry(size, level)[2], 1) for size, level in messages)
@@ -330,21 +359,21 @@ class Reference:
             parts = [self.own_of_staircase(levels) for levels in (["inter_node"], ["intra_socket", "inter_socket"])]
             between, within = self.staircase_parts(side)
             return [parts[within[rank] > between[rank]][rank] for rank in self.ranks]
-        if model in ("staircase", "serial", "flow"):
-            between = self.own_of_flow() if model == "flow" else self.own_of_staircase(["inter_node"])
-            in_turn = model == "serial" or self.repetition is not None
+        self.window = model == "flow-window"
+        if model in ("staircase", "serial", "flow", "flow-window"):
+            between = [own for _, own in self.flow_parts(side)] if "flow" in model else self.own_of_staircase(["inter_node"])
+            in_turn = model in ("serial", "flow-window")
             within = self.own_of_serial() if in_turn else self.own_of_staircase(["intra_socket", "inter_socket"])
             return [a + b for a, b in zip(between, within)]
-        if model == "flow-window":
-            return self.flow_window(lambda: self.own("flow", side))
         return None
 
     def predict(self, model, side):
-        if model == "flow-window":
-            return self.flow_window(lambda: self.flow(side))
+        self.window = model == "flow-window"
+        if "flow" in model:
+            return self.flow(side)
         if model == "staircase-max":
             return [max(parts) for parts in zip(*self.staircase_parts(side))]
-        if model in ("staircase", "serial", "flow"):
-            return {"staircase": self.staircase, "serial": self.serial, "flow": self.flow}[model](side)
+        if model in ("staircase", "serial"):
+            return {"staircase": self.staircase, "serial": self.serial}[model](side)
         of_rank = {"postal": self.postal, "max-rate": self.max_rate, "node-aware": self.node_aware}[model]
         return [of_rank(rank) for rank in self.ranks]

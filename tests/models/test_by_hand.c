@@ -36,8 +36,9 @@ static void flow_by_hand(void **state)
     case_release(&c);
 }
 
-/* At 1 GB/s a message of 1 MB; TCP takes 3.18 (28,960 + r 50,000) bytes of it in repetition r, all of it from r = 6 on.
- * Of 10 MB it takes 4 MB from r = 3 on. */
+/* Ten rounds back to back at 1 GB/s. Of 1 MB TCP takes 3.18 (28,960 + r 50,000) bytes in repetition r; what it took the
+ * time before has not drained, so that there is room for what the buffer has grown by: 3.18 times 50,000 bytes. Of 10
+ * MB 3.18 times 500,000, up to 4 MB, where it is full in repetition 4. 92,160 bytes fit once. */
 static void flow_window_by_hand(void **state)
 {
     (void)state;
@@ -48,28 +49,60 @@ static void flow_window_by_hand(void **state)
     case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 1e9, "B"); /* what the formula takes the place of */
     case_place(&c, 2, node, NULL);
     case_add(&c, 0, 1, 1000000);
-    const double grows_us = 2 * 2304 / 1448. * 50;
-    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){(6 * 907.84 - 15 * grows_us) / 10, 1000});
-    assert_split(&c, "flow-window", (const double[]){(6 * 907.84 - 15 * grows_us) / 10, 1000}, (const double[]){0, 0});
+    const double grows = 2 * 2304 / 1448. / 20; /* of a round's bytes */
+    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){(907.84 + 9 * (1000 - grows * 1000)) / 10, 1000});
+    assert_split(&c, "flow-window", (const double[]){(907.84 + 9 * (1000 - grows * 1000)) / 10, 1000},
+                 (const double[]){0, 0});
     c.pattern.bytes[0] = 10000000;
+    const double third_us = 10000 - (4194.304 - 92.16 - 2 * grows * 10000);
     assert_times(&c, "flow-window", LATENCY_IN,
-                 (const double[]){(3 * 9907.84 - 30 * grows_us + 7 * 5805.696) / 10, 10000});
+                 (const double[]){(9907.84 + 2 * (10000 - grows * 10000) + third_us + 6 * 10000) / 10, 10000});
     c.pattern.bytes[0] = 92160;
-    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){0, 92.16});
+    assert_times(&c, "flow-window", LATENCY_IN, (const double[]){9 * (92.16 - grows * 92.16) / 10, 92.16});
+    case_release(&c);
+}
+
+/* At 1 GB/s with 2 MB of buffer, of which copies take 5 GB/s at best: 1 MB is a copy, 200 us; after one round of that
+ * there is room for it once more, after two for none. Where the sender rested for 0.4 ms since each of them, 0.6 MB
+ * stay of each: after three there is room for 0.2 MB. */
+static void flow_keeps_what_has_not_drained(void **state)
+{
+    (void)state;
+    struct model_case c = {.machine = {.name = "full"}};
+    static const uint32_t node[] = {0, 1};
+    double rest_s = 0.4e-3;
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 1e-6, "s");
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 2e6, "B");
+    case_place(&c, 2, node, NULL);
+    case_add(&c, 0, 1, 1000000);
+    assert_times(&c, "flow", LATENCY_IN, (const double[]){1, 1001}); /* no copy is known: tau */
+    case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 5e9, "B/s");
+    static const double sent_us[] = {200, 200, 1000, 1000};
+    for (int before = 0; before < 4; before++) {
+        c.pattern.carried_before = before;
+        assert_times(&c, "flow", LATENCY_IN, (const double[]){sent_us[before], 1001});
+    }
+    c.pattern.rest_s = malloc(sizeof rest_s);
+    assert_non_null(c.pattern.rest_s);
+    c.pattern.rest_s[0] = rest_s;
+    assert_times(&c, "flow", LATENCY_IN, (const double[]){800, 1001});
+    c.pattern.rest_s[0] = 1e-3; /* all of it has drained */
+    assert_times(&c, "flow", LATENCY_IN, (const double[]){200, 1001});
     case_release(&c);
 }
 
 /* Two flows into a node, 1 MB and 200 kB. NICs serve them in turn, in packets of half their windows after 4.5
- * repetitions: the large one's of 45 segments, the other's of (28,960 + 45,000) / 2 bytes. */
+ * repetitions: the large one's of 45 segments, the other's of (28,960 + 45,000) / 2 bytes. After the first repetition
+ * there is room for what the buffer has grown by. */
 static void flow_window_in_packets(void **state)
 {
     (void)state;
     struct model_case c = {.machine = {.name = "packets"}};
     static const uint32_t node[] = {0, 1, 2, 2};
     const double both = 1 + 65160 / 36980.; /* bytes through the NIC for one of the small flow */
-    double sent_us = 0;                     /* the last of it is taken when this is through, beside the other */
-    for (int r = 0; r < 10; r++)
-        sent_us += fmax(0, 107.84 - r * 2 * 2304 / 1448. * 10) * both / 10;
+    /* The last of it is taken when this is through, beside the other. */
+    const double sent_us = (107.84 + 9 * (200 - 2 * 2304 / 1448. * 10)) * both / 10;
     case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 0, "s");
     case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
     case_place(&c, 4, node, NULL);
@@ -129,9 +162,9 @@ static void serial_takes_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flow_by_hand),           cmocka_unit_test(flow_window_by_hand),
-        cmocka_unit_test(flow_window_in_packets), cmocka_unit_test(serial_by_hand),
-        cmocka_unit_test(serial_takes_blocks),
+        cmocka_unit_test(flow_by_hand),        cmocka_unit_test(flow_keeps_what_has_not_drained),
+        cmocka_unit_test(flow_window_by_hand), cmocka_unit_test(flow_window_in_packets),
+        cmocka_unit_test(serial_by_hand),      cmocka_unit_test(serial_takes_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

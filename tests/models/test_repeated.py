@@ -1,8 +1,9 @@
-"""`mpistair predict --model flow-window`, which knows how often a round is repeated: random patterns against the reference,
-what a trace's rounds change, and what a user gives wrongly.
+"""`mpistair predict --model flow` and flow-window, which know how often a round is repeated and what is left of it in buffers:
+random patterns against the reference, what a trace's rounds change, and what a user gives wrongly.
 
-usage: test_tcp.py MPISTAIR SCHEMA.sql
+usage: test_repeated.py MPISTAIR SCHEMA.sql
 """
+import csv
 import json
 import os
 import random
@@ -34,23 +35,24 @@ class Repeated(PredictTest):
         chance = random.Random(60)
         changed = 0
         for case in range(30):
+            model = ("flow", "flow-window")[case % 2]
             protocols = [["any"], ["eager", "rendezvous"], ["short", "eager", "rendezvous"]][case % 3]
-            machine, path = self.random_machine(chance, protocols, 1e-3, (1e7, 2e8), 200000)
+            buffer = chance.choice([0, 1, 300000, 3000000])
+            machine, path = self.random_machine(chance, protocols, 1e-3, (1e7, 2e8), 200000,
+                                                *([f"inter_node any buffer - {buffer} B"] if buffer > 0 else []))
             ranks = chance.randrange(2, 12)
             places = [(chance.randrange(3), chance.randrange(2)) for _ in range(ranks)]
             messages = [(chance.randrange(ranks), chance.randrange(ranks), chance.choice([0, 1, 92160, chance.randrange(10 ** 6), chance.randrange(10 ** 7)]))
                         for _ in range(chance.randrange(40))]
-            side, repetitions = ("in", "out", "max")[case // 3 % 3], chance.choice([1, 2, 6, 7, 8, 9, 40])
-            flow_window = "--model", "flow-window", "--latency", side
-            rows = self.predict(path, places, messages, *flow_window, "--repetitions", str(repetitions))
-            reference = Reference(machine, places, messages, {}, 0)
+            side, repetitions = ("in", "out", "max")[case // 3 % 3], chance.choice([1, 2, 7, 8, 9, 40, 1000])
+            rows = self.predict(path, places, messages, "--model", model, "--latency", side, "--repetitions", str(repetitions))
+            reference = Reference(machine, places, messages, {}, buffer)
             reference.repetitions = repetitions
-            ten_times = self.predict(path, places, messages, *flow_window)
-            for row, time_s, own_s, of_ten in zip(rows, reference.predict("flow-window", side), reference.own("flow-window", side),
-                                                  ten_times):
+            alone = self.predict(path, places, messages, "--model", model, "--latency", side)
+            for row, time_s, own_s, other in zip(rows, reference.predict(model, side), reference.own(model, side), alone):
                 self.assertLessEqual(abs(row["time_s"] - time_s), 1e-9 * time_s, (case, row))
                 self.assertLessEqual(abs(row["bandwidth_s"] - own_s), 1e-9 * own_s, (case, row))
-                changed += row["time_s"] != of_ten["time_s"]
+                changed += row["time_s"] != other["time_s"]
         self.assertGreater(changed, 20)  # by the number of repetitions
 
     def test_all_among_names(self):
@@ -62,43 +64,90 @@ class Repeated(PredictTest):
         self.assertEqual(names("--model", "all,flow+queue"), [*names(), "flow+queue"])
         self.assertEqual(names("--model", "flow,all,flow"), ["flow", *(name for name in names() if name != "flow")])
 
-    def test_rounds_of_a_trace(self):
-        """A kind of n rounds is repeated n times, ten at most, or as often as is said."""
-        machine, path = self.write("m.tbl", MACHINE), os.path.join(self.folder, "trace.db")
-        messages = [(0, 1, 20000), (1, 0, 300000), (0, 2, 400000)]
+    def make_trace(self, ranks, rounds):
+        """rounds: [(kind, begin_s of senders, end_s, [(src, dst, bytes)])]."""
+        path = os.path.join(self.folder, "trace.db")
+        if os.path.exists(path):
+            os.unlink(path)
         database = sqlite3.connect(path)
         database.execute("PRAGMA synchronous = OFF")
         with open(SCHEMA) as file:
             database.executescript(file.read())
-        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'Open MPI','l','t','c',3,3,NULL,NULL,NULL,NULL)")
-        database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,0,'finalize')", [(r, r) for r in range(3)])
-        n_rounds = {1: 1, 2: 3, 3: 12}
-        round_id = 0
-        for kind, rounds in n_rounds.items():
-            database.execute("INSERT INTO kind VALUES (?,?,3,900000)", (kind, rounds))
-            for _ in range(rounds):
-                round_id += 1
-                begin = round_id * 10 ** 9
-                database.execute("INSERT INTO round VALUES (?,?,?,?)", (round_id, kind, begin, begin + 10 ** 8))
-                database.executemany("INSERT INTO round_process VALUES (?,?,?,?,0)",
-                                     [(round_id, rank, begin, begin + 10 ** 8) for rank in range(3)])
-                database.executemany(
-                    "INSERT INTO message(src,dst,comm,tag,bytes,level,round_id,send_post_ns,recv_post_ns,recv_bytes,send_function,"
-                    "recv_function,any_source,any_tag,uncertain) VALUES (?,?,0,0,?,'inter_node',?,?,?,?,'s','r',0,0,0)",
-                    [(*message, round_id, begin, begin, message[2]) for message in messages])
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'Open MPI','l','t','c',?,?,NULL,NULL,NULL,NULL)", (ranks, ranks))
+        database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,0,'finalize')", [(r, r) for r in range(ranks)])
+        database.executemany("INSERT INTO kind VALUES (?,?,3,900000)",
+                             [(kind, sum(other == kind for other, *_ in rounds)) for kind in {kind for kind, *_ in rounds}])
+        for round_id, (kind, begin_s, end_s, messages) in enumerate(rounds, 1):
+            begin, end = round(begin_s * 1e9), round(end_s * 1e9)
+            database.execute("INSERT INTO round VALUES (?,?,?,?)", (round_id, kind, begin, end))
+            database.executemany("INSERT INTO round_process VALUES (?,?,?,?,0)",
+                                 [(round_id, rank, begin, end) for rank in range(ranks)])
+            database.executemany(
+                "INSERT INTO message(src,dst,comm,tag,bytes,level,round_id,send_post_ns,recv_post_ns,recv_bytes,send_function,"
+                "recv_function,any_source,any_tag,uncertain) VALUES (?,?,0,0,?,'inter_node',?,?,?,?,'s','r',0,0,0)",
+                [(*message, round_id, begin, begin, message[2]) for message in messages])
         database.commit()
-        rows = lambda options: {(kind, rank): time_s for kind, rank, time_s in database.execute(
-            "SELECT kind_id, rank, time_s FROM prediction JOIN prediction_run q ON q.id = run_id "
-            "WHERE model = 'flow-window' AND options = ?", (options,))}
+        database.close()
+        return path
+
+    def stored(self, path, machine, *arguments):
+        """{(model, kind, rank): time_s}"""
+        self.run_predict(path, "--machine", machine, *arguments)
+        database = sqlite3.connect(path)
+        rows = database.execute("SELECT model, kind_id, rank, time_s FROM prediction JOIN prediction_run q ON q.id = run_id "
+                                "WHERE options = ?", ("repetitions=" + arguments[-1] if "--repetitions" in arguments else "",))
+        found = {tuple(row[:3]): row[3] for row in rows}
+        database.close()
+        return found
+
+    def test_rounds_of_a_trace(self):
+        """A kind of n rounds is repeated n times, or no more often than is said. Its connections have carried what they have,
+        in rounds of whatever kind, and rested: 12 ms, or for a second; an unlike round between does not count for what is carried,
+        but as a rest."""
+        machine = {level: {"any": (0, tau, [(1, rate)])} for level, tau, rate in
+                   (("intra_socket", 0, 1e9), ("inter_socket", 0, 1e9), ("inter_node", 1e-3, 5e7))}
+        path = self.write("m.tbl", MACHINE + "inter_node any buffer - 700000 B\n")
+        messages, other = [(0, 1, 20000), (1, 0, 300000), (0, 2, 400000)], [(2, 1, 5)]
         places = [(rank, 0) for rank in range(3)]
-        for given, options in (([], ""), (["--repetitions", "2"], "repetitions=2")):
-            self.run_predict(path, "--machine", machine, "--model", "flow-window", *given)
-            for kind, rounds in n_rounds.items():
-                repetitions = min(rounds, int(given[1]) if given else 10)
-                expected = self.predict(machine, places, messages, "--model", "flow-window", "--repetitions", str(repetitions))
-                for row in expected:
-                    self.assertAlmostEqual(rows(options)[kind, row["rank"]], row["time_s"], delta=1e-15)
-        self.assertGreater(rows("")[1, 1], 1.05 * rows("")[3, 1])  # later rounds have larger buffers
+        for rest_s in (0.012, 1):
+            kinds = [1, 2, 2, 9, 2, *[3, 4, 4] * 6]
+            rounds = [(kind, i * (rest_s + 0.1), i * (rest_s + 0.1) + 0.1, other if kind == 9 else messages)
+                      for i, kind in enumerate(kinds)]
+            trace = self.make_trace(3, rounds)
+            for given in ([], ["--repetitions", "2"]):
+                found = self.stored(trace, path, "--model", "flow,flow-window", *given)
+                for kind, before in ((1, 0), (2, 1), (3, 4), (4, 5)):
+                    own = [i for i, k in enumerate(kinds) if k == kind]
+                    alike = [i for i, k in enumerate(kinds) if k != 9]
+                    between = (alike.index(own[-1]) - alike.index(own[0])) / (len(own) - 1) - 1 if len(own) > 1 else 0
+                    used = [(i, alike[alike.index(i) - 1]) for i in own if i > 0]
+                    reference = Reference(machine, places, messages, {}, 700000)
+                    reference.before, reference.between = before, between
+                    reference.repetitions = min(len(own), int(given[1]) if given else len(own))
+                    mean_s = sum(rounds[i][1] - rounds[last][2] for i, last in used) / max(len(used), 1)
+                    reference.rest = {message[:2]: mean_s for message in messages}
+                    for model in ("flow", "flow-window"):
+                        for rank, time_s in enumerate(reference.predict(model, "in")):
+                            self.assertAlmostEqual(found[model, kind, rank], time_s, delta=2e-9 * time_s + 1e-12)
+
+    def test_a_full_buffer_stays_full(self):
+        """200 one-way rounds of 1 MB at 50 MB/s: 2 MB may be left at the end, the rest takes its 3.96 s, whether rounds are of
+        one kind or each of its own, by predict and by --what-if. With a rest of 20 ms between all fit: copies, 1 ms each."""
+        machine = self.write("m.tbl", MACHINE + "inter_node any buffer - 2e6 B\n")
+        for step, rest_s in ((0, 0), (8, 0), (0, 0.02), (8, 0.02)):
+            trace = self.make_trace(2, [(r if step else 0, r * (rest_s + 0.02), r * (rest_s + 0.02) + 0.02,
+                                         [(0, 1, 10 ** 6 + r * step)]) for r in range(200)])
+            found = self.stored(trace, machine, "--model", "flow,flow-window")
+            sent_s = {model: sum(time_s for (which, _, rank), time_s in found.items() if (which, rank) == (model, 0))
+                      * (1 if step else 200) for model in ("flow", "flow-window")}
+            self.assertAlmostEqual(sent_s["flow"], 0.2 if rest_s else 3.96, delta=0.01)
+            self.assertAlmostEqual(sent_s["flow-window"], 0.255 if rest_s else 3.91, delta=0.03)
+            done = self.run_predict(trace, "--machine", machine, "--model", "flow", "--to-machine", machine, "--aggregate", "--format", "csv")
+            rank = next(row for row in csv.DictReader(done.stdout.splitlines()) if row["rank"] == "0")
+            self.assertAlmostEqual(float(rank["before_s"]), sent_s["flow"], delta=1e-9)
+            self.assertAlmostEqual(float(rank["after_s"]), sent_s["flow"], delta=1e-9)
+        row = self.predict(machine, [(0, 0), (1, 0)], [(0, 1, 10 ** 6)], "--model", "flow", "--repetitions", "200")[0]
+        self.assertAlmostEqual(row["time_s"], 3.96 / 200, delta=1e-4)
 
     def test_absurd_machines(self):
         """Beyond the range of a double: an error. Near to it: a time."""
@@ -120,10 +169,10 @@ class Repeated(PredictTest):
         for text in ("", "0", "-1", "1001", "ten", "1.5", "99999999999999999999"):
             said = self.run_predict(*common, "--model", "flow-window", "--repetitions", text, code=2).stderr
             self.assertIn("--repetitions", said)
-        for models in ("flow", "staircase,flow+queue"):
+        for models in ("serial", "staircase,flow-staggered+queue"):
             said = self.run_predict(*common, "--model", models, "--repetitions", "3", code=2).stderr
-            self.assertIn("expected --model flow-window", said)
-        for models in ("all", "flow-window"):
+            self.assertIn("expected --model flow or flow-window", said)
+        for models in ("all", "flow-window", "flow"):
             self.run_predict(*common, "--model", models, "--repetitions", "3")
 
 

@@ -1,0 +1,312 @@
+/* A connection is a pair of ranks in one direction. Rounds are gone through in the order of time; what a kind's first
+ * round sends stands for all of them, since they are alike. */
+#include "replay_history.h"
+
+#include <stdlib.h>
+
+#include "database.h"
+#include "radix_sort.h"
+
+/* Of a message in the rounds of its kind. */
+struct history_use {
+    uint64_t ends; /* src, dst */
+    double bytes;
+    double first, last; /* carried by the connection before the kind's first and its last round so far */
+    double rest_s;      /* summed over n_rests rounds */
+    uint32_t connection, n_rests;
+};
+
+static const char kinds_sql[] = "SELECT kind_id, min(id) FROM round GROUP BY kind_id ORDER BY kind_id";
+static const char messages_sql[] = "SELECT src, dst, bytes FROM message_row WHERE round_id = ? AND src <> dst";
+static const char rounds_sql[] = "SELECT id, kind_id, begin_ns, end_ns FROM round ORDER BY begin_ns, id";
+static const char ranks_sql[] = "SELECT rank, begin_ns, end_ns FROM round_process WHERE round_id = ?";
+
+/* While the rounds are read. */
+struct history_reader {
+    sqlite3 *database;
+    const char *path;
+    struct replay_history *history;
+    const struct recorded_places *places;
+    size_t n_ranks, kind_capacity, use_capacity;
+    double *carried;                /* [n_uses] of a connection */
+    sqlite3_int64 *end_ns;          /* [n_uses] of its sender's last round; -1: none */
+    sqlite3_int64 *from_ns, *to_ns; /* [n_ranks] of the round at hand */
+};
+
+static int failed(const struct history_reader *reader, struct error *error)
+{
+    return database_error(reader->database, reader->path, "the rounds cannot be read", error);
+}
+
+static uint32_t src_of(const struct history_use *use)
+{
+    return (uint32_t)(use->ends >> 32);
+}
+
+/* Room for one more. array: what *slot points to. */
+static void *reserve(void *array, size_t n, size_t *capacity, size_t element_bytes)
+{
+    if (n < *capacity)
+        return array;
+    size_t grown = *capacity > 0 ? 2 * *capacity : 64;
+    void *moved = realloc(array, grown * element_bytes);
+    if (moved != NULL)
+        *capacity = grown;
+    return moved;
+}
+
+static int add_use(struct history_reader *reader, sqlite3_stmt *row, struct error *error)
+{
+    struct replay_history *history = reader->history;
+    sqlite3_int64 src = sqlite3_column_int64(row, 0), dst = sqlite3_column_int64(row, 1);
+    if (src < 0 || dst < 0 || (size_t)src >= reader->n_ranks || (size_t)dst >= reader->n_ranks)
+        return 0; /* whoever reads the round says so */
+    const struct recorded_places *places = reader->places;
+    if (places != NULL && places->placement.node[src] == places->placement.node[dst])
+        return 0;
+    struct history_use *uses = reserve(history->uses, history->n_uses, &reader->use_capacity, sizeof *uses);
+    if (uses == NULL)
+        return error_set(error, "no memory for %zu messages", history->n_uses);
+    history->uses = uses;
+    uses[history->n_uses++] = (struct history_use){.ends = (uint64_t)src << 32 | (uint64_t)dst,
+                                                   .bytes = (double)sqlite3_column_int64(row, 2)};
+    return 0;
+}
+
+static int add_kind(struct history_reader *reader, sqlite3_stmt *row, sqlite3_stmt *messages, struct error *error)
+{
+    struct replay_history *history = reader->history;
+    struct history_kind *kinds = reserve(history->kinds, history->n_kinds, &reader->kind_capacity, sizeof *kinds);
+    if (kinds == NULL)
+        return error_set(error, "no memory for %zu kinds of round", history->n_kinds);
+    history->kinds = kinds;
+    struct history_kind *kind = &kinds[history->n_kinds++];
+    *kind = (struct history_kind){.id = sqlite3_column_int64(row, 0), .first = history->n_uses};
+    int step = SQLITE_DONE, result = 0;
+    sqlite3_bind_int64(messages, 1, sqlite3_column_int64(row, 1));
+    while (result == 0 && (step = sqlite3_step(messages)) == SQLITE_ROW)
+        result = add_use(reader, messages, error);
+    if (result == 0 && step != SQLITE_DONE)
+        result = failed(reader, error);
+    sqlite3_reset(messages);
+    kind->end = history->n_uses;
+    for (size_t i = kind->first; i < kind->end; i++)
+        kind->bytes += history->uses[i].bytes;
+    return result;
+}
+
+/* Numbers the connections, and clears what they carried. */
+static int number_connections(struct history_reader *reader)
+{
+    struct replay_history *history = reader->history;
+    size_t n = history->n_uses;
+    uint64_t *keys = malloc((2 * n + 1) * sizeof *keys);
+    uint32_t *ids = malloc((2 * n + 1) * sizeof *ids), number = 0;
+    reader->carried = calloc(n + 1, sizeof *reader->carried);
+    reader->end_ns = malloc((n + 1) * sizeof *reader->end_ns);
+    bool complete = keys != NULL && ids != NULL && reader->carried != NULL && reader->end_ns != NULL && n < UINT32_MAX;
+    for (size_t i = 0; complete && i < n; i++) {
+        keys[i] = history->uses[i].ends;
+        ids[i] = (uint32_t)i;
+        reader->end_ns[i] = -1;
+    }
+    if (complete)
+        radix_sort((struct radix_run){keys, ids}, n, (struct radix_run){keys + n, ids + n});
+    for (size_t i = 0; complete && i < n; i++) {
+        number += i > 0 && keys[i] != keys[i - 1];
+        history->uses[ids[i]].connection = number;
+    }
+    free(keys);
+    free(ids);
+    return complete ? 0 : -1;
+}
+
+static int compare_kind(const void *id, const void *kind)
+{
+    sqlite3_int64 a = *(const sqlite3_int64 *)id, b = ((const struct history_kind *)kind)->id;
+    return (a > b) - (a < b);
+}
+
+static struct history_kind *find_kind(const struct replay_history *history, sqlite3_int64 id)
+{
+    return history->n_kinds > 0 ? bsearch(&id, history->kinds, history->n_kinds, sizeof *history->kinds, compare_kind)
+                                : NULL;
+}
+
+/* When the senders of a kind's round were in it; those that are not told, all of it. */
+static int read_ranks(struct history_reader *reader, sqlite3_stmt *round, sqlite3_stmt *ranks,
+                      const struct history_kind *kind, struct error *error)
+{
+    for (size_t i = kind->first; i < kind->end; i++) {
+        reader->from_ns[src_of(&reader->history->uses[i])] = sqlite3_column_int64(round, 2);
+        reader->to_ns[src_of(&reader->history->uses[i])] = sqlite3_column_int64(round, 3);
+    }
+    int step;
+    sqlite3_bind_int64(ranks, 1, sqlite3_column_int64(round, 0));
+    while ((step = sqlite3_step(ranks)) == SQLITE_ROW) {
+        sqlite3_int64 rank = sqlite3_column_int64(ranks, 0);
+        if (rank < 0 || (size_t)rank >= reader->n_ranks)
+            continue;
+        reader->from_ns[rank] = sqlite3_column_int64(ranks, 1);
+        reader->to_ns[rank] = sqlite3_column_int64(ranks, 2);
+    }
+    sqlite3_reset(ranks);
+    return step == SQLITE_DONE ? 0 : failed(reader, error);
+}
+
+static void live_round(struct history_reader *reader, struct history_kind *kind)
+{
+    struct history_use *uses = reader->history->uses;
+    for (size_t i = kind->first; i < kind->end; i++) {
+        struct history_use *use = &uses[i];
+        sqlite3_int64 rest_ns = reader->from_ns[src_of(use)] - reader->end_ns[use->connection];
+        use->last = reader->carried[use->connection];
+        if (kind->n_rounds == 0)
+            use->first = use->last;
+        if (reader->end_ns[use->connection] < 0)
+            continue;
+        use->rest_s += rest_ns > 0 ? (double)rest_ns * 1e-9 : 0;
+        use->n_rests++;
+    }
+    for (size_t i = kind->first; i < kind->end; i++) {
+        reader->carried[uses[i].connection] += uses[i].bytes;
+        reader->end_ns[uses[i].connection] = reader->to_ns[src_of(&uses[i])];
+    }
+    kind->n_rounds++;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+    const struct history_use *x = a, *y = b;
+    return (x->ends > y->ends) - (x->ends < y->ends);
+}
+
+/* In bytes of the kind's round. From here on its uses are in the order of their ends. */
+static void end_kind(const struct replay_history *history, struct history_kind *kind)
+{
+    if (kind->first == kind->end)
+        return;
+    qsort(&history->uses[kind->first], kind->end - kind->first, sizeof *history->uses, compare_ends);
+    double first = 0, last = 0;
+    for (size_t i = kind->first; i < kind->end; i++) {
+        first += history->uses[i].first;
+        last += history->uses[i].last;
+    }
+    if (!(kind->bytes > 0))
+        return;
+    kind->before = first / kind->bytes;
+    if (kind->n_rounds > 1)
+        kind->between = (last - first) / (double)(kind->n_rounds - 1) / kind->bytes - 1;
+    kind->between = kind->between > 0 ? kind->between : 0;
+}
+
+static int read_kinds(struct history_reader *reader, sqlite3_stmt *kinds, sqlite3_stmt *messages, struct error *error)
+{
+    int step, result = 0;
+    while ((step = sqlite3_step(kinds)) == SQLITE_ROW && result == 0)
+        result = add_kind(reader, kinds, messages, error);
+    if (result == 0 && step != SQLITE_DONE)
+        result = failed(reader, error);
+    if (result == 0 && number_connections(reader) != 0)
+        result = error_set(error, "no memory for %zu messages", reader->history->n_uses);
+    return result;
+}
+
+static int read_rounds(struct history_reader *reader, sqlite3_stmt *rounds, sqlite3_stmt *ranks, struct error *error)
+{
+    int step;
+    while ((step = sqlite3_step(rounds)) == SQLITE_ROW) {
+        struct history_kind *kind = find_kind(reader->history, sqlite3_column_int64(rounds, 1));
+        if (kind == NULL || kind->first == kind->end)
+            continue;
+        if (read_ranks(reader, rounds, ranks, kind, error) != 0)
+            return -1;
+        live_round(reader, kind);
+    }
+    for (size_t k = 0; k < reader->history->n_kinds; k++)
+        end_kind(reader->history, &reader->history->kinds[k]);
+    return step == SQLITE_DONE ? 0 : failed(reader, error);
+}
+
+static bool one_node(const struct placement *placement)
+{
+    for (size_t rank = 1; rank < placement->n_ranks; rank++)
+        if (placement->node[rank] != placement->node[0])
+            return false;
+    return true;
+}
+
+/* -1: not known. */
+static sqlite3_int64 count_rounds(sqlite3 *database)
+{
+    sqlite3_stmt *statement = NULL;
+    sqlite3_int64 n = -1;
+    if (sqlite3_prepare_v2(database, "SELECT count(*) FROM round", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        n = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return n;
+}
+
+int replay_history_read(sqlite3 *database, const char *path, size_t n_ranks, const struct recorded_places *places,
+                        struct replay_history *history, struct error *error)
+{
+    static const char *const sql[] = {kinds_sql, messages_sql, rounds_sql, ranks_sql};
+    enum { KINDS, MESSAGES, ROUNDS, RANKS, STATEMENTS };
+    sqlite3_stmt *statements[STATEMENTS] = {NULL};
+    struct history_reader reader = {
+        .database = database, .path = path, .history = history, .places = places, .n_ranks = n_ranks};
+    int result = 0;
+    *history = (struct replay_history){0};
+    if ((places != NULL && one_node(&places->placement)) || count_rounds(database) == 1)
+        return 0;
+    reader.from_ns = calloc(n_ranks + 1, sizeof *reader.from_ns);
+    reader.to_ns = calloc(n_ranks + 1, sizeof *reader.to_ns);
+    if (reader.from_ns == NULL || reader.to_ns == NULL)
+        result = error_set(error, "no memory for %zu ranks", n_ranks);
+    for (int which = 0; result == 0 && which < STATEMENTS; which++)
+        if (sqlite3_prepare_v2(database, sql[which], -1, &statements[which], NULL) != SQLITE_OK)
+            result = failed(&reader, error);
+    if (result == 0)
+        result = read_kinds(&reader, statements[KINDS], statements[MESSAGES], error);
+    if (result == 0 && history->n_uses > 0)
+        result = read_rounds(&reader, statements[ROUNDS], statements[RANKS], error);
+    for (int which = 0; which < STATEMENTS; which++)
+        sqlite3_finalize(statements[which]);
+    free(reader.carried);
+    free(reader.end_ns);
+    free(reader.from_ns);
+    free(reader.to_ns);
+    return result;
+}
+
+int replay_history_tell(const struct replay_history *history, sqlite3_int64 kind_id, struct replay_round *round)
+{
+    const struct history_kind *kind = find_kind(history, kind_id);
+    struct pattern *pattern = &round->pattern;
+    if (kind == NULL || kind->first == kind->end)
+        return 0;
+    double *rest_s = calloc(pattern->n_messages + 1, sizeof *rest_s);
+    if (rest_s == NULL)
+        return -1;
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        uint64_t src = round->world_rank[pattern->src[k]], dst = round->world_rank[pattern->dst[k]];
+        const struct history_use wanted = {.ends = src << 32 | dst};
+        const struct history_use *use =
+            bsearch(&wanted, &history->uses[kind->first], kind->end - kind->first, sizeof *history->uses, compare_ends);
+        if (use != NULL && use->n_rests > 0)
+            rest_s[k] = use->rest_s / use->n_rests;
+    }
+    free(pattern->rest_s);
+    pattern->rest_s = rest_s;
+    pattern->carried_before = kind->before;
+    pattern->carried_between = kind->between;
+    return 0;
+}
+
+void replay_history_release(struct replay_history *history)
+{
+    free(history->kinds);
+    free(history->uses);
+    *history = (struct replay_history){0};
+}
