@@ -105,7 +105,7 @@ RECORDED_FAMILIES = {
     "testany": (COMPLETION, "count requests &status", "requests out out2"),
     "waitsome": (COMPLETION, "count requests &statuses", "requests out indices"),
     "testsome": (COMPLETION, "count requests &statuses", "requests out indices"),
-    "cancel": (COMPLETION, "", ""),
+    "cancel": (COMPLETION, "request", ""),
     "isendrecv": ("struct posted_call", "count datatype rank tag count2 datatype2 rank2 tag2 comm", "request"),
     "persistent_init": ("struct persistent_call", "count datatype rank tag comm", "request"),
     "start": ("struct start_call", "request", "request"),

@@ -153,11 +153,11 @@ int report_collect_completeness(struct report *report, sqlite3 *database, struct
                                 "total(calls) OVER (PARTITION BY name) DESC, name, rank",
                                 &report->untracked, &report->n_untracked, error);
     if (result == 0)
-        result =
-            collect_counts(report, database,
-                           "SELECT reason, count(*), rank, reason NOT IN ('proc_null', 'cancelled') FROM unmatched "
-                           "GROUP BY reason, rank ORDER BY reason, rank",
-                           &report->unmatched, &report->n_unmatched, error);
+        result = collect_counts(
+            report, database,
+            "SELECT reason, count(*), rank, reason NOT IN ('proc_null', 'cancelled', 'failed') FROM unmatched "
+            "GROUP BY reason, rank ORDER BY reason, rank",
+            &report->unmatched, &report->n_unmatched, error);
     if (result == 0)
         result = collect_counts(report, database, "SELECT reason, messages, NULL, 1 FROM doubt ORDER BY 2 DESC, 1",
                                 &report->doubts, &report->n_doubts, error);

@@ -32,9 +32,9 @@ static const char *reason_text(const char *reason)
 {
     static const char *const texts[][2] = {
         {"partner_lost", "the other process left no spool, or lost records"},
-        {"failed", "their call returned an error"},
+        {"failed", "their call returned an error, or was left by a jump"},
         {"pending", "never completed"},
-        {"freed", "wildcard receives whose request was freed"},
+        {"freed", "their request was freed"},
         {"unmatched", "the other side was not recorded"},
         {"proc_null", "MPI_PROC_NULL"},
         {"cancelled", "by the program"},

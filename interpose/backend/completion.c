@@ -78,14 +78,14 @@ static void arrays_end(struct completion_call *completion)
 /* Completes what the i-th request stood for, if it is known and done: MPI nulls a request that it reports, but for
  * persistent ones `reported` says it. Returns how many: 0 or 1. */
 static inline uint32_t complete(struct completion_call *completion, int i, const MPI_Request *requests,
-                                const MPI_Status *status, int ok, int reported, struct moment now)
+                                const MPI_Status *status, int error, int reported, struct moment now)
 {
     if (completion->before[i] == MPI_REQUEST_NULL)
         return 0;
     if (requests[i] != MPI_REQUEST_NULL && (!reported || !is_persistent(completion, i)))
         return 0;
     void *pending = claim(completion, i);
-    return pending ? pending_complete(pending, completion->call.thread, status, ok, now) : 0;
+    return pending ? pending_complete(pending, completion->call.thread, status, error, now) : 0;
 }
 
 /* A test that reported nothing is summed. */
@@ -129,13 +129,13 @@ static uint32_t complete_listed(struct completion_call *completion, int result, 
     const MPI_Status *statuses = result == MPI_SUCCESS || mixed ? completion->statuses : NULL;
     for (int k = 0; k < n; k++) {
         int i = indices ? indices[k] : k;
-        int ok = !mixed || !statuses || statuses[k].MPI_ERROR == MPI_SUCCESS;
+        int error = mixed && statuses ? statuses[k].MPI_ERROR : MPI_SUCCESS;
         int reported = result == MPI_SUCCESS;
         if (i < 0 || i >= completion->n)
             continue;
         if (!reported && completion->before[i] != MPI_REQUEST_NULL && requests[i] != MPI_REQUEST_NULL)
             reported = is_inactive(requests[i]);
-        completed += complete(completion, i, requests, statuses ? &statuses[k] : NULL, ok, reported, now);
+        completed += complete(completion, i, requests, statuses ? &statuses[k] : NULL, error, reported, now);
     }
     return completed;
 }
@@ -168,7 +168,7 @@ static inline int one_end(struct completion_call *completion, int result, const 
     if (!call_recorded(&completion->call))
         return -1;
     *now = moment_now();
-    uint32_t completed = complete(completion, 0, request, status, result == MPI_SUCCESS, reported, *now);
+    uint32_t completed = complete(completion, 0, request, status, result, reported, *now);
     if (completion->taken)
         arrays_end(completion);
     return (int)completed;
@@ -275,9 +275,9 @@ static uint32_t any_end(struct completion_call *completion, int result, const MP
 {
     uint32_t completed = 0;
     if (result == MPI_SUCCESS && index >= 0 && index < completion->n)
-        completed = complete(completion, index, requests, status, 1, 1, now);
+        completed = complete(completion, index, requests, status, MPI_SUCCESS, 1, now);
     for (int i = 0; result != MPI_SUCCESS && i < completion->n; i++)
-        completed += complete(completion, i, requests, status, 0, 0, now);
+        completed += complete(completion, i, requests, status, result, 0, now);
     arrays_end(completion);
     return completed;
 }
@@ -303,11 +303,17 @@ void testany_end(struct completion_call *completion, int result, const MPI_Reque
     store_test(completion, completed, now.ticks);
 }
 
-void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site)
+void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                  const MPI_Request *request)
 {
     __atomic_store_n(&recorder.cancelled, 1, __ATOMIC_RELAXED);
     need_statuses();
-    call_begin(&completion->call, function, site);
+    if (!call_begin(&completion->call, function, site))
+        return;
+    void *pending =
+        *request == MPI_REQUEST_NULL ? NULL : request_table_peek(completion->call.thread, HANDLE_KEY(*request));
+    if (pending && pending_type(pending) == SPOOL_OPERATION)
+        pending_flag(pending, SPOOL_CANCELLING);
 }
 
 void cancel_end(struct completion_call *completion, int result)
@@ -350,6 +356,11 @@ void request_free_begin(struct completion_call *completion, enum mpistair_functi
     if (!call_begin(&completion->call, function, site))
         return;
     completion->one_before = *request;
+    if (*request != MPI_REQUEST_NULL) {
+        void *pending = request_table_peek(completion->call.thread, HANDLE_KEY(*request));
+        if (pending && pending_type(pending) == SPOOL_OPERATION)
+            operation_settle(pending, *request);
+    }
     completion->one_taken = take_before(*request);
     if (request_value_persistent(completion->one_taken))
         request_table_take_persistent(HANDLE_KEY(*request));

@@ -49,7 +49,8 @@ void testany_end(struct completion_call *completion, int result, const MPI_Reque
                  const int *flag);
 
 /* cancel: the request may report SPOOL_CANCELLED from now on. */
-void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site);
+void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                  const MPI_Request *request);
 void cancel_end(struct completion_call *completion, int result);
 
 /* request_get_status: a completion, but the request stays alive; the call that frees it does not report it again. */

@@ -28,14 +28,18 @@ struct posted_call {
     struct watched_status watched;
 };
 
+/* What is below 0 and no name of MPI's is rejected, as the peer that nobody knows. */
 static inline int32_t recorded_peer(int peer)
 {
-    return peer == MPI_PROC_NULL ? SPOOL_PROC_NULL : peer == MPI_ANY_SOURCE ? SPOOL_ANY : peer;
+    return peer >= 0                ? peer
+           : peer == MPI_PROC_NULL  ? SPOOL_PROC_NULL
+           : peer == MPI_ANY_SOURCE ? SPOOL_ANY
+                                    : SPOOL_UNKNOWN;
 }
 
 static inline int32_t recorded_tag(int tag)
 {
-    return tag == MPI_ANY_TAG ? SPOOL_ANY : tag;
+    return tag >= 0 ? tag : SPOOL_ANY;
 }
 
 /* Flags of a receive for its wildcards. */
@@ -86,8 +90,6 @@ static inline struct spool_operation *operation_post(const struct recorded_call 
                                                      MPI_Comm comm, unsigned flags)
 {
     uint32_t communicator = communicator_index(call->thread, comm);
-    if (communicator == COMMUNICATOR_NONE)
-        return NULL;
     struct spool_operation *operation = operation_reserve(call, 1);
     if (!operation)
         return NULL;
@@ -99,9 +101,17 @@ static inline struct spool_operation *operation_post(const struct recorded_call 
 /* Resolves the wildcards of a record by what MPI reported; status as in operation_complete. */
 void operation_resolve(struct spool_operation *operation, const MPI_Status *status, int ok);
 
-/* Completes a record; status may be NULL (nothing is known of source and tag). ok: MPI says that it succeeded. */
-void operation_complete(struct spool_operation *operation, const MPI_Status *status, int ok, uint64_t ticks,
+/* Completes a record; status may be NULL (nothing is known of source and tag). error: what MPI says of it. */
+void operation_complete(struct spool_operation *operation, const MPI_Status *status, int error, uint64_t ticks,
                         int16_t processor);
+
+/* Completes the send and, right behind it, the receive of one call; status is the receive's. */
+void operation_complete_two(struct spool_operation *send, const MPI_Status *status, int error, uint64_t ticks,
+                            int16_t processor);
+
+/* Asks MPI what became of a request that is about to be freed, where its message or whether it has one is not known:
+ * of wildcards, and of what was cancelled. */
+void operation_settle(struct spool_operation *operation, MPI_Request request);
 
 /* Ends the posting call: time in it, and for a failed post its end. */
 static inline void operation_posted(const struct recorded_call *call, struct spool_operation *operation, int result)
@@ -109,7 +119,7 @@ static inline void operation_posted(const struct recorded_call *call, struct spo
     uint64_t now = clock_ticks(recorder.clock_source);
     operation->call_ticks = saturate_ticks(now - call->begin_ticks);
     if (__builtin_expect(result != MPI_SUCCESS, 0))
-        operation_complete(operation, NULL, 0, now, operation->cpu_post);
+        operation_complete(operation, NULL, result, now, operation->cpu_post);
 }
 
 /* send: MPI_Send, and its modes. */
@@ -121,7 +131,7 @@ static inline void send_begin(struct posted_call *post, enum mpistair_function f
         post->operation = operation_post(&post->call, SPOOL_SEND, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
 }
 
-/* Ends a blocking call with its one or two operations. */
+/* Ends a blocking call of one operation. */
 static inline void blocking_end(struct posted_call *post, int result, const MPI_Status *status)
 {
     if (!post->operation || !call_recorded(&post->call))
@@ -129,7 +139,7 @@ static inline void blocking_end(struct posted_call *post, int result, const MPI_
     uint64_t now = clock_ticks(recorder.clock_source);
     int16_t processor = current_processor();
     post->operation->call_ticks = saturate_ticks(now - post->call.begin_ticks);
-    operation_complete(post->operation, status, result == MPI_SUCCESS, now, processor);
+    operation_complete(post->operation, status, result, now, processor);
 }
 
 static inline void send_end(struct posted_call *post, int result)
@@ -182,7 +192,7 @@ static inline struct spool_operation *operation_post_two(const struct recorded_c
                                                          int receive_tag, MPI_Comm comm, unsigned flags)
 {
     uint32_t communicator = communicator_index(call->thread, comm);
-    struct spool_operation *two = communicator == COMMUNICATOR_NONE ? NULL : operation_reserve(call, 2);
+    struct spool_operation *two = operation_reserve(call, 2);
     if (!two)
         return NULL;
     operation_fill(&two[0], SPOOL_SEND, communicator, elements_bytes(send_count, send_type), dest, send_tag, flags);
@@ -216,12 +226,12 @@ static inline void sendrecv_begin(struct posted_call *post, enum mpistair_functi
 static inline void sendrecv_end(struct posted_call *post, int result)
 {
     const MPI_Status *status = watched_result(&post->watched);
-    blocking_end(post, result, NULL);
-    if (!post->second || !post->operation || !call_recorded(&post->call))
+    if (!post->operation || !call_recorded(&post->call))
         return;
-    post->second->call_ticks = post->operation->call_ticks;
-    operation_complete(post->second, status, result == MPI_SUCCESS, post->operation->complete_ticks,
-                       post->operation->cpu_complete);
+    uint64_t now = clock_ticks(recorder.clock_source);
+    int16_t processor = current_processor();
+    post->operation->call_ticks = post->second->call_ticks = saturate_ticks(now - post->call.begin_ticks);
+    operation_complete_two(post->operation, status, result, now, processor);
 }
 
 /* isend, irecv: the post of MPI_Isend, its modes, and MPI_Irecv. */

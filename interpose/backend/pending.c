@@ -49,7 +49,7 @@ static int is_empty(const MPI_Status *status)
 }
 
 /* Both operations of MPI_Isendrecv; the status is that of the receive. */
-static uint32_t complete_operations(struct spool_operation *operation, const MPI_Status *status, int ok,
+static uint32_t complete_operations(struct spool_operation *operation, const MPI_Status *status, int error,
                                     struct moment now)
 {
     if (operation->complete_ticks != 0)
@@ -57,25 +57,24 @@ static uint32_t complete_operations(struct spool_operation *operation, const MPI
     /* Behind a shared handle another thread's operation may be taken for this one, posted since the call returned. */
     if (now.ticks <= operation->post_ticks)
         now.ticks = clock_ticks(recorder.clock_source);
-    if (operation->flags & SPOOL_SAME_CALL) {
-        operation_complete(operation - 1, NULL, ok, now.ticks, now.processor);
-        if (is_empty(status))
-            status = NULL;
-    }
-    operation_complete(operation, status, ok, now.ticks, now.processor);
+    if (operation->flags & SPOOL_SAME_CALL)
+        operation_complete_two(operation - 1, is_empty(status) ? NULL : status, error, now.ticks, now.processor);
+    else
+        operation_complete(operation, status, error, now.ticks, now.processor);
     return 1;
 }
 
-uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, const MPI_Status *status, int ok,
+uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, const MPI_Status *status, int error,
                               struct moment now)
 {
+    int ok = error == MPI_SUCCESS;
     struct spool_collective *collective = pending;
     struct spool_rma *rma = pending;
     struct pending_callback *callback = pending;
     uint32_t completed = 0;
     switch (pending_type(pending)) {
     case SPOOL_OPERATION:
-        completed = complete_operations(pending, status, ok, now);
+        completed = complete_operations(pending, status, error, now);
         break;
     case SPOOL_COLLECTIVE:
         completed = end_record(&collective->end_ticks, &collective->flags, ok, now.ticks);
@@ -131,5 +130,5 @@ uint32_t pending_report(void *pending, struct recorder_thread *thread, const MPI
     if (!flags || (*flags & SPOOL_HELD))
         return 0;
     __atomic_store_n(flags, (uint16_t)(*flags | SPOOL_HELD), __ATOMIC_RELAXED);
-    return pending_complete(pending, thread, status, 1, now);
+    return pending_complete(pending, thread, status, MPI_SUCCESS, now);
 }

@@ -42,18 +42,18 @@ static inline uint8_t pending_type(const void *pending)
 #define PENDING_NOT_PLAIN (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG | SPOOL_SAME_CALL)
 
 /* The end of what a request stood for, reported by a call; the request is out of the table. status may be NULL
- * (nothing is known); ok: MPI says that it succeeded. Returns the operations that were completed by it: 1, or 0 for
+ * (nothing is known); error: what MPI says of it. Returns the operations that were completed by it: 1, or 0 for
  * what had been reported before. pending_complete_any is for all that is not an operation as most are. */
-uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, const MPI_Status *status, int ok,
+uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, const MPI_Status *status, int error,
                               struct moment now);
-static inline uint32_t pending_complete(void *pending, struct recorder_thread *thread, const MPI_Status *status, int ok,
-                                        struct moment now)
+static inline uint32_t pending_complete(void *pending, struct recorder_thread *thread, const MPI_Status *status,
+                                        int error, struct moment now)
 {
     struct spool_operation *operation = pending;
     if (pending_type(pending) != SPOOL_OPERATION || operation->complete_ticks != 0 ||
-        now.ticks <= operation->post_ticks || (operation->flags & PENDING_NOT_PLAIN) || !ok ||
+        now.ticks <= operation->post_ticks || (operation->flags & PENDING_NOT_PLAIN) || error != MPI_SUCCESS ||
         __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED))
-        return pending_complete_any(pending, thread, status, ok, now);
+        return pending_complete_any(pending, thread, status, error, now);
     operation->cpu_complete = now.processor;
     __atomic_store_n(&operation->complete_ticks, now.ticks, __ATOMIC_RELEASE);
     return 1;

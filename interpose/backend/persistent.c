@@ -133,7 +133,7 @@ static void end_starts(struct start_call *start, int result, const MPI_Request *
         if (persistent->active)
             pending_posted(persistent->active, now.ticks - start->call.begin_ticks);
         if (persistent->active && result != MPI_SUCCESS) {
-            pending_complete(persistent->active, start->call.thread, NULL, 0, now);
+            pending_complete(persistent->active, start->call.thread, NULL, result, now);
             persistent->active = NULL;
         }
         if (before != after && request_table_take_persistent(before))

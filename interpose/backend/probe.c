@@ -116,7 +116,7 @@ void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *m
     uint64_t now = clock_ticks(recorder.clock_source);
     int completed = receive->operation && !still_matched(receive, result, message);
     if (completed)
-        operation_complete(receive->operation, NULL, result == MPI_SUCCESS, now, current_processor());
+        operation_complete(receive->operation, NULL, result, now, current_processor());
     timed_call_store(&receive->call, (uint32_t)completed, now);
 }
 
@@ -129,7 +129,7 @@ void imrecv_end(struct matched_receive *receive, int result, const MPI_Message *
         if (result == MPI_SUCCESS)
             request_table_add(receive->call.thread, HANDLE_KEY(*request), receive->operation);
         else
-            operation_complete(receive->operation, NULL, 0, now, current_processor());
+            operation_complete(receive->operation, NULL, result, now, current_processor());
     }
     timed_call_store(&receive->call, 0, now);
 }

@@ -21,7 +21,7 @@ struct ring {
 /* Entries [head, tail) are in, each at its number modulo the cells of the ring. */
 struct queue {
     uint64_t head; /* counted up by takers */
-    uint64_t tail; /* stored by the owner alone */
+    uint64_t tail; /* stored by the owner alone, who takes there */
     struct ring *ring;
 };
 
@@ -98,17 +98,41 @@ int shared_queue_put(struct recorder_thread *thread, unsigned number, void *pend
     return 0;
 }
 
+/* The newest, for the owner. */
+static inline void *take_own(struct queue *queue)
+{
+    uint64_t tail = queue->tail, head = __atomic_load_n(&queue->head, __ATOMIC_ACQUIRE);
+    if (head >= tail)
+        return NULL;
+    void *pending = queue->ring->cells[(tail - 1) & queue->ring->mask];
+    if (!recorder.multiple) {
+        queue->tail = tail - 1;
+        return pending;
+    }
+    /* Said before it is looked at who else is there: of the last one the head decides. */
+    __atomic_store_n(&queue->tail, tail - 1, __ATOMIC_SEQ_CST);
+    head = __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST);
+    if (head < tail - 1)
+        return pending;
+    if (head > tail - 1 ||
+        !__atomic_compare_exchange_n(&queue->head, &head, head + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
+        pending = NULL;
+    __atomic_store_n(&queue->tail, tail, __ATOMIC_RELEASE);
+    return pending;
+}
+
+/* The oldest of another thread's. */
 static inline void *take(struct queue *queue)
 {
-    uint64_t head = __atomic_load_n(&queue->head, __ATOMIC_ACQUIRE);
-    while (head < __atomic_load_n(&queue->tail, __ATOMIC_ACQUIRE)) {
+    uint64_t head = __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST);
+    while (head < __atomic_load_n(&queue->tail, __ATOMIC_SEQ_CST)) {
         struct ring *ring = __atomic_load_n(&queue->ring, __ATOMIC_ACQUIRE);
         void *pending = __atomic_load_n(&ring->cells[head & ring->mask], __ATOMIC_RELAXED);
         if (!recorder.multiple) {
             queue->head = head + 1;
             return pending;
         }
-        if (__atomic_compare_exchange_n(&queue->head, &head, head + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        if (__atomic_compare_exchange_n(&queue->head, &head, head + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
             return pending;
     }
     return NULL;
@@ -116,7 +140,7 @@ static inline void *take(struct queue *queue)
 
 void *shared_queue_take(struct recorder_thread *thread, unsigned number)
 {
-    void *pending = thread->queues ? take(&thread->queues->of[number]) : NULL;
+    void *pending = thread->queues ? take_own(&thread->queues->of[number]) : NULL;
     for (int pass = 0; !pending && pass < (recorder.multiple ? PASSES : 1); pass++)
         for (struct shared_queues *queues = __atomic_load_n(&all, __ATOMIC_ACQUIRE); queues && !pending;
              queues = queues->next)
@@ -127,5 +151,5 @@ void *shared_queue_take(struct recorder_thread *thread, unsigned number)
 void *shared_queue_peek(struct recorder_thread *thread, unsigned number)
 {
     struct queue *queue = thread->queues ? &thread->queues->of[number] : NULL;
-    return queue && queue->head < queue->tail ? queue->ring->cells[queue->head & queue->ring->mask] : NULL;
+    return queue && queue->head < queue->tail ? queue->ring->cells[(queue->tail - 1) & queue->ring->mask] : NULL;
 }

@@ -23,7 +23,7 @@
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      3U
+#define SPOOL_VERSION      4U
 #define SPOOL_HEADER_BYTES 65536U
 #define SPOOL_CHUNK_BYTES  (1U << 20)
 #define SPOOL_SUFFIX       ".mpispool"
@@ -108,6 +108,7 @@ struct spool_header {
     char parent_world[64]; /* that of the processes that spawned it; empty: not told, or not spawned */
     int32_t parent_root;   /* rank there of the root of the spawn; where parent_world is known */
     uint32_t connected;    /* 1: it has communicators SPOOL_BY_TIME */
+    uint64_t lost_ticks;   /* before the first record that was lost; 0: none was */
 };
 
 struct spool_chunk {
@@ -139,11 +140,12 @@ enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
 
 /* Flags of operations; those of collectives and one-sided calls are the same where they make sense. */
 enum spool_operation_flag {
-    SPOOL_BLOCKING = 1U << 0,        /* Send, Recv, Sendrecv: post and completion in one call */
-    SPOOL_ANY_SOURCE = 1U << 1,      /* posted with MPI_ANY_SOURCE; peer becomes the source at completion */
-    SPOOL_ANY_TAG = 1U << 2,         /* posted with MPI_ANY_TAG; tag becomes the message's at completion */
-    SPOOL_SHARED_HANDLE = 1U << 3,   /* its request handle was that of another live operation: first in, first out */
-    SPOOL_FAILED = 1U << 4,          /* the call that posted or completed it returned an error */
+    SPOOL_BLOCKING = 1U << 0,   /* Send, Recv, Sendrecv: post and completion in one call */
+    SPOOL_ANY_SOURCE = 1U << 1, /* posted with MPI_ANY_SOURCE; peer becomes the source at completion */
+    SPOOL_ANY_TAG = 1U << 2,    /* posted with MPI_ANY_TAG; tag becomes the message's at completion */
+    SPOOL_SHARED_HANDLE =
+        1U << 3,            /* its request handle was that of other live operations: completed are the newest first */
+    SPOOL_FAILED = 1U << 4, /* the call that posted or completed it returned an error */
     SPOOL_CANCELLED = 1U << 5,       /* its status says so */
     SPOOL_UNCERTAIN_ORDER = 1U << 6, /* several threads posted on its envelope at once */
     SPOOL_SAME_CALL = 1U << 7,      /* second operation of one call (the receive of Sendrecv), right behind the first */
@@ -154,6 +156,8 @@ enum spool_operation_flag {
     SPOOL_FREED = 1U << 12,         /* MPI_Request_free: no call will report it */
     SPOOL_NONBLOCKING = 1U << 13,   /* collectives, one-sided calls: their end is that of the completing call */
     SPOOL_HELD = 1U << 14,          /* MPI_Request_get_status reported it, and its request is still there */
+    SPOOL_TOOK = 1U << 13,          /* receives, with SPOOL_FAILED: it took a message all the same, cut off */
+    SPOOL_CANCELLING = 1U << 15,    /* MPI_Cancel was called on it, and what came of it is not known */
 };
 
 /* One cache line a posted point-to-point operation. At completion peer and tag of a wildcard are resolved
@@ -164,7 +168,7 @@ struct spool_operation {
     uint8_t type; /* SPOOL_OPERATION */
     uint8_t direction;
     uint16_t function;       /* number of the MPI function that posted it: MPI_Isend, MPI_Start, MPI_Mprobe ... */
-    uint32_t communicator;   /* spool_communicator.index of this process */
+    uint32_t communicator;   /* spool_communicator.index of this process; SPOOL_NO_COMMUNICATOR: MPI knows it neither */
     int32_t peer;            /* rank in the communicator, SPOOL_ANY, SPOOL_PROC_NULL */
     int32_t tag;             /* or SPOOL_ANY */
     uint64_t bytes;          /* count * size of the datatype, as posted; of all partitions */

@@ -81,9 +81,17 @@ uint64_t spool_writer_close(struct spool_writer *writer)
     return (uint64_t)bytes;
 }
 
+/* Counts n lost records, the first of them after `ticks`. */
+static void lose_after(struct spool_writer *writer, enum spool_loss cause, uint64_t n, uint64_t ticks)
+{
+    uint64_t none = 0;
+    __atomic_compare_exchange_n(&writer->header->lost_ticks, &none, ticks, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&writer->header->lost[cause], n, __ATOMIC_RELAXED);
+}
+
 void spool_writer_lose(struct spool_writer *writer, enum spool_loss cause, uint64_t n)
 {
-    __atomic_fetch_add(&writer->header->lost[cause], n, __ATOMIC_RELAXED);
+    lose_after(writer, cause, n, clock_ticks((enum spool_clock_source)writer->header->clock_source));
 }
 
 struct spool_lane *spool_lane_acquire(struct spool_writer *writer)
@@ -174,13 +182,14 @@ static int open_chunk(struct spool_lane *lane)
 void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes)
 {
     int saved_errno = errno;
+    uint64_t ticks = lane->stopped ? 0 : clock_ticks((enum spool_clock_source)lane->writer->header->clock_source);
     if (!lane->stopped && open_chunk(lane) != 0) {
         lane->stopped = 1;
         lane->end = lane->next; /* also for a smaller record: what follows a loss would be out of order */
     }
     errno = saved_errno;
     if (lane->stopped) {
-        spool_writer_lose(lane->writer, lane->cause, 1);
+        lose_after(lane->writer, lane->cause, 1, ticks);
         return NULL;
     }
     void *record = lane->next;

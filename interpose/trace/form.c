@@ -6,7 +6,7 @@
 
 int64_t form_of(struct form_table *table, const struct form *form)
 {
-    uint64_t flags = (uint64_t)form->any_source | (uint64_t)form->any_tag << 1 | (uint64_t)form->uncertain << 2 |
+    uint64_t flags = (uint64_t)form->any_source | (uint64_t)form->any_tag << 1 | (uint64_t)form->uncertain << 24 |
                      (uint64_t)(uint8_t)form->send_completed << 8 | (uint64_t)(uint8_t)form->recv_completed << 16 |
                      (uint64_t)(uint32_t)form->level << 32;
     struct map_key key = {(uint64_t)form->send_callsite << 32 | form->recv_callsite,

@@ -17,7 +17,7 @@ struct form {
     int8_t recv_completed;
     bool any_source;
     bool any_tag;
-    uint8_t uncertain; /* enum trace_doubt, below 64 */
+    uint8_t uncertain; /* enum trace_doubt */
 };
 
 struct form_table {

@@ -33,6 +33,36 @@ static void find_record(struct lane *lane, const struct trace *trace, const stru
     }
 }
 
+/* Entry of the record's call; 0: it is of no call. */
+static uint64_t begin_ticks(const uint8_t *record)
+{
+    switch (*record) {
+    case SPOOL_OPERATION:
+        return ((const struct spool_operation *)(const void *)record)->post_ticks;
+    case SPOOL_CALL:
+        return ((const struct spool_call *)(const void *)record)->begin_ticks;
+    case SPOOL_IDLE:
+        return ((const struct spool_idle *)(const void *)record)->begin_ticks;
+    case SPOOL_COLLECTIVE:
+        return ((const struct spool_collective *)(const void *)record)->begin_ticks;
+    default:
+        return 0;
+    }
+}
+
+bool lane_left_call(const struct lane *lane)
+{
+    const struct spool_operation *operation = (const void *)lane->record;
+    struct spool_cursor ahead = lane->cursor;
+    const uint8_t *later = NULL;
+    if (operation->call_ticks != 0 || operation->complete_ticks != 0)
+        return false;
+    do
+        later = spool_next(&ahead);
+    while (later != NULL && begin_ticks(later) <= operation->post_ticks);
+    return later != NULL;
+}
+
 int lanes_begin(struct lanes *lanes, const struct trace *trace, const struct trace_process *process)
 {
     *lanes = (struct lanes){.process = process};

@@ -6,6 +6,7 @@
 #include "load.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "loader.h"
 #include "marks.h"
@@ -52,6 +53,19 @@ static void live_until(struct loader *loader, uint64_t ticks)
         loader->last_ticks = ticks;
 }
 
+/* From then on the process may have posted what is not there. */
+static void lose_from(struct trace_process *process, uint64_t ticks)
+{
+    if (ticks < process->lost_ticks)
+        process->lost_ticks = ticks;
+}
+
+/* Whether MPI did not get beyond looking at what the call named. */
+static bool may_be_rejected(const struct spool_operation *record)
+{
+    return record->complete_ticks == 0 || (record->flags & SPOOL_FAILED);
+}
+
 bool operation_known(const struct trace *trace, const struct trace_process *process,
                      const struct spool_operation *record)
 {
@@ -60,15 +74,20 @@ bool operation_known(const struct trace *trace, const struct trace_process *proc
     if (communicator == TRACE_NONE)
         return false;
     const struct trace_communicator *known = &trace->communicators[communicator];
-    return record->peer < (known->remote_size > 0 ? known->remote_size : known->size);
+    return record->peer < (known->remote_size > 0 ? known->remote_size : known->size) || may_be_rejected(record);
 }
 
 /* What has to be known of an operation before any is read for good. */
 static void note_operation(struct loader *loader, const struct spool_operation *record)
 {
     struct trace *trace = loader->trace;
+    if (record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record)) {
+        loader->process->rejected++;
+        return;
+    }
     if (!operation_known(trace, loader->process, record)) {
         loader->process->damaged++;
+        lose_from(loader->process, record->post_ticks);
         return;
     }
     loader_count_bytes(loader, record->bytes);
@@ -221,6 +240,8 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
             add_rare(loader, record);
     }
     loader->process->damaged += cursor.damaged;
+    if (cursor.damaged > 0)
+        lose_from(loader->process, 0);
 }
 
 /* The process's numbers of communicators stay known to the last reading. */
@@ -236,6 +257,33 @@ static void keep_communicators(struct loader *loader)
     }
     for (size_t i = 0; i < process->n_communicators; i++)
         process->communicators[i] = loader->communicators.local[i];
+}
+
+/* When the chunk was begun that is the last of the file. */
+static uint64_t last_chunk_ticks(const struct spool *spool)
+{
+    const struct spool_span *last = NULL;
+    for (size_t i = 0; i < spool->n_spans; i++)
+        if (last == NULL || spool->spans[i].begin > last->begin)
+            last = &spool->spans[i];
+    struct spool_chunk chunk = {.clock = {0}};
+    if (last != NULL)
+        memcpy(&chunk, spool->data + last->begin - sizeof chunk, sizeof chunk);
+    return chunk.clock.ticks;
+}
+
+/* What the spool itself knows of losses. */
+static void find_losses(struct trace_process *process)
+{
+    const struct spool *spool = process->spool;
+    process->lost_ticks = TRACE_NOT_LOST;
+    for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+        if (spool->header.lost[i] > 0)
+            lose_from(process, spool->header.lost_ticks);
+    if (spool->cut_off > 0)
+        lose_from(process, last_chunk_ticks(spool));
+    if (spool->damaged > 0)
+        lose_from(process, 0);
 }
 
 static void load_process(struct loader *loader)
@@ -260,6 +308,7 @@ static void load_process(struct loader *loader)
         return;
     }
     process->damaged = spool->damaged + damaged;
+    find_losses(process);
     keep_communicators(loader);
     find_lanes(loader);
     loader->process_bytes = 0;

@@ -7,12 +7,17 @@
  * two the n-th start the n-th (MPI-4.0, 4.2). What was posted while recording was off takes its place like the rest; no
  * message is made of it (marks.c), but those before and after come out right, whichever ranks had it off.
  *
- * What takes no place: cancelled operations, MPI_PROC_NULL, sends whose call failed. A receive that failed takes one
- * only where its message was too long for it (that message was received, cut off). What never completed (a killed job,
- * a freed request) takes its place in order if its envelope is known: MPI matched by order, whether or not anybody
- * asked. A wildcard receive that never completed has no envelope: match_doubt.c. Uncertain are, besides: threads whose
- * calls on one envelope overlap, receives whose wildcard was resolved through a shared request handle, communicators
- * whose creation was not seen, and pairs that contradict time on one node.
+ * What takes no place: cancelled operations, MPI_PROC_NULL, calls that failed. A receive that failed takes one only
+ * where its message was too long for it (that message was received, cut off). What never completed (a killed job, a
+ * freed request) takes its place in order if its envelope is known: MPI matched by order, whether or not anybody asked.
+ * A wildcard receive that never completed has no envelope: match_doubt.c.
+ *
+ * Of some operations it is not known whether they took a place: what MPI_Cancel was called on and nobody asked about, a
+ * receive that its error handler left by a jump, one that failed after it was posted. They get one where that is
+ * likelier; what comes after them on their envelope is uncertain. So is what was posted after records of its process
+ * were lost (all before is there, and in order). Uncertain are, besides: threads whose calls on one envelope overlap,
+ * receives whose wildcard was resolved through a shared request handle, communicators whose creation was not seen, and
+ * pairs that contradict time on one node.
  *
  * Operations of a rank come in the order of posting, those of different ranks in any order: what has no partner yet
  * waits in its envelope.
@@ -29,26 +34,21 @@ enum { ENVELOPES_KEPT = 1 << 16 };
 
 static bool has_lost(const struct trace *trace, int32_t rank)
 {
-    const struct trace_process *process = &trace->processes[rank];
-    if (process->spool == NULL || process->damaged > 0 || process->spool->cut_off > 0)
-        return true;
-    for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-        if (process->spool->header.lost[i] > 0)
-            return true;
-    return false;
+    return trace->processes[rank].spool == NULL || trace->processes[rank].lost_ticks != TRACE_NOT_LOST;
 }
 
 /* Whether the operation counts for its envelope; else the reason. */
 static enum trace_reason envelope_reason(const struct trace_operation *operation)
 {
+    bool failed = (operation->flags & SPOOL_FAILED) && !(operation->flags & SPOOL_TOOK);
+    if (failed && (operation->direction == SPOOL_SEND || !operation->unsure))
+        return REASON_FAILED;
     if (operation->peer == SPOOL_PROC_NULL)
         return REASON_PROC_NULL;
     if (operation->flags & SPOOL_CANCELLED)
         return REASON_CANCELLED;
-    if ((operation->flags & SPOOL_FAILED) && (operation->direction == SPOOL_SEND || operation->peer < 0))
-        return REASON_FAILED;
     if (operation->peer < 0 || operation->tag < 0) {
-        if (operation->complete_ns != TRACE_NO_TIME)
+        if (failed || operation->complete_ns != TRACE_NO_TIME)
             return REASON_FAILED;
         return operation->flags & SPOOL_FREED ? REASON_FREED : REASON_PENDING;
     }
@@ -64,8 +64,9 @@ static enum trace_reason leftover_reason(const struct trace *trace, const struct
         return trace->n_spools < (size_t)trace->world_size ? REASON_PARTNER_LOST : REASON_UNMATCHED;
     if (has_lost(trace, operation->peer_world))
         return REASON_PARTNER_LOST;
-    bool pending = operation->complete_ns == TRACE_NO_TIME && !(operation->flags & SPOOL_FREED);
-    return pending ? REASON_PENDING : REASON_UNMATCHED;
+    if (operation->complete_ns != TRACE_NO_TIME)
+        return REASON_UNMATCHED;
+    return operation->flags & SPOOL_FREED ? REASON_FREED : REASON_PENDING;
 }
 
 /* Number of the request among the partitioned ones of its envelope, from 1; 0: not partitioned. TRACE_NONE: of a
@@ -101,7 +102,8 @@ static struct envelope *envelope_of(struct matcher *matcher, const struct trace_
         matcher->envelopes[matcher->n_envelopes++] = (struct envelope){.key = key,
                                                                        .first = {TRACE_NONE, TRACE_NONE},
                                                                        .last = {TRACE_NONE, TRACE_NONE},
-                                                                       .latest = {TRACE_NONE, TRACE_NONE}};
+                                                                       .latest = {TRACE_NONE, TRACE_NONE},
+                                                                       .doubt_ns = DOUBT_NEVER};
     }
     return &matcher->envelopes[*found];
 }
@@ -139,15 +141,14 @@ static void append(struct trace *trace, struct envelope *envelope, uint32_t inde
     envelope->last[side] = index;
 }
 
-static void pair(struct trace *trace, uint32_t send_index, uint32_t receive_index)
+static void pair(struct trace *trace, unsigned doubts, uint32_t send_index, uint32_t receive_index)
 {
     struct trace_operation *send = &trace->operations[send_index], *receive = &trace->operations[receive_index];
     bool by_status = (receive->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)) != 0;
     bool backwards = trace->processes[send->rank].node == trace->processes[receive->rank].node &&
                      receive->complete_ns != TRACE_NO_TIME && receive->complete_ns < send->post_ns;
-    unsigned uncertain = send->uncertain | receive->uncertain | (backwards ? DOUBT_TIME : 0U) |
-                         (by_status && (receive->flags & SPOOL_SHARED_HANDLE) ? DOUBT_HANDLE : 0U) |
-                         (receive->flags & SPOOL_FAILED ? DOUBT_FAILED : 0U);
+    unsigned uncertain = doubts | send->uncertain | receive->uncertain | (backwards ? DOUBT_TIME : 0U) |
+                         (by_status && (receive->flags & SPOOL_SHARED_HANDLE) ? DOUBT_HANDLE : 0U);
     send->partner = receive_index;
     receive->partner = send_index;
     send->uncertain = receive->uncertain = (uint8_t)uncertain;
@@ -161,24 +162,45 @@ static int stay_alone(struct matcher *matcher, uint32_t index)
     return matcher->alone(matcher->context, index);
 }
 
+/* What an operation that may not have taken a place makes of itself and of all behind it. */
+static uint8_t lasting_doubts(const struct trace_operation *operation)
+{
+    return (uint8_t)((operation->unsure ? DOUBT_FAILED : 0U) |
+                     (operation->flags & SPOOL_CANCELLING ? DOUBT_CANCEL : 0U));
+}
+
+/* Pairs the first that wait on both sides. */
+static int match_first(struct matcher *matcher, struct envelope *envelope)
+{
+    struct trace *trace = matcher->trace;
+    uint32_t send = envelope->first[SPOOL_SEND], receive = envelope->first[SPOOL_RECEIVE];
+    const struct trace_operation *sender = &trace->operations[send], *taker = &trace->operations[receive];
+    envelope->doubts |= lasting_doubts(taker);
+    envelope->first[SPOOL_RECEIVE] = taker->next;
+    if (taker->unsure && sender->bytes <= taker->bytes) /* it was hardly too long for it */
+        return stay_alone(matcher, receive);
+    envelope->doubts |= lasting_doubts(sender);
+    envelope->first[SPOOL_SEND] = sender->next;
+    if (taker->complete_ns == TRACE_NO_TIME)
+        doubt_left_over(matcher, envelope, taker->post_ns);
+    pair(trace, envelope->doubts, send, receive);
+    return matcher->paired(matcher->context, send, receive);
+}
+
 /* Pairs what waits on both sides. */
 static int match_envelope(struct matcher *matcher, struct envelope *envelope)
 {
-    struct trace *trace = matcher->trace;
-    while (envelope->first[SPOOL_SEND] != TRACE_NONE && envelope->first[SPOOL_RECEIVE] != TRACE_NONE) {
-        uint32_t send = envelope->first[SPOOL_SEND], receive = envelope->first[SPOOL_RECEIVE];
-        const struct trace_operation *taker = &trace->operations[receive];
-        bool takes = !(taker->flags & SPOOL_FAILED) || trace->operations[send].bytes > taker->bytes;
-        envelope->first[SPOOL_RECEIVE] = taker->next;
-        if (takes) {
-            envelope->first[SPOOL_SEND] = trace->operations[send].next;
-            pair(trace, send, receive);
-        }
-        int result = takes ? matcher->paired(matcher->context, send, receive) : stay_alone(matcher, receive);
-        if (result != 0)
-            return result;
-    }
-    return 0;
+    int result = 0;
+    while (result == 0 && envelope->first[SPOOL_SEND] != TRACE_NONE && envelope->first[SPOOL_RECEIVE] != TRACE_NONE)
+        result = match_first(matcher, envelope);
+    return result;
+}
+
+/* Whether it may have taken a message of an envelope that is not known. */
+static bool is_open(const struct trace_operation *operation)
+{
+    return operation->reason == REASON_PENDING || operation->reason == REASON_FREED ||
+           (operation->reason == REASON_FAILED && operation->unsure);
 }
 
 int match_operation(struct matcher *matcher, uint32_t index)
@@ -186,8 +208,7 @@ int match_operation(struct matcher *matcher, uint32_t index)
     struct trace *trace = matcher->trace;
     struct trace_operation *operation = &trace->operations[index];
     operation->reason = (uint8_t)envelope_reason(operation);
-    bool open = operation->reason == REASON_PENDING || operation->reason == REASON_FREED;
-    if (open && doubt_note_open(matcher, operation) != 0)
+    if (is_open(operation) && doubt_note_open(matcher, operation) != 0)
         return -1;
     uint32_t domain = partitioned_as(trace, operation);
     if (operation->reason != REASON_MATCHED || operation->peer_world < 0 || domain == TRACE_NONE)
@@ -198,8 +219,8 @@ int match_operation(struct matcher *matcher, uint32_t index)
     check_overlap(trace, envelope, index);
     /* Nothing can meet it any more if its partner's process has no more to tell. */
     if (trace->processes[operation->peer_world].exhausted && envelope->first[1 - operation->direction] == TRACE_NONE) {
-        envelope->doubt =
-            envelope->doubt || (operation->direction == SPOOL_SEND && doubt_open_for(matcher, envelope) != NULL);
+        if (operation->direction == SPOOL_SEND)
+            doubt_left_over(matcher, envelope, DOUBT_NEVER);
         return stay_alone(matcher, index);
     }
     append(trace, envelope, index);
@@ -215,7 +236,7 @@ int match_tidy(struct matcher *matcher)
     for (size_t i = 0; i < matcher->n_envelopes; i++) {
         const struct envelope *envelope = &matcher->envelopes[i];
         if (envelope->first[SPOOL_SEND] == TRACE_NONE && envelope->first[SPOOL_RECEIVE] == TRACE_NONE &&
-            !envelope->doubt)
+            envelope->doubts == 0 && envelope->doubt_ns == DOUBT_NEVER)
             continue;
         uint32_t *index = map_at(&matcher->index, envelope->key);
         if (index == NULL)
@@ -233,8 +254,8 @@ int match_end(struct matcher *matcher)
     int result = 0;
     for (size_t i = 0; i < matcher->n_envelopes; i++) {
         struct envelope *envelope = &matcher->envelopes[i];
-        if (envelope->first[SPOOL_SEND] != TRACE_NONE && doubt_open_for(matcher, envelope) != NULL)
-            envelope->doubt = true;
+        if (envelope->first[SPOOL_SEND] != TRACE_NONE)
+            doubt_left_over(matcher, envelope, DOUBT_NEVER);
         for (unsigned side = SPOOL_SEND; side <= SPOOL_RECEIVE; side++)
             while (result == 0 && envelope->first[side] != TRACE_NONE) {
                 uint32_t index = envelope->first[side];
@@ -250,5 +271,5 @@ void match_release(struct matcher *matcher)
     map_release(&matcher->index);
     map_release(&matcher->open);
     free(matcher->envelopes);
-    free(matcher->open_receives);
+    free(matcher->open_posts_ns);
 }

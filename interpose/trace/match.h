@@ -12,9 +12,9 @@ struct matcher {
     struct map index; /* envelope -> envelopes */
     struct envelope *envelopes;
     size_t n_envelopes;
-    size_t live_envelopes; /* that had something waiting when they were looked at last */
-    struct map open;       /* (communicator, rank) -> open_receives */
-    struct open_receive *open_receives;
+    size_t live_envelopes;  /* that had something waiting when they were looked at last */
+    struct map open;        /* match_doubt.c: open wildcard receives -> open_posts_ns */
+    int64_t *open_posts_ns; /* [n_open] */
     size_t n_open;
     /* What becomes of operations: paired (both sides), or certain to stay alone. 0, or -1. */
     int (*paired)(void *context, uint32_t send, uint32_t receive);
@@ -30,8 +30,8 @@ int match_tidy(struct matcher *matcher);
 int match_end(struct matcher *matcher);
 void match_release(struct matcher *matcher);
 
-/* Marks in the database what match_end found: later messages of an envelope that a wildcard receive may have taken
- * from. 0, or -1: the database says why. */
+/* Marks in the database what was found: messages of envelopes that a wildcard receive may have taken from. 0, or -1:
+ * the database says why. */
 int match_doubts_write(const struct matcher *matcher, sqlite3 *database);
 
 #endif

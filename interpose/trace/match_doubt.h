@@ -4,6 +4,8 @@
 
 #include "match.h"
 
+#define DOUBT_NEVER INT64_MAX
+
 /* Operations of one envelope that wait, in order, linked through next. */
 struct envelope {
     struct map_key key;
@@ -14,19 +16,17 @@ struct envelope {
     uint32_t latest[2];
     uint32_t lane[2];
     uint64_t sequence[2];
-    bool doubt; /* sends were left over that an open wildcard receive may have taken */
+    /* What is paired from now on is uncertain: of an operation before it is not known whether it took a place. */
+    uint8_t doubts;
+    /* An open wildcard receive posted then may have taken a message, since there is one that nobody is known to have
+     * received; DOUBT_NEVER: none. */
+    int64_t doubt_ns;
 };
 
-/* The earliest wildcard receive of a rank on a communicator that was never reported complete. */
-struct open_receive {
-    int64_t post_ns;
-    int32_t tag;
-};
-
-/* Notes an operation that never completed and has no envelope, if it is a receive. 0, or -1 without memory. */
+/* Notes a receive that has no envelope and may have taken a message. 0, or -1 without memory. */
 int doubt_note_open(struct matcher *matcher, const struct trace_operation *operation);
-/* The open wildcard receive of the same rank and communicator that may have taken what is left over of the envelope;
- * NULL: none. */
-const struct open_receive *doubt_open_for(const struct matcher *matcher, const struct envelope *envelope);
+/* A message of the envelope was sent that nobody is known to have received: remembers since when it may be one of the
+ * open wildcard receives' that were posted before a moment. */
+void doubt_left_over(const struct matcher *matcher, struct envelope *envelope, int64_t before_ns);
 
 #endif

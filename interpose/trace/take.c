@@ -119,6 +119,20 @@ static uint64_t post_end_ticks(const struct spool_operation *record)
     return waited ? record->complete_ticks : record->post_ticks + record->call_ticks;
 }
 
+/* What a call that failed, or that was left by a jump, says of its place in matching. Such a jump is mostly that of a
+ * call that MPI rejected, but a receive, blocking, may have been too short for its message; so may one that failed
+ * after it was posted. */
+static void judge_failure(struct trace_operation *operation, const struct lane *lane)
+{
+    bool left = lane_left_call(lane), blocking = (operation->flags & SPOOL_BLOCKING) != 0;
+    bool failed_later = (operation->flags & SPOOL_FAILED) && operation->complete_ns > operation->post_end_ns;
+    bool receives =
+        operation->direction == SPOOL_RECEIVE || (blocking && function_family(operation->function) == FAMILY_SENDRECV);
+    if (left)
+        operation->flags |= SPOOL_FAILED;
+    operation->unsure = receives && !(operation->flags & SPOOL_TOOK) && (blocking ? left : failed_later);
+}
+
 static int take_operation(struct stream *stream, struct stream_rank *rank, struct lane *lane)
 {
     struct trace *trace = stream->trace;
@@ -156,8 +170,10 @@ static int take_operation(struct stream *stream, struct stream_rank *rank, struc
         .cpu_complete = record->cpu_complete,
         .direction = record->direction,
         .uncertain = (uint8_t)((record->flags & SPOOL_UNCERTAIN_ORDER ? DOUBT_THREADS : 0) |
-                               (trace->communicators[communicator].known ? 0 : DOUBT_COMMUNICATOR)),
+                               (trace->communicators[communicator].known ? 0 : DOUBT_COMMUNICATOR) |
+                               (record->post_ticks >= process->lost_ticks ? DOUBT_LOST : 0)),
     };
+    judge_failure(operation, lane);
     bool off = (record->flags & SPOOL_OFF) != 0;
     operation->counts = !off && operation->peer_world >= 0 && operation->peer_world != (int32_t)rank->rank;
     operation->completed = completed_by(trace, rank, operation);

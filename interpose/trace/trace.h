@@ -31,8 +31,9 @@
 #include "reader.h"
 #include "worlds.h"
 
-#define TRACE_NONE    UINT32_MAX /* no operation, communicator, call site, step, round */
-#define TRACE_NO_TIME INT64_MIN
+#define TRACE_NONE     UINT32_MAX /* no operation, communicator, call site, step, round */
+#define TRACE_NO_TIME  INT64_MIN
+#define TRACE_NOT_LOST UINT64_MAX
 
 /* Why an operation has no partner; the names are those of the column `reason`. */
 enum trace_reason {
@@ -53,7 +54,9 @@ enum trace_doubt {
     DOUBT_COMMUNICATOR = 1U << 2, /* the creation of its communicator was not seen */
     DOUBT_TIME = 1U << 3,         /* it was received before it was sent */
     DOUBT_WILDCARD = 1U << 4,     /* a wildcard receive whose message is not known was posted before */
-    DOUBT_FAILED = 1U << 5,       /* its receive returned an error */
+    DOUBT_FAILED = 1U << 5,       /* a receive failed on its envelope, and whether that took a message is not known */
+    DOUBT_CANCEL = 1U << 6,       /* MPI_Cancel was called on its envelope, and what came of it is not known */
+    DOUBT_LOST = 1U << 7,         /* records of its sender or receiver were lost before */
 };
 
 /* Times: nanoseconds of the run. A message is made of two; what belongs to it besides is in the receive. */
@@ -96,6 +99,7 @@ struct trace_operation {
     bool held;    /* and its step waits for that */
     bool passed;  /* no event of it will come any more */
     bool written; /* no row of it will be written any more */
+    bool unsure;  /* it failed, and whether it took a place in matching is not known */
 };
 
 /* What only some operations have: a persistent request, partitions, a stack. Each TRACE_NONE: none. While its process
@@ -263,6 +267,8 @@ struct trace_process {
     bool off;       /* it has operations with SPOOL_OFF */
     bool exhausted; /* all its operations were read */
     uint64_t damaged;
+    uint64_t rejected;       /* calls that named a communicator which MPI does not know */
+    uint64_t lost_ticks;     /* after this, records may be missing; TRACE_NOT_LOST: none are */
     size_t first_collective; /* of trace.collectives; they end where those of the next rank begin */
     size_t first_rma;
     int64_t begin_ns;

@@ -129,8 +129,9 @@ CREATE TABLE message_row(
   recv_call_ns INTEGER
 );
 
--- Operations without a partner. reason: partner_lost (its process left no spool or lost records), cancelled, failed,
--- proc_null, pending (never completed), freed (a wildcard receive whose request was freed), unmatched.
+-- Operations without a partner. reason: partner_lost (its process left no spool or lost records), cancelled, failed (MPI
+-- rejected the call, or it was left by a jump), proc_null, pending (never completed), freed (its request was freed, so that
+-- nobody knows whether it ever completed), unmatched.
 CREATE TABLE unmatched(
   id INTEGER PRIMARY KEY,
   rank INTEGER NOT NULL,
@@ -263,6 +264,12 @@ CREATE TABLE loss(
   n INTEGER NOT NULL,                  -- records; processes for no_spool
   PRIMARY KEY (rank, cause)
 ) WITHOUT ROWID;
+
+-- Calls that MPI rejected since it does not know their communicator. The other ones are in unmatched, reason failed.
+CREATE TABLE rejected(
+  rank INTEGER PRIMARY KEY,
+  calls INTEGER NOT NULL
+);
 
 CREATE TABLE recording_off(
   rank INTEGER NOT NULL,
@@ -422,7 +429,9 @@ CREATE VIEW doubt(reason, messages) AS
     (4, 'the creation of its communicator was not seen'),
     (8, 'it was received before it was sent'),
     (16, 'a wildcard receive posted before it was never reported complete'),
-    (32, 'its receive returned an error')),
+    (32, 'a receive failed before it on its envelope, which may have taken a message'),
+    (64, 'an operation before it on its envelope was cancelled, with what success nobody asked'),
+    (128, 'records of its sender or receiver posted before it were lost')),
        found AS (SELECT f.uncertain, count(*) AS messages
                  FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM form WHERE uncertain)) -- else no message need be looked at
                       CROSS JOIN message_row m CROSS JOIN form f ON f.id = m.form
@@ -430,11 +439,13 @@ CREATE VIEW doubt(reason, messages) AS
   SELECT reason, sum(messages) FROM bit JOIN found ON uncertain & n GROUP BY n;
 
 -- left_out: operations without a row, since recording was off (MPI_Pcontrol) where they or their partners were posted.
-CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out, verdict) AS
+-- rejected: calls that MPI returned from with an error, and that carried nothing.
+CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out, verdict,
+                         rejected) AS
   WITH c AS (
     SELECT 2 * (SELECT count(*) FROM message_row) AS matched,
            (SELECT count(*) FROM unmatched) AS other,
-           (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled')) AS unmatched,
+           (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled', 'failed')) AS unmatched,
            (SELECT coalesce(sum(n), 0) FROM loss WHERE cause <> 'no_spool') AS lost,
            (SELECT coalesce(sum(calls), 0) FROM untracked WHERE affects_messages) AS untracked,
            CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain)
@@ -445,7 +456,9 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               'MPI_Intercomm_create')) AS one_sided,
            (SELECT world_size - spools FROM run) AS missing_processes,
            (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
-           (SELECT count(*) FROM recording_off) AS times_off)
+           (SELECT count(*) FROM recording_off) AS times_off,
+           (SELECT count(*) FROM unmatched WHERE reason = 'failed') AS failed,
+           (SELECT coalesce(sum(calls), 0) FROM rejected) AS unknown)
   SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out,
          CASE WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing'
               WHEN lost > 0 THEN 'incomplete: ' || lost || ' records lost'
@@ -455,7 +468,8 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               WHEN unmatched > 0 THEN 'incomplete: ' || unmatched || ' operations without a partner'
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'
-              ELSE 'complete' END
+              ELSE 'complete' END,
+         failed + unknown
   FROM c;
 
 -- A rank's time in all rounds, measured against modelled: sums over kinds of the mean over the kind's rounds, each

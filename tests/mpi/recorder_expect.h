@@ -15,7 +15,8 @@ enum {
     SECOND = 128,
     STARTED = 256,
     OFF = 2048,
-    FREED = 4096
+    FREED = 4096,
+    TOOK = 8192
 };
 
 /* Opens the file of this rank in the folder RECORDER_EXPECT. */

@@ -4,7 +4,7 @@ A line of a script, times in nanoseconds since the run's start:
     world N                                        ranks; each leaves a spool
     process RANK key=value ...                     host, skew (ns added to its clock), end, library, topology, run_key,
                                                    link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
-                                                   lost_limit, lost_memory, eager, eager_network, own_cost_ps,
+                                                   lost_limit, lost_memory, lost_at (0), eager, eager_network, own_cost_ps,
                                                    started_by
     absent RANK                                    it left none
     RANK FUNCTION peer tag bytes post-complete ... an operation; 'any', 'null'; nothing behind '-': never completed
@@ -20,9 +20,9 @@ A line of a script, times in nanoseconds since the run's start:
     RANK idle FUNCTION calls begin time            so many unsuccessful tests, the first at begin, all together so long
     RANK mark NUMBER time                          MPI_Pcontrol
     RANK stack NUMBER address,address,...          a stack of return addresses
-    repeat N every NS / end                        the lines between, N times
+    repeat N every NS / end                        the lines between, N times; {i} in them is 0, 1, ...
 RANK may be * for all. Words behind an operation: any_source any_tag cancelled failed shared uncertain same_call probe off
-freed nonblocking partitioned send receive lane=N comm=N cpu=N call=NS (length of the posting call) started=N (number of
+freed nonblocking cancelling took partitioned send receive lane=N comm=N cpu=N call=NS (length of the posting call) started=N (number of
 the persistent request) stack=N site=ADDRESS; most of them behind the other records as well.
 """
 import importlib.util
@@ -34,7 +34,7 @@ HEADER_BYTES = 65536
 CHUNK_BYTES = 4096
 START_NS = 1_000_000
 FLAGS = {"any_source": 2, "any_tag": 4, "shared": 8, "failed": 16, "cancelled": 32, "uncertain": 64, "same_call": 128,
-         "partitioned": 512, "probe": 1024, "off": 2048, "freed": 4096, "nonblocking": 8192}
+         "partitioned": 512, "probe": 1024, "off": 2048, "freed": 4096, "nonblocking": 8192, "took": 8192, "cancelling": 32768}
 STARTED = 256
 ENDS = {"none": 0, "finalize": 1, "abort": 2, "exit": 3}
 
@@ -110,7 +110,7 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 3, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 4, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
@@ -123,7 +123,8 @@ class Process:
                            ("./app", 1024), (options.get("topology", ""), 512), (options.get("maps", ""), 512),
                            (options.get("launch", ""), 64)):
             header += text.encode().ljust(room, b"\0")
-        header += struct.pack("<1024Q", *calls)
+        lost_at = self.clock(int(options.get("lost_at", 0))) if any(lost) else 0
+        header += struct.pack("<1024Q", *calls) + bytes(128) + struct.pack("<iIQ", 0, 0, lost_at)
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
@@ -148,7 +149,7 @@ class Script:
                     depth += {"repeat": 1, "end": -1}.get(lines[at].split()[0], 0)
                     at += 1
                 for i in range(int(words[1])):
-                    self.read(lines[begin:at - 1], shift + i * int(words[3]))
+                    self.read([line.replace("{i}", str(i)) for line in lines[begin:at - 1]], shift + i * int(words[3]))
             else:
                 self.line(words, shift)
 
