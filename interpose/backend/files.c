@@ -10,19 +10,26 @@
 #include <unistd.h>
 
 #include "event.h"
+#include "file_limit.h"
+#include "readers.h"
 #include "run.h"
 
 /* Copies a file. Returns 0, or -1 with errno. */
 static int copy_file(const char *from, const char *to)
 {
     char *buffer = malloc(1 << 18);
-    int in = open(from, O_RDONLY | O_CLOEXEC), failed = 1;
-    int out = in < 0 || !buffer ? -1 : open(to, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+    int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), failed = 1;
+    if (in >= 0 && buffer)
+        unlink(to); /* of an earlier run of the same name, or a link that somebody put there */
+    int out = in < 0 || !buffer ? -1 : open(to, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, readers_file_mode());
     if (out >= 0) {
+        struct file_limit limit;
         ssize_t length;
         failed = 0;
+        file_limit_begin(&limit);
         while (!failed && (length = read(in, buffer, 1 << 18)) != 0)
             failed = length < 0 || write(out, buffer, (size_t)length) != length;
+        file_limit_end(&limit);
         failed |= close(out) != 0;
     }
     int error = errno;
@@ -55,7 +62,7 @@ int run_collect(struct run *run)
     char folder[PATH_MAX], spool[PATH_MAX], maps[PATH_MAX] = "", topology[PATH_MAX] = "";
     snprintf(folder, sizeof folder, "%.4000s.spool", run->facts.output);
     join_name(spool, folder, run->spool);
-    int failed = mkdir(folder, 0755) != 0 && errno != EEXIST;
+    int failed = mkdir(folder, readers_folder_mode()) != 0 && errno != EEXIST;
     failed = failed || copy_file(run->spool, spool) != 0;
     if (!failed && run->maps[0]) {
         join_name(maps, folder, run->maps);
@@ -65,7 +72,7 @@ int run_collect(struct run *run)
         join_name(topology, folder, run->topology);
         failed = run->made_topology && copy_file(run->topology, topology) != 0;
     }
-    int fd = failed ? -1 : open(spool, O_WRONLY | O_CLOEXEC);
+    int fd = failed ? -1 : open(spool, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0) {
         failed = patch_path(fd, offsetof(struct spool_header, maps), maps) |
                  patch_path(fd, offsetof(struct spool_header, topology), topology);

@@ -23,7 +23,8 @@ static const char *const dropped[] = {"LD_PRELOAD=", "OMPI_", "PMI_",   "PMI2_",
 
 static int is_dropped(const char *variable)
 {
-    if (strncmp(variable, "MPISTAIR_PLACEMENT=", 19) == 0 || strncmp(variable, "MPISTAIR_SHARE=", 15) == 0)
+    if (strncmp(variable, "MPISTAIR_PLACEMENT=", 19) == 0 || strncmp(variable, "MPISTAIR_SHARE=", 15) == 0 ||
+        strncmp(variable, "MPISTAIR_READERS=", 17) == 0)
         return 0;
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0)

@@ -38,19 +38,30 @@ static int argument_of(long pid, const char *option, char *value, size_t size)
 
 #define MOST_ANCESTORS 8
 
-/* The hydra_pmi_proxy among the ancestors (a debugger or shell may be between); 0: none. */
+/* The launcher's own process among the ancestors, the same for all processes of this node (a debugger or shell may be
+ * between); 0: none. */
 static long find_proxy(void)
 {
+    static const char *const names[] = {"hydra_pmi_proxy", "slurmstepd", "orted",   "prted",
+                                        "prterun",         "mpirun",     "mpiexec", "orterun"};
     long pid = getppid();
     for (int i = 0; i < MOST_ANCESTORS && pid > 1; i++, pid = proc_parent(pid)) {
         size_t length;
         char *name = proc_read(pid, "comm", &length);
-        int is_proxy = name && strncmp(name, "hydra_pmi_proxy", 15) == 0;
+        int is_proxy = 0;
+        for (size_t k = 0; name && k < sizeof names / sizeof *names; k++)
+            is_proxy |= strncmp(name, names[k], strlen(names[k])) == 0;
         free(name);
         if (is_proxy)
             return pid;
     }
     return 0;
+}
+
+uint64_t launcher_start(void)
+{
+    long proxy = find_proxy();
+    return proxy ? (uint64_t)proxy << 40 ^ proc_start_ticks(proxy) : 0;
 }
 
 static int is_hydra(void)

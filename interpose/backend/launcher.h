@@ -4,6 +4,7 @@
 #define MPISTAIR_BACKEND_LAUNCHER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* A name for what one launcher started, the same in all MPI_COMM_WORLDs that were spawned by it; empty where nothing
  * tells it. */
@@ -12,6 +13,9 @@ void launcher_name(char *name, size_t size);
 /* A name that all processes of this MPI_COMM_WORLD have alike and others have not, as far as the launcher gives one.
  * Returns 0, or -1 with name empty. */
 int launcher_world(char *name, size_t size);
+
+/* What tells one start of the launcher on this node from any other while the machine runs; 0: not known. */
+uint64_t launcher_start(void);
 
 /* The world of the processes that spawned this one, as launcher_world names it there, and the rank of the root of the
  * spawn. Returns 0, or -1 with name empty: not spawned, or not told. */

@@ -39,14 +39,33 @@ char *proc_read(long pid, const char *name, size_t *length)
     return text;
 }
 
-long proc_parent(long pid)
+/* Numbers 4 and 22 of /proc/PID/stat; 0 where they cannot be read. */
+static void read_stat(long pid, long *parent, unsigned long long *start_ticks)
 {
     size_t length;
     char *stat = proc_read(pid, "stat", &length);
     char *behind_name = stat ? strrchr(stat, ')') : NULL;
-    long parent = 0;
-    if (!behind_name || sscanf(behind_name + 1, " %*c %ld", &parent) != 1)
-        parent = 0;
+    if (!behind_name ||
+        sscanf(behind_name + 1, " %*c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+               parent, start_ticks) != 2) {
+        *parent = 0;
+        *start_ticks = 0;
+    }
     free(stat);
+}
+
+long proc_parent(long pid)
+{
+    unsigned long long start_ticks;
+    long parent;
+    read_stat(pid, &parent, &start_ticks);
     return parent;
+}
+
+unsigned long long proc_start_ticks(long pid)
+{
+    unsigned long long start_ticks;
+    long parent;
+    read_stat(pid, &parent, &start_ticks);
+    return start_ticks;
 }

@@ -10,4 +10,7 @@ char *proc_read(long pid, const char *name, size_t *length);
 /* The parent of a process; 0: not known. */
 long proc_parent(long pid);
 
+/* When a process began, in clock ticks since the machine did; 0: not known. */
+unsigned long long proc_start_ticks(long pid);
+
 #endif

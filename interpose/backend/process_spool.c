@@ -11,7 +11,9 @@
 #include "communicator.h"
 #include "datatype.h"
 #include "eager_limit.h"
+#include "folder.h"
 #include "launcher.h"
+#include "readers.h"
 #include "request_table.h"
 #include "stack.h"
 
@@ -23,13 +25,20 @@
 
 int process_spool_open(struct run *run, int thread_level, MPI_Group world)
 {
-    int error = run_make_folder(run);
+    int error = run_make_folder(run), folder = error == 0 ? folder_open(run) : -1;
+    if (error == 0 && folder < 0)
+        error = errno;
     if (error == 0)
-        error = spool_writer_open(&recorder.spool, run->spool,
+        error = spool_writer_open(&recorder.spool, folder, strrchr(run->spool, '/') + 1,
                                   run_spool_limit_bytes(run) / (uint64_t)(run->node_ranks > 0 ? run->node_ranks : 1),
                                   recorder.clock_source);
+    if (folder >= 0)
+        close(folder);
     if (error != 0)
         return error;
+    if (readers_is_wrong() && run->rank == 0)
+        fprintf(stderr, "mpistair: MPISTAIR_READERS=%s is none of owner, group and all; owner is used\n",
+                getenv("MPISTAIR_READERS"));
     const char *thread = getenv("MPISTAIR_THREAD");
     if (thread && strcmp(thread, "0") == 0)
         supply_without_thread(&recorder.spool.supply);
@@ -107,9 +116,9 @@ void process_spool_note_end(struct run *run, enum spool_end end)
 {
     struct spool_header *header = recorder.spool.header;
     header->finish = spool_clock_pair(recorder.clock_source);
+    __atomic_store_n(&header->end, end, __ATOMIC_RELEASE); /* at once: the launcher may be killing this process */
     if (run_copy_maps(run) == 0)
         snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
-    __atomic_store_n(&header->end, end, __ATOMIC_RELEASE);
 }
 
 static void marker_path(char path[PATH_MAX], const struct run *run)
@@ -121,7 +130,7 @@ void process_spool_set_marker(const struct run *run)
 {
     char path[PATH_MAX];
     marker_path(path, run);
-    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+    int fd = folder_create(run, path, 0);
     if (fd >= 0)
         close(fd);
 }

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "launcher.h"
 #include "recorder.h"
 
@@ -144,10 +146,14 @@ static void find_leaders(struct run *run, const uint64_t *keys, struct host_rank
     qsort(run->leaders, (size_t)run->n_leaders, sizeof *run->leaders, by_rank);
 }
 
-/* A folder of the run's own in TMPDIR. */
-static void own_folder(const struct run *run, char folder[PATH_MAX])
+/* The run's own folder, of a name that nothing else has on this node: attempt 0, 1, ... */
+static void name_own_folder(char folder[PATH_MAX], const struct run *run, int attempt)
 {
-    snprintf(folder, PATH_MAX, "%.2000s/mpistair-%s", run->temporary, run->facts.key);
+    int length = snprintf(folder, PATH_MAX, "%.2000s/mpistair-%s", run->temporary, run->facts.key);
+    if (run->alone_start)
+        length += snprintf(folder + length, (size_t)(PATH_MAX - length), "-%" PRIx64, run->alone_start);
+    if (attempt > 0)
+        snprintf(folder + length, (size_t)(PATH_MAX - length), "-%d", attempt);
 }
 
 /* run->facts.folder: where this process's spool goes. */
@@ -156,14 +162,21 @@ static void name_folder(struct run *run)
     if (run->folder[0])
         memcpy(run->facts.folder, run->folder, sizeof run->facts.folder);
     else
-        own_folder(run, run->facts.folder);
+        name_own_folder(run->facts.folder, run, 0);
+}
+
+/* A number that nobody can guess; where there is none, the time. */
+static uint64_t chance(uint64_t now_ns)
+{
+    uint64_t number;
+    return getrandom(&number, sizeof number, GRND_NONBLOCK) == (ssize_t)sizeof number ? number : now_ns;
 }
 
 /* Rank 0's word on the run. */
 static void decide(struct run *run)
 {
     struct timespec now;
-    char host[32];
+    char host[20];
     size_t length = 0;
     clock_gettime(CLOCK_REALTIME, &now);
     run->facts.started_unix_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
@@ -172,21 +185,26 @@ static void decide(struct run *run)
         host[length++] = plain ? *c : '_';
     }
     host[length] = '\0';
-    snprintf(run->facts.key, sizeof run->facts.key, "%s-%ld-%llx", host, (long)getpid(),
-             (unsigned long long)(run->facts.started_unix_ns / 1000));
+    snprintf(run->facts.key, sizeof run->facts.key, "%s-%ld-%016" PRIx64, host, (long)getpid(),
+             chance(run->facts.started_unix_ns));
     run->facts.host_key = run->host_key;
     name_folder(run);
 }
 
 int run_name_alone(struct run *run)
 {
-    char world[256];
+    char world[256], start[24] = "";
     const char *given = environment("MPISTAIR_KEY");
     if (run->size == 1) {
         decide(run);
     } else if (launcher_world(world, sizeof world) == 0 || given) {
-        uint64_t hash = fnv1a(fnv1a(UINT64_C(0xcbf29ce484222325), world), given ? given : "");
-        snprintf(run->facts.key, sizeof run->facts.key, "sessions-%016llx", (unsigned long long)hash);
+        /* A launcher may give a later job the same name. On one node all processes see when this one began; processes
+         * on several have that in the names of their folders only. */
+        run->alone_start = launcher_start();
+        if (launcher_local_size() == run->size)
+            snprintf(start, sizeof start, "%" PRIx64, run->alone_start);
+        uint64_t hash = fnv1a(fnv1a(fnv1a(UINT64_C(0xcbf29ce484222325), world), given ? given : ""), start);
+        snprintf(run->facts.key, sizeof run->facts.key, "sessions-%016" PRIx64, hash);
         name_folder(run);
     } else {
         return -1;
@@ -221,13 +239,26 @@ int run_agree(struct run *run)
     return result;
 }
 
+#define FOLDER_ATTEMPTS 8
+
+/* The run's own folder. Where somebody else has one of its name, all processes of the node go on to the next. */
+static int make_own_folder(struct run *run)
+{
+    int error = EPERM;
+    for (int attempt = 0; attempt < FOLDER_ATTEMPTS && error == EPERM; attempt++) {
+        name_own_folder(run->folder, run, attempt);
+        error = folder_make(run, 1);
+    }
+    if (error == 0 && run->rank == 0)
+        memcpy(run->facts.folder, run->folder, sizeof run->facts.folder);
+    return error;
+}
+
 int run_make_folder(struct run *run)
 {
-    int own = run->folder[0] == '\0';
-    if (own)
-        own_folder(run, run->folder);
-    if (mkdir(run->folder, 0755) != 0 && errno != EEXIST)
-        return errno;
+    int own = run->folder[0] == '\0', error = own ? make_own_folder(run) : folder_make(run, 0);
+    if (error != 0)
+        return error;
     run->made_folder = own;
     int lengths[] = {
         snprintf(run->spool, sizeof run->spool, "%.3000s/%s-%d" SPOOL_SUFFIX, run->folder, run->facts.key, run->rank),
@@ -237,22 +268,26 @@ int run_make_folder(struct run *run)
     return lengths[0] > 0 && lengths[1] > 0 && lengths[2] > 0 ? 0 : ENAMETOOLONG;
 }
 
-int run_copy_maps(struct run *run)
+static int write_maps(int out, const void *data)
 {
     char buffer[16384];
-    int in = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), failed = 1;
-    int out = in < 0 ? -1 : open(run->maps, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
-    if (out >= 0) {
-        ssize_t length;
-        failed = 0;
-        while ((length = read(in, buffer, sizeof buffer)) > 0)
-            failed |= write(out, buffer, (size_t)length) != length;
-        failed |= length < 0;
-        failed |= close(out) != 0;
-    }
+    int in = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), failed = in < 0;
+    ssize_t length;
+    (void)data;
+    while (!failed && (length = read(in, buffer, sizeof buffer)) != 0)
+        failed = length < 0 || write(out, buffer, (size_t)length) != length;
     if (in >= 0)
         close(in);
-    if (failed)
-        run->maps[0] = '\0';
     return failed ? -1 : 0;
+}
+
+int run_copy_maps(struct run *run)
+{
+    if (run->maps[0] && folder_write(run, run->maps, write_maps, NULL) == 0) {
+        run->made_maps = 1;
+        return 0;
+    }
+    if (!run->made_maps)
+        run->maps[0] = '\0';
+    return -1;
 }

@@ -5,12 +5,13 @@
 #include <limits.h>
 #include <mpi.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Decided by rank 0 and broadcast as bytes. */
 struct run_facts {
     uint64_t started_unix_ns;
     uint64_t host_key; /* of rank 0's node */
-    char key[64];      /* host-pid-time: file names of the run begin with it */
+    char key[64];      /* host-pid-chance, or sessions-hash: file names of the run begin with it */
     char output[PATH_MAX];
     char folder[PATH_MAX]; /* rank 0's spool folder */
 };
@@ -19,9 +20,10 @@ struct run {
     struct run_facts facts;
     MPI_Comm comm; /* for the tool's own communication, see world_comm.h */
     int rank, size;
-    int parents;     /* processes that spawned this world together; 0: it was not spawned */
-    int alone;       /* this process began by MPI_Session_init and ends by MPI_Session_finalize */
-    char launch[64]; /* the launcher's name, empty: not known */
+    int parents;          /* processes that spawned this world together; 0: it was not spawned */
+    int alone;            /* this process began by MPI_Session_init and ends by MPI_Session_finalize */
+    uint64_t alone_start; /* launcher_start() where the name of the run is not told by another process */
+    char launch[64];      /* the launcher's name, empty: not known */
     uint64_t host_key;
     int node_leader; /* lowest rank of this host, -1: not known */
     int node_ranks;  /* ranks on this host */
@@ -36,7 +38,10 @@ struct run {
     char maps[PATH_MAX];     /* empty: none */
     int names_output;        /* the environment does not: facts.output is our own choice */
     int made_folder;         /* the folder is the run's own, to be removed with it */
-    int made_topology;       /* this process wrote it */
+    dev_t folder_device;     /* which folder it is, whatever has its name later */
+    ino_t folder_inode;
+    int made_maps;
+    int made_topology; /* this process wrote it */
 };
 
 extern struct run recorder_run;
@@ -58,7 +63,8 @@ int run_make_folder(struct run *run);
 /* MPISTAIR_SPOOL_LIMIT, bytes a node; the default where it is not set, or not understood, which rank 0 says. */
 uint64_t run_spool_limit_bytes(const struct run *run);
 
-/* Copies the process's address ranges for the call sites. Returns 0, or -1 with run->maps empty. */
+/* Copies the process's address ranges for the call sites. Returns 0, or -1: an earlier copy stays as it is, without one
+ * run->maps is empty. */
 int run_copy_maps(struct run *run);
 
 /* At the end, on processes whose files rank 0 cannot see: copies them to OUTPUT.spool. Returns 0, or -1 (said). */

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "readers.h"
+
 enum { MOST_TRIALS = 100 };
 
 static int open_lock(const char *folder, int flags)
@@ -41,7 +43,7 @@ enum claim_result claim_take(struct claim *claim, const char *folder)
     *claim = CLAIM_NONE;
     for (int trial = 0; trial < MOST_TRIALS; trial++) {
         struct stat locked;
-        bool is_made = mkdir(folder, 0755) == 0;
+        bool is_made = mkdir(folder, readers_folder_mode()) == 0;
         if (!is_made && errno != EEXIST)
             return CLAIM_FAILED;
         int lock = open_lock(folder, O_CREAT);

@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "readers.h"
 
-int spool_writer_open(struct spool_writer *writer, const char *path, uint64_t limit_bytes,
+int spool_writer_open(struct spool_writer *writer, int folder, const char *name, uint64_t limit_bytes,
                       enum spool_clock_source clock_source)
 {
     int saved_errno = errno, error;
     enum spool_loss cause;
     memset(writer, 0, sizeof *writer);
-    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+    int fd = openat(folder, name, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, readers_file_mode());
     if (fd < 0)
         goto out;
     if (spool_file_take(&writer->file, fd) != 0)
@@ -49,7 +50,7 @@ out_file:
     errno = error;
 out_descriptor:
     error = errno;
-    unlink(path);
+    unlinkat(folder, name, 0);
     if (fd >= 0)
         close(fd);
     errno = error;

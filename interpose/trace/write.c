@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "database.h"
 #include "form.h"
@@ -11,6 +13,7 @@
 #include "output_file.h"
 #include "partition.h"
 #include "persistent.h"
+#include "readers.h"
 #include "rma.h"
 #include "stack.h"
 #include "stream.h"
@@ -140,6 +143,9 @@ int trace_write(struct trace *trace, const char *path, bool calls, struct trace_
     }
     if (result != 0)
         goto out;
+    /* What a new trace may be read by; one that is replaced keeps its mode. */
+    if (access(path, F_OK) != 0)
+        (void)chmod(file.temporary, readers_file_mode());
     /* The schema is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */
     result = STREAM_DATABASE;
     if (sqlite3_open_v2(file.temporary, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)

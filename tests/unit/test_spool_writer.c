@@ -69,7 +69,7 @@ static void records_lie_in_order(void **state)
     (void)state;
     struct spool_writer writer;
     const size_t n = A_CHUNK + 10;
-    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(64) << 20, spool_clock_detect()), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(64) << 20, spool_clock_detect()), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(store(lane, i), 0);
@@ -103,7 +103,7 @@ static void limit_is_kept_and_losses_counted(void **state)
 {
     (void)state;
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, path, SPOOL_CHUNK_BYTES, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, SPOOL_CHUNK_BYTES, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     for (size_t i = 0; i + 1 < A_CHUNK; i++)
         assert_int_equal(store(lane, i), 0);
@@ -124,7 +124,7 @@ static void one_chunk_at_least(void **state)
 {
     (void)state;
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, path, 0, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, 0, SPOOL_CLOCK_MONOTONIC), 0);
     assert_int_equal(store(spool_lane_acquire(&writer), 0), 0);
     spool_writer_close(&writer);
 }
@@ -137,7 +137,8 @@ static void all_room_is_used(void **state)
     enum { CHUNKS = 21 };
     struct spool_writer writer;
     size_t bytes;
-    assert_int_equal(spool_writer_open(&writer, path, CHUNKS * (uint64_t)SPOOL_CHUNK_BYTES, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(
+        spool_writer_open(&writer, AT_FDCWD, path, CHUNKS * (uint64_t)SPOOL_CHUNK_BYTES, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lanes[3];
     size_t stored = 0, tried = 0;
     for (int i = 0; i < 3; i++)
@@ -157,7 +158,7 @@ static void chunks_come_without_a_thread(void **state)
 {
     (void)state;
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     supply_without_thread(&writer.supply);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     for (size_t i = 0; i < 3 * A_CHUNK; i++)
@@ -172,7 +173,7 @@ static void what_was_ready_is_given_back(void **state)
     (void)state;
     struct spool_writer writer;
     struct stat status;
-    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     for (size_t i = 0; i <= 5 * A_CHUNK; i++)
         assert_int_equal(store(lane, i), 0);
@@ -201,7 +202,7 @@ static void file_size_limit_is_respected(void **state)
     for (int later = 0; later < 2; later++) {
         struct rlimit before =
             lower(RLIMIT_FSIZE, later ? UINT64_C(1) << 40 : SPOOL_HEADER_BYTES + SPOOL_CHUNK_BYTES + 4096);
-        assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+        assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
         struct spool_lane *lane = spool_lane_acquire(&writer);
         int stored = store(lane, 0) == 0;
         if (later)
@@ -226,7 +227,7 @@ static void a_closed_descriptor_is_not_used(void **state)
     char own[160];
     snprintf(own, sizeof own, "%s/own", folder);
     for (int thread = 0; thread < 2; thread++) {
-        assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+        assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
         if (!thread)
             supply_without_thread(&writer.supply);
         struct spool_lane *lane = spool_lane_acquire(&writer);
@@ -273,7 +274,7 @@ static void done_chunks_are_unmapped(void **state)
     enum { CHUNKS = 40, EACH = 2 };
     struct spool_operation *open_ones[CHUNKS * EACH];
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     supply_without_thread(&writer.supply);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     const unsigned least = SPOOL_RESIDENT_CHUNKS + 1;
@@ -309,7 +310,7 @@ static void address_space_limit_is_respected(void **state)
     assert_int_equal(fscanf(statm, "%lu", &pages), 1);
     fclose(statm);
     struct rlimit before = lower(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + (UINT64_C(20) << 20));
-    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     size_t stored = 0, tried = 0;
     while (tried < 40 * A_CHUNK)
@@ -327,7 +328,7 @@ static void lanes_are_used_again(void **state)
 {
     (void)state;
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(8) << 20, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(8) << 20, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *first = spool_lane_acquire(&writer), *second = spool_lane_acquire(&writer);
     assert_ptr_not_equal(first, second);
     spool_lane_release(first);
@@ -361,7 +362,7 @@ static void long_spools_do_not_stay_resident(void **state)
     enum { CHUNKS = 64 };
     struct spool_writer writer;
     size_t bytes;
-    assert_int_equal(spool_writer_open(&writer, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     struct spool_operation *first = NULL;
     uint64_t most = 0;
@@ -399,7 +400,7 @@ static void what_is_there_is_left_alone(void **state)
     fputs("kept", file);
     fclose(file);
     errno = 12345;
-    assert_int_equal(spool_writer_open(&writer, path, 0, SPOOL_CLOCK_MONOTONIC), EEXIST);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, 0, SPOOL_CLOCK_MONOTONIC), EEXIST);
     assert_int_equal(errno, 12345);
     assert_null(writer.header);
     size_t bytes;
@@ -407,7 +408,7 @@ static void what_is_there_is_left_alone(void **state)
     assert_int_equal(bytes, 4);
     free(all);
     snprintf(elsewhere, sizeof elsewhere, "%s/none/s", folder);
-    assert_int_equal(spool_writer_open(&writer, elsewhere, 0, SPOOL_CLOCK_MONOTONIC), ENOENT);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, elsewhere, 0, SPOOL_CLOCK_MONOTONIC), ENOENT);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 is counted with its cause."""
 import os
 import re
+import shutil
 
 import job
 
@@ -11,9 +12,9 @@ def add_arguments(parser):
     parser.add_argument("--case", choices=[name[5:] for name in globals() if name.startswith("case_")], required=True)
 
 
-def run(test, way, path, ranks=2):
+def run(test, way, path, ranks=2, **variables):
     test.ranks = ranks
-    done = test.must(test.launch(test.program("rough"), way, str(path)), **test.preloaded(MPISTAIR_INGEST="0"))
+    done = test.must(test.launch(test.program("rough"), way, str(path)), **test.preloaded(MPISTAIR_INGEST="0", **variables))
     return done.stdout, [line for line in done.stderr.splitlines() if line.startswith("mpistair")]
 
 
@@ -73,6 +74,19 @@ def case_links(test):
     job.expect_equal([path.is_symlink() for path in maps], [False] * 2, "links that are left")
     test.ingest()
     test.expect_complete()
+    expect_modes(test, 0o700, 0o600)
+    shutil.rmtree(test.spools)
+    test.trace.unlink()
+    run(test, "links", victim, MPISTAIR_READERS="all")
+    test.must([test.mpistair, "ingest", test.spools, "-o", test.trace], MPISTAIR_READERS="all")
+    expect_modes(test, 0o755, 0o644)
+
+
+def expect_modes(test, folder, file):
+    """Who may read the spools and the trace."""
+    job.expect_equal(test.spools.stat().st_mode & 0o777, folder, "mode of the folder of spools")
+    for path in [test.trace, *test.spools.iterdir()]:
+        job.expect_equal(path.stat().st_mode & 0o777, file, f"mode of {path.name}")
 
 
 def main():

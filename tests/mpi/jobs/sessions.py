@@ -1,28 +1,55 @@
 #!/usr/bin/env python3
 """Processes that use MPI sessions, without MPI_Init or beside it: their messages are in the trace, and how they ended."""
+import socket
+
 import job
 
 
 def add_arguments(parser):
-    parser.add_argument("--case", choices=["only", "before", "mixed", "after", "exit", "told"], required=True)
+    parser.add_argument("--case", choices=["only", "before", "mixed", "after", "exit", "told", "again"], required=True)
+
+
+def told_command(test, command, **variables):
+    """Runs the job, which must tell how to make its trace; that command, and the job's output."""
+    done = test.must(command, **test.preloaded(**variables))
+    told = [line for line in done.stderr.splitlines() if line.startswith("mpistair: ")]
+    if len(told) != 1 or " ingest --run " not in told[0] or test.trace.exists():
+        job.fail(f"expected no trace and one line that tells how to make it, found {told}")
+    return told[0].split(": ")[-1].split(), done.stdout
+
+
+def again(test):
+    """The launcher gives two jobs the same port: both are recorded, in one folder or each in its own."""
+    command = test.launch(test.program("sessions"), "only")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for given in ({}, {"MPISTAIR_SPOOL": "", "TMPDIR": str(test.folder)}):
+        commands = [told_command(test, command, MPIEXEC_PORT_RANGE=f"{port}:{port}", **given)[0] for _ in range(2)]
+        for ingest in commands:
+            test.must(ingest)
+            job.expect_equal(test.value("SELECT count(*) FROM message"), 2 * test.ranks, "messages of one of the jobs")
+            test.expect_complete()
+            test.trace.unlink()
 
 
 def main():
     test = job.Job(__doc__, add_arguments)
     case = test.arguments.case
+    if case == "again":
+        again(test)
+        return
     command = test.launch(test.program("sessions"), "only" if case == "told" else case)
     if test.mpi == "openmpi" and test.run(command).returncode == 77:
         job.skip("this MPI has no sessions")
     if case == "told":
-        done = test.must(command, **test.preloaded())
-        told = [line for line in done.stderr.splitlines() if " ingest --run " in line]
-        job.expect_equal((len(told), test.trace.exists()), (1, False), "lines that tell how to make the trace, and a trace")
-        test.must(told[0].split(": ")[-1].split())
+        ingest, output = told_command(test, command)
+        test.must(ingest)
     elif case == "exit":  # MPI says nothing of the launcher's status and output then
-        done = test.run([test.mpistair, "run", "-o", test.trace, "--", *command])
+        output = test.run([test.mpistair, "run", "-o", test.trace, "--", *command]).stdout
     else:
-        done = test.must([test.mpistair, "run", "-o", test.trace, "--", *command])
-    sent = sorted(tuple(map(int, line.split()[1:])) for line in done.stdout.splitlines() if line.startswith("message "))
+        output = test.must([test.mpistair, "run", "-o", test.trace, "--", *command]).stdout
+    sent = sorted(tuple(map(int, line.split()[1:])) for line in output.splitlines() if line.startswith("message "))
     if case == "exit":
         sent = [(rank, (rank + 1) % test.ranks, 1, 10 + rank) for rank in range(test.ranks)]
     if not sent:
