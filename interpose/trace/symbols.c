@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "demangle.h"
 #include "libdw.h"
 
 static const struct libdw *libdw;
@@ -47,7 +48,7 @@ static void resolve_callsite(struct trace_callsite *callsite, Dwfl_Module *modul
 {
     const char *function = libdw->dwfl_module_addrname(module, address);
     if (function != NULL)
-        callsite->function = strdup(function);
+        callsite->function = demangle(function);
     Dwfl_Line *line = libdw->dwfl_module_getsrc(module, address);
     const char *file = line == NULL ? NULL : libdw->dwfl_lineinfo(line, NULL, &callsite->line, NULL, NULL, NULL);
     if (file != NULL)
