@@ -2,9 +2,11 @@
  * too short, error handlers that jump out of the call, wildcard receives whose end nobody asks for, and lost handles.
  * Rank 0 sends, rank 1 receives; of an envelope every send has a size of its own and every receive room of its own.
  *
- * usage: pairs FILE, of two ranks; rank 1 writes what it received: a line a message, `tag room bytes`
+ * usage: pairs FILE [full], of two ranks; rank 1 writes what it received: a line a message, `tag room bytes`. full:
+ * only what a thread sends whose records no longer fit
  */
 #include <mpi.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,22 +205,50 @@ static void never_received(int rank)
     MPI_Request_free(&request);
 }
 
+/* One message, then more calls than a chunk of the spool holds, and more messages. */
+static void *fill(void *unused)
+{
+    enum { MORE_THAN_A_CHUNK = 17000 };
+    send(80);
+    for (int i = 0; i < MORE_THAN_A_CHUNK; i++)
+        MPI_Send(out, 1, MPI_BYTE, MPI_PROC_NULL, 81, MPI_COMM_WORLD);
+    send(80);
+    send(80);
+    return unused;
+}
+
+/* Another thread goes on where one ran out of room. */
+static void full(int rank)
+{
+    pthread_t thread;
+    if (rank == 0 && pthread_create(&thread, NULL, fill, NULL) == 0)
+        pthread_join(thread, NULL);
+    for (int i = 0; i < 2 && rank == 0; i++)
+        send(80);
+    for (int i = 0; i < 5 && rank == 1; i++)
+        receive(80);
+}
+
 int main(int argc, char **argv)
 {
-    int rank;
-    MPI_Init(&argc, &argv);
+    int rank, level;
+    MPI_Init_thread(&argc, &argv, argc == 3 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    if (argc != 2 || (rank == 1 && !(truth = fopen(argv[1], "w"))))
+    if (argc < 2 || argc > 3 || (rank == 1 && !(truth = fopen(argv[1], "w"))))
         MPI_Abort(MPI_COMM_WORLD, 2);
-    lost_handle(rank);
-    cancelled(rank);
-    rejected(rank);
-    cut(rank);
-    left(rank);
-    open_wildcards(rank);
-    never_received(rank);
+    if (argc == 3) {
+        full(rank);
+    } else {
+        lost_handle(rank);
+        cancelled(rank);
+        rejected(rank);
+        cut(rank);
+        left(rank);
+        open_wildcards(rank);
+        never_received(rank);
+    }
     if (truth)
         fclose(truth);
     MPI_Finalize();
