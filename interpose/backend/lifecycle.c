@@ -105,6 +105,7 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
     (void)self, (void)key, (void)value, (void)state;
     session_lock();
     world_comm_begin(run);
+    world_comm_return_errors();
     int go_on = sessions_go_on(), ends = session_count() == 0;
     int recorded = recorder.recording;
     if (ends)

@@ -14,12 +14,16 @@
 #define TAG_MEET 24601 /* any that an application is unlikely to use, and below the 32767 that every MPI has */
 
 static MPI_Errhandler users_handler;
+static int has_users_handler;
 
 void world_comm_begin(struct run *run)
 {
     run->comm = MPI_COMM_WORLD;
-    if (PMPI(Comm_get_errhandler)(MPI_COMM_WORLD, &users_handler) != MPI_SUCCESS)
-        users_handler = MPI_ERRHANDLER_NULL;
+}
+
+void world_comm_return_errors(void)
+{
+    has_users_handler = PMPI(Comm_get_errhandler)(MPI_COMM_WORLD, &users_handler) == MPI_SUCCESS;
     PMPI(Comm_set_errhandler)(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 }
 
@@ -28,8 +32,9 @@ void world_comm_end(struct run *run)
     if (run->comm != MPI_COMM_WORLD)
         PMPI(Comm_free)(&run->comm);
     run->comm = MPI_COMM_NULL;
-    if (users_handler == MPI_ERRHANDLER_NULL)
+    if (!has_users_handler)
         return;
+    has_users_handler = 0;
     PMPI(Comm_set_errhandler)(MPI_COMM_WORLD, users_handler);
     PMPI(Errhandler_free)(&users_handler);
 }
