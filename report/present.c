@@ -162,6 +162,24 @@ static void present_rounds(struct document *document, const struct report *repor
                      report->models[best].title, report->models[best].machine);
 }
 
+/* A model's time of a rank; true where it is marked: the rank was busy, and nothing of that is in the model. */
+static bool present_modelled(struct document *document, double measured, double modelled)
+{
+    bool unknown = measured > 0 && modelled <= 0;
+    if (unknown)
+        document_cell(document, "0.00 us ~");
+    else
+        document_seconds(document, modelled);
+    return unknown;
+}
+
+static void explain_unknown(struct document *document)
+{
+    document_add(
+        document, DOCUMENT_LINE,
+        "~ the model knows nothing of what this rank does: max-rate counts receives only, node-aware sends only");
+}
+
 static void present_models(struct document *document, const struct report *report)
 {
     static const struct document_column columns[] = {{"machine", false}, {"model", false},  {"error", true},
@@ -174,7 +192,7 @@ static void present_models(struct document *document, const struct report *repor
     } else {
         TABLE(document, columns);
     }
-    bool extrapolated = false;
+    bool extrapolated = false, unknown = false;
     double coverage = 1;
     for (size_t i = 0; i < report->n_models; i++) {
         const struct report_model *model = &report->models[i];
@@ -193,10 +211,12 @@ static void present_models(struct document *document, const struct report *repor
                 modelled = report->ranks[k].model_s[i];
             }
         document_seconds(document, measured);
-        document_seconds(document, modelled);
+        unknown = present_modelled(document, measured, modelled) || unknown;
     }
     if (extrapolated)
         document_add(document, DOCUMENT_LINE, "* beyond the ends of a bandwidth table of the machine");
+    if (unknown)
+        explain_unknown(document);
     if (report->errors_withheld && report->n_models > 0)
         document_add(document, DOCUMENT_WARNING,
                      "no error is claimed: rounds overlap (see Rounds), and the models take them one by one");
@@ -262,9 +282,11 @@ static void present_distribution(struct document *document, const struct report 
     free(values);
 }
 
-static void present_rank(struct document *document, const struct report *report, const struct report_rank *rank,
+/* True where its modelled time is marked. */
+static bool present_rank(struct document *document, const struct report *report, const struct report_rank *rank,
                          size_t model)
 {
+    bool unknown = false;
     document_cell(document, "%" PRId64, rank->rank);
     if (rank->node < 0)
         document_cell(document, "-");
@@ -276,7 +298,7 @@ static void present_rank(struct document *document, const struct report *report,
         document_seconds(document, rank->covered_s[model]);
         document_percent(document, rank->late_senders_s / rank->actual_s, false);
         document_percent(document, rank->late_receivers_s / rank->actual_s, false);
-        document_seconds(document, rank->model_s[model]);
+        unknown = present_modelled(document, rank->covered_s[model], rank->model_s[model]);
         document_percent(document, claimed(report, rank->off_s[model] / rank->covered_s[model]), false);
         document_percent(
             document, claimed(report, (rank->model_s[model] - rank->covered_s[model]) / rank->covered_s[model]), true);
@@ -289,6 +311,7 @@ static void present_rank(struct document *document, const struct report *report,
         document_percent(document, rank->late_receivers_s / rank->actual_s, false);
         document_bar(document, rank->actual_s, NAN);
     }
+    return unknown;
 }
 
 static void present_ranks(struct document *document, const struct report *report, bool all_ranks)
@@ -324,8 +347,11 @@ static void present_ranks(struct document *document, const struct report *report
         TABLE(document, modelled);
     else
         TABLE(document, measured);
+    bool unknown = false;
     for (size_t i = 0; i < n; i++)
-        present_rank(document, report, ranking[i].rank, model);
+        unknown = present_rank(document, report, ranking[i].rank, model) || unknown;
+    if (unknown)
+        explain_unknown(document);
     free(ranking);
 }
 

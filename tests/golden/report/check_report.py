@@ -92,6 +92,18 @@ def formats(folder, halo):
     golden_of("halo.txt", "report", "halo.db")
     golden_of("halo.csv", "report", "halo.db", "--format", "csv")
     golden_of("halo_postal.txt", "report", "--model", "postal", "halo.db")
+    # A rank that a model knows nothing of is marked, one by one, and the marks are explained once a table.
+    one_sided = pathlib.Path("one_sided.db")
+    one_sided.write_bytes(pathlib.Path("halo.db").read_bytes())
+    connection = sqlite3.connect(one_sided)
+    connection.execute("UPDATE prediction SET time_s = 0 WHERE rank = 2")
+    connection.commit()
+    connection.close()
+    code, out, _ = run("report", one_sided)
+    lines = out.splitlines()
+    check("marked", code == 0 and out.count("~ the model knows nothing of what this rank does") == 2 and
+          out.count("0.00 us ~") > 2 and any(line.split()[0:1] == ["2"] and "0.00 us ~" in line for line in lines), out)
+    check("not marked", "~ the model" not in run("report", "halo.db")[1])
     code, out, _ = run("report", "halo.db", "--format", "json")
     report = json.loads(out)
     check("json", code == 0 and report["run"]["command"] == "./halo <b>\"mesh\" & 'more'</b>", report["run"])
