@@ -52,10 +52,10 @@ int predict_machine_find(const char *trace, sqlite3 *database, const char *wante
 void predict_note(const struct model_choice *model, const struct machine *machine, size_t extrapolated)
 {
     if (extrapolated > 0)
-        fprintf(
-            stderr,
-            "mpistair: note: %s: %zu bandwidths lie beyond the ends of the table of '%s'; its end values were taken\n",
-            model->name, extrapolated, machine->name);
+        fprintf(stderr,
+                "mpistair: note: %s: %zu bandwidths lie beyond the ends of the table of '%s'; its end values were "
+                "taken, or n BW(1) where it has that and injection limits alone\n",
+                model->name, extrapolated, machine->name);
     if (model_choice_inferred(model))
         fprintf(stderr, "mpistair: note: %s: when messages arrived is inferred from when they were sent\n",
                 model->name);

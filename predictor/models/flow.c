@@ -39,9 +39,9 @@
  *
  * Messages within a node: the mixed staircase (T12-T17), added as in T18. Cost: O(M), 24 bytes a message between nodes.
  *
- * Domain: every rank posts all its messages, then waits (T Algorithm 2). Limits: the two NICs of a message do not
- * influence each other (no max-min fairness: a flow held up at one end leaves its share at the other unused); order is
- * by size, never by arrival. */
+ * Domain: every rank posts all its messages, then waits (T Algorithm 2). Limits: what connections carried and kept is
+ * known of the round as a whole, not of each message; the two NICs of a message do not influence each other (no max-min
+ * fairness: a flow held up at one end leaves its share at the other unused); order is by size, never by arrival. */
 #include "flow.h"
 
 #include <math.h>
