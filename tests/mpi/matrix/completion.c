@@ -43,6 +43,7 @@ static void one_by_one(void)
         matrix_found();
     }
     TRY(Test, (&requests[N], &flag, &status));
+    matrix_found(); /* in the sum of tests without a result */
     check(110, values);
 }
 
