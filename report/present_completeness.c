@@ -53,6 +53,10 @@ static void present_lost(struct document *document, const struct report *report)
             document_add(document, DOCUMENT_WARNING,
                          "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); what they did is not here",
                          loss->ranks, report->run.world_size, plural(loss->ranks), loss->where);
+        else if (strcmp(loss->name, "at_once") == 0)
+            document_add(document, DOCUMENT_WARNING,
+                         "ended at once, in MPI_Init: %" PRId64 " of %" PRId64 " ranks (rank%s %s)", loss->ranks,
+                         report->run.world_size, plural(loss->ranks), loss->where);
         else
             document_add(document, DOCUMENT_WARNING, "lost: %" PRId64 " record%s on rank%s %s (%s): %s", loss->n,
                          plural(loss->n), plural(loss->ranks), loss->where, loss->name, loss_text(loss->name));
@@ -109,7 +113,8 @@ static void present_ends(struct document *document, const struct report *report)
     const struct report_rank *first = NULL;
     int64_t unfinished = 0;
     for (size_t i = 0; i < report->n_ranks; i++)
-        if (strcmp(report->ranks[i].ended, "finalize") != 0 && strcmp(report->ranks[i].ended, "lost") != 0) {
+        if (strcmp(report->ranks[i].ended, "finalize") != 0 && strcmp(report->ranks[i].ended, "lost") != 0 &&
+            strcmp(report->ranks[i].ended, "at once") != 0) {
             first = first == NULL ? &report->ranks[i] : first;
             unfinished++;
         }

@@ -23,6 +23,41 @@
 #define BACKEND_FAMILY SPOOL_FAMILY_MPICH
 #endif
 
+static void read_command(char *command, size_t size)
+{
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, command, size - 1);
+    if (fd >= 0)
+        close(fd);
+    while (length > 0 && command[length - 1] == '\0')
+        length--;
+    for (ssize_t i = 0; i < length; i++)
+        if (command[i] == '\0')
+            command[i] = ' ';
+    command[length > 0 ? length : 0] = '\0';
+}
+
+/* Which process of which run this is: all that the spool needs to be one. */
+static void identify(const struct run *run)
+{
+    struct spool_header *header = recorder.spool.header;
+    header->family = BACKEND_FAMILY;
+    header->rank = run->rank;
+    header->world_size = run->size;
+    header->node_leader = run->node_leader;
+    header->pid = (uint32_t)recorder.pid;
+    header->n_functions = FN_COUNT;
+    header->table_hash = MPISTAIR_TABLE_HASH;
+    header->parents = run->parents;
+    snprintf(header->run_key, sizeof header->run_key, "%s", run->facts.key);
+    snprintf(header->launch, sizeof header->launch, "%s", run->launch);
+    launcher_world(header->world, sizeof header->world);
+    if (run->parents > 0)
+        launcher_parent(header->parent_world, sizeof header->parent_world, &header->parent_root);
+    snprintf(header->host, sizeof header->host, "%s", run->host);
+    read_command(header->command, sizeof header->command);
+}
+
 int process_spool_open(struct run *run, int thread_level, MPI_Group world)
 {
     int error = run_make_folder(run), folder = error == 0 ? folder_open(run) : -1;
@@ -36,6 +71,8 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
         close(folder);
     if (error != 0)
         return error;
+    identify(run);
+    spool_writer_publish(&recorder.spool);
     if (readers_is_wrong() && run->rank == 0)
         fprintf(stderr, "mpistair: MPISTAIR_READERS=%s is none of owner, group and all; owner is used\n",
                 getenv("MPISTAIR_READERS"));
@@ -67,45 +104,17 @@ void process_spool_count(void)
     *recorder.host->calls = header->calls;
 }
 
-static void read_command(char *command, size_t size)
-{
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read(fd, command, size - 1);
-    if (fd >= 0)
-        close(fd);
-    while (length > 0 && command[length - 1] == '\0')
-        length--;
-    for (ssize_t i = 0; i < length; i++)
-        if (command[i] == '\0')
-            command[i] = ' ';
-    command[length > 0 ? length : 0] = '\0';
-}
-
 void process_spool_describe(const struct run *run, int thread_level, enum mpistair_function started_by)
 {
     struct spool_header *header = recorder.spool.header;
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
-    header->family = BACKEND_FAMILY;
-    header->rank = run->rank;
-    header->world_size = run->size;
-    header->node_leader = run->node_leader;
+    identify(run); /* once more: MPI_Init may tell those who began alone more than they knew */
     header->thread_level = thread_level;
-    header->pid = (uint32_t)recorder.pid;
-    header->n_functions = FN_COUNT;
-    header->table_hash = MPISTAIR_TABLE_HASH;
     header->started_by = (uint32_t)started_by;
-    header->parents = run->parents;
     header->connected = (uint32_t)recorder.connected; /* spawned: its parents are there already */
-    snprintf(header->run_key, sizeof header->run_key, "%s", run->facts.key);
-    snprintf(header->launch, sizeof header->launch, "%s", run->launch);
-    launcher_world(header->world, sizeof header->world);
-    if (run->parents > 0)
-        launcher_parent(header->parent_world, sizeof header->parent_world, &header->parent_root);
-    snprintf(header->host, sizeof header->host, "%s", run->host);
     PMPI(Get_library_version)(library, &length);
     snprintf(header->library, sizeof header->library, "%.511s", library);
-    read_command(header->command, sizeof header->command);
     header->eager_limit_bytes = eager_limit_bytes(0);
     header->eager_limit_network_bytes = run->n_leaders > 1 ? eager_limit_bytes(1) : 0;
     snprintf(header->topology, sizeof header->topology, "%.511s", run->topology);

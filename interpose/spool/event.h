@@ -71,7 +71,7 @@ struct spool_clock_link {
 };
 
 struct spool_header {
-    uint64_t magic;
+    uint64_t magic; /* stored (release) once it is known which process of which run this is; 0: it ended before */
     uint32_t version;
     uint32_t chunk_bytes;
     uint32_t chunks; /* chunks handed out so far; a file may end earlier */

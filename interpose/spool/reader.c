@@ -23,8 +23,12 @@ enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES =
 
 static enum spool_open_result check_header(const char *path, const struct spool_header *header, struct error *error)
 {
+    if (header->magic == 0 || (header->magic == SPOOL_MAGIC && header->rank == -1 && header->table_hash == 0)) {
+        error_set(error, "%s: its process ended at once, in MPI_Init", path);
+        return SPOOL_BEGUN;
+    }
     if (header->magic != SPOOL_MAGIC) {
-        error_set(error, "%s: not a spool of mpistair (no magic number; its process may have died in MPI_Init)", path);
+        error_set(error, "%s: not a spool of mpistair (no magic number)", path);
         return SPOOL_UNUSABLE;
     }
     if (header->version != SPOOL_VERSION) {
@@ -223,6 +227,11 @@ enum spool_open_result spool_open(const char *path, struct spool *spool, struct 
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0 || opened.path == NULL || fstat(file, &status) != 0) {
         error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
+        goto out;
+    }
+    if (S_ISREG(status.st_mode) && status.st_size == 0) {
+        error_set(error, "%s: its process ended at once, in MPI_Init", path);
+        result = SPOOL_BEGUN;
         goto out;
     }
     if (!S_ISREG(status.st_mode) || status.st_size < (off_t)SPOOL_HEADER_BYTES) {

@@ -43,6 +43,7 @@ struct spool {
 enum spool_open_result {
     SPOOL_READY = 0,
     SPOOL_UNUSABLE = 1, /* nothing to get from this file, the others may be good: damaged, too short, no rank yet */
+    SPOOL_BEGUN = 2,    /* the same: its process ended before it had said in the header who it is */
     SPOOL_FOREIGN = -1, /* of another version or another mpi.tbl: the whole run was recorded by another build */
 };
 

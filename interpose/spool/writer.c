@@ -39,7 +39,6 @@ int spool_writer_open(struct spool_writer *writer, int folder, const char *name,
     clock_gettime(CLOCK_REALTIME, &now);
     header->started_unix_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     header->start = spool_clock_pair(clock_source);
-    __atomic_store_n(&header->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
     writer->header = header;
     errno = saved_errno;
     return 0;
@@ -58,6 +57,11 @@ out:
     error = errno;
     errno = saved_errno;
     return error;
+}
+
+void spool_writer_publish(struct spool_writer *writer)
+{
+    __atomic_store_n(&writer->header->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
 }
 
 uint64_t spool_writer_close(struct spool_writer *writer)

@@ -46,12 +46,16 @@ struct spool_writer {
     struct spool_file file;
 };
 
-/* Creates the file `name` (which must not exist) in a folder, given as to openat, with an empty header of magic,
- * version, clock source and a first clock pair; the rest of the header is the caller's to fill. Chunks are handed out
- * while all of them together stay within limit_bytes, but at least one. Returns 0, or an errno value after which the
- * writer is closed. */
+/* Creates the file `name` (which must not exist) in a folder, given as to openat, with a header of version, clock
+ * source and a first clock pair; the rest of it is the caller's to fill, and it counts once it is published. Chunks are
+ * handed out while all of them together stay within limit_bytes, but at least one. Returns 0, or an errno value after
+ * which the writer is closed. */
 int spool_writer_open(struct spool_writer *writer, int folder, const char *name, uint64_t limit_bytes,
                       enum spool_clock_source clock_source);
+
+/* Makes the header count: readers see the magic number only together with all that was stored before. Which process of
+ * which run this is must be. */
+void spool_writer_publish(struct spool_writer *writer);
 
 /* Truncates the file to what is used and closes it. No record may be stored afterwards; the header stays mapped, as
  * counters in it may still be counted up. Returns the bytes of the file. */

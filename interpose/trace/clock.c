@@ -152,6 +152,9 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
         process->spool = spool;
         process->node = found;
     }
+    for (size_t i = 0; i < spools->n_begun; i++)
+        if (spools->begun[i].rank >= 0)
+            trace->processes[spools->begun[i].rank].at_once = trace->processes[spools->begun[i].rank].spool == NULL;
     for (size_t i = 0; i < trace->n_nodes; i++)
         if (trace->nodes[i].ticks) {
             thin_pairs(&trace->nodes[i]);

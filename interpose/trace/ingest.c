@@ -37,6 +37,11 @@ static void tell_lost(const struct trace *trace)
         fprintf(stderr, last > rank ? " %d-%d" : " %d", rank, last);
         rank = last;
     }
+    size_t at_once = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++)
+        at_once += trace->processes[rank].at_once;
+    if (at_once > 0)
+        fprintf(stderr, "; %zu of them ended at once, in MPI_Init", at_once);
     fputc('\n', stderr);
 }
 

@@ -22,6 +22,26 @@ static bool is_spool_name(const char *name)
     return length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
 }
 
+/* Notes whose file it is: KEY-RANK.mpispool. 0, or -1 without memory. */
+static int add_begun(const char *path, struct spools *spools)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path, *dash = strrchr(name, '-');
+    char *end;
+    struct spool_begun begun = {.rank = -1};
+    long rank = dash == NULL || dash[1] < '0' || dash[1] > '9' ? -1 : strtol(dash + 1, &end, 10);
+    if (rank >= 0 && rank < SPOOL_WORLD_LIMIT && strcmp(end, SPOOL_SUFFIX) == 0 &&
+        (size_t)(dash - name) < sizeof begun.key) {
+        memcpy(begun.key, name, (size_t)(dash - name));
+        begun.rank = (int32_t)rank;
+    }
+    struct spool_begun *grown = trace_grow(spools->begun, spools->n_begun, sizeof *grown);
+    if (grown == NULL)
+        return -1;
+    spools->begun = grown;
+    grown[spools->n_begun++] = begun;
+    return 0;
+}
+
 /* Opens a file and appends it; one that is of no use is told and left out. */
 static int add_file(const char *path, struct spools *spools, struct error *error)
 {
@@ -33,6 +53,8 @@ static int add_file(const char *path, struct spools *spools, struct error *error
     case SPOOL_READY:
         spools->n_spools++;
         return 0;
+    case SPOOL_BEGUN:
+        return add_begun(path, spools) == 0 ? 0 : error_set(error, "%s: no memory", path);
     case SPOOL_UNUSABLE:
         fprintf(stderr, "mpistair: %s; left out\n", error->text);
         return 0;
@@ -149,6 +171,19 @@ static int keep(struct spools *found)
     return 0;
 }
 
+/* Ranks of those that ended at once become ranks of the run. */
+static void renumber_begun(struct spools *found)
+{
+    for (size_t i = 0; i < found->n_begun; i++) {
+        struct spool_begun *begun = &found->begun[i];
+        int32_t rank = -1;
+        for (size_t w = 0; begun->rank >= 0 && w < found->worlds.n_worlds; w++)
+            if (strcmp(found->worlds.worlds[w].key, begun->key) == 0 && begun->rank < found->worlds.worlds[w].size)
+                rank = found->worlds.worlds[w].first + begun->rank;
+        begun->rank = rank;
+    }
+}
+
 /* What is kept of a process that left no spool is little, but a damaged number of them is large. */
 static int check_world(const struct spools *found, struct error *error)
 {
@@ -167,7 +202,10 @@ int spools_gather(char *const *folders, size_t n_folders, const char *run_key, s
     int result = 0;
     for (size_t i = 0; result == 0 && i < n_folders; i++)
         result = add_folder(folders[i], &found, error);
-    if (result == 0 && found.n_spools == 0)
+    if (result == 0 && found.n_spools == 0 && found.n_begun > 0)
+        result = error_set(error, "%s: nothing was recorded: all %zu processes ended at once, in MPI_Init", folders[0],
+                           found.n_begun);
+    else if (result == 0 && found.n_spools == 0)
         result = error_set(error,
                            "%s: no spool (*%s) that can be read: was the job recorded? 'mpistair doctor' tells "
                            "what may be missing",
@@ -180,6 +218,8 @@ int spools_gather(char *const *folders, size_t n_folders, const char *run_key, s
         result = error_set(error, "%s: no memory for %zu spools", folders[0], found.n_spools);
     if (result == 0)
         result = check_world(&found, error);
+    if (result == 0)
+        renumber_begun(&found);
 out:
     if (result == 0)
         *spools = found;
@@ -193,6 +233,7 @@ void spools_release(struct spools *spools)
     for (size_t i = 0; i < spools->n_spools; i++)
         spool_close(&spools->spools[i]);
     free(spools->spools);
+    free(spools->begun);
     worlds_release(&spools->worlds);
     *spools = (struct spools){0};
 }

@@ -9,10 +9,18 @@
 #include "reader.h"
 #include "worlds.h"
 
+/* A process that ended before it had said who it is; its file's name does. */
+struct spool_begun {
+    char key[sizeof((struct spool_header *)0)->run_key];
+    int32_t rank; /* once gathered, of the run; -1: of another run, or it left a whole spool too */
+};
+
 struct spools {
     struct spool *spools; /* [n_spools] ascending by rank, each rank once, all of one run */
     size_t n_spools;
-    int32_t world_size; /* of all worlds of the run together */
+    int32_t world_size;        /* of all worlds of the run together */
+    struct spool_begun *begun; /* [n_begun] */
+    size_t n_begun;
     struct worlds worlds;
 };
 

@@ -266,6 +266,7 @@ struct trace_process {
     bool by_hand;
     bool off;       /* it has operations with SPOOL_OFF */
     bool exhausted; /* all its operations were read */
+    bool at_once;   /* lost, since it ended before it had said who it is */
     uint64_t damaged;
     uint64_t rejected;       /* calls that named a communicator which MPI does not know */
     uint64_t lost_ticks;     /* after this, records may be missing; TRACE_NOT_LOST: none are */

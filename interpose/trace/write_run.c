@@ -16,6 +16,15 @@ static const struct trace_process *first_process(const struct trace *trace)
     return process;
 }
 
+/* The first that came to the end of MPI_Init, if there is one: others do not know all of the run. */
+static const struct trace_process *first_begun(const struct trace *trace)
+{
+    for (int32_t rank = 0; rank < trace->world_size; rank++)
+        if (trace->processes[rank].spool != NULL && trace->processes[rank].spool->header.library[0] != '\0')
+            return &trace->processes[rank];
+    return first_process(trace);
+}
+
 /* 0 stands for not known. */
 static int64_t optional_bytes(uint64_t bytes)
 {
@@ -42,7 +51,7 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
     static const char *const families[] = {"unknown", "MPICH", "Open MPI"};
     static const char *const levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
                                          "MPI_THREAD_MULTIPLE"};
-    const struct trace_process *first = first_process(trace);
+    const struct trace_process *first = first_begun(trace);
     const struct spool_header *header = &first->spool->header;
     /* The wall clock of one process, brought back to the run's start: those of other hosts may differ. */
     uint64_t began_ns = (uint64_t)first->begin_ns;
@@ -126,7 +135,8 @@ static int write_processes(const struct trace *trace, sqlite3 *database)
         const struct trace_process *process = &trace->processes[rank];
         const struct trace_place *place = &process->place;
         const struct spool *spool = process->spool;
-        const char *ended = spool == NULL ? "lost" : ends[spool->header.end <= SPOOL_END_EXIT ? spool->header.end : 0];
+        const char *ended = spool == NULL ? (process->at_once ? "at once" : "lost")
+                                          : ends[spool->header.end <= SPOOL_END_EXIT ? spool->header.end : 0];
         if ((size_t)world + 1 < trace->worlds->n_worlds && rank == worlds[world + 1].first)
             world++;
         row_insert(&row, "iunnnnottooii", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
@@ -213,7 +223,7 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
         const struct trace_process *process = &trace->processes[rank];
         const struct spool *spool = process->spool;
         if (spool == NULL) {
-            row_insert(&loss, "iti", rank, "no_spool", (int64_t)1);
+            row_insert(&loss, "iti", rank, process->at_once ? "at_once" : "no_spool", (int64_t)1);
             continue;
         }
         for (int i = 0; i < SPOOL_LOSS_COUNT; i++)

@@ -51,7 +51,7 @@ CREATE TABLE process(
   core INTEGER,
   pid INTEGER,
   place TEXT,                          -- where the place is from: placement, observed
-  ended TEXT NOT NULL,                 -- finalize, abort, exit, killed, lost
+  ended TEXT NOT NULL,                 -- finalize, abort, exit, killed; at once (in MPI_Init), lost: left no spool
   begin_ns INTEGER,
   end_ns INTEGER,
   world INTEGER NOT NULL DEFAULT 0,    -- 0: the first MPI_COMM_WORLD; 1, ...: others that were spawned or connected
@@ -260,8 +260,8 @@ CREATE TABLE untracked(
 CREATE TABLE loss(
   rank INTEGER NOT NULL,
   cause TEXT NOT NULL,                 -- disk, limit, memory, closed (by the program), file_size, address_space (limits
-                                       -- of the process), cut_off, damaged, no_spool
-  n INTEGER NOT NULL,                  -- records; processes for no_spool
+                                       -- of the process), cut_off, damaged, no_spool, at_once
+  n INTEGER NOT NULL,                  -- records; processes for no_spool, at_once
   PRIMARY KEY (rank, cause)
 ) WITHOUT ROWID;
 
@@ -446,7 +446,7 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
     SELECT 2 * (SELECT count(*) FROM message_row) AS matched,
            (SELECT count(*) FROM unmatched) AS other,
            (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled', 'failed')) AS unmatched,
-           (SELECT coalesce(sum(n), 0) FROM loss WHERE cause <> 'no_spool') AS lost,
+           (SELECT coalesce(sum(n), 0) FROM loss WHERE cause NOT IN ('no_spool', 'at_once')) AS lost,
            (SELECT coalesce(sum(calls), 0) FROM untracked WHERE affects_messages) AS untracked,
            CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain)
                 THEN (SELECT count(*) FROM message_row WHERE form IN (SELECT id FROM form WHERE uncertain))
@@ -455,12 +455,14 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               'MPI_Comm_spawn_multiple', 'MPI_Comm_get_parent', 'MPI_Comm_accept', 'MPI_Comm_connect', 'MPI_Comm_join',
               'MPI_Intercomm_create')) AS one_sided,
            (SELECT world_size - spools FROM run) AS missing_processes,
+           (SELECT count(*) FROM loss WHERE cause = 'at_once') AS at_once,
            (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
            (SELECT count(*) FROM recording_off) AS times_off,
            (SELECT count(*) FROM unmatched WHERE reason = 'failed') AS failed,
            (SELECT coalesce(sum(calls), 0) FROM rejected) AS unknown)
   SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out,
-         CASE WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing'
+         CASE WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing' ||
+                                         CASE at_once WHEN 0 THEN '' ELSE ', ' || at_once || ' ended in MPI_Init' END
               WHEN lost > 0 THEN 'incomplete: ' || lost || ' records lost'
               WHEN untracked > 0 THEN 'incomplete: ' || untracked || ' calls not recorded that may carry messages'
               WHEN one_sided > 0

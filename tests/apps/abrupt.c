@@ -4,6 +4,7 @@
  *
  * All ranks do STEPS ring exchanges, write what they sent to FILE (`-`: nowhere), and rank 0 prints a line. A barrier
  * later they end without MPI_Finalize:
+ *     early     the last rank calls MPI_Abort(MPI_COMM_WORLD, 3) as soon as MPI_Init returned; no file then
  *     midway    the last rank kills itself with SIGKILL in one step more, its receive and its send posted; no file then
  *     kill      the last rank kills itself with SIGKILL, the others wait until the launcher ends them
  *     segv      the same with a store to address 0
@@ -116,6 +117,8 @@ int main(int argc, char **argv)
     if (argc != 4)
         app_fail("usage: abrupt WAY STEPS FILE");
     const char *way = argv[1];
+    if (is_way(way, "early") && app_rank() == app_size() - 1)
+        MPI_Abort(MPI_COMM_WORLD, 3);
     int64_t steps = app_integer("steps", argv[2], 0, INT32_MAX);
     int next = (app_rank() + 1) % app_size();
     pid_t child = fork_child(way);

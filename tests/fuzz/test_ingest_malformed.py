@@ -83,9 +83,10 @@ def patch_rare(record, at, form, value):
 
 # name, change to the spool of rank 1, exit code, text on standard error, (cause in `loss` of rank 1 or None)
 CASES = [
-    ("empty", cut(0), 0, "shorter than a header", "no_spool"),
+    ("empty", cut(0), 0, "ended at once", "at_once"),
     ("half a header", cut(30000), 0, "shorter than a header", "no_spool"),
-    ("no magic", patch(0, "<Q", 0), 0, "no magic number", "no_spool"),
+    ("no magic", patch(0, "<Q", 5), 0, "no magic number", "no_spool"),
+    ("magic not yet", patch(0, "<Q", 0), 0, "ended at once", "at_once"),
     ("another version", patch(8, "<I", 99), 1, "spool version 99", None),
     ("chunks of 0 bytes", patch(12, "<I", 0), 0, "size of chunks", "no_spool"),
     ("chunks of 4 GiB", patch(12, "<I", 0xFFFFFFC0), 0, "size of chunks", "no_spool"),

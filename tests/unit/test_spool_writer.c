@@ -70,6 +70,8 @@ static void records_lie_in_order(void **state)
     struct spool_writer writer;
     const size_t n = A_CHUNK + 10;
     assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(64) << 20, spool_clock_detect()), 0);
+    assert_int_equal(writer.header->magic, 0); /* nobody has said yet whose it is */
+    spool_writer_publish(&writer);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(store(lane, i), 0);

@@ -5,7 +5,7 @@ A line of a script, times in nanoseconds since the run's start:
     process RANK key=value ...                     host, skew (ns added to its clock), end, library, topology, run_key,
                                                    link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
                                                    lost_limit, lost_memory, lost_at (0), eager, eager_network, own_cost_ps,
-                                                   started_by
+                                                   started_by; begun (empty, zeros, header): it ended in MPI_Init
     absent RANK                                    it left none
     RANK FUNCTION peer tag bytes post-complete ... an operation; 'any', 'null'; nothing behind '-': never completed
     RANK FUNCTION begin-end [completed]            Wait..., Test..., Mrecv, and collectives; a collective that nobody
@@ -63,6 +63,18 @@ def record_bytes(records, at):
     if records[at] != STACK:
         return RECORD_BYTES[records[at]]
     return (8 + 8 * struct.unpack_from("<I", records, at + 4)[0] + 31) // 32 * 32
+
+
+def cut_short(content, begun):
+    """What is left of a spool whose process ended in MPI_Init: nothing, a header of zeros, one without an owner."""
+    if begun == "empty":
+        return b""
+    header = bytearray(HEADER_BYTES)
+    if begun == "header":
+        header[:200] = content[:200]
+        struct.pack_into("<ii", header, 32, -1, 0)
+        struct.pack_into("<IQ", header, 52, 0, 0)
+    return bytes(header)
 
 
 class Process:
@@ -128,8 +140,9 @@ class Process:
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
+        content = header.ljust(HEADER_BYTES, b"\0") + chunks
         with open(path, "wb") as file:
-            file.write(header.ljust(HEADER_BYTES, b"\0") + chunks)
+            file.write(cut_short(content, options["begun"]) if "begun" in options else content)
         return path
 
 

@@ -7,8 +7,8 @@ import job
 
 # Way: how its processes ended as the trace has it. Where one process ends, launchers kill those that are left.
 ENDS = {"finish": "finalize", "fail": "finalize", "callback": "finalize", "fork": "finalize", "forkexit": "finalize",
-        "forkexec": "finalize", "forkkill": "finalize", "exit": "exit", "abort": "abort", "kill": "killed", "segv": "killed",
-        "midway": "killed", "_exit": "killed"}
+        "forkexec": "finalize", "forkkill": "finalize", "exit": "exit", "abort": "abort", "early": "abort", "kill": "killed",
+        "segv": "killed", "midway": "killed", "_exit": "killed"}
 STEPS = 2000
 # Where all processes end by themselves, without MPI_Finalize, they race with their launcher's clean-up: hydra's exit status
 # is 0, or another one in one launch of 20, with the recorder as without. MPI does not define it.
@@ -47,7 +47,7 @@ def expect_same(test, bare, recorded):
 def main():
     test = job.Job(__doc__, add_arguments)
     way = test.arguments.end
-    command = test.launch(test.program("abrupt"), way, str(STEPS), "-" if way == "midway" else "{traffic}")
+    command = test.launch(test.program("abrupt"), way, str(STEPS), "-" if way in ("midway", "early") else "{traffic}")
     bare = test.run(command)
     test.traffic.unlink(missing_ok=True)
     recorded = test.run(command, **test.preloaded(MPISTAIR_INGEST="0"))
@@ -59,6 +59,10 @@ def main():
     if ENDS[way] not in ended or not ended <= {ENDS[way]} | also:
         job.fail(f"how the processes ended: found {ended}, expected {ENDS[way]}, or killed by the launcher")
     job.expect_equal(test.query("SELECT rank, cause FROM loss"), [], "losses")
+    if way == "early":
+        # The others were in MPI_Init still, as the recorder has it; each has a spool all the same.
+        job.expect_equal(len(test.query("SELECT rank FROM process WHERE pid IS NOT NULL")), test.ranks, "processes")
+        return
     if way == "midway":
         # The last rank killed itself after its posts in the last step: all of them are there.
         posted = dict(test.query("SELECT direction, count(*) FROM operation WHERE rank = ? GROUP BY direction", test.ranks - 1))
