@@ -38,7 +38,9 @@ static const char usage[] =
     "  --keep-spools        keep them, for `mpistair ingest`\n"
     "\n"
     "Environment: MPISTAIR_SPOOL_LIMIT, bytes of spools a node (K, M, G; default 1G);\n"
-    "MPISTAIR_STACK, frames of callers to keep with each operation (0 to 63; default 0).\n";
+    "MPISTAIR_STACK, frames of callers to keep with each operation (0 to 63; default 0);\n"
+    "MPISTAIR_WINDOW, when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always);\n"
+    "MPISTAIR_DETAIL, collectives and one-sided calls behind which only sums are kept (default 100000).\n";
 
 struct run_options {
     const char *output;

@@ -138,9 +138,32 @@ static int collect_off(struct report *report, sqlite3 *database, struct error *e
     return rows_close(&rows);
 }
 
+static int collect_sums(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct report_completeness *complete = &report->completeness;
+    struct rows rows;
+    rows_open(&rows, database, report->path,
+              "SELECT kind, sum(calls), count(DISTINCT rank), min(begin_ns) * 1e-9 FROM call_sum WHERE NOT off "
+              "GROUP BY kind ORDER BY sum(calls) DESC, kind",
+              error);
+    while (rows_next(&rows)) {
+        if (list_grow(&complete->sums, complete->n_sums, sizeof *complete->sums) != 0) {
+            rows_no_memory(&rows);
+            break;
+        }
+        complete->sums[complete->n_sums++] = (struct report_sum){.kind = rows_text(&rows, 0, &report->pool),
+                                                                 .calls = rows_integer(&rows, 1),
+                                                                 .ranks = rows_integer(&rows, 2),
+                                                                 .from_s = rows_real(&rows, 3)};
+    }
+    return rows_close(&rows);
+}
+
 int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error)
 {
     int result = collect_verdict(report, database, error);
+    if (result == 0)
+        result = collect_sums(report, database, error);
     if (result == 0)
         result = collect_off(report, database, error);
     if (result == 0)

@@ -282,6 +282,7 @@ void report_release(struct report *report)
     free(report->models);
     free(report->kinds);
     free(report->ranks);
+    free(report->completeness.sums);
     free(report->waits);
     free(report->late);
     pool_release(&report->pool);

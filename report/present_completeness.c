@@ -129,8 +129,9 @@ static void present_off(struct document *document, const struct report_off *off)
     if (off->times == 0)
         return;
     document_add(document, DOCUMENT_WARNING,
-                 "recording was off (MPI_Pcontrol): %" PRId64 " time%s on rank%s %s, %.3g s in all; left out: %" PRId64
-                 " operation%s posted then and %" PRId64 " partner%s of them",
+                 "recording was off (MPI_Pcontrol, MPISTAIR_WINDOW): %" PRId64
+                 " time%s on rank%s %s, %.3g s in all; left out: %" PRId64 " operation%s posted then and %" PRId64
+                 " partner%s of them",
                  off->times, plural(off->times), plural(off->ranks), off->where, off->time_s, off->operations,
                  plural(off->operations), off->partners, plural(off->partners));
 }
@@ -147,6 +148,12 @@ void present_completeness(struct document *document, const struct report *report
     present_unmatched(document, report);
     present_doubts(document, report);
     present_off(document, &complete->off);
+    for (size_t i = 0; i < complete->n_sums; i++)
+        document_add(document, DOCUMENT_LINE,
+                     "from %.3g s on only sums are kept of %s calls: %" PRId64 " on %" PRId64
+                     " rank%s (MPISTAIR_DETAIL)",
+                     complete->sums[i].from_s, complete->sums[i].kind, complete->sums[i].calls, complete->sums[i].ranks,
+                     plural(complete->sums[i].ranks));
     if (complete->idle_calls > 0)
         document_add(document, DOCUMENT_LINE, "unsuccessful tests and probes: %" PRId64 ", of which only sums are kept",
                      complete->idle_calls);

@@ -44,16 +44,22 @@ static json_t *completeness_object(const struct report *report)
 {
     const struct report_completeness *complete = &report->completeness;
     const struct report_off *off = &complete->off;
+    json_t *sums = json_array();
+    for (size_t i = 0; i < complete->n_sums; i++)
+        json_array_append_new(sums,
+                              json_pack("{ss sI sI so}", "kind", complete->sums[i].kind, "calls",
+                                        (json_int_t)complete->sums[i].calls, "ranks",
+                                        (json_int_t)complete->sums[i].ranks, "from_s", real(complete->sums[i].from_s)));
     json_t *recording_off = json_pack(
         "{sI sI ss sI sI so}", "times", (json_int_t)off->times, "ranks", (json_int_t)off->ranks, "where", off->where,
         "operations", (json_int_t)off->operations, "partners", (json_int_t)off->partners, "time_s", real(off->time_s));
-    return json_pack("{ss sI sI sI sI sI sI sI sI sI sI so so so so so}", "verdict", complete->verdict, "posted",
+    return json_pack("{ss sI sI sI sI sI sI sI sI sI sI so so so so so so}", "verdict", complete->verdict, "posted",
                      (json_int_t)complete->posted, "matched", (json_int_t)complete->matched, "unmatched",
                      (json_int_t)complete->unmatched, "lost", (json_int_t)complete->lost, "untracked",
                      (json_int_t)complete->untracked, "uncertain", (json_int_t)complete->uncertain, "missing_processes",
                      (json_int_t)complete->missing_processes, "left_out", (json_int_t)complete->left_out,
                      "unknown_communicators", (json_int_t)complete->unknown_communicators, "unsuccessful_tests",
-                     (json_int_t)complete->idle_calls, "recording_off", recording_off, "loss_causes",
+                     (json_int_t)complete->idle_calls, "sums", sums, "recording_off", recording_off, "loss_causes",
                      counts_array(report->losses, report->n_losses), "untracked_functions",
                      counts_array(report->untracked, report->n_untracked), "unmatched_reasons",
                      counts_array(report->unmatched, report->n_unmatched), "uncertain_reasons",

@@ -47,12 +47,21 @@ struct report_crowding {
     int64_t nodes, ranks, cores;
 };
 
+/* Calls of a kind of which only sums are kept; without those while recording was off. */
+struct report_sum {
+    const char *kind;
+    int64_t calls, ranks;
+    double from_s; /* the first */
+};
+
 struct report_completeness {
     int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out;
     int64_t unknown_communicators; /* identified by guess */
     int64_t idle_calls;            /* unsuccessful tests and probes: kept as sums */
     const char *verdict;
     struct report_off off;
+    struct report_sum *sums; /* [n_sums] */
+    size_t n_sums;
 };
 
 struct report_model {

@@ -9,6 +9,7 @@
 #include "communicator.h"
 #include "datatype.h"
 #include "recorder.h"
+#include "sum.h"
 
 /* One side's arguments: one count and datatype, or arrays of them (int, or MPI_Count in the _c functions). */
 struct collective_side {
@@ -30,11 +31,14 @@ struct collective_arguments {
 
 struct collective_call {
     struct recorded_call call;
-    struct spool_collective *record; /* NULL: lost, or not recorded */
+    struct spool_collective *record; /* NULL: lost, not recorded, or summed */
+    int summed;                      /* with key and bytes, at its end */
+    struct sum_key key;
+    uint64_t bytes;
 };
 
-/* After call_begin: reserves the call's record, of which root and bytes remain to be filled in before it is published.
- */
+/* After call_begin: reserves the call's record, of which root and bytes remain to be filled in before it is published;
+ * or, while recording is off, sees to it that collective_end adds it to a sum. */
 void collective_reserve(struct collective_call *collective, uint32_t communicator);
 
 /* Bytes that this rank, of this number in the communicator, hands in; what it gets in Bcast and Scatter where it is

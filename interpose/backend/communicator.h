@@ -40,6 +40,9 @@ static inline uint32_t communicator_index(struct recorder_thread *thread, MPI_Co
 /* Own rank in it. */
 int communicator_rank(uint32_t index);
 
+/* Number of the collective that now begins on the communicator, counted up: the same on all of its ranks. */
+uint64_t communicator_count_collective(uint32_t index);
+
 /* Number of the creation that now begins on the parent, counted up. For calls that are collective over the parent. */
 uint32_t communicator_count_creation(uint32_t parent);
 

@@ -11,6 +11,7 @@ static void begin(struct creation_call *creation, enum mpistair_function functio
     struct collective_call *collective = &creation->collective;
     creation->begun = 0;
     collective->record = NULL;
+    collective->summed = 0;
     if (!call_begin(&collective->call, function, site))
         return;
     uint32_t parent = comm ? communicator_index(collective->call.thread, *comm) : COMMUNICATOR_NONE;

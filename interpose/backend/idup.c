@@ -60,6 +60,8 @@ void comm_idup_end(struct creation_call *creation, int result, const MPI_Comm *m
     if (!creation->begun || !call_recorded(call))
         return;
     uint64_t now = clock_ticks(recorder.clock_source);
+    if (creation->collective.summed)
+        collective_end(&creation->collective, result);
     if (record)
         record->call_ticks = saturate_ticks(now - call->begin_ticks);
     struct idup *idup = result == MPI_SUCCESS ? idup_new(creation, *made) : NULL;

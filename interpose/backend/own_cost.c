@@ -54,8 +54,8 @@ uint64_t own_cost_ps(void)
     MPI_Request request;
     struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();
     uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (thread && memory != MAP_FAILED) {
-        madvise(memory, bytes, MADV_POPULATE_WRITE); /* where it cannot, the first touch of a page counts, too */
+    if (thread && memory != MAP_FAILED && !recorder.off) { /* sums are none of the lane's that lies in memory */
+        madvise(memory, bytes, MADV_POPULATE_WRITE);       /* where it cannot, the first touch of a page counts, too */
         struct spool_lane *own = thread->lane;
         struct spool_lane lane = {.next = memory, .end = memory + bytes, .writer = &recorder.spool, .chunk = memory};
         memcpy(&request, &handle, sizeof request);

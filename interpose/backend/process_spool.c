@@ -16,6 +16,7 @@
 #include "readers.h"
 #include "request_table.h"
 #include "stack.h"
+#include "window.h"
 
 #ifdef OPEN_MPI
 #define BACKEND_FAMILY SPOOL_FAMILY_OPENMPI
@@ -91,6 +92,7 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
     }
     run_copy_maps(run);
     stack_open(run->rank);
+    window_open(run->rank);
     return 0;
 }
 

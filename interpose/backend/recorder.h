@@ -48,7 +48,10 @@ struct recorder_thread {
     struct spool_lane *lane;
     struct spool_idle *idle; /* [n_idle] sums of unsuccessful tests, the last that the lane holds */
     unsigned n_idle;
-    uint32_t idle_sequence;      /* the lane's, then */
+    uint32_t idle_sequence; /* the lane's, then */
+    struct sums *sums;      /* sum.h; NULL: none yet */
+    uint64_t n_calls; /* that completed nothing, and one-sided ones: with a record of their own until MPISTAIR_DETAIL */
+    uint64_t n_rma;
     uint32_t communicator_epoch; /* the cached communicator is right while recorder.communicator_epoch is this */
     uint64_t communicator_key;   /* the last communicator looked up */
     uint32_t communicator_index;
@@ -67,7 +70,10 @@ struct recorder {
     int statuses_matter;              /* for good: a wildcard was posted, or something cancelled */
     int cancelled;                    /* for good: MPI_Cancel was called */
     int stack_frames;                 /* to keep of each operation's stack; 0: none, see stack.h */
-    unsigned off;                     /* SPOOL_OFF while MPI_Pcontrol has switched recording off, else 0 */
+    unsigned off;        /* SPOOL_OFF while MPI_Pcontrol or the window has switched recording off, else 0 */
+    uint32_t sums_ended; /* times */
+    uint64_t detail;     /* MPISTAIR_DETAIL: calls of a kind that have records of their own, further ones are summed */
+    uint64_t window_ticks; /* when to look whether the recording window begins or ends */
     enum spool_clock_source clock_source;
     uint64_t init_ticks; /* entry of the call that initialised MPI_COMM_WORLD */
     pid_t pid;
@@ -108,6 +114,9 @@ struct recorded_call {
 /* See stack.h. */
 void stack_note(struct recorder_thread *thread, enum mpistair_function function, uint64_t site);
 
+/* See window.h. */
+void window_pass(const struct recorded_call *call);
+
 /* First of every begin function. Returns whether the call is recorded. */
 static inline int call_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
 {
@@ -120,6 +129,8 @@ static inline int call_begin(struct recorded_call *call, enum mpistair_function 
     if (__builtin_expect(recorder.stack_frames != 0, 0) && call->thread)
         stack_note(call->thread, function, site);
     call->begin_ticks = clock_ticks(recorder.clock_source);
+    if (__builtin_expect(call->begin_ticks >= __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED), 0))
+        window_pass(call);
     return call->thread != NULL;
 }
 

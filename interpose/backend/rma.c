@@ -26,8 +26,14 @@ static uint64_t transfer_bytes(const struct rma_arguments *a)
 static void reserve(struct rma_call *rma, uintptr_t window)
 {
     struct spool_rma *record = NULL;
-    if (!__atomic_load_n(&recorder.off, __ATOMIC_RELAXED))
+    rma->summed = __atomic_load_n(&recorder.off, __ATOMIC_RELAXED) || rma->call.thread->n_rma++ >= recorder.detail;
+    if (rma->summed) {
+        rma->key = sum_key_of(&rma->call);
+        rma->key.communicator = window ? (uint32_t)(window >> 32) : SPOOL_NO_COMMUNICATOR;
+        rma->bytes = 0;
+    } else {
         record = spool_lane_reserve(rma->call.thread->lane, sizeof *record);
+    }
     rma->record = record;
     if (!record)
         return;
@@ -44,6 +50,10 @@ static void reserve(struct rma_call *rma, uintptr_t window)
 static void store(struct rma_call *rma, const struct rma_arguments *a)
 {
     reserve(rma, (uintptr_t)live_table_get(&windows, HANDLE_KEY(a->window)));
+    if (rma->summed) {
+        rma->key.target = a->target >= 0 ? a->target : -1;
+        rma->bytes = transfer_bytes(a);
+    }
     if (!rma->record)
         return;
     rma->record->target = a->target >= 0 ? a->target : -1;
@@ -55,6 +65,7 @@ void rma_begin(struct rma_call *rma, enum mpistair_function function, uint64_t s
                const struct rma_arguments *arguments)
 {
     rma->record = NULL;
+    rma->summed = 0;
     if (call_begin(&rma->call, function, site))
         store(rma, arguments);
 }
@@ -62,6 +73,10 @@ void rma_begin(struct rma_call *rma, enum mpistair_function function, uint64_t s
 /* The call is over, and with it what it stands for. */
 static void end(struct rma_call *rma, int result)
 {
+    if (rma->summed)
+        sum_add(&rma->call, &rma->key, rma->bytes, clock_ticks(recorder.clock_source));
+    if (!rma->record)
+        return;
     if (result != MPI_SUCCESS)
         rma->record->flags |= SPOOL_FAILED;
     __atomic_store_n(&rma->record->end_ticks, clock_ticks(recorder.clock_source), __ATOMIC_RELEASE);
@@ -69,12 +84,14 @@ static void end(struct rma_call *rma, int result)
 
 void rma_end(struct rma_call *rma, int result)
 {
-    if (rma->record && call_recorded(&rma->call))
+    if ((rma->record || rma->summed) && call_recorded(&rma->call))
         end(rma, result);
 }
 
 void rma_request_end(struct rma_call *rma, int result, const MPI_Request *request)
 {
+    if (rma->summed)
+        rma_end(rma, result);
     if (!rma->record || !call_recorded(&rma->call))
         return;
     rma->record->flags |= SPOOL_NONBLOCKING;
@@ -90,6 +107,7 @@ void win_test_begin(struct rma_call *rma, enum mpistair_function function, uint6
 {
     call_begin(&rma->call, function, site);
     rma->record = NULL;
+    rma->summed = 0;
     rma->handle = arguments->window;
 }
 
@@ -103,13 +121,13 @@ void win_test_end(struct rma_call *rma, int result, const int *flag)
         return;
     }
     store(rma, &arguments);
-    if (rma->record)
-        end(rma, result);
+    end(rma, result);
 }
 
 void win_create_begin(struct rma_call *rma, enum mpistair_function function, uint64_t site, MPI_Comm comm)
 {
     rma->record = NULL;
+    rma->summed = 0;
     if (!call_begin(&rma->call, function, site))
         return;
     uint32_t communicator = communicator_index(rma->call.thread, comm);
@@ -136,6 +154,7 @@ void win_create_end(struct rma_call *rma, int result, const MPI_Win *made)
 void win_free_begin(struct rma_call *rma, enum mpistair_function function, uint64_t site, const MPI_Win *window)
 {
     rma->record = NULL;
+    rma->summed = 0;
     if (!call_begin(&rma->call, function, site))
         return;
     rma->handle = *window;

@@ -10,6 +10,7 @@
 #include "communicator.h"
 #include "datatype.h"
 #include "recorder.h"
+#include "sum.h"
 
 struct rma_arguments {
     MPI_Win window;
@@ -21,8 +22,11 @@ struct rma_arguments {
 
 struct rma_call {
     struct recorded_call call;
-    struct spool_rma *record; /* NULL: lost, or not recorded */
-    uintptr_t window;         /* win_free: what the table held */
+    struct spool_rma *record; /* NULL: lost, not recorded, or summed */
+    int summed;               /* with key and bytes, at its end */
+    struct sum_key key;
+    uint64_t bytes;
+    uintptr_t window; /* win_free: what the table held */
     MPI_Win handle;
 };
 

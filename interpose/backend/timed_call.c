@@ -38,8 +38,11 @@ static struct spool_idle *begin_sum(const struct recorded_call *call)
 void timed_call_idle(const struct recorded_call *call, uint64_t end_ticks)
 {
     struct recorder_thread *thread = call->thread;
-    if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0))
+    if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0)) {
+        const struct sum_key key = sum_key_of(call);
+        sum_add(call, &key, 0, end_ticks);
         return;
+    }
     /* A later chunk may lie where that of the burst lay. */
     if (thread->n_idle > 0 && (thread->lane->sequence != thread->idle_sequence ||
                                thread->lane->next != (uint8_t *)(thread->idle + thread->n_idle)))

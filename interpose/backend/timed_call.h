@@ -4,14 +4,18 @@
 #ifndef MPISTAIR_BACKEND_TIMED_CALL_H
 #define MPISTAIR_BACKEND_TIMED_CALL_H
 
-#include "recorder.h"
+#include "sum.h"
 
 /* The record of a call that reported so many operations. */
 static inline void timed_call_store(const struct recorded_call *call, uint32_t completed, uint64_t end_ticks)
 {
     struct recorder_thread *thread = call->thread;
-    if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0))
+    if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0) ||
+        (completed == 0 && __builtin_expect(thread->n_calls++ >= recorder.detail, 0))) {
+        const struct sum_key key = sum_key_of(call);
+        sum_add(call, &key, 0, end_ticks);
         return;
+    }
     struct spool_call *record = spool_lane_reserve(thread->lane, sizeof *record);
     if (!record)
         return;

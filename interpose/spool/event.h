@@ -23,7 +23,7 @@
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      4U
+#define SPOOL_VERSION      5U
 #define SPOOL_HEADER_BYTES 65536U
 #define SPOOL_CHUNK_BYTES  (1U << 20)
 #define SPOOL_SUFFIX       ".mpispool"
@@ -134,6 +134,7 @@ enum spool_record_type {
     SPOOL_NAME = 10,
     SPOOL_STACK = 11,
     SPOOL_IDLE = 12,
+    SPOOL_SUM = 13,
 };
 
 enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
@@ -154,6 +155,7 @@ enum spool_operation_flag {
     SPOOL_MATCHED_PROBE = 1U << 10, /* a receive that Mprobe or Improbe posted and matched; Mrecv or Imrecv took it */
     SPOOL_OFF = 1U << 11,           /* recording was off (MPI_Pcontrol): it only takes its place in matching */
     SPOOL_FREED = 1U << 12,         /* MPI_Request_free: no call will report it */
+    SPOOL_BY_WINDOW = 1U << 14,     /* marks: no call of the program, but the recording window's (MPISTAIR_WINDOW) */
     SPOOL_NONBLOCKING = 1U << 13,   /* collectives, one-sided calls: their end is that of the completing call */
     SPOOL_HELD = 1U << 14,          /* MPI_Request_get_status reported it, and its request is still there */
     SPOOL_TOOK = 1U << 13,          /* receives, with SPOOL_FAILED: it took a message all the same, cut off */
@@ -320,10 +322,29 @@ struct spool_rma {
     uint64_t pad2;
 };
 
-/* MPI_Pcontrol(number): 0 off, 1 on, 2 flush, anything else a mark of the program's. */
+/* Calls of one function at one call site that have no record of their own: those beyond MPISTAIR_DETAIL, and all but
+ * point-to-point operations while recording was off. Counted up in place. */
+struct spool_sum {
+    uint8_t type; /* SPOOL_SUM */
+    uint8_t pad;
+    uint16_t function;
+    uint32_t communicator; /* of collectives and one-sided calls; else SPOOL_NO_COMMUNICATOR */
+    int32_t target;        /* of one-sided calls, rank in it; -1: none, or several */
+    uint32_t flags;        /* SPOOL_OFF */
+    uint64_t calls;
+    uint64_t bytes;       /* as in the records of single calls */
+    uint64_t begin_ticks; /* entry of the first */
+    uint64_t end_ticks;   /* return of the last */
+    uint64_t ticks;       /* entry to return, added up */
+    uint64_t site;        /* 0: not known, or several */
+};
+
+/* MPI_Pcontrol(number): 0 off, 1 on, 2 flush, anything else a mark of the program's; or where the recording window
+ * begins (1) or ends (0). */
 struct spool_mark {
     uint8_t type; /* SPOOL_MARK */
-    uint8_t pad[3];
+    uint8_t pad;
+    uint16_t flags; /* SPOOL_OFF: recording is off from here on; SPOOL_BY_WINDOW */
     int32_t number;
     uint64_t ticks;
     uint64_t site;
@@ -371,6 +392,7 @@ static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
     case SPOOL_PERSISTENT:
     case SPOOL_PARTITIONS:
     case SPOOL_RMA:
+    case SPOOL_SUM:
         bytes = 64;
         break;
     case SPOOL_NAME:
@@ -398,6 +420,7 @@ _Static_assert(sizeof(struct spool_persistent) == 64, "a persistent request is o
 _Static_assert(sizeof(struct spool_partitions) == 64, "partitions are one cache line");
 _Static_assert(sizeof(struct spool_partition) == 32, "a partition is half a cache line");
 _Static_assert(sizeof(struct spool_rma) == 64, "a one-sided call is one cache line");
+_Static_assert(sizeof(struct spool_sum) == 64, "a sum is one cache line");
 _Static_assert(sizeof(struct spool_mark) == 32, "a mark is half a cache line");
 _Static_assert(sizeof(struct spool_name) == 160, "a name is a multiple of 32 bytes");
 

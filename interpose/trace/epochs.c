@@ -38,6 +38,7 @@ bool collective_bounds(const struct trace_collective *collective)
 struct epoch_entry {
     uint64_t communicator; /* or MARKS + the number of marks */
     uint32_t epoch;        /* synchronising collectives and marks that the rank had begun before, of any kind */
+    uint64_t passed;       /* of the communicator, up to this one */
 };
 
 static const uint64_t MARKS = UINT64_C(1) << 32;
@@ -70,8 +71,12 @@ int epochs_build(struct epochs *epochs, const struct trace *trace)
         epochs->first[rank] = n;
         for (size_t i = trace->processes[rank].first_collective; i < trace->processes[rank + 1].first_collective; i++)
             if (collective_bounds(&trace->collectives[i]))
-                epochs->entries[n++] = (struct epoch_entry){counted_by(&trace->collectives[i]), epoch++};
+                epochs->entries[n++] = (struct epoch_entry){counted_by(&trace->collectives[i]), epoch++,
+                                                            (uint64_t)trace->collectives[i].further + 1};
         qsort(epochs->entries + epochs->first[rank], n - epochs->first[rank], sizeof *epochs->entries, compare_entries);
+        for (size_t i = epochs->first[rank] + 1; i < n; i++)
+            if (epochs->entries[i].communicator == epochs->entries[i - 1].communicator)
+                epochs->entries[i].passed += epochs->entries[i - 1].passed;
     }
     epochs->first[trace->world_size] = n;
     return 0;
@@ -98,21 +103,25 @@ static size_t lower_bound(const struct epochs *epochs, uint32_t rank, struct epo
     return low;
 }
 
+/* Collectives on the communicator that the rank has passed before the step; first: its first entry of it. */
+static uint64_t passed_by(const struct epochs *epochs, size_t first, const struct trace_step *step,
+                          uint64_t communicator)
+{
+    size_t next = lower_bound(epochs, step->rank, (struct epoch_entry){communicator, step->epoch, 0});
+    return next == first ? 0 : epochs->entries[next - 1].passed;
+}
+
 bool epochs_separate(const struct epochs *epochs, const struct trace_step *one, const struct trace_step *other)
 {
     size_t end = epochs->first[one->rank + 1], other_end = epochs->first[other->rank + 1];
     for (size_t i = epochs->first[one->rank]; i < end;) {
         uint64_t communicator = epochs->entries[i].communicator;
-        struct epoch_entry begin = {communicator, 0};
+        struct epoch_entry begin = {communicator, 0, 0};
         size_t there = lower_bound(epochs, other->rank, begin);
-        if (there < other_end && epochs->entries[there].communicator == communicator) {
-            size_t passed = lower_bound(epochs, one->rank, (struct epoch_entry){communicator, one->epoch}) - i;
-            size_t passed_there =
-                lower_bound(epochs, other->rank, (struct epoch_entry){communicator, other->epoch}) - there;
-            if (passed != passed_there)
-                return true;
-        }
-        i = lower_bound(epochs, one->rank, (struct epoch_entry){communicator + 1, 0});
+        if (there < other_end && epochs->entries[there].communicator == communicator &&
+            passed_by(epochs, i, one, communicator) != passed_by(epochs, there, other, communicator))
+            return true;
+        i = lower_bound(epochs, one->rank, (struct epoch_entry){communicator + 1, 0, 0});
     }
     return false;
 }

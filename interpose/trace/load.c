@@ -14,6 +14,7 @@
 #include "persistent.h"
 #include "rma.h"
 #include "stack.h"
+#include "sums.h"
 
 uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number)
 {
@@ -182,6 +183,8 @@ static void add_rare(struct loader *loader, const uint8_t *record)
         partition_load(loader, (const void *)record);
     else if (*record == SPOOL_RMA)
         rma_load(loader, (const void *)record);
+    else if (*record == SPOOL_SUM)
+        sum_load(loader, (const void *)record);
     else if (*record == SPOOL_MARK)
         mark_load(loader, (const void *)record);
     else if (*record == SPOOL_STACK)

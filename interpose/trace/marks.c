@@ -1,6 +1,7 @@
-/* MPI_Pcontrol(0) ends recording on a rank, 1 begins it again. In between operations are recorded all the same, so that
- * the others of their envelopes meet the right partner; they make neither messages nor unmatched rows, and nor do their
- * partners, whose recording may have been on. A row of recording_off counts both.
+/* MPI_Pcontrol(0), or the end of the window, ends recording on a rank, 1 or the window's begin begins it again. In
+ * between operations are recorded all the same, so that the others of their envelopes meet the right partner; they make
+ * neither messages nor unmatched rows, and nor do their partners, whose recording may have been on. A row of
+ * recording_off counts both.
  */
 #include "marks.h"
 
@@ -23,6 +24,7 @@ void mark_load(struct loader *loader, const struct spool_mark *record)
         .callsite = callsite_of(&loader->callsites, trace, record->site),
         .root = record->number,
         .function = FN_Pcontrol,
+        .flags = record->flags,
     };
 }
 
@@ -48,11 +50,12 @@ static int find_offs(struct trace *trace, uint32_t rank)
         const struct trace_collective *mark = &trace->collectives[i];
         if (mark->function != FN_Pcontrol)
             continue;
-        if (mark->root == 0 && !off && add_off(trace, rank, mark->begin_ns) == NULL)
+        bool off_from_here = (mark->flags & SPOOL_OFF) != 0;
+        if (off_from_here && !off && add_off(trace, rank, mark->begin_ns) == NULL)
             return -1;
-        if (mark->root == 1 && off)
+        if (!off_from_here && off)
             trace->offs[trace->n_offs - 1].end_ns = mark->begin_ns;
-        off = mark->root == 0 || (off && mark->root != 1);
+        off = off_from_here;
     }
     return process->off && trace->n_offs == before && add_off(trace, rank, process->begin_ns) == NULL ? -1 : 0;
 }
@@ -102,7 +105,7 @@ int marks_write(const struct trace *trace, sqlite3 *database)
     struct row mark = row_prepare(database, "mark", 4), off = row_prepare(database, "recording_off", 5);
     for (size_t i = 0; i < trace->n_collectives; i++) {
         const struct trace_collective *call = &trace->collectives[i];
-        if (call->function == FN_Pcontrol)
+        if (call->function == FN_Pcontrol && !(call->flags & SPOOL_BY_WINDOW))
             row_insert(&mark, "iiiu", (int64_t)call->rank, (int64_t)call->root, call->begin_ns, call->callsite);
     }
     for (size_t i = 0; i < trace->n_offs; i++)

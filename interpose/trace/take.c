@@ -11,6 +11,7 @@
 #include "communicator.h"
 #include "marks.h"
 #include "rma.h"
+#include "sums.h"
 
 static int64_t run_ns(const struct trace_node *node, struct lane *lane, uint64_t ticks)
 {
@@ -181,8 +182,11 @@ static int take_operation(struct stream *stream, struct stream_rank *rank, struc
     operation->passed = stream->sink == NULL || off;
     if (stream->sink == NULL)
         return match_operation(&stream->matcher, index);
-    if (off)
+    if (off) {
         marks_count(trace, operation);
+        if (sums_add_operation(trace, operation) != 0)
+            return -1;
+    }
     if (add_busy_until(stream, rank, operation->post_ns) != 0)
         return -1;
     operation->busy_ns = busy_before(&process->busy, operation->post_ns);

@@ -116,6 +116,8 @@ void trace_release(struct trace *trace)
     free(trace->partitions);
     free(trace->partition_events);
     free(trace->rma);
+    free(trace->sums);
+    map_release(&trace->sum_numbers);
     free(trace->stacks);
     free(trace->frames);
     free(trace->callsites);

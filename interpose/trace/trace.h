@@ -168,6 +168,24 @@ struct trace_rma {
     uint16_t flags;
 };
 
+enum trace_sum_kind { SUM_CALL, SUM_SEND, SUM_RECEIVE };
+
+/* Calls without rows of their own. */
+struct trace_sum {
+    int64_t begin_ns; /* of the first; of the node's clock for the first n_loaded_sums */
+    int64_t end_ns;   /* of the last */
+    int64_t time_ns;  /* inside all */
+    uint64_t calls;
+    uint64_t bytes;
+    uint32_t rank;
+    uint32_t communicator; /* TRACE_NONE: none */
+    int32_t target;        /* rank in the communicator, of operations in MPI_COMM_WORLD; -1: none, or several */
+    uint32_t callsite;
+    uint16_t function;
+    uint16_t flags; /* SPOOL_OFF */
+    enum trace_sum_kind kind;
+};
+
 /* Call sites of a stack, the innermost first. */
 struct trace_stack {
     size_t first; /* of trace.frames */
@@ -175,7 +193,8 @@ struct trace_stack {
 };
 
 /* A collective, or a call of MPI_Pcontrol: a mark bounds rounds as a synchronising collective does, so that they are
- * kept together in the order of time. Of a mark root is the number and communicator TRACE_NONE. */
+ * kept together in the order of time. Of a mark root is the number and communicator TRACE_NONE, SPOOL_OFF says that
+ * recording is off from there on. Other ones with SPOOL_OFF stand for those of a sum and become no row. */
 struct trace_collective {
     int64_t begin_ns;
     int64_t call_end_ns; /* return of the call that began it */
@@ -186,7 +205,8 @@ struct trace_collective {
     uint32_t callsite;
     uint32_t persistent; /* of trace.persistents, TRACE_NONE: none; while loading as in trace_origin */
     uint32_t stack;
-    int32_t root; /* rank in the communicator, -1: none */
+    int32_t root;     /* rank in the communicator, -1: none */
+    uint32_t further; /* collectives that it stands for besides itself */
     uint16_t function;
     uint16_t flags; /* enum spool_operation_flag */
 };
@@ -349,6 +369,10 @@ struct trace {
     size_t n_partition_events;
     struct trace_rma *rma; /* by rank */
     size_t n_rma;
+    struct trace_sum *sums;
+    size_t n_sums;
+    size_t n_loaded_sums;   /* from the spools; behind them those of operations */
+    struct map sum_numbers; /* of these */
     struct trace_stack *stacks;
     size_t n_stacks;
     uint32_t *frames; /* call sites */

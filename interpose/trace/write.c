@@ -17,6 +17,7 @@
 #include "rma.h"
 #include "stack.h"
 #include "stream.h"
+#include "sums.h"
 #include "write_collectives.h"
 #include "write_run.h"
 
@@ -93,7 +94,7 @@ static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
     if (write_run(trace, database) != 0 || write_collectives(trace, database) != 0 ||
         (calls && write_collective_calls(trace, database) != 0) || persistents_write(trace, database) != 0 ||
         partitions_write(trace, database) != 0 || rma_write(trace, database, calls) != 0 ||
-        stacks_write(trace, database) != 0 || marks_write(trace, database) != 0)
+        sums_write(trace, database) != 0 || stacks_write(trace, database) != 0 || marks_write(trace, database) != 0)
         return -1;
     return write_kinds(trace, database);
 }

@@ -10,7 +10,7 @@ int write_collective_calls(const struct trace *trace, sqlite3 *database)
         const struct trace_collective *collective = &trace->collectives[i];
         bool same_call = i > 0 && collective->function == FN_Startall && collective[-1].function == FN_Startall &&
                          collective[-1].rank == collective->rank && collective[-1].begin_ns == collective->begin_ns;
-        if (collective->function != FN_Pcontrol && !same_call)
+        if (collective->function != FN_Pcontrol && !(collective->flags & SPOOL_OFF) && !same_call)
             row_insert(&row, "iiiiiiu", (int64_t)collective->rank, function_id(collective->function),
                        collective->begin_ns, collective->call_end_ns - collective->begin_ns, (int64_t)0, (int64_t)0,
                        collective->callsite);
@@ -24,7 +24,7 @@ int write_collectives(const struct trace *trace, sqlite3 *database)
     int64_t id = 0;
     for (size_t i = 0; i < trace->n_collectives; i++) {
         const struct trace_collective *collective = &trace->collectives[i];
-        if (collective->function == FN_Pcontrol)
+        if (collective->function == FN_Pcontrol || (collective->flags & SPOOL_OFF))
             continue;
         const struct trace_communicator *communicator = &trace->communicators[collective->communicator];
         bool inside = collective->root >= 0 && collective->root < communicator->size && communicator->remote_size == 0;

@@ -233,6 +233,22 @@ CREATE TABLE rma(
   callsite INTEGER
 );
 
+-- Calls without rows of their own: of a kind of which a rank made more than MPISTAIR_DETAIL, and all while recording was off.
+CREATE TABLE call_sum(
+  rank INTEGER NOT NULL,
+  kind TEXT NOT NULL,                  -- one-sided, collective, other; with off also send, receive: operations
+  function TEXT NOT NULL,
+  comm INTEGER,                        -- NULL: none
+  target INTEGER,                      -- rank of MPI_COMM_WORLD; NULL: none, or several
+  calls INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL,           -- of the first
+  end_ns INTEGER NOT NULL,             -- of the last
+  time_ns INTEGER NOT NULL,            -- inside all
+  off INTEGER NOT NULL,                -- 1: while recording was off
+  callsite INTEGER                     -- NULL: not known, or several
+);
+
 -- Stacks of callers, kept with MPISTAIR_STACK=n; depth 0 is where MPI was called.
 CREATE TABLE stack(
   id INTEGER NOT NULL,
@@ -403,6 +419,13 @@ CREATE VIEW call(rank, function, begin_ns, end_ns, completed, idle_calls, callsi
   FROM message_row m JOIN form f ON f.id = m.form JOIN function n ON n.id = f.recv_function
   WHERE recv_call_ns IS NOT NULL AND f.recv_completed IS NOT NULL;
 
+-- All calls of MPI that were recorded, whether as rows or as sums; time_s inside them.
+CREATE VIEW call_total(rank, function, calls, time_s) AS
+  SELECT rank, function, sum(calls), sum(1.0 * time_ns) * 1e-9
+  FROM (SELECT rank, function, max(idle_calls, 1) AS calls, end_ns - begin_ns AS time_ns FROM call
+        UNION ALL SELECT rank, function, calls, time_ns FROM call_sum)
+  GROUP BY rank, function;
+
 -- One row a side of a message, and one an unmatched operation.
 CREATE VIEW operation(rank, direction, peer, comm, tag, bytes, level, round_id, post_ns, complete_ns, function, callsite,
                       matched) AS
@@ -438,7 +461,7 @@ CREATE VIEW doubt(reason, messages) AS
                  WHERE f.uncertain GROUP BY f.uncertain)
   SELECT reason, sum(messages) FROM bit JOIN found ON uncertain & n GROUP BY n;
 
--- left_out: operations without a row, since recording was off (MPI_Pcontrol) where they or their partners were posted.
+-- left_out: operations without a row, since recording was off (MPI_Pcontrol, MPISTAIR_WINDOW) where they or their partners were posted.
 -- rejected: calls that MPI returned from with an error, and that carried nothing.
 CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out, verdict,
                          rejected) AS
@@ -459,7 +482,8 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
            (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
            (SELECT count(*) FROM recording_off) AS times_off,
            (SELECT count(*) FROM unmatched WHERE reason = 'failed') AS failed,
-           (SELECT coalesce(sum(calls), 0) FROM rejected) AS unknown)
+           (SELECT coalesce(sum(calls), 0) FROM rejected) AS unknown,
+           (SELECT coalesce(sum(calls), 0) FROM call_sum WHERE NOT off) AS summed)
   SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out,
          CASE WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing' ||
                                          CASE at_once WHEN 0 THEN '' ELSE ', ' || at_once || ' ended in MPI_Init' END
@@ -470,6 +494,7 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               WHEN unmatched > 0 THEN 'incomplete: ' || unmatched || ' operations without a partner'
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'
+              WHEN summed > 0 THEN 'complete, ' || summed || ' calls as sums'
               ELSE 'complete' END,
          failed + unknown
   FROM c;

@@ -344,7 +344,7 @@ def unusual(folder):
                  "MPI_Put, 5 calls on rank 0", "(partner_lost)", "(unmatched)", "(pending)", "(freed)", "(failed)",
                  "rank 2 (cancelled)", "rank 0 (proc_null)", "order of 1 message was not certain", "several threads",
                  "creation of its communicator was not seen", "communicators whose creation was not seen: 1",
-                 "off (MPI_Pcontrol): 3 times on ranks 0, 2, 2 s in all; left out: 4 operations posted then and 1 partner",
+                 "off (MPI_Pcontrol, MPISTAIR_WINDOW): 3 times on ranks 0, 2, 2 s in all; left out: 4 operations posted then and 1 partner",
                  "unsuccessful tests and probes: 1000234", "rank 1 (killed)"):
         check("completeness section", text in section, f"'{text}' is not in\n{section}")
     missing = json.loads(run("report", lossy, "--format", "json")[1])["completeness"]

@@ -18,7 +18,8 @@ A line of a script, times in nanoseconds since the run's start:
     RANK partition NUMBER FUNCTION partition time  one partition of those
     RANK rma FUNCTION target bytes begin-end ...   a one-sided call; window=N, target null: none
     RANK idle FUNCTION calls begin time            so many unsuccessful tests, the first at begin, all together so long
-    RANK mark NUMBER time                          MPI_Pcontrol
+    RANK mark NUMBER time [window]                 MPI_Pcontrol, or the recording window's: 0 off, 1 on
+    RANK sum FUNCTION calls bytes begin-end time   calls of which only the sum is kept, all together so long; target=N
     RANK stack NUMBER address,address,...          a stack of return addresses
     repeat N every NS / end                        the lines between, N times; {i} in them is 0, 1, ...
 RANK may be * for all. Words behind an operation: any_source any_tag cancelled failed shared uncertain same_call probe off
@@ -36,6 +37,7 @@ START_NS = 1_000_000
 FLAGS = {"any_source": 2, "any_tag": 4, "shared": 8, "failed": 16, "cancelled": 32, "uncertain": 64, "same_call": 128,
          "partitioned": 512, "probe": 1024, "off": 2048, "freed": 4096, "nonblocking": 8192, "took": 8192, "cancelling": 32768}
 STARTED = 256
+WINDOW = 16384
 ENDS = {"none": 0, "finalize": 1, "abort": 2, "exit": 3}
 
 
@@ -54,7 +56,7 @@ def link(text):
     return struct.pack("<QqQiI", at, offset, rtt, parent, 0)
 
 
-RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160, 12: 32}
+RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160, 12: 32, 13: 64}
 STACK = 11
 
 
@@ -85,6 +87,7 @@ class Process:
         self.lanes = {}
         self.options = {"host": "node0", "skew": "0", "end": "finalize", "run_key": "run"}
         self.last_ns = 0
+        self.off = 0  # recording, by the marks so far
 
     def clock(self, ns):
         self.last_ns = max(self.last_ns, ns)
@@ -122,7 +125,7 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 4, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 5, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
@@ -179,7 +182,7 @@ class Script:
 
     def record(self, process, words, shift):
         rare = {"communicator": self.communicator, "persistent": self.persistent, "partitions": self.partitions,
-                "partition": self.partition, "rma": self.rma, "mark": self.mark, "idle": self.idle, "stack": self.stack, "name": self.name}
+                "partition": self.partition, "rma": self.rma, "mark": self.mark, "idle": self.idle, "sum": self.sum, "stack": self.stack, "name": self.name}
         if words[0] in rare:
             rare[words[0]](process, words, shift)
         elif "-" in words[1]:
@@ -252,7 +255,19 @@ class Script:
                                 sum(FLAGS[word] for word in words[5:] if word in FLAGS), int(options.get("stack", 0)), 0))
 
     def mark(self, process, words, shift):
-        process.add(struct.pack("<B3xiQQQ", 9, int(words[1]), process.clock(int(words[2]) + shift), 0, 0))
+        number = int(words[1])
+        process.off = {0: FLAGS["off"], 1: 0}.get(number, process.off)
+        process.add(struct.pack("<BBHiQQQ", 9, 0, process.off | (WINDOW if "window" in words else 0), number,
+                                process.clock(int(words[2]) + shift), 0, 0))
+
+    def sum(self, process, words, shift):
+        function, calls, size, times, length = words[1:6]
+        options = dict(word.split("=") for word in words[6:] if "=" in word)
+        begin, end = (process.clock(int(time) + shift) for time in times.split("-"))
+        process.add(struct.pack("<BBHIiIQQQQQQ", 13, 0, self.functions[function],
+                                0xFFFFFFFF if options.get("comm") == "none" else int(options.get("comm", 0)),
+                                int(options.get("target", -1)), FLAGS["off"] if "off" in words else 0, int(calls), int(size),
+                                begin, end, int(length), int(options.get("site", 0))))
 
     def idle(self, process, words, shift):
         options = dict(word.split("=") for word in words[5:] if "=" in word)

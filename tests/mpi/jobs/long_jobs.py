@@ -59,6 +59,66 @@ def case_late(test):
     job.expect_equal(sorted(site["bytes"] for site in sites), [32, 32, 800000, 800000], "bytes by call site")
 
 
+def totals(test, rank):
+    return {function: calls for function, calls in
+            test.query("SELECT function, calls FROM call_total WHERE rank = ?", rank)}
+
+
+def case_detail(test):
+    own = numbers(test.record(test.program("long_job"), "detail", MPISTAIR_DETAIL="1000", MPISTAIR_SPOOL_LIMIT="6M").stdout)
+    test.expect_sound()
+    recorded = test.value("SELECT count(*) FROM call") + test.value("SELECT count(*) FROM call_sum")
+    if recorded > 20000:
+        job.fail(f"{recorded} rows for what 10 call sites did")
+    for rank in range(2):
+        n = own[rank]["calls"]
+        found = totals(test, rank)
+        for function in ("MPI_Put", "MPI_Accumulate", "MPI_Iprobe", "MPI_Barrier", "MPI_Allreduce"):
+            job.expect_equal(found[function], n, f"calls of {function} on rank {rank}")
+        for function, name, in_bytes in (("MPI_Put", "rma", 4 * n), ("MPI_Accumulate", "rma", 4 * n), ("MPI_Barrier", "collectives", 0),
+                                         ("MPI_Allreduce", "collectives", 4 * n)):
+            shown = json.loads(test.must([test.mpistair, "query", test.trace, name, "--format", "json"]).stdout)
+            job.expect_equal(sum(row["bytes"] for row in shown if row["function"] == function),
+                             2 * in_bytes, f"bytes of {function}")
+        job.expect_equal(test.value("SELECT count(*) FROM rma WHERE rank = ?", rank), 1000, "one-sided calls of their own")
+        job.expect_equal(test.value("SELECT count(*) FROM collective WHERE rank = ? AND comm <> 0", rank), 1000, "collectives")
+        put_s = test.value("SELECT sum(time_s) FROM call_total WHERE rank = ? AND function IN ('MPI_Put', 'MPI_Accumulate')", rank)
+        expect_share(put_s, own[rank]["put_s"], "seconds of one-sided calls", least=0.2)
+    verdict = test.value("SELECT verdict FROM completeness")
+    job.expect_equal(re.sub(r"\d+", "N", verdict), "complete, N calls as sums", "verdict")
+    shown = test.must([test.mpistair, "report", test.trace]).stdout
+    if not re.search(r"only sums are kept of one-sided calls: \d+ on 2 ranks", shown):
+        job.fail("the report does not say that there are sums")
+
+
+def case_window(test):
+    program = test.program("long_job")
+    for given in ("mark 4-6", "mark 5-"):
+        test.record(program, "window", MPISTAIR_WINDOW=given)
+        test.expect_sound()
+        inside = {"mark 4-6": 2 * 2, "mark 5-": 2 + 4}[given]  # times of five exchanges
+        job.expect_equal(test.value("SELECT count(*) FROM message"), inside * 10, f"messages with {given}")
+        job.expect_equal(test.value("SELECT count(*) FROM collective WHERE function = 'MPI_Allreduce'"), inside * 10,
+                         f"collectives with {given}")
+        job.expect_equal(test.value("SELECT count(*) FROM mark"), 16, f"marks with {given}")
+        job.expect_equal(test.query("SELECT reason FROM unmatched"), [], f"operations without a partner with {given}")
+        for rank in range(2):
+            job.expect_equal({f: n for f, n in totals(test, rank).items() if f != "MPI_Pcontrol"},
+                             {"MPI_Isend": 40, "MPI_Recv": 40, "MPI_Wait": 40, "MPI_Allreduce": 40}, f"all calls with {given}")
+            job.expect_equal(test.value("SELECT sum(bytes) FROM call_sum WHERE off AND kind = 'send' AND rank = ?", rank),
+                             4 * (40 - 5 * inside), f"bytes sent outside of {given}")
+        job.expect_equal(test.value("SELECT max(ranks) FROM (SELECT count(*) AS ranks FROM round_process GROUP BY round_id)"), 2,
+                         "ranks of a round")
+    test.record(program, "window", MPISTAIR_WINDOW="10ms-1h")
+    for rank in range(2):
+        job.expect_equal(totals(test, rank)["MPI_Isend"], 40, "all sends with a window in time")
+    for wrong in ("5s-3s", "mark 2-4"):
+        done = test.record(program, "window", MPISTAIR_WINDOW=wrong)
+        said = [line for line in done.stderr.splitlines() if f"MPISTAIR_WINDOW={wrong} is no window" in line]
+        job.expect_equal(len(said), 1, f"lines on the window {wrong}")
+        test.expect_complete()
+
+
 def main():
     test = job.Job(__doc__, lambda parser: parser.add_argument("--case", required=True))
     test.ranks = 2
