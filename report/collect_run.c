@@ -1,4 +1,6 @@
 /* The run and its traffic by level. */
+#include <math.h>
+
 #include "report.h"
 
 static int collect_run(struct report *report, sqlite3 *database, struct error *error)
@@ -7,7 +9,8 @@ static int collect_run(struct report *report, sqlite3 *database, struct error *e
     rows_open(&rows, database, report->path,
               "SELECT run_key, mpistair_version, mpi_family, mpi_library, thread_level, command, started_unix_ns, "
               "world_size, spools, duration_ns * 1e-9, (SELECT count(*) FROM node), coalesce(eager_limit_bytes, -1), "
-              "coalesce(eager_limit_network_bytes, -1), own_cost_ns, started_by FROM run",
+              "coalesce(eager_limit_network_bytes, -1), own_cost_ns, started_by, "
+              "(SELECT max(launched) FROM process) FROM run",
               error);
     if (rows_next(&rows)) {
         struct pool *pool = &report->pool;
@@ -26,6 +29,7 @@ static int collect_run(struct report *report, sqlite3 *database, struct error *e
             .eager_limit_network_bytes = rows_integer(&rows, 12),
             .own_cost_ns = rows_real(&rows, 13),
             .started_by = rows_text(&rows, 14, pool),
+            .launched = rows_integer(&rows, 15),
         };
         report->nodes = rows_integer(&rows, 10);
     }
@@ -43,6 +47,27 @@ static int collect_crowding(struct report *report, sqlite3 *database, struct err
     if (rows_next(&rows))
         report->crowding = (struct report_crowding){
             .nodes = rows_integer(&rows, 0), .ranks = rows_integer(&rows, 1), .cores = rows_integer(&rows, 2)};
+    return rows_close(&rows);
+}
+
+static int collect_waited(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct rows rows;
+    report->waited = (struct report_waited){.wait_share = NAN, .run_share = NAN, .observed_s = NAN, .worst_rank = -1};
+    rows_open(&rows, database, report->path,
+              "SELECT rank, wait_share, run_share, involuntary_switches, observed_s FROM processor_share "
+              "WHERE wait_share IS NOT NULL ORDER BY wait_share DESC, rank",
+              error);
+    while (rows_next(&rows)) {
+        double share = rows_real(&rows, 1);
+        if (report->waited.worst_rank < 0)
+            report->waited = (struct report_waited){.worst_rank = rows_integer(&rows, 0),
+                                                    .wait_share = share,
+                                                    .run_share = rows_real(&rows, 2),
+                                                    .switches = rows_integer(&rows, 3),
+                                                    .observed_s = rows_real(&rows, 4)};
+        report->waited.ranks += share >= REPORT_WAITED;
+    }
     return rows_close(&rows);
 }
 
@@ -92,6 +117,8 @@ int report_collect_run(struct report *report, sqlite3 *database, struct error *e
     int result = collect_run(report, database, error);
     if (result == 0)
         result = collect_crowding(report, database, error);
+    if (result == 0)
+        result = collect_waited(report, database, error);
     if (result == 0)
         result = collect_totals(report, database, error);
     return result == 0 ? collect_levels(report, database, error) : result;

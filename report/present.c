@@ -89,6 +89,17 @@ static void present_crowding(struct document *document, const struct report *rep
             report->crowding.ranks, report->crowding.cores, report->crowding.nodes > 1 ? " on the fullest node" : "");
 }
 
+static void present_waited(struct document *document, const struct report *report)
+{
+    const struct report_waited *waited = &report->waited;
+    if (waited->ranks > 0)
+        document_add(document, DOCUMENT_WARNING,
+                     "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
+                     ": %.1f %% of %.3g s (%" PRId64 " involuntary switches); times hold that wait",
+                     waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
+                     waited->observed_s, waited->switches);
+}
+
 static void present_levels(struct document *document, const struct report *report)
 {
     static const struct document_column columns[] = {
@@ -360,6 +371,7 @@ int present(struct document *document, const struct report *report, bool all_ran
     *document = (struct document){0};
     present_run(document, report);
     present_crowding(document, report);
+    present_waited(document, report);
     present_completeness(document, report);
     present_levels(document, report);
     present_rounds(document, report);

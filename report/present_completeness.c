@@ -142,6 +142,12 @@ void present_completeness(struct document *document, const struct report *report
     document_add(document, DOCUMENT_HEADING, "Completeness");
     document_add(document, DOCUMENT_LINE, "%s; %" PRId64 " operation%s posted, %" PRId64 " matched", complete->verdict,
                  complete->posted, plural(complete->posted), complete->matched);
+    if (report->run.launched > 0)
+        document_add(document, DOCUMENT_WARNING,
+                     "%" PRId64
+                     " ranks were expected, each made a world and a trace of its own: start the job with the "
+                     "mpiexec of its MPI",
+                     report->run.launched);
     present_lost(document, report);
     present_ends(document, report);
     present_untracked(document, report);

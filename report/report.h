@@ -16,6 +16,7 @@ struct report_run {
     int64_t eager_limit_bytes, eager_limit_network_bytes; /* inside a node, between nodes */
     double duration_s;
     double own_cost_ns; /* that recording adds to a nonblocking call */
+    int64_t launched;   /* schema.sql; 0: as many as there are ranks, or not known */
 };
 
 /* T Table III's columns for one level. */
@@ -41,6 +42,14 @@ struct report_off {
     double time_s;                              /* over all ranks */
     const char *where;
 };
+
+/* Ranks that waited for a processor for REPORT_WAITED of their time and more, and the one that did most. */
+struct report_waited {
+    int64_t ranks, worst_rank, switches;
+    double wait_share, run_share, observed_s; /* of the worst; NaN: not known of any rank */
+};
+
+#define REPORT_WAITED 0.05
 
 /* Nodes with more ranks than cores; ranks and cores of the fullest. */
 struct report_crowding {
@@ -147,6 +156,7 @@ struct report {
     struct pool pool;
     struct report_run run;
     struct report_crowding crowding;
+    struct report_waited waited;
     struct report_completeness completeness;
     struct report_level *levels;
     struct report_count *losses, *untracked, *unmatched, *doubts;

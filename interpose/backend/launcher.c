@@ -126,6 +126,24 @@ static int number_of(const char *const names[], size_t n, int otherwise)
     return otherwise;
 }
 
+int launcher_size(int *rank)
+{
+    static const char *const names[][2] = {{"PMI_SIZE", "PMI_RANK"},
+                                           {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                           {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
+                                           {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+    int size = 0;
+    *rank = -1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int said = atoi(environment(names[i][0]));
+        if (said > 0 && (size == 0 || said == 1)) {
+            size = said;
+            *rank = atoi(environment(names[i][1]));
+        }
+    }
+    return size;
+}
+
 int launcher_local_rank(void)
 {
     static const char *const names[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};

@@ -21,6 +21,10 @@ uint64_t launcher_start(void);
  * spawn. Returns 0, or -1 with name empty: not spawned, or not told. */
 int launcher_parent(char *name, size_t size, int *root);
 
+/* How many processes the launcher started together with this one, and the rank that it gives this one, whatever MPI the
+ * launcher belongs to; 0: not known. Of launchers within launchers, the one that started this process alone counts. */
+int launcher_size(int *rank);
+
 /* Rank among the processes of this host, -1: not known; and how many they are, 0: not known. */
 int launcher_local_rank(void);
 int launcher_local_size(void);

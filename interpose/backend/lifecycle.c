@@ -164,6 +164,22 @@ void init_begin(struct recorded_call *call, enum mpistair_function function, uin
     recorder.init_ticks = clock_ticks(recorder.clock_source);
 }
 
+/* A launcher of another MPI starts its processes, but none of them finds the others. */
+static void tell_if_alone(void)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    if (run->size > 1 || run->parents > 0 || run->launched <= 1 || run->launched_as != 0)
+        return;
+    PMPI(Get_library_version)(library, &length);
+    for (char *tab = strchr(library, '\t'); tab; tab = strchr(tab, '\t'))
+        *tab = ' ';
+    fprintf(stderr,
+            "mpistair: the launcher started %d processes, and each is alone in an MPI_COMM_WORLD of its own: it is not "
+            "the launcher of their MPI (%.*s). Start the job with the mpiexec of that MPI\n",
+            run->launched, (int)strcspn(library, ",\r\n"), library);
+}
+
 /* MPI_Init returned: all processes of MPI_COMM_WORLD are here, those included that began alone. */
 static void begin_together(enum mpistair_function function)
 {
@@ -192,6 +208,7 @@ static void begin_together(enum mpistair_function function)
     if (error == 0 && run->rank == 0)
         process_spool_set_marker(run);
     tell_unrecorded(error);
+    tell_if_alone();
     struct spool_clock_link link = {.parent_rank = -1};
     if (run->node_leader == run->rank && error == 0)
         topology_write(run);

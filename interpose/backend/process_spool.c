@@ -13,6 +13,7 @@
 #include "eager_limit.h"
 #include "folder.h"
 #include "launcher.h"
+#include "processor_use.h"
 #include "readers.h"
 #include "request_table.h"
 #include "stack.h"
@@ -121,6 +122,9 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     header->eager_limit_network_bytes = run->n_leaders > 1 ? eager_limit_bytes(1) : 0;
     snprintf(header->topology, sizeof header->topology, "%.511s", run->topology);
     snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
+    header->launched = run->launched;
+    if (header->use_init.at_ns == 0) /* not described before: MPI_Init behind MPI_Session_init */
+        header->use_init = processor_use();
 }
 
 void process_spool_note_end(struct run *run, enum spool_end end)
@@ -128,6 +132,7 @@ void process_spool_note_end(struct run *run, enum spool_end end)
     struct spool_header *header = recorder.spool.header;
     header->finish = spool_clock_pair(recorder.clock_source);
     __atomic_store_n(&header->end, end, __ATOMIC_RELEASE); /* at once: the launcher may be killing this process */
+    header->use_finalize = processor_use();
     if (run_copy_maps(run) == 0)
         snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
 }

@@ -58,6 +58,7 @@ void run_read_environment(struct run *run, const char *started_in)
     char name[160];
     snprintf(run->started_in, sizeof run->started_in, "%s", started_in ? started_in : "");
     launcher_name(run->launch, sizeof run->launch);
+    run->launched = launcher_size(&run->launched_as); /* MPI_Init of a process alone may change the environment */
     run->names_output = !output;
     if (!output) {
         const char *job = environment("SLURM_JOB_ID");

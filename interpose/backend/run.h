@@ -24,6 +24,8 @@ struct run {
     int alone;            /* this process began by MPI_Session_init and ends by MPI_Session_finalize */
     uint64_t alone_start; /* launcher_start() where the name of the run is not told by another process */
     char launch[64];      /* the launcher's name, empty: not known */
+    int launched;         /* processes that it started together with this one, 0: not known */
+    int launched_as;      /* rank among them */
     uint64_t host_key;
     int node_leader; /* lowest rank of this host, -1: not known */
     int node_ranks;  /* ranks on this host */

@@ -23,14 +23,15 @@
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      5U
+#define SPOOL_VERSION      6U
 #define SPOOL_HEADER_BYTES 65536U
 #define SPOOL_CHUNK_BYTES  (1U << 20)
 #define SPOOL_SUFFIX       ".mpispool"
 
-#define SPOOL_ANY             (-2)       /* peer or tag as posted: MPI_ANY_SOURCE, MPI_ANY_TAG */
-#define SPOOL_PROC_NULL       (-1)       /* peer: MPI_PROC_NULL */
-#define SPOOL_UNKNOWN         (-3)       /* source not reported (the status was an error, or the call failed) */
+#define SPOOL_ANY             (-2) /* peer or tag as posted: MPI_ANY_SOURCE, MPI_ANY_TAG */
+#define SPOOL_PROC_NULL       (-1) /* peer: MPI_PROC_NULL */
+#define SPOOL_UNKNOWN         (-3) /* source not reported (the status was an error, or the call failed) */
+#define SPOOL_NOT_KNOWN       UINT64_MAX
 #define SPOOL_NO_COMMUNICATOR UINT32_MAX /* a communicator's index: none, or not known */
 
 enum spool_clock_source { SPOOL_CLOCK_MONOTONIC = 0, SPOOL_CLOCK_TSC = 1 };
@@ -68,6 +69,14 @@ struct spool_clock_link {
     uint64_t rtt_ns;
     int32_t parent_rank; /* world rank of the parent node's leader; -1: this is the root, or not measured */
     uint32_t pad;
+};
+
+/* What a process had of the processors of its node up to a moment. */
+struct spool_processor_use {
+    uint64_t at_ns;   /* CLOCK_MONOTONIC; 0: not reached, or not known */
+    uint64_t run_ns;  /* user and system time of all threads */
+    uint64_t wait_ns; /* of the main thread, ready to run while others had its processor; SPOOL_NOT_KNOWN */
+    uint64_t involuntary_switches; /* of all threads */
 };
 
 struct spool_header {
@@ -109,6 +118,10 @@ struct spool_header {
     int32_t parent_root;   /* rank there of the root of the spawn; where parent_world is known */
     uint32_t connected;    /* 1: it has communicators SPOOL_BY_TIME */
     uint64_t lost_ticks;   /* before the first record that was lost; 0: none was */
+    int32_t launched;      /* processes that the launcher of any MPI says it started together; 0: not known */
+    uint32_t pad;
+    struct spool_processor_use use_init; /* once MPI was initialised, and at the end */
+    struct spool_processor_use use_finalize;
 };
 
 struct spool_chunk {

@@ -8,7 +8,7 @@
 #include "error.h"
 
 /* user_version of the schema that this build writes and reads. */
-#define TRACE_SCHEMA_VERSION 4
+#define TRACE_SCHEMA_VERSION 5
 
 /* Opens an existing trace.db of our schema, for one thread at a time; read-only where not writable. 0 and a handle for
  * sqlite3_close, or -1 with the reason: missing, not SQLite, cut off, not a trace, of another version. */

@@ -125,10 +125,46 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
     return row_finish(&nodes) | row_finish(&clocks);
 }
 
+/* What a process had of its processor between the two readings; all TRACE_NO_TIME: not known, as of one that was
+ * killed.
+ */
+struct processor_share {
+    int64_t observed_ns, run_ns, wait_ns, switches;
+};
+
+/* The growth of a counter that cannot be larger than `most`, else it is damage. */
+static int64_t growth(uint64_t begin, uint64_t end, uint64_t most)
+{
+    return end >= begin && end - begin <= most ? (int64_t)(end - begin) : TRACE_NO_TIME;
+}
+
+static struct processor_share processor_share(const struct spool *spool)
+{
+    struct processor_share share = {TRACE_NO_TIME, TRACE_NO_TIME, TRACE_NO_TIME, TRACE_NO_TIME};
+    if (spool == NULL || spool->header.use_init.at_ns == 0 || spool->header.use_finalize.at_ns == 0)
+        return share;
+    const struct spool_processor_use *begin = &spool->header.use_init, *end = &spool->header.use_finalize;
+    share.observed_ns = growth(begin->at_ns, end->at_ns, INT64_MAX);
+    if (share.observed_ns == TRACE_NO_TIME)
+        return share;
+    share.run_ns = growth(begin->run_ns, end->run_ns, INT64_MAX);
+    if (begin->wait_ns != SPOOL_NOT_KNOWN && end->wait_ns != SPOOL_NOT_KNOWN)
+        share.wait_ns = growth(begin->wait_ns, end->wait_ns, end->at_ns - begin->at_ns);
+    share.switches = growth(begin->involuntary_switches, end->involuntary_switches, INT64_MAX);
+    return share;
+}
+
+/* See schema.sql. */
+static int64_t launched(const struct trace *trace, const struct spool *spool)
+{
+    bool is_alone = spool != NULL && trace->world_size == 1 && spool->header.parents == 0;
+    return is_alone && spool->header.launched > 1 ? spool->header.launched : TRACE_NO_TIME;
+}
+
 static int write_processes(const struct trace *trace, sqlite3 *database)
 {
     static const char *const ends[] = {"killed", "finalize", "abort", "exit"};
-    struct row row = row_prepare(database, "process", 13);
+    struct row row = row_prepare(database, "process", 18);
     const struct world *worlds = trace->worlds->worlds;
     int64_t world = 0;
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
@@ -139,13 +175,15 @@ static int write_processes(const struct trace *trace, sqlite3 *database)
                                           : ends[spool->header.end <= SPOOL_END_EXIT ? spool->header.end : 0];
         if ((size_t)world + 1 < trace->worlds->n_worlds && rank == worlds[world + 1].first)
             world++;
-        row_insert(&row, "iunnnnottooii", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
+        const struct processor_share share = processor_share(spool);
+        row_insert(&row, "iunnnnottooiiooooo", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
                    place->core, spool == NULL ? TRACE_NO_TIME : (int64_t)spool->header.pid,
                    process->by_hand     ? "placement"
                    : place->socket >= 0 ? "observed"
                                         : NULL,
                    ended, spool == NULL ? TRACE_NO_TIME : process->begin_ns,
-                   spool == NULL ? TRACE_NO_TIME : process->end_ns, world, (int64_t)(rank - worlds[world].first));
+                   spool == NULL ? TRACE_NO_TIME : process->end_ns, world, (int64_t)(rank - worlds[world].first),
+                   share.observed_ns, share.run_ns, share.wait_ns, share.switches, launched(trace, spool));
     }
     return row_finish(&row);
 }

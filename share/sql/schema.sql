@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -55,7 +55,14 @@ CREATE TABLE process(
   begin_ns INTEGER,
   end_ns INTEGER,
   world INTEGER NOT NULL DEFAULT 0,    -- 0: the first MPI_COMM_WORLD; 1, ...: others that were spawned or connected
-  world_rank INTEGER                   -- rank in that world
+  world_rank INTEGER,                  -- rank in that world
+  -- From the end of MPI_Init to the begin of the end; NULL: killed, or not known.
+  observed_ns INTEGER,
+  run_ns INTEGER,                      -- user and system time of all threads
+  wait_ns INTEGER,                     -- of the main thread: ready to run while others had its processor
+  involuntary_switches INTEGER,        -- of all threads
+  launched INTEGER                     -- alone in its MPI_COMM_WORLD: how many processes its launcher started together,
+                                       -- which then is not that of its MPI; NULL: not alone, or started alone
 );
 
 CREATE TABLE clock(
@@ -437,6 +444,12 @@ CREATE VIEW operation(rank, direction, peer, comm, tag, bytes, level, round_id, 
   UNION ALL
   SELECT rank, direction, peer, comm, tag, bytes, NULL, NULL, post_ns, complete_ns, function, callsite, 0 FROM unmatched;
 
+-- Shares of the observed time that a rank ran (over 1: several threads), and waited for a processor that others had.
+CREATE VIEW processor_share(rank, run_share, wait_share, involuntary_switches, observed_s) AS
+  SELECT rank, 1.0 * run_ns / nullif(observed_ns, 0), 1.0 * wait_ns / nullif(observed_ns, 0), involuntary_switches,
+         observed_ns * 1e-9
+  FROM process;
+
 CREATE VIEW traffic(src, dst, messages, bytes, level) AS
   SELECT src, dst, count(*), sum(bytes), level FROM message GROUP BY src, dst, level;
 
@@ -479,13 +492,17 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               'MPI_Intercomm_create')) AS one_sided,
            (SELECT world_size - spools FROM run) AS missing_processes,
            (SELECT count(*) FROM loss WHERE cause = 'at_once') AS at_once,
+           (SELECT max(launched) FROM process) AS launched,
            (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
            (SELECT count(*) FROM recording_off) AS times_off,
            (SELECT count(*) FROM unmatched WHERE reason = 'failed') AS failed,
            (SELECT coalesce(sum(calls), 0) FROM rejected) AS unknown,
            (SELECT coalesce(sum(calls), 0) FROM call_sum WHERE NOT off) AS summed)
   SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out,
-         CASE WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing' ||
+         CASE WHEN launched > 1
+                THEN 'incomplete: one of ' || launched ||
+                     ' processes that the launcher started, each alone in its MPI_COMM_WORLD: not the launcher of this MPI'
+              WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing' ||
                                          CASE at_once WHEN 0 THEN '' ELSE ', ' || at_once || ' ended in MPI_Init' END
               WHEN lost > 0 THEN 'incomplete: ' || lost || ' records lost'
               WHEN untracked > 0 THEN 'incomplete: ' || untracked || ' calls not recorded that may carry messages'

@@ -264,7 +264,7 @@ def unusual(folder):
     golden_of("silent.txt", "report", silent.name)
     unknown = json.loads(run("report", silent, "--format", "json")[1])["run"]
     check("json unknown", [unknown[key] for key in ("eager_limit_bytes", "eager_limit_network_bytes", "own_cost_ns",
-                                                    "started_by")] == [None] * 4, unknown)
+                                                    "started_by", "launched", "processor_wait")] == [None] * 6, unknown)
     # A trace of somebody else's making: no constraints, NULL in every column, extreme integers.
     loose = re.sub(r" REFERENCES \w+\(\w+\)|(?<! IS) NOT NULL| CHECK \(.*?\)| PRIMARY KEY(?! \()|,\s+(PRIMARY KEY|UNIQUE) \(.*?\)|"
                    r" WITHOUT ROWID", "", re.sub(r"--.*", "", (SQL / "schema.sql").read_text()))
@@ -315,6 +315,19 @@ def unusual(folder):
         rows = list(csv.DictReader(io.StringIO(run("report", busy, "--format", "csv")[1])))
         check("overlap in csv", [(round(float(r["outside_s"]) * 1e6, 6), r["visible_s"]) for r in rows] ==
               [(0, ""), (0, ""), (4 * (100 - inside), ""), (0, "")], rows)
+    # Waits for a processor from 5 % on, and a process that its launcher did not join to others.
+    for wait, ranks in ((49, 1), (50, 2)):
+        shared = database(folder / "shared.db", (HERE / "halo.sql").read_text(), "UPDATE process SET launched = 9;"
+                          "UPDATE process SET observed_ns = 2000000000, run_ns = 1500000000, wait_ns = 0, involuntary_switches = 5;"
+                          "UPDATE process SET wait_ns = 900000000, involuntary_switches = 77 WHERE rank = 2;"
+                          f"UPDATE process SET wait_ns = {wait} * 2000000 WHERE rank = 1; UPDATE process SET wait_ns = NULL WHERE rank = 3;")
+        text = run("report", shared)[1]
+        check("wait", f"! {ranks} of 4 ranks waited for a processor that others had, most rank 2: 45.0 % of 2 s (77 involuntary "
+              "switches); times hold that wait" in text, text)
+        check("launched", "! 9 ranks were expected, each made a world" in text and "incomplete: one of 9 processes" in text, text)
+        found = json.loads(run("report", shared, "--json")[1])["run"]
+        check("json wait", (found["launched"], found["processor_wait"]) == (9, {"ranks": ranks, "worst_rank": 2, "wait_share": 0.45,
+              "run_share": 0.75, "observed_s": 2.0, "involuntary_switches": 77}), found)
     lossy = database(folder / "lossy.db", (HERE / "halo.sql").read_text(),
                      "UPDATE run SET spools = 3; UPDATE node SET cores = 2; INSERT INTO loss VALUES (3, 'no_spool', 1), (1, 'disk', 17); INSERT INTO"
                      " untracked VALUES (0, 'MPI_Put', 5, 1); INSERT INTO unmatched VALUES (2, 1, 'receive', 3, 0, 7, 8,"

@@ -5,7 +5,8 @@ A line of a script, times in nanoseconds since the run's start:
     process RANK key=value ...                     host, skew (ns added to its clock), end, library, topology, run_key,
                                                    link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
                                                    lost_limit, lost_memory, lost_at (0), eager, eager_network, own_cost_ps,
-                                                   started_by; begun (empty, zeros, header): it ended in MPI_Init
+                                                   started_by, launched, use_init and use_finalize (at,run,wait,switches; a
+                                                   wait of -1: not known); begun (empty, zeros, header): it ended in MPI_Init
     absent RANK                                    it left none
     RANK FUNCTION peer tag bytes post-complete ... an operation; 'any', 'null'; nothing behind '-': never completed
     RANK FUNCTION begin-end [completed]            Wait..., Test..., Mrecv, and collectives; a collective that nobody
@@ -125,7 +126,7 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 5, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 6, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
@@ -140,6 +141,9 @@ class Process:
             header += text.encode().ljust(room, b"\0")
         lost_at = self.clock(int(options.get("lost_at", 0))) if any(lost) else 0
         header += struct.pack("<1024Q", *calls) + bytes(128) + struct.pack("<iIQ", 0, 0, lost_at)
+        header += struct.pack("<iI", int(options.get("launched", 0)), 0)
+        for key in ("use_init", "use_finalize"):
+            header += struct.pack("<4Q", *(int(part) % 2**64 for part in options.get(key, "0,0,0,0").split(",")))
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
