@@ -482,6 +482,8 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
     SELECT 2 * (SELECT count(*) FROM message_row) AS matched,
            (SELECT count(*) FROM unmatched) AS other,
            (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled', 'failed')) AS unmatched,
+           (SELECT count(*) FROM unmatched JOIN process USING (rank)
+            WHERE reason = 'pending' AND ended = 'finalize') AS open, -- the program never asked for their end
            (SELECT coalesce(sum(n), 0) FROM loss WHERE cause NOT IN ('no_spool', 'at_once')) AS lost,
            (SELECT coalesce(sum(calls), 0) FROM untracked WHERE affects_messages) AS untracked,
            CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain)
@@ -508,7 +510,8 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               WHEN untracked > 0 THEN 'incomplete: ' || untracked || ' calls not recorded that may carry messages'
               WHEN one_sided > 0
               THEN 'incomplete: whom ' || one_sided || ' communicators reach is not known'
-              WHEN unmatched > 0 THEN 'incomplete: ' || unmatched || ' operations without a partner'
+              WHEN unmatched > open THEN 'incomplete: ' || unmatched || ' operations without a partner'
+              WHEN open > 0 THEN 'complete but for ' || open || ' operations that the program left open'
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'
               WHEN summed > 0 THEN 'complete, ' || summed || ' calls as sums'
