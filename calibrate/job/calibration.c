@@ -177,15 +177,13 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
     return result;
 }
 
-/* No process of a program came to say anything: so it would be with the next program. */
-static int refuse(const struct run *run, const struct error *reason, struct error *error)
+/* The launcher starts no process, and would not for the next program. */
+static int refuse(const struct error *reason, struct error *error)
 {
-    if (run->no_slots)
-        return error_set(error,
-                         "%s; there are more ranks than processors: add --oversubscribe --bind-to none (Open MPI 5: "
-                         "--map-by :oversubscribe --bind-to none) to its options, or ask for fewer ranks",
-                         reason->text);
-    return error_set(error, "%s; no process of it started", reason->text);
+    return error_set(error,
+                     "%s; there are more ranks than processors: add --oversubscribe --bind-to none (Open MPI 5: "
+                     "--map-by :oversubscribe --bind-to none) to its options, or ask for fewer ranks",
+                     reason->text);
 }
 
 /* A program that failed but is not needed: its failure is told now and kept for later. */
@@ -207,11 +205,11 @@ static int run_launch(struct run *run, unsigned launch, struct error *error)
             continue;
         if (run_program(run, i, launch, &reason) == 0)
             continue;
-        if (run->stopped || child_interrupted() || (programs[i].is_needed && run->heard)) {
+        if (run->no_slots) {
+            result = refuse(&reason, error);
+        } else if (programs[i].is_needed || run->stopped || child_interrupted()) {
             *error = reason;
             result = -1;
-        } else if (!run->heard) {
-            result = refuse(run, &reason, error);
         } else {
             result = forgive(run, &programs[i], &reason, error);
         }
