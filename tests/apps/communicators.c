@@ -7,6 +7,8 @@
  */
 #include "communicators.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +104,29 @@ static MPI_Group group_of(int n, const int ranks[])
     return group;
 }
 
+/* dl_iterate_phdr: opens the MPI, which is loaded already. */
+static int open_mpi(struct dl_phdr_info *object, size_t size, void *mpi)
+{
+    (void)size;
+    const char *slash = strrchr(object->dlpi_name, '/');
+    if (slash == NULL || (strncmp(slash, "/libmpi.so", 10) != 0 && strncmp(slash, "/libmpich.so", 12) != 0))
+        return 0;
+    *(void **)mpi = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    return 1;
+}
+
+/* As a tool would that looks the function up in the MPI itself: nobody who stands before the MPI sees it. */
+static void dup_unseen(MPI_Comm *comm)
+{
+    void *mpi = NULL;
+    dl_iterate_phdr(open_mpi, &mpi);
+    int (*dup)(MPI_Comm, MPI_Comm *) = NULL;
+    void *found = mpi != NULL ? dlsym(mpi, "PMPI_Comm_dup") : NULL;
+    memcpy(&dup, &found, sizeof dup);
+    REQUIRE(dup != NULL);
+    dup(MPI_COMM_WORLD, comm);
+}
+
 static void make_intracommunicators(void)
 {
     MPI_Comm comm, none;
@@ -131,7 +156,7 @@ static void make_intracommunicators(void)
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     talk(comm, "pending", 1, 1);
-    PMPI_Comm_dup(MPI_COMM_WORLD, &comm); /* by another tool, so to speak */
+    dup_unseen(&comm);
     exchange_on(comm, "met", 0);
     PMPI_Comm_free(&comm);
 }
