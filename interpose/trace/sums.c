@@ -81,7 +81,7 @@ void sum_load(struct loader *loader, const struct spool_sum *record)
 
 int sums_add_operation(struct trace *trace, const struct trace_operation *operation)
 {
-    struct map_key key = {(uint64_t)operation->rank << 32 | operation->function << 1 | operation->direction,
+    struct map_key key = {(uint64_t)operation->rank << 32 | (uint64_t)operation->function << 1 | operation->direction,
                           (uint64_t)operation->callsite << 32 | operation->communicator,
                           (uint64_t)(uint32_t)operation->peer_world};
     uint32_t *number = map_at(&trace->sum_numbers, key);

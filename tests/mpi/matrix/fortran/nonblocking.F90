@@ -141,8 +141,9 @@
         end do
         call matrix_found()
       end do
-      call MPI_Test(requests(n + 1), flag(1), state, error)
+      TRY(Test) (requests(n + 1), flag(1), state, ierr(1))
       call matrix_must(flag(1), 'Test of a null request')
+      call matrix_found()
       call check(110)
 
       call post(120)

@@ -165,7 +165,8 @@
           call matrix_sent(1, 600, 40)
           call matrix_sent(1, 600, 40)
         else
-          call MPI_Parrived(requests(1), 3, flag(1), error)
+          TRY(Parrived) (requests(1), 3, flag(1), error)
+          call matrix_found()
         end if
         CALL(Waitall) (2, requests, MPI_STATUSES_IGNORE, ierr(1))
         if (matrix_rank == 1) then
