@@ -1,5 +1,5 @@
 /* What recording adds to a call: Irecv, Isend, Wait, Wait of a process to itself through MPI_X (recorded) and through
- * PMPI_X (passed through by the same trampolines), in turns in one run, beside the cost of two timestamps. The least
+ * the MPI's own functions (which nobody sees), in turns in one run, beside the cost of two timestamps. The least
  * disturbed turn of each counts, the middle one is printed beside it, and the processor time that the recorder's thread
  * takes elsewhere. The ratio is that of the budget: at most twice two timestamps a call. More than 1 GB is recorded, so
  * chunks are opened and left all the time. It goes to a folder of its own, MPISTAIR_SPOOL, and is removed in the end.
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "mpi_itself.h"
 
 #define TURNS 41
 #define CALLS 140000
@@ -28,7 +29,7 @@ static double now_ns(clockid_t clock)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* The calls, through one of the two names that MPI functions have. */
+/* The calls, by what the program finds or by the MPI itself. */
 struct names {
     __typeof__(&MPI_Irecv) irecv;
     __typeof__(&MPI_Isend) isend;
@@ -100,7 +101,9 @@ int main(int argc, char **argv)
 {
     double recorded[TURNS], bare[TURNS], timestamp[TURNS];
     const struct names recorded_names = {MPI_Irecv, MPI_Isend, MPI_Wait};
-    const struct names bare_names = {PMPI_Irecv, PMPI_Isend, PMPI_Wait};
+    const struct names bare_names = {(__typeof__(&MPI_Irecv))mpi_itself("PMPI_Irecv"),
+                                     (__typeof__(&MPI_Isend))mpi_itself("PMPI_Isend"),
+                                     (__typeof__(&MPI_Wait))mpi_itself("PMPI_Wait")};
     enum spool_clock_source source = spool_clock_detect();
     MPI_Init(&argc, &argv);
     calls_ns(&recorded_names);
