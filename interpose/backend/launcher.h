@@ -14,7 +14,7 @@ void launcher_name(char *name, size_t size);
  * Returns 0, or -1 with name empty. */
 int launcher_world(char *name, size_t size);
 
-/* What tells one start of the launcher on this node from any other while the machine runs; 0: not known. */
+/* Returns a number that tells one start of the launcher on this node from any other; 0: not known. */
 uint64_t launcher_start(void);
 
 /* The world of the processes that spawned this one, as launcher_world names it there, and the rank of the root of the

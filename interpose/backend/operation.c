@@ -13,7 +13,7 @@ void operation_resolve(struct spool_operation *operation, const MPI_Status *stat
         operation->tag = status->MPI_TAG == MPI_ANY_TAG ? SPOOL_ANY : status->MPI_TAG;
 }
 
-/* What a status tells of a request that MPI_Cancel was called on. */
+/* Returns what a status tells of a request that MPI_Cancel was called on. */
 static unsigned cancel_flags(const MPI_Status *status)
 {
     int cancelled = 0;

@@ -71,7 +71,7 @@ struct spool_clock_link {
     uint32_t pad;
 };
 
-/* What a process had of the processors of its node up to a moment. */
+/* Holds what a process had of the processors of its node up to a moment. */
 struct spool_processor_use {
     uint64_t at_ns;   /* CLOCK_MONOTONIC; 0: not reached, or not known */
     uint64_t run_ns;  /* user and system time of all threads */

@@ -149,7 +149,7 @@ static bool is_duplicate(uint16_t function)
            function == FN_Comm_idup_with_info;
 }
 
-/* Of an intercommunicator between worlds. */
+/* Tells whether the record is of a duplicate of an intercommunicator between worlds. */
 static bool is_foreign_duplicate(const struct spool_communicator *record)
 {
     return record->identity == SPOOL_BY_TIME && record->remote_size > 0 && is_duplicate(record->function);

@@ -1,4 +1,4 @@
-/* What is used of elfutils. It is loaded when it is needed, so that a machine without it makes traces, too. */
+/* Names what is used of elfutils, which is loaded when it is needed: a machine without it makes traces, too. */
 #ifndef MPISTAIR_TRACE_LIBDW_H
 #define MPISTAIR_TRACE_LIBDW_H
 

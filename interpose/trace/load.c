@@ -275,7 +275,7 @@ static uint64_t last_chunk_ticks(const struct spool *spool)
     return chunk.clock.ticks;
 }
 
-/* What the spool itself knows of losses. */
+/* Takes over what the spool itself knows of losses. */
 static void find_losses(struct trace_process *process)
 {
     const struct spool *spool = process->spool;

@@ -68,7 +68,7 @@ static void merge_members(struct rounds *rounds, size_t n, int64_t id, struct ro
     }
 }
 
-/* What a message adds to the two sums. */
+/* Adds a message to the two sums. */
 static void add_hashes(struct map_key *sums, struct map_key message)
 {
     message.c = 1;

@@ -98,7 +98,7 @@ static size_t find_points(size_t repetitions, double first, double a_round, stru
     return n_points;
 }
 
-/* What the part between nodes has: of all ranks and messages. */
+/* Holds what the part between nodes knows of all ranks and messages. */
 struct network {
     const struct traffic *traffic;
     const struct flow_transport *transport;
@@ -198,7 +198,7 @@ static double no_room(const struct flow_limit *limit, const struct point *point,
     return rest > 0 && buffer > 0 ? fmax(0, 1 - (buffer - rest) / fmin(buffer, bytes)) : 0;
 }
 
-/* Of a message's bytes what did not drain while its sender went on. */
+/* Returns what of a message's bytes did not drain while its sender went on. */
 static double stays_of(const struct network *network, uint32_t message, double through_s)
 {
     const struct pattern *pattern = network->traffic->pattern;

@@ -6,7 +6,7 @@
 
 #include "staircase.h"
 
-/* Of what a connection has carried: min(bytes + growth * carried, most_bytes). */
+/* Grows with what a connection has carried: min(bytes + growth * carried, most_bytes). */
 struct flow_limit {
     double bytes;
     double growth;
