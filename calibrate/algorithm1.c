@@ -15,11 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "clock.h"
-#include "groups.h"
-#include "levels.h"
-#include "benchmarks.h"
-#include "measure.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/groups.h"
+#include "calibrate/measure/levels.h"
+#include "calibrate/measure/benchmarks.h"
+#include "calibrate/measure/measure.h"
 
 /* Repetitions of an execution, T's num_repeats: BATCH_MIN of large messages, if they fit in the buffer; of small ones
  * up to BATCH_MAX, as many as BATCH_BYTES hold, or else their start and end would count for more than they do. */

@@ -23,12 +23,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bisection.h"
-#include "clock.h"
-#include "levels.h"
-#include "benchmarks.h"
-#include "measure.h"
-#include "paused.h"
+#include "calibrate/measure/bisection.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/levels.h"
+#include "calibrate/measure/benchmarks.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/paused.h"
 
 enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4, PLAIN_TAG = 3 };
 

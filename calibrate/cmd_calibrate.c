@@ -15,14 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "asked.h"
-#include "calibration.h"
-#include "command.h"
-#include "fit_machine.h"
-#include "launcher.h"
-#include "output_file.h"
-#include "raw_file.h"
-#include "table_print.h"
+#include "calibrate/job/asked.h"
+#include "calibrate/job/calibration.h"
+#include "report/command.h"
+#include "calibrate/fit/fit_machine.h"
+#include "calibrate/job/launcher.h"
+#include "report/io/output_file.h"
+#include "calibrate/job/raw_file.h"
+#include "calibrate/table_print.h"
 
 /* Seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
 #define SECONDS_NORMAL 57.0

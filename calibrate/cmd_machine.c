@@ -1,14 +1,14 @@
 /* mpistair machine: finds the subcommand that was asked for and hands over. */
-#include "cmd_machine.h"
+#include "calibrate/cmd_machine.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "database.h"
-#include "machine_database.h"
+#include "report/command.h"
+#include "interpose/trace/database.h"
+#include "calibrate/machine_database.h"
 
 static const struct {
     const char *name;

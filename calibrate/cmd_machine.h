@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_CMD_MACHINE_H
 #define MPISTAIR_CALIBRATE_CMD_MACHINE_H
 
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 int machine_command_list(int argc, char **argv);
 int machine_command_show(int argc, char **argv);

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd_machine.h"
-#include "fit_machine.h"
-#include "output_file.h"
-#include "suspicion.h"
-#include "table_print.h"
+#include "calibrate/cmd_machine.h"
+#include "calibrate/fit/fit_machine.h"
+#include "report/io/output_file.h"
+#include "calibrate/fit/suspicion.h"
+#include "calibrate/table_print.h"
 
 /* The word in a list of two, as its index; -1: none of them. */
 static int choice(const char *word, const char *first, const char *second)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_machine.h"
-#include "memory_contention.h"
-#include "number.h"
-#include "table_print.h"
+#include "calibrate/cmd_machine.h"
+#include "predictor/models/memory_contention.h"
+#include "report/io/number.h"
+#include "calibrate/table_print.h"
 
 struct request {
     const char *database;

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_machine.h"
-#include "database.h"
-#include "installation.h"
-#include "machine_database.h"
-#include "output_file.h"
-#include "plot.h"
-#include "table_print.h"
+#include "calibrate/cmd_machine.h"
+#include "interpose/trace/database.h"
+#include "report/io/installation.h"
+#include "calibrate/machine_database.h"
+#include "report/io/output_file.h"
+#include "calibrate/plot/plot.h"
+#include "calibrate/table_print.h"
 
 /* What the four subcommands are given: options, then up to two words. */
 struct request {

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "error.h"
-#include "benchmarks.h"
-#include "measure.h"
-#include "schedule.h"
+#include "calibrate/measure/clock.h"
+#include "report/io/error.h"
+#include "calibrate/measure/benchmarks.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/schedule.h"
 
 enum { NODE_PAIRS_MAX = 16, COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4, PROBE_VISITS = 3 };
 

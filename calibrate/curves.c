@@ -2,7 +2,7 @@
  * and number of processes, so that a machine which is slow for some seconds is slow for a few samples of all and not
  * for all samples of one. A part gets time by its weight; what it does not need goes to the others.
  */
-#include "benchmarks.h"
+#include "calibrate/measure/benchmarks.h"
 
 static const struct benchmark_part parts[] = {
     {&pingpong_program, 0.30},   /* latency and bandwidth of one message */

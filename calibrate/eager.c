@@ -16,11 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bisection.h"
-#include "clock.h"
-#include "levels.h"
-#include "benchmarks.h"
-#include "measure.h"
+#include "calibrate/measure/bisection.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/levels.h"
+#include "calibrate/measure/benchmarks.h"
+#include "calibrate/measure/measure.h"
 
 enum { PAIRS_A_LEVEL = 2, WARM_UPS = 3, TESTS_MIN = 100, DATA_TAG = 1, ANSWER_TAG = 2 };
 

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "clock.h"
-#include "benchmarks.h"
-#include "measure.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/benchmarks.h"
+#include "calibrate/measure/measure.h"
 
 /* Repetitions that are posted at once, and of a sample at most. */
 enum { BATCH = 10, REPEATS_MAX = 4096, DATA_TAG = 1, START_TAG = 2 };

@@ -1,9 +1,9 @@
-#include "machine_database.h"
+#include "calibrate/machine_database.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "database.h"
+#include "interpose/trace/database.h"
 
 static int run(sqlite3 *database, const char *path, const char *sql, const char *name, struct error *error)
 {

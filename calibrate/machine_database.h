@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 /* Puts a machine in, in a transaction of its own. One of the same name is replaced if it differs, and the predictions
  * that were made with it are deleted: they would no longer be those of the machine. path is for messages. 0, or -1 with

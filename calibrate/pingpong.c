@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "clock.h"
-#include "levels.h"
-#include "benchmarks.h"
-#include "measure.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/levels.h"
+#include "calibrate/measure/benchmarks.h"
+#include "calibrate/measure/measure.h"
 
 enum { PAIRS_A_LEVEL = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
 

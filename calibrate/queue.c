@@ -35,10 +35,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "clock.h"
-#include "levels.h"
-#include "benchmarks.h"
-#include "measure.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/levels.h"
+#include "calibrate/measure/benchmarks.h"
+#include "calibrate/measure/measure.h"
 
 enum { MESSAGE_BYTES = 8, DEPTH_MAX = 10000, MARKER_TAG = DEPTH_MAX, GO_TAG };
 

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "clock.h"
-#include "benchmarks.h"
-#include "measure.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/benchmarks.h"
+#include "calibrate/measure/measure.h"
 
 enum { RANKS_MAX = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
 

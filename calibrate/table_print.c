@@ -1,4 +1,4 @@
-#include "table_print.h"
+#include "calibrate/table_print.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 void table_print_text(FILE *stream, const struct machine *machine);
 /* Both return an exit code, after an error message where it is not EXIT_DONE. */

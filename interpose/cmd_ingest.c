@@ -1,14 +1,14 @@
 /* mpistair ingest: reads its options and the placement, the work is in trace/ingest.c. */
-#include "command.h"
+#include "report/command.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "ingest.h"
-#include "pattern.h"
+#include "report/io/error.h"
+#include "interpose/trace/ingest.h"
+#include "predictor/pattern/pattern.h"
 
 static const char usage[] =
     "usage: mpistair ingest SPOOLDIR... [-o trace.db] [--placement L.csv] [--run KEY] [--no-calls] [--quiet]\n"

@@ -1,6 +1,6 @@
 /* mpistair run: records a job from its start to its trace. Everything that can be wrong with the names is found before
  * the job starts, since a job may be long. */
-#include "command.h"
+#include "report/command.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,15 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "ingest.h"
-#include "installation.h"
-#include "pattern.h"
-#include "run/launch.h"
-#include "run/nested.h"
-#include "run/output_name.h"
-#include "run/run_keys.h"
-#include "run/spool_folder.h"
+#include "report/io/error.h"
+#include "interpose/trace/ingest.h"
+#include "report/io/installation.h"
+#include "predictor/pattern/pattern.h"
+#include "interpose/run/launch.h"
+#include "interpose/run/nested.h"
+#include "interpose/run/output_name.h"
+#include "interpose/run/run_keys.h"
+#include "interpose/run/spool_folder.h"
 
 static const char usage[] =
     "usage: mpistair run [-o trace.db] [--placement L.csv] [--spool DIR] [--keep-spools] [--] LAUNCHER [ARGUMENTS]\n"

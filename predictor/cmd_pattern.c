@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "database.h"
-#include "output_file.h"
-#include "pattern_options.h"
-#include "pattern_statistics.h"
-#include "pattern_write.h"
-#include "replay_pattern.h"
+#include "report/command.h"
+#include "interpose/trace/database.h"
+#include "report/io/output_file.h"
+#include "predictor/generate/pattern_options.h"
+#include "predictor/pattern/pattern_statistics.h"
+#include "predictor/pattern/pattern_write.h"
+#include "predictor/replay/replay_pattern.h"
 
 static int take_round(const struct pattern_options *options, struct pattern *pattern, struct placement *placement,
                       struct error *error)

@@ -2,17 +2,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "database.h"
-#include "interval.h"
-#include "output_file.h"
-#include "predict_machine.h"
-#include "predict_options.h"
-#include "replay.h"
-#include "show.h"
-#include "side_by_side.h"
-#include "topology.h"
-#include "what_if.h"
+#include "report/command.h"
+#include "interpose/trace/database.h"
+#include "predictor/interval.h"
+#include "report/io/output_file.h"
+#include "predictor/predict_machine.h"
+#include "predictor/predict_options.h"
+#include "predictor/replay/replay.h"
+#include "predictor/show.h"
+#include "predictor/side_by_side.h"
+#include "predictor/terms/topology.h"
+#include "predictor/what_if/what_if.h"
 
 /* With --interval; else, or where the machine has no intervals, without draws. */
 static int make_draws(const struct predict_options *options, const struct machine *machine, struct machine_draws *draws,

@@ -1,5 +1,5 @@
 /* See interval.h. */
-#include "interval.h"
+#include "predictor/interval.h"
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>

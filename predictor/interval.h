@@ -17,7 +17,7 @@
 #ifndef MPISTAIR_PREDICTOR_INTERVAL_H
 #define MPISTAIR_PREDICTOR_INTERVAL_H
 
-#include "model.h"
+#include "predictor/model.h"
 
 enum { INTERVAL_DRAWS = 200 };
 

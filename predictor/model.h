@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "machine.h"
-#include "pattern.h"
+#include "calibrate/machine/machine.h"
+#include "predictor/pattern/pattern.h"
 
 /* Which messages' latency a rank pays (MODELS.md, staircase, rule 3). */
 enum latency_side { LATENCY_IN = 0, LATENCY_OUT, LATENCY_MAX };

@@ -1,11 +1,11 @@
 /* The models that there are: one line each here, one file each beside. */
-#include "model.h"
+#include "predictor/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "models.h"
-#include "terms.h"
+#include "predictor/models/models.h"
+#include "predictor/terms/terms.h"
 
 const struct model *const model_table[] = {
     &postal_model, &max_rate_model, &node_aware_model,  &staircase_model, &staircase_max_model,

@@ -1,10 +1,10 @@
 /* A name may be a machine of the trace, a shipped one or a file: the trace's own comes first. */
-#include "predict_machine.h"
+#include "predictor/predict_machine.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "machine_database.h"
+#include "calibrate/machine_database.h"
 
 /* The machines of a trace: how many, and "a, b". */
 struct machine_names {

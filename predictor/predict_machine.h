@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "model.h"
+#include "predictor/model.h"
 
 /* The machine of that name in the trace, a shipped one, or a .tbl file; wanted NULL: the only machine of the trace. 0,
  * or -1 with the reason. */

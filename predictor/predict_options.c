@@ -1,13 +1,13 @@
 /* getopt_long into a struct; every mistake is printed here, once, with what was expected. */
-#include "predict_options.h"
+#include "predictor/predict_options.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "number.h"
-#include "options.h"
-#include "topology.h"
+#include "report/io/number.h"
+#include "report/options.h"
+#include "predictor/terms/topology.h"
 
 static const char usage_text[] =
     "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model M[,M]|all] [OPTIONS]\n"

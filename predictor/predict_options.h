@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 #define MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 
-#include "model.h"
-#include "what_if_options.h"
+#include "predictor/model.h"
+#include "predictor/what_if/what_if_options.h"
 
 enum { MAX_MODELS = 32, MAX_REPETITIONS = 1000 };
 

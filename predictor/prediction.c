@@ -1,5 +1,5 @@
 /* A model's result: an array a part and one for their sum. */
-#include "model.h"
+#include "predictor/model.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* Plain tables for people, CSV and JSON with the digits that give back the same double. */
-#include "show.h"
+#include "predictor/show.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "concurrent_rounds.h"
-#include "database.h"
-#include "working_tables.h"
+#include "report/concurrent_rounds.h"
+#include "interpose/trace/database.h"
+#include "report/working_tables.h"
 
 /* Text has a column a part that is not zero for every rank and model. */
 struct text_columns {

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "doctor.h"
-#include "error.h"
-#include "options.h"
-#include "rows.h"
+#include "report/command.h"
+#include "report/doctor.h"
+#include "report/io/error.h"
+#include "report/options.h"
+#include "report/rows.h"
 
 static const char usage[] =
     "usage: mpistair doctor [--json]\n"

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "error.h"
-#include "named_query.h"
-#include "open_trace.h"
-#include "options.h"
-#include "output_file.h"
-#include "render.h"
+#include "report/command.h"
+#include "report/io/error.h"
+#include "report/named_query.h"
+#include "report/open_trace.h"
+#include "report/options.h"
+#include "report/io/output_file.h"
+#include "report/render.h"
 
 enum query_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, N_FORMATS };
 

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "error.h"
-#include "open_trace.h"
-#include "options.h"
-#include "output_file.h"
-#include "render.h"
+#include "report/command.h"
+#include "report/io/error.h"
+#include "report/open_trace.h"
+#include "report/options.h"
+#include "report/io/output_file.h"
+#include "report/render.h"
 
 enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, N_FORMATS };
 

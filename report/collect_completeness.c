@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report.h"
+#include "report/report.h"
 
 static int collect_verdict(struct report *report, sqlite3 *database, struct error *error)
 {

@@ -2,7 +2,7 @@
  * so, and what of the modelled time should stay visible, against the time measured inside MPI. */
 #include <math.h>
 
-#include "report.h"
+#include "report/report.h"
 
 double report_outside_s(const struct report_rank *rank)
 {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "concurrent_rounds.h"
-#include "report.h"
-#include "working_tables.h"
+#include "report/concurrent_rounds.h"
+#include "report/report.h"
+#include "report/working_tables.h"
 
 static int collect_rounds(struct report *report, sqlite3 *database, struct error *error)
 {

@@ -1,7 +1,7 @@
 /* The run and its traffic by level. */
 #include <math.h>
 
-#include "report.h"
+#include "report/report.h"
 
 static int collect_run(struct report *report, sqlite3 *database, struct error *error)
 {

@@ -1,12 +1,12 @@
 /* See concurrent_rounds.h. Each socket, and each node's NIC, is a lane with the spans of the rounds that use it; where
  * two spans of a lane overlap it is crowded. The crowded segments of a lane, sorted and apart, say of any interval how
  * much of it is crowded by two searches. */
-#include "concurrent_rounds.h"
+#include "report/concurrent_rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "rows.h"
+#include "report/rows.h"
 
 /* Begin and end of a round on a lane, or of a crowded segment of a lane. */
 struct span {

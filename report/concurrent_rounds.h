@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_REPORT_CONCURRENT_ROUNDS_H
 #define MPISTAIR_REPORT_CONCURRENT_ROUNDS_H
 
-#include "round_sums.h"
+#include "report/round_sums.h"
 
 /* Above this share of the ranks' time no error of a model is claimed. */
 #define CONCURRENT_LIMIT 0.1

@@ -15,10 +15,10 @@
 #include <x86intrin.h>
 #endif
 
-#include "doctor.h"
-#include "error.h"
-#include "event.h"
-#include "installation.h"
+#include "report/doctor.h"
+#include "report/io/error.h"
+#include "interpose/spool/event.h"
+#include "report/io/installation.h"
 
 static void look_at_processors(struct doctor *doctor)
 {

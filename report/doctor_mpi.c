@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bind.h"
-#include "doctor.h"
-#include "installation.h"
+#include "interpose/preload/bind.h"
+#include "report/doctor.h"
+#include "report/io/installation.h"
 
 static const struct family {
     const char *name, *title;

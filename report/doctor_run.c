@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "doctor.h"
+#include "report/doctor.h"
 
 enum { PATIENCE_MS = 10000 };
 

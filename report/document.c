@@ -1,4 +1,4 @@
-#include "document.h"
+#include "report/document.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_REPORT_DOCUMENT_H
 #define MPISTAIR_REPORT_DOCUMENT_H
 
-#include "rows.h"
+#include "report/rows.h"
 
 enum { DOCUMENT_MAX_COLUMNS = 16 };
 

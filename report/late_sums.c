@@ -1,9 +1,9 @@
 /* Few pairs of ranks wait for each other often: a table in memory, where SQLite would sort all messages. */
-#include "late_sums.h"
+#include "report/late_sums.h"
 
 #include <stdlib.h>
 
-#include "rows.h"
+#include "report/rows.h"
 
 struct late_sum {
     int64_t rank, partner, form, messages, late_ns, longest_ns;

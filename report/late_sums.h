@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_REPORT_LATE_SUMS_H
 #define MPISTAIR_REPORT_LATE_SUMS_H
 
-#include "map.h"
-#include "round_late.h"
+#include "interpose/trace/map.h"
+#include "report/round_late.h"
 
 struct late_sums {
     struct map numbers;    /* of the sums by rank, partner, form and cause */

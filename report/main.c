@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "error.h"
+#include "report/command.h"
+#include "report/io/error.h"
 
 static const struct {
     const char *name;

@@ -1,14 +1,14 @@
 /* SQLite groups by sorting, 1 to 3 s for 3e6 messages. The messages are read in the order that they are stored in, and
  * the sums go to arrays over ranks: by level, and of the first round of each of the heaviest kinds. */
-#include "message_sums.h"
+#include "report/message_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "late_sums.h"
-#include "machine.h"
-#include "rows.h"
-#include "working_tables.h"
+#include "report/late_sums.h"
+#include "calibrate/machine/machine.h"
+#include "report/rows.h"
+#include "report/working_tables.h"
 
 enum { UNKNOWN_LEVEL = LEVEL_COUNT, SENT, SUM_COUNT };
 

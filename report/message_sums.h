@@ -4,8 +4,8 @@
 
 #include <sqlite3.h>
 
-#include "error.h"
-#include "round_sums.h"
+#include "report/io/error.h"
+#include "report/round_sums.h"
 
 /* Fills temp.incoming and temp.outgoing; the traffic of temp.heaviest_kind, whose kinds must be there; and notes in
  * rounds, and in temp.late_form, who waited for whom. 0, or -1 with the reason. */

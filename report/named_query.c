@@ -1,4 +1,4 @@
-#include "named_query.h"
+#include "report/named_query.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "installation.h"
+#include "report/io/installation.h"
 
 enum { QUERY_MAX_BYTES = 1 << 20 };
 

@@ -1,4 +1,4 @@
-#include "open_trace.h"
+#include "report/open_trace.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command.h"
-#include "database.h"
-#include "error.h"
-#include "event.h"
+#include "report/command.h"
+#include "interpose/trace/database.h"
+#include "report/io/error.h"
+#include "interpose/spool/event.h"
 
 static bool is_spool(const char *path)
 {

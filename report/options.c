@@ -1,10 +1,10 @@
-#include "options.h"
+#include "report/options.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "error.h"
+#include "report/io/error.h"
 
 size_t option_choice(const char *command, const char *option, const char *value, const char *const *names, size_t n)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "render.h"
+#include "report/render.h"
 
 enum { RANKS_SHOWN_WHOLE = 64, RANKS_WORST = 16 };
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "render.h"
+#include "report/render.h"
 
 static const char *plural(int64_t n)
 {

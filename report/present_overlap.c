@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "render.h"
+#include "report/render.h"
 
 static void present_measured(struct document *document, const struct report *report)
 {

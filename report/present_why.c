@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "render.h"
+#include "report/render.h"
 
 /* Parts that are not zero for all of the worst. */
 static size_t parts_shown(const struct report *report, size_t model, size_t parts[PART_COUNT])

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "document.h"
-#include "report.h"
+#include "report/document.h"
+#include "report/report.h"
 
 /* Builds the document of text and HTML. Of more than 64 ranks only the 16 worst are shown unless all_ranks. 0, or -1
  * without memory; document_release in either case. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "render.h"
+#include "report/render.h"
 
 void render_csv_text(FILE *stream, const char *text)
 {

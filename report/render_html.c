@@ -1,7 +1,7 @@
 /* A document as one HTML page: no scripts, no files from elsewhere, every text escaped. */
 #include <math.h>
 
-#include "render.h"
+#include "report/render.h"
 
 static const char style[] =
     "body{font:15px/1.45 sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#1c1c1c}"

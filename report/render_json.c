@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "render.h"
+#include "report/render.h"
 
 static json_t *real(double value)
 {

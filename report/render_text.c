@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render.h"
+#include "report/render.h"
 
 enum { PAGE_WIDTH = 80, BAR_MIN_WIDTH = 12 };
 

@@ -7,8 +7,8 @@
 #ifndef MPISTAIR_REPORT_REPORT_H
 #define MPISTAIR_REPORT_REPORT_H
 
-#include "model.h"
-#include "rows.h"
+#include "predictor/model.h"
+#include "report/rows.h"
 
 struct report_run {
     const char *run_key, *version, *mpi_family, *mpi_library, *thread_level, *command, *started_by;

@@ -1,9 +1,9 @@
 /* A rank may wait for many at once: what counts is the union of the times, of each cause by itself. */
-#include "round_late.h"
+#include "report/round_late.h"
 
 #include <stdlib.h>
 
-#include "rows.h"
+#include "report/rows.h"
 
 /* A wait, cut to the time of the rank in the round. */
 struct late_span {

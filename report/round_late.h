@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_REPORT_ROUND_LATE_H
 #define MPISTAIR_REPORT_ROUND_LATE_H
 
-#include "round_sums.h"
+#include "report/round_sums.h"
 
 enum late_cause { LATE_SENDER, LATE_RECEIVER, LATE_COUNT };
 

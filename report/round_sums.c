@@ -2,12 +2,12 @@
  * sorts anew. Here the rounds are walked kind by kind, so that sums over the ranks of one kind and of one round are all
  * that is held; the rows are what the views give, to the last bit: sums of integers, and the same expression behind
  * them. The entries are kept for the messages (message_sums.c), which come in no order of rounds. */
-#include "round_sums.h"
+#include "report/round_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rows.h"
+#include "report/rows.h"
 
 /* Of a rank over the rounds of a kind, or over all. */
 struct times {

@@ -1,10 +1,10 @@
-#include "rows.h"
+#include "report/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "database.h"
+#include "interpose/trace/database.h"
 
 void pool_release(struct pool *pool)
 {

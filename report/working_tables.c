@@ -2,16 +2,16 @@
  * messages are gone through once each (round_sums.c, message_sums.c), into tables that bear the names of the views
  * which they stand for. A view of the trace sees no temporary table, so all others are made again as temporary ones,
  * from their own text; names in queries find these first. */
-#include "working_tables.h"
+#include "report/working_tables.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "concurrent_rounds.h"
-#include "database.h"
-#include "message_sums.h"
-#include "round_late.h"
-#include "round_sums.h"
+#include "report/concurrent_rounds.h"
+#include "interpose/trace/database.h"
+#include "report/message_sums.h"
+#include "report/round_late.h"
+#include "report/round_sums.h"
 
 #define STRING(x) #x
 #define NUMBER(x) STRING(x)

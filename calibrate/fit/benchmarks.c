@@ -1,5 +1,5 @@
 /* What the fits of the single benchmarks share: points of a line, a rate, a row, a note. */
-#include "benchmarks.h"
+#include "calibrate/fit/benchmarks.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_BENCHMARKS_H
 #define MPISTAIR_CALIBRATE_BENCHMARKS_H
 
-#include "fit_machine.h"
+#include "calibrate/fit/fit_machine.h"
 
 fit_benchmark fit_buffer;
 fit_benchmark fit_contention;

@@ -5,7 +5,7 @@
  * A search's true boundary lies in the gap between its largest taken and its smallest refused size, or, where refused
  * sizes lie below taken ones, in that overlap; a size that was both taken and refused belongs to it.
  */
-#include "boundary.h"
+#include "calibrate/fit/boundary.h"
 
 #include <math.h>
 #include <stdlib.h>

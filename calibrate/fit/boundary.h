@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_BOUNDARY_H
 #define MPISTAIR_CALIBRATE_BOUNDARY_H
 
-#include "samples.h"
+#include "calibrate/fit/samples.h"
 
 struct boundary {
     double bytes; /* the smallest size that is refused, as far as the samples tell; infinity: none was refused */

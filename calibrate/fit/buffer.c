@@ -6,8 +6,8 @@
  */
 #include <math.h>
 
-#include "benchmarks.h"
-#include "boundary.h"
+#include "calibrate/fit/benchmarks.h"
+#include "calibrate/fit/boundary.h"
 
 int fit_buffer(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
                struct error *error)

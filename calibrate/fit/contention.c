@@ -21,8 +21,8 @@
 #include <gsl/gsl_multifit.h>
 #include <gsl/gsl_sort.h>
 
-#include "benchmarks.h"
-#include "launches.h"
+#include "calibrate/fit/benchmarks.h"
+#include "calibrate/fit/launches.h"
 
 #define SHARING    1.25
 #define SHAPES_MIN 3

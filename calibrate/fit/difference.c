@@ -4,7 +4,7 @@
  * times the quantile of Student's t. Fewer than 6 samples cannot bound their median with 95 % at all: where a set has
  * no more, Student's t for the means, around the difference of the medians.
  */
-#include "difference.h"
+#include "calibrate/fit/difference.h"
 
 #include <math.h>
 
@@ -12,9 +12,9 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "benchmarks.h"
-#include "line.h"
-#include "resample.h"
+#include "calibrate/fit/benchmarks.h"
+#include "calibrate/fit/line.h"
+#include "calibrate/fit/resample.h"
 
 enum { REPLICATES = 500, FEW_SAMPLES = 6 };
 

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_DIFFERENCE_H
 #define MPISTAIR_CALIBRATE_DIFFERENCE_H
 
-#include "samples.h"
+#include "calibrate/fit/samples.h"
 
 struct difference {
     double first_s;  /* median or minimum of the first set */

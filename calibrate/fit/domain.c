@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "benchmarks.h"
+#include "calibrate/fit/benchmarks.h"
 
 #define SIZE_COMPARED 1048576u
 

@@ -1,9 +1,9 @@
-#include "estimate.h"
+#include "calibrate/fit/estimate.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "pool.h"
+#include "calibrate/fit/pool.h"
 
 /* A curve of the level within one protocol. */
 struct n_line {

@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-#include "fit_machine.h"
+#include "calibrate/fit/fit_machine.h"
 
 struct estimate {
     enum machine_protocol protocol;

@@ -1,13 +1,13 @@
-#include "fit_machine.h"
+#include "calibrate/fit/fit_machine.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "benchmarks.h"
-#include "estimate.h"
-#include "intervals.h"
-#include "thresholds.h"
+#include "calibrate/fit/benchmarks.h"
+#include "calibrate/fit/estimate.h"
+#include "calibrate/fit/intervals.h"
+#include "calibrate/fit/thresholds.h"
 
 /* Every other benchmark's fit, in the order of its rows. */
 static fit_benchmark *const benchmarks[] = {

@@ -22,10 +22,10 @@
 
 #include <stdio.h>
 
-#include "line.h"
-#include "machine.h"
-#include "samples.h"
-#include "segment.h"
+#include "calibrate/fit/line.h"
+#include "calibrate/machine/machine.h"
+#include "calibrate/fit/samples.h"
+#include "calibrate/fit/segment.h"
 
 /* Smallest sizes of the protocols of one level: bytes[0] = 0 < bytes[1] < ...; n = 0: to be found in the samples. */
 struct fit_thresholds {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "benchmarks.h"
-#include "launches.h"
+#include "calibrate/fit/benchmarks.h"
+#include "calibrate/fit/launches.h"
 
 /* The rate with n processes. */
 struct rate {

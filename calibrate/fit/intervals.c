@@ -1,4 +1,4 @@
-#include "intervals.h"
+#include "calibrate/fit/intervals.h"
 
 #include <math.h>
 #include <stdbool.h>

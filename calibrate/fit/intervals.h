@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_CALIBRATE_INTERVALS_H
 #define MPISTAIR_CALIBRATE_INTERVALS_H
 
-#include "estimate.h"
-#include "resample.h"
+#include "calibrate/fit/estimate.h"
+#include "calibrate/fit/resample.h"
 
 /* The parameters of all levels, and the thresholds that they were estimated with. */
 struct level_estimates {

@@ -1,10 +1,10 @@
-#include "launches.h"
+#include "calibrate/fit/launches.h"
 
 #include <stdlib.h>
 
 #include <gsl/gsl_rng.h>
 
-#include "intervals.h"
+#include "calibrate/fit/intervals.h"
 
 #define SEED 20180925ul /* any; the same samples give the same table */
 

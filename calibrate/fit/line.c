@@ -1,4 +1,4 @@
-#include "line.h"
+#include "calibrate/fit/line.h"
 
 #include <math.h>
 #include <stdlib.h>

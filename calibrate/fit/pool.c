@@ -1,4 +1,4 @@
-#include "pool.h"
+#include "calibrate/fit/pool.h"
 
 #include <gsl/gsl_cdf.h>
 

@@ -18,8 +18,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "benchmarks.h"
-#include "difference.h"
+#include "calibrate/fit/benchmarks.h"
+#include "calibrate/fit/difference.h"
 
 #define DEPTH_MIN  64
 #define STEP_MIN_S 0.5e-9

@@ -1,4 +1,4 @@
-#include "resample.h"
+#include "calibrate/fit/resample.h"
 
 #include <stdlib.h>
 #include <string.h>

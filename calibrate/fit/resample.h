@@ -10,7 +10,7 @@
 
 #include <gsl/gsl_rng.h>
 
-#include "samples.h"
+#include "calibrate/fit/samples.h"
 
 /* More launches than these are not told apart. */
 enum { RESAMPLE_MAX_LAUNCHES = 256 };

@@ -1,4 +1,4 @@
-#include "samples.h"
+#include "calibrate/fit/samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include <gsl/gsl_statistics_double.h>
 
-#include "csv.h"
+#include "report/io/csv.h"
 
 const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
                                                      "queue",    "contention", "buffer", "eager"};

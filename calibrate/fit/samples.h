@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "machine.h"
+#include "report/io/error.h"
+#include "calibrate/machine/machine.h"
 
 enum benchmark {
     BENCHMARK_PINGPONG = 0,

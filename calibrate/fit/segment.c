@@ -1,11 +1,11 @@
-#include "segment.h"
+#include "calibrate/fit/segment.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "line.h"
+#include "calibrate/fit/line.h"
 
 /* A time is not known better than to 0.1 %: exact lines would else be cut by their rounding. */
 #define RELATIVE_FLOOR 1e-3L

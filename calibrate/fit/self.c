@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "benchmarks.h"
-#include "launches.h"
+#include "calibrate/fit/benchmarks.h"
+#include "calibrate/fit/launches.h"
 
 /* 0; 1 where the samples give no line, -1 without memory. */
 static int self_line(const struct samples *samples, const struct fit_options *options, struct benchmark_points *points,

@@ -1,4 +1,4 @@
-#include "suspicion.h"
+#include "calibrate/fit/suspicion.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "benchmarks.h"
+#include "calibrate/fit/benchmarks.h"
 
 enum { SAMPLES_MIN = 10 };
 

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "machine.h"
-#include "samples.h"
+#include "calibrate/machine/machine.h"
+#include "calibrate/fit/samples.h"
 
 /* Calls report with one sentence each: BW above the best measured rate (only with the sorted samples that the table was
  * fitted to, else NULL), N/BW that falls with N, BW(1) < BW(2)/2 (T Table I has such rows: a single message against

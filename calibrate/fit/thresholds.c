@@ -1,10 +1,10 @@
-#include "thresholds.h"
+#include "calibrate/fit/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "boundary.h"
+#include "calibrate/fit/boundary.h"
 
 /* Names by the number of protocols; two that were found are those that every MPI has. */
 static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {

@@ -1,4 +1,4 @@
-#include "asked.h"
+#include "calibrate/job/asked.h"
 
 #include <ctype.h>
 #include <stdbool.h>

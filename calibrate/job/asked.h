@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_CALIBRATE_ASKED_H
 #define MPISTAIR_CALIBRATE_ASKED_H
 
-#include "calibration.h"
-#include "text_list.h"
+#include "calibrate/job/calibration.h"
+#include "calibrate/job/text_list.h"
 
 /* Lines `launcher WORDS`, `mpi NAME`, the options that change what is measured, MPISTAIR_PLACEMENT, and the settings of
  * MPI libraries in the environment (OMPI_MCA_*, UCX_*, ...). 0, or -1 without memory; for text_list_release either way.

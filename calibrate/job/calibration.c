@@ -1,6 +1,6 @@
 /* Time: a launch has a deadline. What is left until then is shared by the programs that have not run yet, each by its
  * weight and less the starts to come, so that what one did not use goes to those after it. */
-#include "calibration.h"
+#include "calibrate/job/calibration.h"
 
 #include <stdlib.h>
 #include <string.h>

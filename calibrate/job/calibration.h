@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "error.h"
-#include "launcher.h"
-#include "raw_file.h"
+#include "report/io/error.h"
+#include "calibrate/job/launcher.h"
+#include "calibrate/job/raw_file.h"
 
 struct calibration {
     const struct launcher *launcher; /* identified */

@@ -1,4 +1,4 @@
-#include "child.h"
+#include "calibrate/job/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

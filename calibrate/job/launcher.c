@@ -1,4 +1,4 @@
-#include "launcher.h"
+#include "calibrate/job/launcher.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "installation.h"
+#include "report/io/installation.h"
 
 #define IDENTIFY_S 20.0
 

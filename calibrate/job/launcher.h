@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_CALIBRATE_LAUNCHER_H
 #define MPISTAIR_CALIBRATE_LAUNCHER_H
 
-#include "child.h"
-#include "error.h"
+#include "calibrate/job/child.h"
+#include "report/io/error.h"
 
 struct launcher {
     char **words; /* borrowed, [n_words]: the launcher and its options */

@@ -1,4 +1,4 @@
-#include "notes.h"
+#include "calibrate/job/notes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,8 +15,8 @@
 
 #include <stdio.h>
 
-#include "error.h"
-#include "text_list.h"
+#include "report/io/error.h"
+#include "calibrate/job/text_list.h"
 
 struct notes {
     struct text_list kept;

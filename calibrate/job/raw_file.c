@@ -1,4 +1,4 @@
-#include "raw_file.h"
+#include "calibrate/job/raw_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -22,9 +22,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "error.h"
-#include "notes.h"
-#include "text_list.h"
+#include "report/io/error.h"
+#include "calibrate/job/notes.h"
+#include "calibrate/job/text_list.h"
 
 /* One program of one launch. */
 struct stage {

@@ -1,4 +1,4 @@
-#include "text_list.h"
+#include "calibrate/job/text_list.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What a value may be, by quantity, and what the values of a table must be to each other.
  *
  * A quantity that this version does not know passes: tables of later versions stay readable. */
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 #include <math.h>
 #include <stdlib.h>

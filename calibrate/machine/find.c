@@ -1,12 +1,12 @@
 /* From what the user gave to --machine to a file. */
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "installation.h"
+#include "report/io/installation.h"
 
 static bool has_table_suffix(const char *name)
 {

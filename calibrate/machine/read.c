@@ -1,13 +1,13 @@
 /* The text form: a line at a time into words by blanks; every word is checked, and the place of what is wrong is told.
  */
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
+#include "report/io/number.h"
 
 enum { MAX_LINE_BYTES = 4096, MAX_ROWS = 100000, MAX_WORDS = 7 };
 

@@ -1,5 +1,5 @@
 /* The table in memory: its words, its rows. */
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 #include <stdlib.h>
 #include <string.h>

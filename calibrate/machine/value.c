@@ -1,5 +1,5 @@
 /* What the models ask of a table: protocol, latency, bandwidth. */
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The text form, so that what is read again equals what was written. */
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 #include <math.h>
 

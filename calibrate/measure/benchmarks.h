@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_BENCHMARKS_H
 #define MPISTAIR_CALIBRATE_BENCHMARKS_H
 
-#include "measure.h"
+#include "calibrate/measure/measure.h"
 
 extern const struct benchmark_program algorithm1_program;
 extern const struct benchmark_program buffer_program;

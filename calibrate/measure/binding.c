@@ -1,10 +1,10 @@
-#include "binding.h"
+#include "calibrate/measure/binding.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure.h"
+#include "calibrate/measure/measure.h"
 
 static void print_index(FILE *stream, uint32_t index)
 {

@@ -1,4 +1,4 @@
-#include "bisection.h"
+#include "calibrate/measure/bisection.h"
 
 uint64_t bisection_next(const struct bisection *bisection, bool *again)
 {

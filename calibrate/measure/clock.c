@@ -1,4 +1,4 @@
-#include "clock.h"
+#include "calibrate/measure/clock.h"
 
 #include <sched.h>
 #include <time.h>

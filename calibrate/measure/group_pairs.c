@@ -1,8 +1,8 @@
-#include "group_pairs.h"
+#include "calibrate/measure/group_pairs.h"
 
 #include <stdlib.h>
 
-#include "levels.h"
+#include "calibrate/measure/levels.h"
 
 /* A rank while pairs are made. Ranks of one socket, NUMA node and L3 have the same cache number. */
 struct member {

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_GROUP_PAIRS_H
 #define MPISTAIR_CALIBRATE_GROUP_PAIRS_H
 
-#include "groups.h"
+#include "calibrate/measure/groups.h"
 
 /* Sets the pairs of a group whose ranks are set. 0, or -1 without memory. */
 int group_pairs_make(const struct placement *placement, struct level_group *group);

@@ -1,9 +1,9 @@
-#include "groups.h"
+#include "calibrate/measure/groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "group_pairs.h"
+#include "calibrate/measure/group_pairs.h"
 
 /* A socket, or a node, and its ranks: a stretch of the ranks sorted by place. */
 struct cell {

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "measure.h"
+#include "calibrate/measure/measure.h"
 
 struct level_group {
     size_t n[2];   /* ranks of each side; n[1] = 0 for intra_socket */

@@ -1,4 +1,4 @@
-#include "levels.h"
+#include "calibrate/measure/levels.h"
 
 #include <stdlib.h>
 

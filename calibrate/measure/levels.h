@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "measure.h"
+#include "calibrate/measure/measure.h"
 
 /* The domain of two ranks of one socket: an L3 cache that both have, else a NUMA node, else the package. */
 enum domain levels_domain(const struct placement *placement, int first, int second);

@@ -1,18 +1,18 @@
-#include "measure.h"
+#include "calibrate/measure/measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "binding.h"
-#include "clock.h"
-#include "levels.h"
-#include "options.h"
-#include "place.h"
-#include "schedule.h"
-#include "sharing.h"
-#include "thresholds_mpit.h"
-#include "visit.h"
+#include "calibrate/measure/binding.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/levels.h"
+#include "calibrate/measure/options.h"
+#include "calibrate/measure/place.h"
+#include "calibrate/measure/schedule.h"
+#include "calibrate/measure/sharing.h"
+#include "calibrate/measure/thresholds_mpit.h"
+#include "calibrate/measure/visit.h"
 
 enum { CACHE_LINE = 64, PARTS_MAX = 16 };
 

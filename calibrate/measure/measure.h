@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "machine.h"
-#include "pattern.h"
-#include "resume.h"
+#include "calibrate/machine/machine.h"
+#include "predictor/pattern/pattern.h"
+#include "calibrate/measure/resume.h"
 
 /* variant: what the benchmark tells apart; n: processes that share a bandwidth, or as the benchmark says; count:
  * messages of a process in one repetition; domain: what an on-socket pair shares, `l3`, `numa` or `package`, else

@@ -1,11 +1,11 @@
-#include "options.h"
+#include "calibrate/measure/options.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "report/io/error.h"
 
 #define SECONDS_MAX 86400.0
 #define MIB         1048576.0

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_OPTIONS_H
 #define MPISTAIR_CALIBRATE_OPTIONS_H
 
-#include "measure.h"
+#include "calibrate/measure/measure.h"
 
 /* Fills seconds, seed, launch, buffer_bytes, link, resume_path, cached; *hello: only say how many ranks there are.
  * Every rank calls it, only one that is to speak prints. 0; -1 after --help; EXIT_WRONG_USAGE. */

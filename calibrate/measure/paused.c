@@ -1,8 +1,8 @@
-#include "paused.h"
+#include "calibrate/measure/paused.h"
 
 #include <sched.h>
 
-#include "clock.h"
+#include "calibrate/measure/clock.h"
 
 enum { DATA_TAG = 1, END_TAG = 2 };
 

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_CALIBRATE_PAUSED_H
 #define MPISTAIR_CALIBRATE_PAUSED_H
 
-#include "measure.h"
+#include "calibrate/measure/measure.h"
 
 /* Of the pause: what is complete later counts as refused. */
 #define PAUSED_MARGIN 0.8

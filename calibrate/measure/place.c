@@ -1,4 +1,4 @@
-#include "place.h"
+#include "calibrate/measure/place.h"
 
 #include <hwloc.h>
 #include <sched.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "binding.h"
-#include "levels.h"
+#include "calibrate/measure/binding.h"
+#include "calibrate/measure/levels.h"
 
 /* Logical index of the first object of that type whose processors include all of cpus; PLACEMENT_UNKNOWN: none does. */
 static uint32_t index_around(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_cpuset_t cpus)

@@ -12,9 +12,9 @@
 #include <mpi.h>
 #include <stdio.h>
 
-#include "error.h"
-#include "machine.h"
-#include "pattern.h"
+#include "report/io/error.h"
+#include "calibrate/machine/machine.h"
+#include "predictor/pattern/pattern.h"
 
 /* Collective; rank 0 says what was found, and how the ranks are bound, on notes (binding.h) unless it is NULL. Every
  * rank gets the whole placement, for placement_release; host[] (for free) numbers the real hosts by first appearance,

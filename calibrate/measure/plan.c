@@ -1,4 +1,4 @@
-#include "plan.h"
+#include "calibrate/measure/plan.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
-#include "point.h"
+#include "calibrate/measure/point.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "plan.h"
+#include "calibrate/measure/plan.h"
 
 int point_add(struct point *point, double seconds)
 {

@@ -1,4 +1,4 @@
-#include "resume.h"
+#include "calibrate/measure/resume.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
+#include "report/io/number.h"
 
 enum column { BENCHMARK, VARIANT, LEVEL, BYTES, N, COUNT, SECONDS, LAUNCH, RANKS, DOMAIN, AT_S, N_COLUMNS };
 enum { FIELDS_MAX = 64 };

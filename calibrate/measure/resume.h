@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "machine.h"
+#include "report/io/error.h"
+#include "calibrate/machine/machine.h"
 
 struct resume_row {
     char benchmark[16];

@@ -1,13 +1,13 @@
-#include "schedule.h"
+#include "calibrate/measure/schedule.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "plan.h"
-#include "point.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/plan.h"
+#include "calibrate/measure/point.h"
 
 /* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
  * takes to reach the ranks. One, where three take long, for another item may come in between; and where time is so

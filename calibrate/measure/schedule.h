@@ -9,7 +9,7 @@
 #ifndef MPISTAIR_CALIBRATE_SCHEDULE_H
 #define MPISTAIR_CALIBRATE_SCHEDULE_H
 
-#include "measure.h"
+#include "calibrate/measure/measure.h"
 
 /* On rank 0: lists the items of the benchmark and measures them until each is known or measure->seconds are over,
  * counted from measure->begin_s. 0, or -1 without memory. */

@@ -1,4 +1,4 @@
-#include "sharing.h"
+#include "calibrate/measure/sharing.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "thresholds_mpit.h"
+#include "calibrate/measure/thresholds_mpit.h"
 
 #include <mpi.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_THRESHOLDS_MPIT_H
 #define MPISTAIR_CALIBRATE_THRESHOLDS_MPIT_H
 
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 /* After MPI_Init. Smallest size in bytes that is sent by rendezvous at that level, 0 where the MPI does not tell; the
  * name of the control variable in *variable. */

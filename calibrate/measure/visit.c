@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "sharing.h"
-#include "visit.h"
+#include "calibrate/measure/clock.h"
+#include "calibrate/measure/sharing.h"
+#include "calibrate/measure/visit.h"
 
 enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
 

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_VISIT_H
 #define MPISTAIR_CALIBRATE_VISIT_H
 
-#include "measure.h"
+#include "calibrate/measure/measure.h"
 
 /* Does what rank 0 tells until visit_end(). */
 void visit_follow(struct measure *measure, const struct benchmark_program *program);

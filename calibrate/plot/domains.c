@@ -1,7 +1,7 @@
 /* Ping-pong by what the two processes of a pair share: an L3 cache, a NUMA node, or the package only. */
 #include <math.h>
 
-#include "panel.h"
+#include "calibrate/plot/panel.h"
 
 /* The median of the samples of a domain within a group, whose samples ascend; 0: it has none. */
 static double domain_median(const struct samples *samples, const struct group *group, enum domain domain)

@@ -1,4 +1,4 @@
-#include "gnuplot.h"
+#include "calibrate/plot/gnuplot.h"
 
 #include <errno.h>
 #include <spawn.h>

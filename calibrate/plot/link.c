@@ -2,7 +2,7 @@
  * together and of each alone; and delta l, the table's cost of contention (B eq. 5, Figs. 7 and 9). */
 #include <math.h>
 
-#include "panel.h"
+#include "calibrate/plot/panel.h"
 
 /* The numbers of messages that were measured, ascending, at most PANEL_COLORS; the bytes that crossed. */
 static size_t counts_find(const struct picture *picture, uint32_t counts[PANEL_COLORS], double *least_bytes,

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "panel.h"
+#include "calibrate/plot/panel.h"
 
 enum { LINES_MAX = 2 * LEVEL_COUNT };
 

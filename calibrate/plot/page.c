@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gnuplot.h"
-#include "output_file.h"
-#include "panel.h"
-#include "plot.h"
+#include "calibrate/plot/gnuplot.h"
+#include "report/io/output_file.h"
+#include "calibrate/plot/panel.h"
+#include "calibrate/plot/plot.h"
 
 /* Pixels, as far as an SVG has some. */
 enum { CELL_WIDTH = 600, CELL_HEIGHT = 480, LEFT = 88, RIGHT = 16, TOP = 44, BOTTOM = 52, LINE = 17, MARGIN = 14 };

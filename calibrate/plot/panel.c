@@ -1,4 +1,4 @@
-#include "panel.h"
+#include "calibrate/plot/panel.h"
 
 #include <math.h>
 #include <stdarg.h>

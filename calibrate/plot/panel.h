@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "fit_machine.h"
-#include "machine.h"
-#include "samples.h"
+#include "calibrate/fit/fit_machine.h"
+#include "calibrate/machine/machine.h"
+#include "calibrate/fit/samples.h"
 
 enum { PANEL_MAX = 24, PANEL_COLORS = 7, PANEL_CURVES_MAX = 6 };
 

@@ -8,9 +8,9 @@
 #ifndef MPISTAIR_CALIBRATE_PLOT_H
 #define MPISTAIR_CALIBRATE_PLOT_H
 
-#include "error.h"
-#include "machine.h"
-#include "samples.h"
+#include "report/io/error.h"
+#include "calibrate/machine/machine.h"
+#include "calibrate/fit/samples.h"
 
 /* Draws machine and samples (sorted; none: only the table's lines) to an SVG file, `-` for standard output. What stood
  * there is replaced only when the picture is complete. 0, or -1 with the reason: nothing to draw, no gnuplot, no

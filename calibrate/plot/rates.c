@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "panel.h"
+#include "calibrate/plot/panel.h"
 
 static bool is_lower_bound(const struct machine_parameter *row)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "panel.h"
+#include "calibrate/plot/panel.h"
 
 /* What the table says about one level. */
 struct level_table {

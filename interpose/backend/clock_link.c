@@ -3,10 +3,10 @@
  * synchronization", 1989). Leader i's parent is leader (i - 1) / 2; each first asks its parent, then serves its
  * children one after the other, so no two wait for each other.
  */
-#include "clock_link.h"
+#include "interpose/backend/clock_link.h"
 
-#include "clock.h"
-#include "recorder.h"
+#include "interpose/spool/clock.h"
+#include "interpose/backend/recorder.h"
 
 #define PINGS             64
 #define GOOD_RTT_NS       UINT64_C(200000)   /* no need to try longer */

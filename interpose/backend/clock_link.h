@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_BACKEND_CLOCK_LINK_H
 #define MPISTAIR_BACKEND_CLOCK_LINK_H
 
-#include "event.h"
-#include "run.h"
+#include "interpose/spool/event.h"
+#include "interpose/backend/run.h"
 
 /* Measures this leader's clock against that of its parent in the binary tree of leaders, and serves its children.
  * To be called by all leaders (run->rank is in run->leaders). Bounded: about 10 ms a link, 60 ms where round trips

@@ -1,7 +1,7 @@
 /* Records of collectives, see collective.h. */
-#include "collective.h"
+#include "interpose/backend/collective.h"
 
-#include "operation.h"
+#include "interpose/backend/operation.h"
 
 static void sum(struct collective_call *collective, uint32_t communicator)
 {

@@ -6,10 +6,10 @@
 #ifndef MPISTAIR_BACKEND_COLLECTIVE_H
 #define MPISTAIR_BACKEND_COLLECTIVE_H
 
-#include "communicator.h"
-#include "datatype.h"
-#include "recorder.h"
-#include "sum.h"
+#include "interpose/backend/communicator.h"
+#include "interpose/backend/datatype.h"
+#include "interpose/backend/recorder.h"
+#include "interpose/backend/sum.h"
 
 /* One side's arguments: one count and datatype, or arrays of them (int, or MPI_Count in the _c functions). */
 struct collective_side {

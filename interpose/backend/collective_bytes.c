@@ -1,7 +1,7 @@
 /* How many bytes a rank hands in to a collective: which of its arguments say so differs by collective, and is written
  * here alone. The blocking, nonblocking and persistent forms of one, and their _c twins, are alike.
  */
-#include "collective.h"
+#include "interpose/backend/collective.h"
 
 static int64_t count_at(const struct collective_side *side, int i)
 {

@@ -3,14 +3,14 @@
  * Looking up takes no lock: a handle's slot stays where it is for good, its value, the communicator's facts, is
  * replaced as a whole, and facts never move. Only what makes, frees or meets a communicator takes turns.
  */
-#include "communicator.h"
+#include "interpose/backend/communicator.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "handle_table.h"
-#include "members.h"
+#include "interpose/backend/handle_table.h"
+#include "interpose/backend/members.h"
 
 /* What is needed of a communicator after its record was written. */
 struct facts {

@@ -9,7 +9,7 @@
 #ifndef MPISTAIR_BACKEND_COMMUNICATOR_H
 #define MPISTAIR_BACKEND_COMMUNICATOR_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 #define COMMUNICATOR_NONE UINT32_MAX
 

@@ -1,7 +1,7 @@
 /* From handles before a call to operations that it completed, see completion.h. */
-#include "completion.h"
+#include "interpose/backend/completion.h"
 
-#include "timed_call.h"
+#include "interpose/backend/timed_call.h"
 
 /* Whether MPI has to fill statuses that the caller ignores. */
 static inline int statuses_matter(void)

@@ -8,10 +8,10 @@
 #ifndef MPISTAIR_BACKEND_COMPLETION_H
 #define MPISTAIR_BACKEND_COMPLETION_H
 
-#include "operation.h"
-#include "pending.h"
-#include "persistent.h"
-#include "request_table.h"
+#include "interpose/backend/operation.h"
+#include "interpose/backend/pending.h"
+#include "interpose/backend/persistent.h"
+#include "interpose/backend/request_table.h"
 
 struct completion_call {
     struct recorded_call call;

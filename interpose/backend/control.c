@@ -1,7 +1,7 @@
 /* MPI_Pcontrol, see control.h. */
-#include "control.h"
+#include "interpose/backend/control.h"
 
-#include "window.h"
+#include "interpose/backend/window.h"
 
 enum { LEVEL_FLUSH = 2 };
 

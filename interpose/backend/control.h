@@ -8,7 +8,7 @@
 #ifndef MPISTAIR_BACKEND_CONTROL_H
 #define MPISTAIR_BACKEND_CONTROL_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 void pcontrol_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site, int level);
 void pcontrol_end(struct recorded_call *call, int result);

@@ -1,5 +1,5 @@
 /* Communicators made, freed and named, see creation.h. */
-#include "creation.h"
+#include "interpose/backend/creation.h"
 
 /* MPI_COMM_SELF stands for calls of this process alone. */
 #define SELF_INDEX 1U

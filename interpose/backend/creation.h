@@ -5,8 +5,8 @@
 #ifndef MPISTAIR_BACKEND_CREATION_H
 #define MPISTAIR_BACKEND_CREATION_H
 
-#include "collective.h"
-#include "communicator.h"
+#include "interpose/backend/collective.h"
+#include "interpose/backend/communicator.h"
 
 struct creation_call {
     struct collective_call collective;

@@ -1,5 +1,5 @@
 /* Sizes of datatypes, see datatype.h. */
-#include "datatype.h"
+#include "interpose/backend/datatype.h"
 
 struct predefined_datatype predefined_datatypes[PREDEFINED_SLOTS];
 

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_DATATYPE_H
 #define MPISTAIR_BACKEND_DATATYPE_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 #define PREDEFINED_SLOTS 256U
 

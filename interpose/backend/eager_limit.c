@@ -9,7 +9,7 @@
  * tools use (test/monitoring/monitoring_test.c in its sources); a build that does not export them is not asked.
  *
  * UCX (the PML of that name, and MPICH over it) decides by itself for each size and peer and tells nothing here. */
-#include "eager_limit.h"
+#include "interpose/backend/eager_limit.h"
 
 #include <mpi.h>
 

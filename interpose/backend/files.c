@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "event.h"
-#include "file_limit.h"
-#include "readers.h"
-#include "run.h"
+#include "interpose/spool/event.h"
+#include "interpose/spool/file_limit.h"
+#include "interpose/spool/readers.h"
+#include "interpose/backend/run.h"
 
 /* Copies a file. Returns 0, or -1 with errno. */
 static int copy_file(const char *from, const char *to)

@@ -1,5 +1,5 @@
 /* See folder.h. */
-#include "folder.h"
+#include "interpose/backend/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file_limit.h"
-#include "readers.h"
+#include "interpose/spool/file_limit.h"
+#include "interpose/spool/readers.h"
 
 static const char *name_of(const char *path)
 {

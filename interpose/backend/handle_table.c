@@ -1,5 +1,5 @@
 /* New keys and segments, see handle_table.h. */
-#include "handle_table.h"
+#include "interpose/backend/handle_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* Communicators that are made in the background, see idup.h. */
-#include "idup.h"
+#include "interpose/backend/idup.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "operation.h"
-#include "pending.h"
+#include "interpose/backend/operation.h"
+#include "interpose/backend/pending.h"
 
 /* What the request stands for. */
 struct idup {

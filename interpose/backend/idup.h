@@ -7,7 +7,7 @@
 #ifndef MPISTAIR_BACKEND_IDUP_H
 #define MPISTAIR_BACKEND_IDUP_H
 
-#include "creation.h"
+#include "interpose/backend/creation.h"
 
 void comm_idup_begin(struct creation_call *creation, enum mpistair_function function, uint64_t site, MPI_Comm parent);
 void comm_idup_end(struct creation_call *creation, int result, const MPI_Comm *made, const MPI_Request *request);

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run.h"
+#include "interpose/backend/run.h"
 
 #define LARGE_BYTES (UINT64_C(256) << 20) /* beyond, the job does not wait for its trace */
 

@@ -4,14 +4,14 @@
  * either: the job step. Seen with MPICH 4.0.2 and Open MPI 4.1.4; PRRTE's form is that of its documentation. See
  * launcher.h.
  */
-#include "launcher.h"
+#include "interpose/backend/launcher.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "proc.h"
+#include "interpose/backend/proc.h"
 
 static const char *environment(const char *name)
 {

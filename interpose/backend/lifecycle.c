@@ -3,7 +3,7 @@
  * What can fail does so before the first record, and alike in all processes where they must agree; a process whose
  * spool cannot be opened goes on unrecorded but takes part in what is collective.
  */
-#include "lifecycle.h"
+#include "interpose/backend/lifecycle.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,17 +11,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "clock_link.h"
-#include "communicator.h"
-#include "losses.h"
-#include "members.h"
-#include "own_cost.h"
-#include "patience.h"
-#include "process_spool.h"
-#include "reach.h"
-#include "run.h"
-#include "session.h"
-#include "world_comm.h"
+#include "interpose/backend/clock_link.h"
+#include "interpose/backend/communicator.h"
+#include "interpose/backend/losses.h"
+#include "interpose/backend/members.h"
+#include "interpose/backend/own_cost.h"
+#include "interpose/backend/patience.h"
+#include "interpose/backend/process_spool.h"
+#include "interpose/backend/reach.h"
+#include "interpose/backend/run.h"
+#include "interpose/backend/session.h"
+#include "interpose/backend/world_comm.h"
 
 struct run recorder_run;
 static struct run *const run = &recorder_run;

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_LIFECYCLE_H
 #define MPISTAIR_BACKEND_LIFECYCLE_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 /* After MPI_Init succeeded: agrees with the other processes on the run, opens the spool and begins to record. All
  * processes of MPI_COMM_WORLD must be preloaded, for this is collective. */

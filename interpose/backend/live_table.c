@@ -1,5 +1,5 @@
 /* See live_table.h. */
-#include "live_table.h"
+#include "interpose/backend/live_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "handle_table.h"
+#include "interpose/backend/handle_table.h"
 
 struct live_handle {
     uint64_t key;

@@ -1,11 +1,11 @@
 /* The sums of all processes' losses go to rank 0 alone, so that a job of many processes says it once. A job that does
  * not reach MPI_Finalize says nothing: its spools have the counts. See losses.h. */
-#include "losses.h"
+#include "interpose/backend/losses.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 /* Appends to text what fits. */
 static void append(char *text, size_t size, const char *what, uint64_t n)

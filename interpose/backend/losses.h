@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_BACKEND_LOSSES_H
 #define MPISTAIR_BACKEND_LOSSES_H
 
-#include "event.h"
-#include "run.h"
+#include "interpose/spool/event.h"
+#include "interpose/backend/run.h"
 
 /* Collective over run->comm: one line on stderr from rank 0 with what all processes lost, none where nothing was.
  * header: of this process's spool; NULL: it has none (which was told at the start). */

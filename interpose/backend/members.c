@@ -1,5 +1,5 @@
 /* Groups into world ranks, see members.h. */
-#include "members.h"
+#include "interpose/backend/members.h"
 
 #include <errno.h>
 #include <stdlib.h>

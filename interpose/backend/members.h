@@ -7,7 +7,7 @@
 #ifndef MPISTAIR_BACKEND_MEMBERS_H
 #define MPISTAIR_BACKEND_MEMBERS_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 struct members {
     int size; /* of the local group */

@@ -1,5 +1,5 @@
 /* The completion of a record, and what only failures and shared handles need. See operation.h. */
-#include "operation.h"
+#include "interpose/backend/operation.h"
 
 void operation_resolve(struct spool_operation *operation, const MPI_Status *status, int ok)
 {

@@ -6,10 +6,10 @@
 #ifndef MPISTAIR_BACKEND_OPERATION_H
 #define MPISTAIR_BACKEND_OPERATION_H
 
-#include "communicator.h"
-#include "datatype.h"
-#include "recorder.h"
-#include "request_table.h"
+#include "interpose/backend/communicator.h"
+#include "interpose/backend/datatype.h"
+#include "interpose/backend/recorder.h"
+#include "interpose/backend/request_table.h"
 
 /* A source that no MPI stores into a status. */
 #define SOURCE_UNTOUCHED INT32_MIN

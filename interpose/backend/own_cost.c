@@ -2,12 +2,12 @@
  * the wrappers call, into a lane whose chunk is memory of our own. The request is none of MPI's and never handed to it.
  * What is missing is the wrapper itself, two jumps (2 ns). Each batch fills fresh memory, as a job does; the fastest
  * batch counts, since the others were disturbed. */
-#include "own_cost.h"
+#include "interpose/backend/own_cost.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "completion.h"
+#include "interpose/backend/completion.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */

@@ -1,9 +1,9 @@
 /* See partitioned.h. */
-#include "partitioned.h"
+#include "interpose/backend/partitioned.h"
 
 #include <stdlib.h>
 
-#include "timed_call.h"
+#include "interpose/backend/timed_call.h"
 
 static uint32_t n_started;
 static int each_partition; /* MPISTAIR_PARTITIONS=1 */

@@ -6,7 +6,7 @@
 #ifndef MPISTAIR_BACKEND_PARTITIONED_H
 #define MPISTAIR_BACKEND_PARTITIONED_H
 
-#include "persistent.h"
+#include "interpose/backend/persistent.h"
 
 /* MPI_Psend_init, MPI_Precv_init: count elements in each partition. */
 void partitioned_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site,

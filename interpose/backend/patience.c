@@ -1,5 +1,5 @@
 /* A thread that waits beside the one that is in MPI; it calls no MPI itself. See patience.h. */
-#include "patience.h"
+#include "interpose/backend/patience.h"
 
 #include <signal.h>
 #include <stdio.h>

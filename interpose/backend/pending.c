@@ -1,7 +1,7 @@
 /* The ends of requests, see pending.h. */
-#include "pending.h"
+#include "interpose/backend/pending.h"
 
-#include "operation.h"
+#include "interpose/backend/operation.h"
 
 /* The flags of its record; NULL: it has none. */
 static uint16_t *flags_of(void *pending)

@@ -8,7 +8,7 @@
 #ifndef MPISTAIR_BACKEND_PENDING_H
 #define MPISTAIR_BACKEND_PENDING_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 enum pending_type {
     PENDING_CALLBACK = 0x80, /* struct pending_callback */

@@ -1,10 +1,10 @@
 /* Persistent requests, see persistent.h. */
-#include "persistent.h"
+#include "interpose/backend/persistent.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "pending.h"
+#include "interpose/backend/pending.h"
 
 static uint32_t n_persistent;
 

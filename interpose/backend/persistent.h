@@ -7,8 +7,8 @@
 #ifndef MPISTAIR_BACKEND_PERSISTENT_H
 #define MPISTAIR_BACKEND_PERSISTENT_H
 
-#include "operation.h"
-#include "request_table.h"
+#include "interpose/backend/operation.h"
+#include "interpose/backend/request_table.h"
 
 struct persistent {
     void *active; /* what the last start posted; NULL: inactive, or lost */

@@ -1,5 +1,5 @@
 /* See persistent_collective.h. */
-#include "persistent_collective.h"
+#include "interpose/backend/persistent_collective.h"
 
 /* The record of one start; the function is MPI_Start or MPI_Startall, which collective it is the request says. */
 static void *start_collective(struct persistent *self, const struct recorded_call *call)

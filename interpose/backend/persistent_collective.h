@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_BACKEND_PERSISTENT_COLLECTIVE_H
 #define MPISTAIR_BACKEND_PERSISTENT_COLLECTIVE_H
 
-#include "collective.h"
-#include "persistent.h"
+#include "interpose/backend/collective.h"
+#include "interpose/backend/persistent.h"
 
 void collective_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site,
                            const struct collective_arguments *arguments);

@@ -1,8 +1,8 @@
 /* Probes, and receives of matched messages, see probe.h. */
-#include "probe.h"
+#include "interpose/backend/probe.h"
 
-#include "live_table.h"
-#include "timed_call.h"
+#include "interpose/backend/live_table.h"
+#include "interpose/backend/timed_call.h"
 
 static struct live_table messages = LIVE_TABLE_INITIALIZER;
 

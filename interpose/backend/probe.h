@@ -8,7 +8,7 @@
 #ifndef MPISTAIR_BACKEND_PROBE_H
 #define MPISTAIR_BACKEND_PROBE_H
 
-#include "operation.h"
+#include "interpose/backend/operation.h"
 
 void probe_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site);
 void probe_end(struct recorded_call *call, int result);

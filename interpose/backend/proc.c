@@ -1,5 +1,5 @@
 /* Files of /proc have no size: they are read until they end. See proc.h. */
-#include "proc.h"
+#include "interpose/backend/proc.h"
 
 #include <fcntl.h>
 #include <stdio.h>

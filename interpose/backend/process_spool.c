@@ -1,5 +1,5 @@
 /* What stands in the header, and the order in which file and tables come and go. See process_spool.h. */
-#include "process_spool.h"
+#include "interpose/backend/process_spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "communicator.h"
-#include "datatype.h"
-#include "eager_limit.h"
-#include "folder.h"
-#include "launcher.h"
-#include "processor_use.h"
-#include "readers.h"
-#include "request_table.h"
-#include "stack.h"
-#include "window.h"
+#include "interpose/backend/communicator.h"
+#include "interpose/backend/datatype.h"
+#include "interpose/backend/eager_limit.h"
+#include "interpose/backend/folder.h"
+#include "interpose/backend/launcher.h"
+#include "interpose/backend/processor_use.h"
+#include "interpose/spool/readers.h"
+#include "interpose/backend/request_table.h"
+#include "interpose/backend/stack.h"
+#include "interpose/backend/window.h"
 
 #ifdef OPEN_MPI
 #define BACKEND_FAMILY SPOOL_FAMILY_OPENMPI

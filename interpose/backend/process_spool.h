@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_BACKEND_PROCESS_SPOOL_H
 #define MPISTAIR_BACKEND_PROCESS_SPOOL_H
 
-#include "recorder.h"
-#include "run.h"
+#include "interpose/backend/recorder.h"
+#include "interpose/backend/run.h"
 
 /* Opens the spool and the tables of the recorder. world: the group whose ranks are the process's, which is the callee's
  * from now on; MPI_GROUP_NULL: that of MPI_COMM_WORLD. thread_level: 0 MPI_THREAD_SINGLE ... 3 MPI_THREAD_MULTIPLE.

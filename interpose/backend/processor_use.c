@@ -1,7 +1,7 @@
 /* Ranks spin while they wait, so a rank without a processor of its own looks like one that waits for messages. The
  * kernel knows better: schedstat has the time that a thread was ready to run while others had its processor. It is read
  * of the main thread, which calls MPI in most programs; threads that come and go would take theirs along. */
-#include "processor_use.h"
+#include "interpose/backend/processor_use.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proc.h"
+#include "interpose/backend/proc.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_PROCESSOR_USE_H
 #define MPISTAIR_BACKEND_PROCESSOR_USE_H
 
-#include "event.h"
+#include "interpose/spool/event.h"
 
 struct spool_processor_use processor_use(void);
 

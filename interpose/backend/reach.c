@@ -1,9 +1,9 @@
 /* What the launcher was given says what it hands on, see reach.h. A process beside the launcher is its child, perhaps
  * through a shell; one on another node is a child of a daemon. Everything that cannot be read counts as reached. */
-#include "reach.h"
+#include "interpose/backend/reach.h"
 
-#include "proc.h"
-#include "recorder.h"
+#include "interpose/backend/proc.h"
+#include "interpose/backend/recorder.h"
 
 #ifdef OPEN_MPI
 

@@ -1,13 +1,13 @@
 /* The state of the recorder and the coming and going of threads, see recorder.h. */
-#include "recorder.h"
-#include "site.h"
+#include "interpose/backend/recorder.h"
+#include "interpose/backend/site.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "shared_queue.h"
+#include "interpose/backend/shared_queue.h"
 
 struct recorder recorder;
 _Thread_local struct recorder_thread *recorder_thread;

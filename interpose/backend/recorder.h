@@ -20,10 +20,10 @@
 #include <sys/rseq.h> /* glibc 2.35 */
 #endif
 
-#include "clock.h"
-#include "functions.h"
-#include "preload/bind.h"
-#include "writer.h"
+#include "interpose/spool/clock.h"
+#include "interpose/functions.h"
+#include "interpose/preload/bind.h"
+#include "interpose/spool/writer.h"
 
 #define NEXT(name) ((__typeof__(&MPI_##name))recorder.host->next[FN_##name])
 #define PMPI(name) ((__typeof__(&MPI_##name))recorder.host->pnext[FN_##name])

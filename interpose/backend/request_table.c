@@ -1,9 +1,9 @@
 /* Values of slots and how they change, see request_table.h. */
-#include "request_table.h"
+#include "interpose/backend/request_table.h"
 
-#include "pending.h"
-#include "persistent.h"
-#include "shared_queue.h"
+#include "interpose/backend/pending.h"
+#include "interpose/backend/persistent.h"
+#include "interpose/backend/shared_queue.h"
 
 struct handle_table request_table;
 static uint32_t free_numbers = (1U << SHARED_HANDLES) - 1; /* of shared handles: one bit each */

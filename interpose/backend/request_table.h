@@ -14,8 +14,8 @@
 #ifndef MPISTAIR_BACKEND_REQUEST_TABLE_H
 #define MPISTAIR_BACKEND_REQUEST_TABLE_H
 
-#include "handle_table.h"
-#include "recorder.h"
+#include "interpose/backend/handle_table.h"
+#include "interpose/backend/recorder.h"
 
 struct persistent;
 

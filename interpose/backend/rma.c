@@ -1,9 +1,9 @@
 /* Records of one-sided communication, see rma.h. */
-#include "rma.h"
+#include "interpose/backend/rma.h"
 
-#include "live_table.h"
-#include "operation.h"
-#include "timed_call.h"
+#include "interpose/backend/live_table.h"
+#include "interpose/backend/operation.h"
+#include "interpose/backend/timed_call.h"
 
 static struct live_table windows = LIVE_TABLE_INITIALIZER;
 static uint32_t n_windows; /* made so far */

@@ -7,10 +7,10 @@
 #ifndef MPISTAIR_BACKEND_RMA_H
 #define MPISTAIR_BACKEND_RMA_H
 
-#include "communicator.h"
-#include "datatype.h"
-#include "recorder.h"
-#include "sum.h"
+#include "interpose/backend/communicator.h"
+#include "interpose/backend/datatype.h"
+#include "interpose/backend/recorder.h"
+#include "interpose/backend/sum.h"
 
 struct rma_arguments {
     MPI_Win window;

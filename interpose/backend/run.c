@@ -1,5 +1,5 @@
 /* Names, folders and the agreement on them, see run.h. */
-#include "run.h"
+#include "interpose/backend/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "folder.h"
-#include "launcher.h"
-#include "recorder.h"
+#include "interpose/backend/folder.h"
+#include "interpose/backend/launcher.h"
+#include "interpose/backend/recorder.h"
 
 #define DEFAULT_LIMIT_BYTES (UINT64_C(1) << 30)
 

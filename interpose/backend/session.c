@@ -2,7 +2,7 @@
  * mpi://WORLD is made of must not end before the recorder. It is finalised before the application's last one, so that
  * MPI ends where it does without us. Locks are held, as all threads may create sessions. See session.h.
  */
-#include "session.h"
+#include "interpose/backend/session.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lifecycle.h"
-#include "members.h"
-#include "own_cost.h"
-#include "process_spool.h"
-#include "run.h"
+#include "interpose/backend/lifecycle.h"
+#include "interpose/backend/members.h"
+#include "interpose/backend/own_cost.h"
+#include "interpose/backend/process_spool.h"
+#include "interpose/backend/run.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int n_open;

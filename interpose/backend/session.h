@@ -8,7 +8,7 @@
 #ifndef MPISTAIR_BACKEND_SESSION_H
 #define MPISTAIR_BACKEND_SESSION_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 #ifdef MPI_SESSION_NULL /* an MPI that has sessions */
 

@@ -1,10 +1,10 @@
 /* Queues with one producer and many takers, see shared_queue.h. */
-#include "shared_queue.h"
+#include "interpose/backend/shared_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "pending.h"
+#include "interpose/backend/pending.h"
 
 #define FIRST_CELLS 64U
 

@@ -12,7 +12,7 @@
 #ifndef MPISTAIR_BACKEND_SHARED_QUEUE_H
 #define MPISTAIR_BACKEND_SHARED_QUEUE_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 #define SHARED_HANDLES 16U /* that a process can tell apart */
 

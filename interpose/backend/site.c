@@ -4,9 +4,9 @@
  * A note is taken only by a call that comes from a Fortran layer, and every call empties it, whoever makes it: one that
  * never reached C (the layer found a mistake, or needed no C) is gone with the next call.
  */
-#include "site.h"
+#include "interpose/backend/site.h"
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 struct mpistair_fortran_note *site_note(void)
 {

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_SITE_H
 #define MPISTAIR_BACKEND_SITE_H
 
-#include "preload/bind.h"
+#include "interpose/preload/bind.h"
 
 /* The calling thread's note of its last call in Fortran; never NULL. */
 struct mpistair_fortran_note *site_note(void);

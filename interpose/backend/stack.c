@@ -8,7 +8,7 @@
  * The recorder's own frames, and those of a Fortran layer, come before the application's; its call site tells where
  * that begins.
  */
-#include "stack.h"
+#include "interpose/backend/stack.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_STACK_H
 #define MPISTAIR_BACKEND_STACK_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 /* Reads MPISTAIR_STACK and makes ready what recorder.stack_frames then asks for: 0 without it. What is wrong with it,
  * or that there is no libunwind, rank 0 says on stderr; stacks are then not kept. To be called before recording. */

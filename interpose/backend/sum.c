@@ -1,6 +1,6 @@
 /* See sum.h. The sums of a thread that go on are found in a table of its own; where very many differ, first the targets
  * are no longer told apart, then the call sites. */
-#include "sum.h"
+#include "interpose/backend/sum.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef MPISTAIR_BACKEND_SUM_H
 #define MPISTAIR_BACKEND_SUM_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 struct sum_key {
     uint64_t site;

@@ -1,7 +1,7 @@
 /* Sums of unsuccessful tests and probes. A sum goes on as long as it is the last that its thread stored, so that
  * between two other records, where rounds begin and end, the time inside MPI is known, however long a program polls.
  */
-#include "timed_call.h"
+#include "interpose/backend/timed_call.h"
 
 /* Calls from so many places make up one burst of sums; the last sum takes what comes from further ones. */
 enum { IDLE_SITES = 8 };

@@ -4,7 +4,7 @@
 #ifndef MPISTAIR_BACKEND_TIMED_CALL_H
 #define MPISTAIR_BACKEND_TIMED_CALL_H
 
-#include "sum.h"
+#include "interpose/backend/sum.h"
 
 /* The record of a call that reported so many operations. */
 static inline void timed_call_store(const struct recorded_call *call, uint32_t completed, uint64_t end_ticks)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "folder.h"
+#include "interpose/backend/folder.h"
 
 #define INCLUDE_DISALLOWED 1UL /* HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED: other ranks' processors too */
 

@@ -1,13 +1,13 @@
 /* See window.h. Nothing calibrates the clock's ticks while a job runs: when a time comes is estimated from the ticks so
  * far, always a little early, and looked at again. */
-#include "window.h"
+#include "interpose/backend/window.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sum.h"
+#include "interpose/backend/sum.h"
 
 #define DEFAULT_DETAIL 100000
 

@@ -7,7 +7,7 @@
 #ifndef MPISTAIR_BACKEND_WINDOW_H
 #define MPISTAIR_BACKEND_WINDOW_H
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 /* With an open spool, before the first record: reads the environment, says on rank 0 what is not understood and does
  * without it. */

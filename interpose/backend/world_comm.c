@@ -7,9 +7,9 @@
  * one that has left, after all that this one sent us, and messages do not overtake. At MPI_Finalize collectives keep
  * apart from what the application left behind, messages do not.
  */
-#include "world_comm.h"
+#include "interpose/backend/world_comm.h"
 
-#include "recorder.h"
+#include "interpose/backend/recorder.h"
 
 #define TAG_MEET 24601 /* any that an application is unlikely to use, and below the 32767 that every MPI has */
 

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_WORLD_COMM_H
 #define MPISTAIR_BACKEND_WORLD_COMM_H
 
-#include "run.h"
+#include "interpose/backend/run.h"
 
 /* Between the two, run->comm is MPI_COMM_WORLD. Both are local. */
 void world_comm_begin(struct run *run);

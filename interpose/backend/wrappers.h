@@ -2,20 +2,20 @@
 #ifndef MPISTAIR_BACKEND_WRAPPERS_H
 #define MPISTAIR_BACKEND_WRAPPERS_H
 
-#include "collective.h"
-#include "completion.h"
-#include "control.h"
-#include "creation.h"
-#include "idup.h"
-#include "lifecycle.h"
-#include "operation.h"
-#include "persistent.h"
-#include "partitioned.h"
-#include "persistent_collective.h"
-#include "probe.h"
-#include "recorder.h"
-#include "rma.h"
-#include "session.h"
+#include "interpose/backend/collective.h"
+#include "interpose/backend/completion.h"
+#include "interpose/backend/control.h"
+#include "interpose/backend/creation.h"
+#include "interpose/backend/idup.h"
+#include "interpose/backend/lifecycle.h"
+#include "interpose/backend/operation.h"
+#include "interpose/backend/persistent.h"
+#include "interpose/backend/partitioned.h"
+#include "interpose/backend/persistent_collective.h"
+#include "interpose/backend/probe.h"
+#include "interpose/backend/recorder.h"
+#include "interpose/backend/rma.h"
+#include "interpose/backend/session.h"
 
 /* By function number, NULL where the function is not recorded or this MPI lacks it. */
 extern mpistair_code *const recorder_wrappers[FN_COUNT];

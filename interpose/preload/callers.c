@@ -7,14 +7,14 @@
  * Fortran layer may be loaded at any time. Where the table is full, or another thread is about to add, nothing is
  * remembered and the next call asks again.
  */
-#include "callers.h"
+#include "interpose/preload/callers.h"
 
 #include <string.h>
 
-#include "cells.h"
-#include "mpi_library.h"
-#include "objects.h"
-#include "recording.h"
+#include "interpose/preload/cells.h"
+#include "interpose/preload/mpi_library.h"
+#include "interpose/preload/objects.h"
+#include "interpose/preload/recording.h"
 
 struct mpistair_caller mpistair_callers[CALLERS_MAX];
 _Atomic uint32_t mpistair_n_callers;

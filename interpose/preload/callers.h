@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "bind.h"
+#include "interpose/preload/bind.h"
 
 /* The cells, by function number, through which PMPI_X of the object goes that holds the code at `return_address`.
  * Remembers the object in mpistair_callers, where the trampolines look first. An object that is unloaded keeps its

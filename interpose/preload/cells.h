@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bind.h"
-#include "functions.h"
+#include "interpose/preload/bind.h"
+#include "interpose/functions.h"
 
 enum mpistair_entry { ENTRY_MPI = 0, ENTRY_PMPI = 1, ENTRY_FORTRAN = 2 };
 

@@ -1,7 +1,7 @@
 /* Loading a backend that needs a libmpi which is not in the process would bring a second MPI in. So its needs are read
  * from the file before: program headers, the dynamic segment, the string table that it points to. A program that holds
  * its MPI shows it only in its symbol table, which is not loaded. Every offset is checked against the file's size. */
-#include "elf_needed.h"
+#include "interpose/preload/elf_needed.h"
 
 #include <fcntl.h>
 #include <link.h>

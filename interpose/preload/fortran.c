@@ -7,16 +7,16 @@
  * What cannot be kept: without us a weak reference to a Fortran name that no object has is 0, and a program bound
  * at once (LD_BIND_NOW) that needs one does not start. With us the call itself ends the process.
  */
-#include "fortran.h"
+#include "interpose/preload/fortran.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "callers.h"
-#include "cells.h"
-#include "mpi_library.h"
+#include "interpose/preload/callers.h"
+#include "interpose/preload/cells.h"
+#include "interpose/preload/mpi_library.h"
 
 /* As fortran_stub.S declares it; hidden, so that the stubs need no look-up. */
 extern _Thread_local struct mpistair_fortran_note mpistair_fortran_note

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bind.h"
+#include "interpose/preload/bind.h"
 
 /* Where stub `number`, called from `return_address`, goes on: the next definition of its name. Where there is none the
  * process ends as the loader ends one that calls an undefined symbol: with a line on stderr and status 127. */

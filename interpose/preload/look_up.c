@@ -11,17 +11,17 @@
  * around for ever. In the same way a jump from behind us may look like the program's call, of a function that was
  * counted already as MPI_X.
  */
-#include "look_up.h"
+#include "interpose/preload/look_up.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "callers.h"
-#include "cells.h"
-#include "fortran.h"
-#include "missing.h"
-#include "mpi_library.h"
-#include "recording.h"
+#include "interpose/preload/callers.h"
+#include "interpose/preload/cells.h"
+#include "interpose/preload/fortran.h"
+#include "interpose/preload/missing.h"
+#include "interpose/preload/mpi_library.h"
+#include "interpose/preload/recording.h"
 
 mpistair_code *_Atomic mpistair_next[FN_COUNT];
 mpistair_code *_Atomic mpistair_pnext[FN_COUNT];

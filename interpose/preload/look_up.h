@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bind.h"
+#include "interpose/preload/bind.h"
 
 /* Sets mpistair_next and mpistair_pnext of a function, if an MPI (or a tool behind us) provides it. */
 bool look_up(uint32_t function);

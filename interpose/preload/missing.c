@@ -1,8 +1,8 @@
 /* A program with weak references to MPI sees ours and believes that there is an MPI. It asks MPI_Initialized, hears
  * "no", and goes its way without; whatever else it calls fails as an MPI call does, and does not crash. */
-#include "missing.h"
+#include "interpose/preload/missing.h"
 
-#include "functions.h"
+#include "interpose/functions.h"
 
 enum { ERROR_OTHER = 16 }; /* any error code does: none of an MPI that is not there has a meaning */
 

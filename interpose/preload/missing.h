@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bind.h"
+#include "interpose/preload/bind.h"
 
 /* Never NULL. MPI_Initialized and MPI_Finalized answer "no" with success, functions that return an error code return
  * one, all others zero. */

@@ -3,7 +3,7 @@
  * PMPI_Get_library_version. Names are collected first and opened later, since dlopen must not be called while
  * dl_iterate_phdr holds the loader's lock.
  */
-#include "mpi_library.h"
+#include "interpose/preload/mpi_library.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf_needed.h"
-#include "objects.h"
+#include "interpose/preload/elf_needed.h"
+#include "interpose/preload/objects.h"
 
 #define PROBE "PMPI_Get_library_version"
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bind.h"
-#include "event.h"
+#include "interpose/preload/bind.h"
+#include "interpose/spool/event.h"
 
 /* The function `name` ("MPI_Send") behind us in search order, else in the only MPI of the link map; NULL: not there,
  * or several MPIs, none of which is in the global scope. */

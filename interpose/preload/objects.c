@@ -1,6 +1,6 @@
 /* The loader reports objects in the order of its link map: the program, what is preloaded, their dependencies, then
  * what was opened later. dladdr would search an object's symbols, too, which takes long for some hundred functions. */
-#include "objects.h"
+#include "interpose/preload/objects.h"
 
 #include <link.h>
 #include <stddef.h>

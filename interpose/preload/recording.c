@@ -1,4 +1,4 @@
-#include "recording.h"
+#include "interpose/preload/recording.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "callers.h"
-#include "cells.h"
-#include "elf_needed.h"
-#include "fortran.h"
-#include "look_up.h"
-#include "mpi_library.h"
-#include "say.h"
+#include "interpose/preload/callers.h"
+#include "interpose/preload/cells.h"
+#include "interpose/preload/elf_needed.h"
+#include "interpose/preload/fortran.h"
+#include "interpose/preload/look_up.h"
+#include "interpose/preload/mpi_library.h"
+#include "interpose/preload/say.h"
 
 enum recording_state { RECORDING_IDLE, RECORDING_BINDING, RECORDING_ON, RECORDING_STOPPED };
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bind.h"
+#include "interpose/preload/bind.h"
 
 /* Loads and starts the backend of the MPI in this process and stores its wrappers into the cells. Does so once; every
  * reason not to record ends in recording_stop() and, except where the user asked for it, in one line on stderr. Call

@@ -1,4 +1,4 @@
-#include "say.h"
+#include "interpose/preload/say.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * folder without one is of a run that is over. The file may be removed, or its folder renamed, between its opening and
  * its locking: what counts is the file that has the name once it is locked. See claim.h.
  */
-#include "claim.h"
+#include "interpose/run/claim.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "readers.h"
+#include "interpose/spool/readers.h"
 
 enum { MOST_TRIALS = 100 };
 

@@ -3,7 +3,7 @@
  * refuses both at once, so the list is used unless the command has -x options itself, which are then joined by ours.
  * Neither is done for a launcher that is not Open MPI's: a script may use -x where we do not see it.
  */
-#include "launch.h"
+#include "interpose/run/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>

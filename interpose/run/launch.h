@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "error.h"
+#include "report/io/error.h"
 
 struct launch {
     char **command;      /* launcher, arguments, NULL */

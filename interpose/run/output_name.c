@@ -1,4 +1,4 @@
-#include "output_name.h"
+#include "interpose/run/output_name.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "spool_folder.h"
+#include "interpose/run/spool_folder.h"
 
 enum { MOST_NUMBERS = 10000 };
 

@@ -1,5 +1,5 @@
 /* A key stands in the header of every spool, with the time at which its run started. */
-#include "run_keys.h"
+#include "interpose/run/run_keys.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "event.h"
+#include "interpose/spool/event.h"
 
 struct run_key {
     char text[sizeof((struct spool_header){0}.run_key)];

@@ -2,7 +2,7 @@
  * disturb what is measured. So they lie beside the output where that is local, else in TMPDIR of each node, from where
  * the recorder brings them to OUTPUT.spool at the end. Each run claims OUTPUT.spool, wherever its spools lie.
  */
-#include "spool_folder.h"
+#include "interpose/run/spool_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "claim.h"
-#include "event.h"
+#include "interpose/run/claim.h"
+#include "interpose/spool/event.h"
 
 static const uint32_t network_magics[] = {
     0x6969,                             /* NFS */

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "claim.h"
-#include "error.h"
+#include "interpose/run/claim.h"
+#include "report/io/error.h"
 
 struct spool_folder {
     char path[PATH_MAX];       /* where the processes write, absolute */

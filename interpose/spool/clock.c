@@ -1,5 +1,5 @@
 /* Choice of the clock and pairs of it, see clock.h. */
-#include "clock.h"
+#include "interpose/spool/clock.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "event.h"
+#include "interpose/spool/event.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>

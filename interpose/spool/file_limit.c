@@ -1,5 +1,5 @@
 /* See file_limit.h. */
-#include "file_limit.h"
+#include "interpose/spool/file_limit.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* See left_chunks.h. */
-#include "left_chunks.h"
+#include "interpose/spool/left_chunks.h"
 
 #include <sys/mman.h>
 
-#include "event.h"
+#include "interpose/spool/event.h"
 
 #define LOOK_AGAIN  16U /* chunks, whenever one is added */
 #define FIRST_BYTES 4096U

@@ -6,7 +6,7 @@
  * whole record; one of a killed process holds whole chunks. Anything else was cut off. A chunk that was handed out but
  * not begun (magic 0, no record) is empty. Behind a record of unknown type the chunk cannot be walked on.
  */
-#include "reader.h"
+#include "interpose/spool/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "functions.h"
+#include "interpose/functions.h"
 
 enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES = 1 << 30 };
 

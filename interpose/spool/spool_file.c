@@ -1,5 +1,5 @@
 /* See spool_file.h. */
-#include "spool_file.h"
+#include "interpose/spool/spool_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file_limit.h"
+#include "interpose/spool/file_limit.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "event.h"
+#include "interpose/spool/event.h"
 
 struct spool_file {
     int fd; /* -1: closed by us */

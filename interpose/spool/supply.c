@@ -1,5 +1,5 @@
 /* See supply.h. */
-#include "supply.h"
+#include "interpose/spool/supply.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "left_chunks.h"
-#include "spool_file.h"
+#include "interpose/spool/left_chunks.h"
+#include "interpose/spool/spool_file.h"
 
 enum { SUPPLY_READY = 8, SUPPLY_LEFT = 2 };
 

@@ -1,5 +1,5 @@
 /* Lanes and chunks of a spool, see writer.h. */
-#include "writer.h"
+#include "interpose/spool/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "readers.h"
+#include "interpose/spool/clock.h"
+#include "interpose/spool/readers.h"
 
 int spool_writer_open(struct spool_writer *writer, int folder, const char *name, uint64_t limit_bytes,
                       enum spool_clock_source clock_source)

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "event.h"
-#include "supply.h"
+#include "interpose/spool/event.h"
+#include "interpose/spool/supply.h"
 
 #define SPOOL_RESIDENT_CHUNKS 3U /* of a lane, besides the current one: most operations complete in there */
 

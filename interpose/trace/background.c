@@ -9,7 +9,7 @@
  * itself; a blocking send is only a post. Sets of sends alone do not count: a rank that sends one by one, its receives
  * posted before, is in the middle of one exchange.
  */
-#include "background.h"
+#include "interpose/trace/background.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_BACKGROUND_H
 #define MPISTAIR_TRACE_BACKGROUND_H
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 /* What is known of one rank while its events come in; starts as zeroes. */
 struct background {

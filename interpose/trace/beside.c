@@ -1,4 +1,4 @@
-#include "beside.h"
+#include "interpose/trace/beside.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

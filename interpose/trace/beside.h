@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "reader.h"
+#include "interpose/spool/reader.h"
 
 /* Longer files are none of ours: a process has at most 65,530 mappings, a topology is a few MiB. */
 #define BESIDE_LIMIT_BYTES ((size_t)1 << 24)

@@ -2,14 +2,14 @@
  * same in all processes whatever the kernel's address randomisation did. A process that was killed left none: its call
  * sites are of the module "?", apart per process, with the address as the offset.
  */
-#include "callsite.h"
+#include "interpose/trace/callsite.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "beside.h"
+#include "interpose/trace/beside.h"
 
 struct mapping {
     uint64_t begin;

@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_TRACE_CALLSITE_H
 #define MPISTAIR_TRACE_CALLSITE_H
 
-#include "map.h"
-#include "trace.h"
+#include "interpose/trace/map.h"
+#include "interpose/trace/trace.h"
 
 struct callsite_table {
     struct map ids;           /* (module, offset) -> trace.callsites */

@@ -3,7 +3,7 @@
  * jitter of reading two clocks does not bend it), and outside with the mean rate of all. A job that was killed early
  * has pairs of its start only; where it is ingested on the same host and boot, a pair taken now gives the rate.
  */
-#include "clock.h"
+#include "interpose/trace/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #ifndef MPISTAIR_TRACE_CLOCK_H
 #define MPISTAIR_TRACE_CLOCK_H
 
-#include "error.h"
-#include "spools.h"
-#include "trace.h"
+#include "report/io/error.h"
+#include "interpose/trace/spools.h"
+#include "interpose/trace/trace.h"
 
 /* Fills processes (spool, node) and nodes with their clock pairs and links. 0, or -1 without memory. */
 int nodes_build(const struct spools *spools, struct trace *trace, struct error *error);

@@ -11,12 +11,12 @@
  * (Bellman and Ford's iteration over difference constraints), and all together back so that rank 0's node stays. After
  * as many passes as nodes the rest contradicts itself (drift, a wrong match) and is left.
  */
-#include "clock.h"
+#include "interpose/trace/clock.h"
 
 #include <stdlib.h>
 
-#include "map.h"
-#include "stream.h"
+#include "interpose/trace/map.h"
+#include "interpose/trace/stream.h"
 
 #define DRIFT_PRIOR 50e-6 /* of two crystals, as they are sold */
 

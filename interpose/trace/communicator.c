@@ -6,7 +6,7 @@
  *
  * A name is what the process of the lowest rank called it last.
  */
-#include "communicator.h"
+#include "interpose/trace/communicator.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_TRACE_COMMUNICATOR_H
 #define MPISTAIR_TRACE_COMMUNICATOR_H
 
-#include "identity.h"
-#include "trace.h"
+#include "interpose/trace/identity.h"
+#include "interpose/trace/trace.h"
 
 struct communicator_table {
     struct identity_table identities;

@@ -1,4 +1,4 @@
-#include "database.h"
+#include "interpose/trace/database.h"
 
 #include <errno.h>
 #include <string.h>

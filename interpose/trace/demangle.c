@@ -1,5 +1,5 @@
 /* By the C++ library, which every machine has that runs programs in C++; loaded for the first mangled name. */
-#include "demangle.h"
+#include "interpose/trace/demangle.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "epochs.h"
+#include "interpose/trace/epochs.h"
 
 #include <stdlib.h>
 

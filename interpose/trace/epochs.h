@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_EPOCHS_H
 #define MPISTAIR_TRACE_EPOCHS_H
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 /* Of each rank the synchronising collectives, by communicator, then by their number in the rank's own order. */
 struct epochs {

@@ -1,7 +1,7 @@
 /* A virtual table of SQLite (sqlite.org/vtab.html), eponymous only: it has its module's name, and no statement can make
  * or change one. It is scanned from the first row to the last and knows no other way to be read.
  */
-#include "feed.h"
+#include "interpose/trace/feed.h"
 
 #include <stdio.h>
 #include <stdlib.h>

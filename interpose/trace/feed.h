@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 struct feed {
     const char *table; /* that it fills: it is called feed_... itself */

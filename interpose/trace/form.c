@@ -1,8 +1,8 @@
-#include "form.h"
+#include "interpose/trace/form.h"
 
 #include <stdlib.h>
 
-#include "row.h"
+#include "interpose/trace/row.h"
 
 int64_t form_of(struct form_table *table, const struct form *form)
 {

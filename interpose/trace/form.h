@@ -4,8 +4,8 @@
 
 #include <sqlite3.h>
 
-#include "map.h"
-#include "trace.h"
+#include "interpose/trace/map.h"
+#include "interpose/trace/trace.h"
 
 struct form {
     int32_t level; /* enum machine_level, -1: not known */

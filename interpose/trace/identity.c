@@ -6,11 +6,11 @@
  * Of each group, rank 0 and size tell it from the other parts of a split, and from the other group of an
  * intercommunicator.
  */
-#include "identity.h"
+#include "interpose/trace/identity.h"
 
 #include <stdlib.h>
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 /* Of records that are alike in one process. */
 struct identity_repeat {

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "event.h"
-#include "map.h"
+#include "interpose/spool/event.h"
+#include "interpose/trace/map.h"
 
 struct identity_table {
     struct map groups;   /* identity over all processes, of one group -> communicator */

@@ -1,9 +1,9 @@
-#include "in_mpi.h"
+#include "interpose/trace/in_mpi.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 /* Time inside MPI before a moment is a sum of whole intervals and a part. */
 struct busy_interval {

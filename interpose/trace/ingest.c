@@ -1,16 +1,16 @@
-#include "ingest.h"
+#include "interpose/trace/ingest.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "callsite.h"
-#include "clock.h"
-#include "load.h"
-#include "marks.h"
-#include "place.h"
-#include "spools.h"
-#include "write.h"
+#include "interpose/trace/callsite.h"
+#include "interpose/trace/clock.h"
+#include "interpose/trace/load.h"
+#include "interpose/trace/marks.h"
+#include "interpose/trace/place.h"
+#include "interpose/trace/spools.h"
+#include "interpose/trace/write.h"
 
 /* Lines about ranks are cut off behind this many runs of ranks. */
 enum { RANKS_TOLD = 12 };

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "error.h"
-#include "pattern.h"
+#include "report/io/error.h"
+#include "predictor/pattern/pattern.h"
 
 struct ingest_options {
     char *const *folders; /* [n_folders] of spools */

@@ -2,11 +2,11 @@
  * keep their order, which is that of matching, whatever their times say. A matched probe has its place at the return of
  * its call, all others at its entry.
  */
-#include "lanes.h"
+#include "interpose/trace/lanes.h"
 
 #include <stdlib.h>
 
-#include "load.h"
+#include "interpose/trace/load.h"
 
 bool record_has_origin(const struct spool_operation *record)
 {

@@ -1,4 +1,4 @@
-#include "libdw.h"
+#include "interpose/trace/libdw.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

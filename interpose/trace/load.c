@@ -3,18 +3,18 @@
  * damaged. Of operations and completion calls, of which there are millions, only that is noted which the last reading
  * has to know beforehand: call sites, where the process posted, when it ended.
  */
-#include "load.h"
+#include "interpose/trace/load.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader.h"
-#include "marks.h"
-#include "partition.h"
-#include "persistent.h"
-#include "rma.h"
-#include "stack.h"
-#include "sums.h"
+#include "interpose/trace/loader.h"
+#include "interpose/trace/marks.h"
+#include "interpose/trace/partition.h"
+#include "interpose/trace/persistent.h"
+#include "interpose/trace/rma.h"
+#include "interpose/trace/stack.h"
+#include "interpose/trace/sums.h"
 
 uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number)
 {

@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_TRACE_LOAD_H
 #define MPISTAIR_TRACE_LOAD_H
 
-#include "error.h"
-#include "trace.h"
+#include "report/io/error.h"
+#include "interpose/trace/trace.h"
 
 /* Needs nodes_build. Fills communicators, collectives and what else is rare (by rank, then by begin), call sites, and
  * of the processes all but their places; times are of the nodes' own clocks. 0, or -1 without memory. */

@@ -6,10 +6,10 @@
 #ifndef MPISTAIR_TRACE_LOADER_H
 #define MPISTAIR_TRACE_LOADER_H
 
-#include "callsite.h"
-#include "clock.h"
-#include "communicator.h"
-#include "trace.h"
+#include "interpose/trace/callsite.h"
+#include "interpose/trace/clock.h"
+#include "interpose/trace/communicator.h"
+#include "interpose/trace/trace.h"
 
 struct loader {
     struct trace *trace;

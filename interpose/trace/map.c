@@ -1,4 +1,4 @@
-#include "map.h"
+#include "interpose/trace/map.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

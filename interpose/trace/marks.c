@@ -3,9 +3,9 @@
  * neither messages nor unmatched rows, and nor do their partners, whose recording may have been on. A row of
  * recording_off counts both.
  */
-#include "marks.h"
+#include "interpose/trace/marks.h"
 
-#include "row.h"
+#include "interpose/trace/row.h"
 
 void mark_load(struct loader *loader, const struct spool_mark *record)
 {

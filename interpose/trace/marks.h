@@ -4,8 +4,8 @@
 
 #include <sqlite3.h>
 
-#include "error.h"
-#include "loader.h"
+#include "report/io/error.h"
+#include "interpose/trace/loader.h"
 
 /* Into trace.collectives, see there. */
 void mark_load(struct loader *loader, const struct spool_mark *record);

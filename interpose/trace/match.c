@@ -22,12 +22,12 @@
  * Operations of a rank come in the order of posting, those of different ranks in any order: what has no partner yet
  * waits in its envelope.
  */
-#include "match.h"
+#include "interpose/trace/match.h"
 
 #include <stdlib.h>
 
-#include "match_doubt.h"
-#include "persistent.h"
+#include "interpose/trace/match_doubt.h"
+#include "interpose/trace/persistent.h"
 
 /* Envelopes in which nothing waits are kept up to this number. */
 enum { ENVELOPES_KEPT = 1 << 16 };

@@ -4,8 +4,8 @@
 
 #include <sqlite3.h>
 
-#include "map.h"
-#include "trace.h"
+#include "interpose/trace/map.h"
+#include "interpose/trace/trace.h"
 
 struct matcher {
     struct trace *trace;

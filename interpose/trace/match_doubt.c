@@ -4,9 +4,9 @@
  * were received after the wildcard was posted may be shifted by one, and are marked uncertain. Most of their rows are
  * written by then, so that they are marked in the database, all in one pass.
  */
-#include "match_doubt.h"
+#include "interpose/trace/match_doubt.h"
 
-#include "row.h"
+#include "interpose/trace/row.h"
 
 /* Of the receives with one communicator, rank, source (SPOOL_ANY: any) and tag (too), the earliest is kept. */
 static struct map_key open_key(uint32_t communicator, uint32_t rank, int32_t source, int32_t tag)

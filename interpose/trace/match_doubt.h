@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_MATCH_DOUBT_H
 #define MPISTAIR_TRACE_MATCH_DOUBT_H
 
-#include "match.h"
+#include "interpose/trace/match.h"
 
 #define DOUBT_NEVER INT64_MAX
 

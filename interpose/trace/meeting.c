@@ -6,16 +6,16 @@
  * Who may have met is so known; who did is found by elimination, see partners.h. What remains is not told apart: spawns
  * of equal size by several threads at once, or within the uncertainty of two hosts' clocks.
  */
-#include "meeting.h"
+#include "interpose/trace/meeting.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "functions.h"
-#include "identity.h"
-#include "partners.h"
-#include "trace.h"
+#include "interpose/functions.h"
+#include "interpose/trace/identity.h"
+#include "interpose/trace/partners.h"
+#include "interpose/trace/trace.h"
 
 #define CLOCKS_SLACK_NS INT64_C(3000000000) /* wall clocks of two hosts */
 

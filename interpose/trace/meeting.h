@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader.h"
+#include "interpose/spool/reader.h"
 
 #define MEETING_NONE UINT32_MAX
 

@@ -1,6 +1,6 @@
-#include "partition.h"
+#include "interpose/trace/partition.h"
 
-#include "row.h"
+#include "interpose/trace/row.h"
 
 void partitions_load(struct loader *loader, const struct spool_partitions *record)
 {

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "loader.h"
+#include "interpose/trace/loader.h"
 
 /* The record right behind that of its operation. */
 void partitions_load(struct loader *loader, const struct spool_partitions *record);

@@ -4,7 +4,7 @@
  * pairs them. In a component with some nodes too many on a side, nobody knows whose partner was not recorded: nothing
  * is paired there.
  */
-#include "partners.h"
+#include "interpose/trace/partners.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* A start is an operation like any other, matched in the order of starts. What it has in common with the other starts
  * of its request stands once, in a row of `persistent`; the row of `origin` links the two.
  */
-#include "persistent.h"
+#include "interpose/trace/persistent.h"
 
 #include <stdlib.h>
 
-#include "row.h"
+#include "interpose/trace/row.h"
 
 void persistent_load(struct loader *loader, const struct spool_persistent *record)
 {

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "loader.h"
+#include "interpose/trace/loader.h"
 
 void persistent_load(struct loader *loader, const struct spool_persistent *record);
 /* What an operation has besides its own record, into trace.origins; TRACE_NONE: nothing. */

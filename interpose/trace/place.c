@@ -2,7 +2,7 @@
  * comes from where its two ranks were when they posted it, so that ranks that are not bound are told right too; a
  * process as a whole is said to be where it ran most. A placement by hand replaces all of it.
  */
-#include "place.h"
+#include "interpose/trace/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "beside.h"
+#include "interpose/trace/beside.h"
 
 enum { PROCESSORS_LIMIT = 1 << 15, TOPOLOGY_READ_SECONDS = 10, TOPOLOGY_READ_BYTES = 1 << 28 };
 

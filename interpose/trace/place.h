@@ -2,9 +2,9 @@
 #ifndef MPISTAIR_TRACE_PLACE_H
 #define MPISTAIR_TRACE_PLACE_H
 
-#include "error.h"
-#include "pattern.h"
-#include "trace.h"
+#include "report/io/error.h"
+#include "predictor/pattern/pattern.h"
+#include "interpose/trace/trace.h"
 
 /* Reads the nodes' topologies and sets placed, place and by_hand of all processes. placement: by hand, or NULL. 0, or
  * -1 with the reason: a placement of another number of ranks, no memory. */

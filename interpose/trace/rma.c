@@ -1,8 +1,8 @@
-#include "rma.h"
+#include "interpose/trace/rma.h"
 
-#include "form.h"
-#include "row.h"
-#include "stack.h"
+#include "interpose/trace/form.h"
+#include "interpose/trace/row.h"
+#include "interpose/trace/stack.h"
 
 void rma_load(struct loader *loader, const struct spool_rma *record)
 {

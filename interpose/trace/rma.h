@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "loader.h"
+#include "interpose/trace/loader.h"
 
 void rma_load(struct loader *loader, const struct spool_rma *record);
 /* Once the process is read: its stacks. */

@@ -7,12 +7,12 @@
  * (or will never have one). Steps and messages of a round hang on its representative until then. How
  * those that are complete become rows is in round_write.c.
  */
-#include "round.h"
+#include "interpose/trace/round.h"
 
 #include <stdlib.h>
 
-#include "in_mpi.h"
-#include "round_write.h"
+#include "interpose/trace/in_mpi.h"
+#include "interpose/trace/round_write.h"
 
 int rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
 {

@@ -2,10 +2,10 @@
 #ifndef MPISTAIR_TRACE_ROUND_H
 #define MPISTAIR_TRACE_ROUND_H
 
-#include "epochs.h"
-#include "map.h"
-#include "sink.h"
-#include "trace.h"
+#include "interpose/trace/epochs.h"
+#include "interpose/trace/map.h"
+#include "interpose/trace/sink.h"
+#include "interpose/trace/trace.h"
 
 struct rounds {
     struct trace *trace;

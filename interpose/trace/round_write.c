@@ -4,7 +4,7 @@
  * are of one family if the first round of each has the same multiset of (source, destination, both call sites): codes
  * whose messages grow and shrink as what they compute moves have many kinds, of few families.
  */
-#include "round_write.h"
+#include "interpose/trace/round_write.h"
 
 #include <stdlib.h>
 

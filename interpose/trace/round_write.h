@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_ROUND_WRITE_H
 #define MPISTAIR_TRACE_ROUND_WRITE_H
 
-#include "round.h"
+#include "interpose/trace/round.h"
 
 /* A round that is written now. */
 struct round_found {

@@ -1,10 +1,10 @@
-#include "row.h"
+#include "interpose/trace/row.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 struct row row_prepare(sqlite3 *database, const char *table, int columns)
 {

@@ -1,9 +1,9 @@
 /* The columns of the tables in the order of schema.sql. Where a row's table is read column by column, the compiler
  * turns each switch into a jump.
  */
-#include "rows.h"
+#include "interpose/trace/rows.h"
 
-#include "form.h"
+#include "interpose/trace/form.h"
 
 static const char *reason_name(uint8_t reason)
 {

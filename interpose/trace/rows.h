@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_TRACE_ROWS_H
 #define MPISTAIR_TRACE_ROWS_H
 
-#include "feed.h"
+#include "interpose/trace/feed.h"
 
 struct message_row {
     int64_t id;

@@ -1,8 +1,8 @@
-#include "sink.h"
+#include "interpose/trace/sink.h"
 
 #include <stdlib.h>
 
-#include "place.h"
+#include "interpose/trace/place.h"
 
 static int insert_batch(struct feed *feeds, const struct sink_batch *batch)
 {

@@ -7,9 +7,9 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
-#include "form.h"
-#include "rows.h"
-#include "trace.h"
+#include "interpose/trace/form.h"
+#include "interpose/trace/rows.h"
+#include "interpose/trace/trace.h"
 
 struct sink_batch {
     struct message_row *messages;

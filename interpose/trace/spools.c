@@ -2,7 +2,7 @@
  * are no spools. Runs are told apart by their key, and joined where their worlds met (worlds.h); of a rank's files the
  * one that ended, else that with more chunks, is kept.
  */
-#include "spools.h"
+#include "interpose/trace/spools.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 /* A run may be as large as this with one spool, beyond it with one of so many ranks. */
 enum { WORLD_WITHOUT_PROOF = 1 << 16, RANKS_A_SPOOL = 16 };

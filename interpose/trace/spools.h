@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "reader.h"
-#include "worlds.h"
+#include "report/io/error.h"
+#include "interpose/spool/reader.h"
+#include "interpose/trace/worlds.h"
 
 /* A process that ended before it had said who it is; its file's name does. */
 struct spool_begun {

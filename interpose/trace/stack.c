@@ -1,9 +1,9 @@
 /* A process stores a stack once and numbers it; addresses differ between processes, call sites do not, so the frames
  * are compared as call sites: by two independent 64-bit sums, as the kinds of rounds are.
  */
-#include "stack.h"
+#include "interpose/trace/stack.h"
 
-#include "row.h"
+#include "interpose/trace/row.h"
 
 static bool add_frames(struct loader *loader, const struct spool_stack *record)
 {

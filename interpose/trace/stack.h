@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "loader.h"
+#include "interpose/trace/loader.h"
 
 void stack_load(struct loader *loader, const struct spool_stack *record);
 /* Once the process is read: those of its operations and collectives. */

@@ -21,11 +21,11 @@
  * Events are taken in order as they come in, but a post waits until it is certain whether it is background, and where
  * the end of a step depends on the posts that follow until they are known.
  */
-#include "step.h"
+#include "interpose/trace/step.h"
 
 #include <stdlib.h>
 
-#include "step_envelope.h"
+#include "interpose/trace/step_envelope.h"
 
 void steps_begin(struct stepper *stepper, uint32_t rank)
 {

@@ -2,10 +2,10 @@
 #ifndef MPISTAIR_TRACE_STEP_H
 #define MPISTAIR_TRACE_STEP_H
 
-#include "map.h"
-#include "round.h"
-#include "timeline.h"
-#include "trace.h"
+#include "interpose/trace/map.h"
+#include "interpose/trace/round.h"
+#include "interpose/trace/timeline.h"
+#include "interpose/trace/trace.h"
 
 /* What is known of one rank while its events come in; steps_begin sets it up. */
 struct stepper {

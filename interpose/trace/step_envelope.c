@@ -2,7 +2,7 @@
  * the step that is open, by which step.c sees that an exchange has begun anew; and those that stand, whose receives are
  * posted anew as soon as one completed.
  */
-#include "step_envelope.h"
+#include "interpose/trace/step_envelope.h"
 
 /* A map that grew beyond this is given back rather than cleared. */
 enum { MAP_KEPT = 1024 };

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_STEP_ENVELOPE_H
 #define MPISTAIR_TRACE_STEP_ENVELOPE_H
 
-#include "step.h"
+#include "interpose/trace/step.h"
 
 /* The operation completed in the step that is open. 0, or -1 without memory. */
 int step_note_completed(struct stepper *stepper, const struct trace_operation *operation);

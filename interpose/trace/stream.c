@@ -3,13 +3,13 @@
  * window ends does not matter to what is found, only to the order of ids; the windows' lengths follow the density of
  * records, and a rank that has very many in one ends it for all.
  */
-#include "stream.h"
+#include "interpose/trace/stream.h"
 
 #include <stdlib.h>
 
-#include "clock.h"
-#include "marks.h"
-#include "take.h"
+#include "interpose/trace/clock.h"
+#include "interpose/trace/marks.h"
+#include "interpose/trace/take.h"
 
 /* Operations that a window holds about, so many a rank at least: what fits a second-level cache takes half of the time
  * of eight times as many. And the most that one rank may have beyond its share. */

@@ -2,9 +2,9 @@
 #ifndef MPISTAIR_TRACE_STREAM_H
 #define MPISTAIR_TRACE_STREAM_H
 
-#include "error.h"
-#include "sink.h"
-#include "trace.h"
+#include "report/io/error.h"
+#include "interpose/trace/sink.h"
+#include "interpose/trace/trace.h"
 
 /* Hands every matched pair to `message`, which returns 0, or -1 to stop; makes no rows. Needs trace_load. 0, or -1. */
 int stream_messages(struct trace *trace,

@@ -2,11 +2,11 @@
  * different times, and the number of those that two of them have passed tells whether one lies between their steps
  * (epochs.c). So a sum of such collectives stands in the order of time as one that counts for all.
  */
-#include "sums.h"
+#include "interpose/trace/sums.h"
 
-#include "epochs.h"
-#include "form.h"
-#include "row.h"
+#include "interpose/trace/epochs.h"
+#include "interpose/trace/form.h"
+#include "interpose/trace/row.h"
 
 static struct trace_sum *add(struct trace *trace)
 {

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "loader.h"
+#include "interpose/trace/loader.h"
 
 /* Into trace.sums; collectives without recording that bound rounds also into trace.collectives, see there. */
 void sum_load(struct loader *loader, const struct spool_sum *record);

@@ -2,7 +2,7 @@
  * the call lies before the return address, hence - 1. What a module does not have (stripped, gone, another version)
  * stays unknown.
  */
-#include "callsite.h"
+#include "interpose/trace/callsite.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "demangle.h"
-#include "libdw.h"
+#include "interpose/trace/demangle.h"
+#include "interpose/trace/libdw.h"
 
 static const struct libdw *libdw;
 

@@ -5,13 +5,13 @@
  * call becomes a row of `call` and an event that tells how what follows was waited for. Time inside MPI is added up
  * beside this, from whatever was recorded (in_mpi.c).
  */
-#include "take.h"
+#include "interpose/trace/take.h"
 
-#include "clock.h"
-#include "communicator.h"
-#include "marks.h"
-#include "rma.h"
-#include "sums.h"
+#include "interpose/trace/clock.h"
+#include "interpose/trace/communicator.h"
+#include "interpose/trace/marks.h"
+#include "interpose/trace/rma.h"
+#include "interpose/trace/sums.h"
 
 static int64_t run_ns(const struct trace_node *node, struct lane *lane, uint64_t ticks)
 {

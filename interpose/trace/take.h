@@ -2,14 +2,14 @@
 #ifndef MPISTAIR_TRACE_TAKE_H
 #define MPISTAIR_TRACE_TAKE_H
 
-#include "background.h"
-#include "lanes.h"
-#include "match.h"
-#include "round.h"
-#include "sink.h"
-#include "step.h"
-#include "timeline.h"
-#include "trace.h"
+#include "interpose/trace/background.h"
+#include "interpose/trace/lanes.h"
+#include "interpose/trace/match.h"
+#include "interpose/trace/round.h"
+#include "interpose/trace/sink.h"
+#include "interpose/trace/step.h"
+#include "interpose/trace/timeline.h"
+#include "interpose/trace/trace.h"
 
 struct stream_rank {
     uint32_t rank;

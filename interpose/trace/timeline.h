@@ -4,7 +4,7 @@
 #ifndef MPISTAIR_TRACE_TIMELINE_H
 #define MPISTAIR_TRACE_TIMELINE_H
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 enum timeline_kind {
     EVENT_COMPLETE,   /* index: operation */

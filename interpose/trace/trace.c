@@ -1,4 +1,4 @@
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 #include <stdlib.h>
 

@@ -24,12 +24,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "event.h"
-#include "functions.h"
-#include "in_mpi.h"
-#include "map.h"
-#include "reader.h"
-#include "worlds.h"
+#include "interpose/spool/event.h"
+#include "interpose/functions.h"
+#include "interpose/trace/in_mpi.h"
+#include "interpose/trace/map.h"
+#include "interpose/spool/reader.h"
+#include "interpose/trace/worlds.h"
 
 #define TRACE_NONE     UINT32_MAX /* no operation, communicator, call site, step, round */
 #define TRACE_NO_TIME  INT64_MIN

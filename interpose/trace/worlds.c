@@ -1,14 +1,14 @@
 /* Worlds that met are joined into groups, one of which is the run. Its worlds are ordered by their start, and the ranks
  * of each follow those of the one before. See worlds.h and meeting.h. */
-#include "worlds.h"
+#include "interpose/trace/worlds.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "meeting.h"
-#include "trace.h"
+#include "interpose/trace/meeting.h"
+#include "interpose/trace/trace.h"
 
 /* The world's size that most files of a run have: one file may be damaged. */
 static int32_t common_size(const struct spool *spools, const struct world *world)

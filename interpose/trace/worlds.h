@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "map.h"
-#include "reader.h"
+#include "report/io/error.h"
+#include "interpose/trace/map.h"
+#include "interpose/spool/reader.h"
 
 struct world {
     char key[sizeof((struct spool_header){0}.run_key)];

@@ -1,4 +1,4 @@
-#include "write.h"
+#include "interpose/trace/write.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,20 +6,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "database.h"
-#include "form.h"
-#include "installation.h"
-#include "marks.h"
-#include "output_file.h"
-#include "partition.h"
-#include "persistent.h"
-#include "readers.h"
-#include "rma.h"
-#include "stack.h"
-#include "stream.h"
-#include "sums.h"
-#include "write_collectives.h"
-#include "write_run.h"
+#include "interpose/trace/database.h"
+#include "interpose/trace/form.h"
+#include "report/io/installation.h"
+#include "interpose/trace/marks.h"
+#include "report/io/output_file.h"
+#include "interpose/trace/partition.h"
+#include "interpose/trace/persistent.h"
+#include "interpose/spool/readers.h"
+#include "interpose/trace/rma.h"
+#include "interpose/trace/stack.h"
+#include "interpose/trace/stream.h"
+#include "interpose/trace/sums.h"
+#include "interpose/trace/write_collectives.h"
+#include "interpose/trace/write_run.h"
 
 /* The whole schema; NULL with the reason. */
 static char *read_schema(struct error *error)

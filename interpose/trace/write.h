@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_TRACE_WRITE_H
 #define MPISTAIR_TRACE_WRITE_H
 
-#include "error.h"
-#include "trace.h"
+#include "report/io/error.h"
+#include "interpose/trace/trace.h"
 
 /* What ingest tells its user, read from the finished database. */
 struct trace_summary {

@@ -1,7 +1,7 @@
-#include "write_collectives.h"
+#include "interpose/trace/write_collectives.h"
 
-#include "form.h"
-#include "row.h"
+#include "interpose/trace/form.h"
+#include "interpose/trace/row.h"
 
 int write_collective_calls(const struct trace *trace, sqlite3 *database)
 {

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 /* Each 0, or -1: the database says why. */
 int write_collectives(const struct trace *trace, sqlite3 *database);

@@ -1,12 +1,12 @@
-#include "write_run.h"
+#include "interpose/trace/write_run.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "clock.h"
-#include "map.h"
-#include "row.h"
+#include "interpose/trace/clock.h"
+#include "interpose/trace/map.h"
+#include "interpose/trace/row.h"
 
 static const struct trace_process *first_process(const struct trace *trace)
 {

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "trace.h"
+#include "interpose/trace/trace.h"
 
 /* 0, or -1: the database says why. */
 int write_run(const struct trace *trace, sqlite3 *database);

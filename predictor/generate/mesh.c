@@ -1,6 +1,6 @@
 /* Cells are numbered by coarse cell, the eight of a refined one by x + 2 y + 4 z; neighbours follow from the numbers,
  * so the mesh stores none. */
-#include "mesh.h"
+#include "predictor/generate/mesh.h"
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>

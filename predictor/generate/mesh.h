@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "report/io/error.h"
 
 enum { MESH_MAX_NEIGHBOURS = 24 };
 

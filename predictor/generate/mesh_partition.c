@@ -2,7 +2,7 @@
  *
  * Debian has Scotch, a release or more a year, and METIS 5.1.0 of 2013; so Scotch.
  */
-#include "mesh.h"
+#include "predictor/generate/mesh.h"
 
 #include <scotch/scotch.h>
 #include <stdbool.h>

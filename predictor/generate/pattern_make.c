@@ -13,7 +13,7 @@
  * outcast     the reverse.
  * irregular   every rank sends 1 to `degree` messages to others drawn at random, sizes log-uniform.
  */
-#include "pattern_make.h"
+#include "predictor/generate/pattern_make.h"
 
 #include <gsl/gsl_rng.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 /* How consecutive ranks are placed: a socket is filled after the other; sockets of a node take turns; nodes do. */
 enum placement_order { ORDER_BLOCK, ORDER_SOCKET, ORDER_NODE };

@@ -5,8 +5,8 @@
  *
  * In the order of the senders, then of the receivers. O(cells + cells needed).
  */
-#include "mesh.h"
-#include "pattern_make.h"
+#include "predictor/generate/mesh.h"
+#include "predictor/generate/pattern_make.h"
 
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
 /* getopt_long into a request; what was not given follows from the rest. */
-#include "pattern_options.h"
+#include "predictor/generate/pattern_options.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "error.h"
-#include "number.h"
-#include "options.h"
+#include "report/io/error.h"
+#include "report/io/number.h"
+#include "report/options.h"
 
 enum {
     MAX_RANKS = 1 << 24,

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "pattern_make.h"
+#include "predictor/generate/pattern_make.h"
 
 struct pattern_options {
     const struct pattern_kind *kind; /* to make, or NULL */

@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_PREDICTOR_ARRIVALS_H
 #define MPISTAIR_PREDICTOR_ARRIVALS_H
 
-#include "radix_sort.h"
-#include "size_order.h"
+#include "predictor/pattern/radix_sort.h"
+#include "predictor/pattern/size_order.h"
 
 /* Of all queues; and those of some of them, selected, as numbers 0 .. n - 1. Within a selection they are ordered by
  * begin, queue and size. */

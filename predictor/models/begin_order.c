@@ -1,12 +1,12 @@
 /* Two steps, as in size_order.c: messages are counted into slices of time of the same length, then each slice is
  * sorted. So no more than a slice needs room for its keys. */
-#include "begin_order.h"
+#include "predictor/models/begin_order.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "moves.h"
-#include "radix_sort.h"
+#include "predictor/models/moves.h"
+#include "predictor/pattern/radix_sort.h"
 
 enum { MESSAGES_A_SLICE = 1024 };
 

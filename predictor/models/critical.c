@@ -1,5 +1,5 @@
 /* See critical.h. */
-#include "critical.h"
+#include "predictor/models/critical.h"
 
 static const double ROUNDING = 1e-9;
 

@@ -8,7 +8,7 @@
 #ifndef MPISTAIR_PREDICTOR_CRITICAL_H
 #define MPISTAIR_PREDICTOR_CRITICAL_H
 
-#include "model.h"
+#include "predictor/model.h"
 
 /* The latest completion of a rank so far. */
 struct critical {

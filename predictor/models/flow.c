@@ -42,15 +42,15 @@
  * Domain: every rank posts all its messages, then waits (T Algorithm 2). Limits: what connections carried and kept is
  * known of the round as a whole, not of each message; the two NICs of a message do not influence each other (no max-min
  * fairness: a flow held up at one end leaves its share at the other unused); order is by size, never by arrival. */
-#include "flow.h"
+#include "predictor/models/flow.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models.h"
-#include "size_order.h"
-#include "staircase.h"
+#include "predictor/models/models.h"
+#include "predictor/pattern/size_order.h"
+#include "predictor/models/staircase.h"
 
 /* Repetitions that are looked at one by one; and all that are looked at, however many there are. */
 enum { SINGLE = 8, MOST_POINTS = 80 };

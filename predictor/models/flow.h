@@ -4,7 +4,7 @@
 #ifndef MPISTAIR_PREDICTOR_FLOW_H
 #define MPISTAIR_PREDICTOR_FLOW_H
 
-#include "staircase.h"
+#include "predictor/models/staircase.h"
 
 /* Grows with what a connection has carried: min(bytes + growth * carried, most_bytes). */
 struct flow_limit {

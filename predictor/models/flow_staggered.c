@@ -25,10 +25,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "models.h"
-#include "staggered.h"
-#include "staircase.h"
-#include "underway.h"
+#include "predictor/models/models.h"
+#include "predictor/models/staggered.h"
+#include "predictor/models/staircase.h"
+#include "predictor/models/underway.h"
 
 /* Messages. What an event needs of its message lies anywhere, and waiting for it would be half of the work. */
 enum { LOOK_AHEAD = 12 };

@@ -43,8 +43,8 @@
  * of these were in a simulation of the connections packet by packet, with slow start, HyStart, CUBIC and the queues of
  * the NICs. On those five recordings its median T11 was 10.0 to 13.0 %, the formula's 10.3 to 11.7 %, and it took 30
  * times as long: it is not kept. Cost: flow's, and O(M) for each r that is looked at. */
-#include "flow.h"
-#include "models.h"
+#include "predictor/models/flow.h"
+#include "predictor/models/models.h"
 
 #define SEGMENT_BYTES        1448.
 #define SLOW_START_BYTES     (2 * 10 * SEGMENT_BYTES)

@@ -18,10 +18,10 @@
  *
  * Several protocols at a level: each message's own tau; both bandwidths are V_i / sum_p(V_p / BW_p) (MODELS.md).
  * Limits: a rank that finishes leaves nothing to the others; senders do not count; levels do not disturb each other. */
-#include "critical.h"
-#include "group.h"
-#include "models.h"
-#include "traffic.h"
+#include "predictor/models/critical.h"
+#include "predictor/pattern/group.h"
+#include "predictor/models/models.h"
+#include "predictor/pattern/traffic.h"
 
 static void predict_group(const struct traffic *traffic, const uint32_t *members, size_t n_members, unsigned level,
                           const double *single_bytes_per_s, const double *limit_bytes_per_s,

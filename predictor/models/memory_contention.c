@@ -30,7 +30,7 @@
  * Domain: cores of one socket that compute, a message that is received, the kernel and size of the measurement (the
  * heaviest: non-temporal stores, 64 MB). Limits: no sending; with more than two NUMA nodes a socket D7 is coarse (D,
  * 5). */
-#include "memory_contention.h"
+#include "predictor/models/memory_contention.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 /* D's M_local or M_remote; memory_contention.c has the paper's symbols. Bandwidths in B/s. */
 struct memory_side {

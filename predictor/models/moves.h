@@ -17,8 +17,8 @@
 #ifndef MPISTAIR_PREDICTOR_MOVES_H
 #define MPISTAIR_PREDICTOR_MOVES_H
 
-#include "model.h"
-#include "traffic.h"
+#include "predictor/model.h"
+#include "predictor/pattern/traffic.h"
 
 struct moves {
     const struct traffic *traffic; /* borrowed */

@@ -20,10 +20,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "critical.h"
-#include "group.h"
-#include "models.h"
-#include "traffic.h"
+#include "predictor/models/critical.h"
+#include "predictor/pattern/group.h"
+#include "predictor/models/models.h"
+#include "predictor/pattern/traffic.h"
 
 /* senders[n_groups]: ranks of each node with a message between nodes. */
 static void count_senders(const struct traffic *traffic, const struct grouping *nodes, uint32_t *senders)

@@ -12,8 +12,8 @@
  *
  * Domain: a rank with one message at a time. Of several messages a rank's are added up, incoming and outgoing apart,
  * and the larger sum counts (MODELS.md). It knows no contention: a lower bound where ranks share a bandwidth. */
-#include "models.h"
-#include "traffic.h"
+#include "predictor/models/models.h"
+#include "predictor/pattern/traffic.h"
 
 static int postal_predict(const struct pattern *pattern, const struct placement *placement,
                           const struct machine *machine, const struct model_options *options,

@@ -31,15 +31,15 @@
  * Domain: as the staircase's, single-copy transports. Limits: where both sides copy through shared memory in fragments
  * messages do advance together; the order of posts is not used. Cost: O(M log M), 28 bytes a message within nodes, 16
  * more for each of the rank that receives most. */
-#include "serial.h"
+#include "predictor/models/serial.h"
 
 #include <float.h>
 #include <gsl/gsl_integration.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "models.h"
-#include "moves.h"
+#include "predictor/models/models.h"
+#include "predictor/models/moves.h"
 
 /* LOOK_AHEAD: messages whose sender is fetched meanwhile. */
 enum { POINTS = 16, LOOK_AHEAD = 12 };

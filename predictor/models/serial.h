@@ -3,9 +3,9 @@
 #ifndef MPISTAIR_PREDICTOR_SERIAL_H
 #define MPISTAIR_PREDICTOR_SERIAL_H
 
-#include "radix_sort.h"
-#include "size_order.h"
-#include "staircase.h"
+#include "predictor/pattern/radix_sort.h"
+#include "predictor/pattern/size_order.h"
+#include "predictor/models/staircase.h"
 
 /* When a block is delivered where it is the first of its receiver's, and where half of the others come before it. */
 struct serial_times {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "heap.h"
+#include "predictor/models/heap.h"
 
 /* From there on a clock went at one rate. */
 struct clock_segment {

@@ -28,15 +28,15 @@
  * communication itself delayed (a send posted after another one's completion) is not predicted; a message within a node
  * moves without its receiver being inside MPI; the sender's side shares nothing, as in the staircase; theta_i is that
  * of the whole round. */
-#include "staggered.h"
+#include "predictor/models/staggered.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "models.h"
-#include "share_clock.h"
-#include "staircase.h"
-#include "underway.h"
+#include "predictor/models/models.h"
+#include "predictor/models/share_clock.h"
+#include "predictor/models/staircase.h"
+#include "predictor/models/underway.h"
 
 /* A rank that messages move to. */
 struct receiver {

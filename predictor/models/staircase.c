@@ -23,14 +23,14 @@
  * Domain: every rank posts all its messages, then waits (T Algorithm 2); a send is complete when it is delivered, so
  * rendezvous messages. Limits: the sender's side shares nothing; the two parts of T18 do not overlap; order is by size,
  * never by arrival. MODELS.md settles what the paper leaves open. */
-#include "staircase.h"
+#include "predictor/models/staircase.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "group.h"
-#include "models.h"
-#include "serial.h"
+#include "predictor/pattern/group.h"
+#include "predictor/models/models.h"
+#include "predictor/models/serial.h"
 
 /* T18: T_i = T_i^inter-node + T_i^intra-node. */
 const struct staircase_part staircase_parts[STAIRCASE_PARTS] = {

@@ -3,10 +3,10 @@
 #ifndef MPISTAIR_PREDICTOR_STAIRCASE_H
 #define MPISTAIR_PREDICTOR_STAIRCASE_H
 
-#include "critical.h"
-#include "group.h"
-#include "model.h"
-#include "traffic.h"
+#include "predictor/models/critical.h"
+#include "predictor/pattern/group.h"
+#include "predictor/model.h"
+#include "predictor/pattern/traffic.h"
 
 /* What is predicted at a time: the levels that share a bandwidth, and whose. */
 struct staircase_part {

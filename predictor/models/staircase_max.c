@@ -7,8 +7,8 @@
  *
  * which is what remains if nothing of one slows down the other: a lower bound of T18's sum, and at least half of it.
  * What is measured should lie between the two. Symbols and domain: staircase.c. */
-#include "models.h"
-#include "staircase.h"
+#include "predictor/models/models.h"
+#include "predictor/models/staircase.h"
 
 /* Takes of each rank the part with the larger time; both with their sums. */
 static void take_larger(const struct prediction *other, struct prediction *prediction)

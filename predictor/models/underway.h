@@ -6,8 +6,8 @@
 #ifndef MPISTAIR_PREDICTOR_UNDERWAY_H
 #define MPISTAIR_PREDICTOR_UNDERWAY_H
 
-#include "arrivals.h"
-#include "heap.h"
+#include "predictor/models/arrivals.h"
+#include "predictor/models/heap.h"
 
 struct underway {
     size_t next, end; /* arrivals, the first ones to begin */

@@ -1,5 +1,5 @@
 /* Node and socket numbers may be any: ranks are sorted by them, a group is a run of equal ones. */
-#include "group.h"
+#include "predictor/pattern/group.h"
 
 #include <stdlib.h>
 

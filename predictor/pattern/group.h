@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_GROUP_H
 #define MPISTAIR_PREDICTOR_GROUP_H
 
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 struct grouping {
     size_t n_groups;

@@ -1,10 +1,10 @@
 /* P.csv into arrays that grow by doubling; post times take memory only where the file has them. */
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv.h"
+#include "report/io/csv.h"
 
 struct pattern_reader {
     struct pattern *pattern;

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "machine.h"
+#include "report/io/error.h"
+#include "calibrate/machine/machine.h"
 
 /* numa, l3: the rank has no such object, or nobody knows which. */
 #define PLACEMENT_UNKNOWN UINT32_MAX

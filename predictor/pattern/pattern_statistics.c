@@ -1,5 +1,5 @@
 /* One pass over the messages into sums a rank, one over the ranks. */
-#include "pattern_statistics.h"
+#include "predictor/pattern/pattern_statistics.h"
 
 #include <stdlib.h>
 

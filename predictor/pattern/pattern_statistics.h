@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 /* Of the ranks, one direction. */
 struct pattern_side_statistics {

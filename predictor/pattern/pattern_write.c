@@ -1,9 +1,9 @@
 /* Both files are complete before either takes its name. Units of the statistics are bytes; MB is 1e6. */
-#include "pattern_write.h"
+#include "predictor/pattern/pattern_write.h"
 
 #include <inttypes.h>
 
-#include "output_file.h"
+#include "report/io/output_file.h"
 
 static void write_messages(FILE *stream, const struct pattern *pattern)
 {

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "pattern.h"
-#include "pattern_statistics.h"
+#include "predictor/pattern/pattern.h"
+#include "predictor/pattern/pattern_statistics.h"
 
 /* name.P.csv and name.L.csv, each replaced only when it is complete. 0, or -1 with the reason. */
 int pattern_write(const char *name, const struct pattern *pattern, const struct placement *placement,

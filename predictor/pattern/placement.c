@@ -1,12 +1,12 @@
 /* L.csv: rows in any order, so they are gathered first and then put at their rank. */
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv.h"
+#include "report/io/csv.h"
 
 struct placement_row {
     uint64_t rank;

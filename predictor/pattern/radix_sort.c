@@ -1,5 +1,5 @@
 /* See radix_sort.h. */
-#include "radix_sort.h"
+#include "predictor/pattern/radix_sort.h"
 
 #include <string.h>
 

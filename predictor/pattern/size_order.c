@@ -1,10 +1,10 @@
 /* Two steps, both linear: messages are counted into their groups, then each group is sorted by the digits of its sizes
  * (radix_sort.h). A group of some hundred messages stays in the first cache meanwhile. */
-#include "size_order.h"
+#include "predictor/pattern/size_order.h"
 
 #include <stdlib.h>
 
-#include "radix_sort.h"
+#include "predictor/pattern/radix_sort.h"
 
 size_t size_order_largest(const struct size_order *order)
 {

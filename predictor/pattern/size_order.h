@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_SIZE_ORDER_H
 #define MPISTAIR_PREDICTOR_SIZE_ORDER_H
 
-#include "traffic.h"
+#include "predictor/pattern/traffic.h"
 
 struct size_order {
     size_t n_groups;

@@ -1,6 +1,6 @@
 /* Two passes: which classes occur, then the sums, so that a machine without inter-node values serves every pattern
  * without inter-node messages, and classes are numbered by level and protocol whatever the order of the messages. */
-#include "traffic.h"
+#include "predictor/pattern/traffic.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef MPISTAIR_PREDICTOR_TRAFFIC_H
 #define MPISTAIR_PREDICTOR_TRAFFIC_H
 
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 enum { MAX_CLASSES = (LEVEL_COUNT - 1) * (PROTOCOL_COUNT - 1), NO_CLASS = 255 };
 

@@ -2,18 +2,18 @@
  * (replay_mean.h). Rounds are read by one thread, since a connection of SQLite serves one at a time; the models of a
  * round share nothing and run side by side where it has messages enough: one is done with 100 messages in about the 50
  * us that it takes to start and join a thread. */
-#include "replay.h"
+#include "predictor/replay/replay.h"
 
-#include "database.h"
-#include "machine_database.h"
-#include "predict_options.h"
-#include "progress.h"
-#include "replay_history.h"
-#include "replay_mean.h"
-#include "replay_place.h"
-#include "replay_round.h"
-#include "replay_runs.h"
-#include "side_by_side.h"
+#include "interpose/trace/database.h"
+#include "calibrate/machine_database.h"
+#include "predictor/predict_options.h"
+#include "report/io/progress.h"
+#include "predictor/replay/replay_history.h"
+#include "predictor/replay/replay_mean.h"
+#include "predictor/replay/replay_place.h"
+#include "predictor/replay/replay_round.h"
+#include "predictor/replay/replay_runs.h"
+#include "predictor/side_by_side.h"
 
 /* Fewer are predicted before a second thread has begun. */
 enum { MESSAGES_FOR_THREADS = 2000 };

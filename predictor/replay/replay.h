@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "interval.h"
+#include "predictor/interval.h"
 
 /* What to replay with. All borrowed. */
 struct replay {

@@ -1,11 +1,11 @@
 /* A connection is a pair of ranks in one direction. Rounds are gone through in the order of time; what a kind's first
  * round sends stands for all of them, since they are alike. */
-#include "replay_history.h"
+#include "predictor/replay/replay_history.h"
 
 #include <stdlib.h>
 
-#include "database.h"
-#include "radix_sort.h"
+#include "interpose/trace/database.h"
+#include "predictor/pattern/radix_sort.h"
 
 /* Of a message in the rounds of its kind. */
 struct history_use {

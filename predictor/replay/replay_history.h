@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_REPLAY_HISTORY_H
 #define MPISTAIR_PREDICTOR_REPLAY_HISTORY_H
 
-#include "replay_round.h"
+#include "predictor/replay/replay_round.h"
 
 struct history_use;
 

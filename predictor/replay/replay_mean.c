@@ -1,6 +1,6 @@
 /* See replay_mean.h. A rank's values lie together: the parts, then low and high; the sum is formed of the mean parts.
  */
-#include "replay_mean.h"
+#include "predictor/replay/replay_mean.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "model.h"
+#include "predictor/model.h"
 
 enum { REPLAYED_ROUNDS = 1000, REPLAYED_MESSAGES = 1000000 };
 

@@ -1,11 +1,11 @@
 /* Messages in the order in which their sends were posted, as they will be posted again. */
-#include "replay_pattern.h"
+#include "predictor/replay/replay_pattern.h"
 
 #include <stdlib.h>
 
-#include "database.h"
-#include "replay_place.h"
-#include "replay_round.h"
+#include "interpose/trace/database.h"
+#include "predictor/replay/replay_place.h"
+#include "predictor/replay/replay_round.h"
 
 /* One row of numbers; NULL becomes 0. -1: the statement fails or has no row. */
 static int select_numbers(sqlite3 *database, const char *sql, int64_t parameter, size_t n, int64_t *numbers)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 /* The first round of a kind (kind_given; else of the trace's only one), with the post times in s from its beginning;
  * placement is of all ranks of the run. 0, or -1 with the reason and nothing to release. */

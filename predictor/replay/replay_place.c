@@ -1,10 +1,10 @@
 /* The table process into arrays by rank; a rank without a spool has no node, one that no topology placed no socket. */
-#include "replay_place.h"
+#include "predictor/replay/replay_place.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "database.h"
+#include "interpose/trace/database.h"
 
 static int world_size(sqlite3 *database, const char *path, size_t *n_ranks, struct error *error)
 {

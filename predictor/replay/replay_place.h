@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 struct recorded_places {
     struct placement placement; /* of all ranks of the world */

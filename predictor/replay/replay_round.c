@@ -1,11 +1,11 @@
 /* Its ranks are numbered anew, so that a round costs what its own ranks and messages cost, however large the world is;
  * groups of models hold competitors only, so nothing changes by that. */
-#include "replay_round.h"
+#include "predictor/replay/replay_round.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "database.h"
+#include "interpose/trace/database.h"
 
 static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
     /* As the view message has it, without the columns that cost it a look-up each. */

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "replay_place.h"
+#include "predictor/replay/replay_place.h"
 
 enum { ROUND_MESSAGES, ROUND_RANKS, REPLAY_ROUND_STATEMENTS };
 

@@ -1,8 +1,8 @@
 /* See replay_runs.h. */
-#include "replay_runs.h"
+#include "predictor/replay/replay_runs.h"
 
-#include "database.h"
-#include "predict_options.h"
+#include "interpose/trace/database.h"
+#include "predictor/predict_options.h"
 
 int replay_execute(const struct replay *replay, const char *sql, const struct model_choice *model, sqlite3_int64 n,
                    struct error *error)

@@ -22,9 +22,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "group.h"
-#include "terms.h"
-#include "topology.h"
+#include "predictor/pattern/group.h"
+#include "predictor/terms/terms.h"
+#include "predictor/terms/topology.h"
 
 /* The messages between nodes, by the node that sends them. */
 struct network_traffic {

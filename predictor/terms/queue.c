@@ -13,7 +13,7 @@
  * that finds messages by hashing. */
 #include <stdlib.h>
 
-#include "terms.h"
+#include "predictor/terms/terms.h"
 
 static int queue_add(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                      const struct model_options *options, struct prediction *prediction, struct error *error)

@@ -28,8 +28,8 @@
  * probes, and messages of other rounds that lie in a queue, are not counted; hash tables pass fewer. */
 #include <stdlib.h>
 
-#include "queue_search.h"
-#include "terms.h"
+#include "predictor/terms/queue_search.h"
+#include "predictor/terms/terms.h"
 
 static int charge(const struct machine *machine, const struct queue_search *search, double *queue_s,
                   struct error *error)

@@ -5,7 +5,7 @@
  * taken from an entry's coming to its match. What a search passes is the number of taken places up to its match, or in
  * the whole list: prefix sums, which a Fenwick tree keeps in O(log n). So a rank of n messages costs O(n log n), though
  * it passes up to n(n + 1)/2 entries. Which message met which receive is known, so tags are never compared. */
-#include "queue_search.h"
+#include "predictor/terms/queue_search.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_QUEUE_SEARCH_H
 #define MPISTAIR_PREDICTOR_QUEUE_SEARCH_H
 
-#include "traffic.h"
+#include "predictor/pattern/traffic.h"
 
 /* What one queue of a rank consists of. */
 enum queue_lists {

@@ -1,12 +1,12 @@
 /* A topology in memory: what its parameters make of it, where its nodes are, where its file is. */
-#include "topology.h"
+#include "predictor/terms/topology.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "installation.h"
-#include "machine.h"
+#include "report/io/installation.h"
+#include "calibrate/machine/machine.h"
 
 const char *const topology_kind_name[TOPOLOGY_KIND_COUNT] = {"torus", "mesh", "fat-tree", "dragonfly", "links"};
 

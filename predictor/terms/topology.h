@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "report/io/error.h"
 
 enum topology_kind {
     TOPOLOGY_TORUS = 0,

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine.h"
-#include "number.h"
-#include "topology.h"
+#include "calibrate/machine/machine.h"
+#include "report/io/number.h"
+#include "predictor/terms/topology.h"
 
 enum { MAX_LINE_BYTES = 1 << 16, MAX_ROUTE_LINKS = 1 << 26 };
 

@@ -17,7 +17,7 @@
  * Limits: adaptive routing (Aries, Slingshot) spreads what is taken here as one route. */
 #include <stdlib.h>
 
-#include "topology.h"
+#include "predictor/terms/topology.h"
 
 static size_t torus_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links)
 {

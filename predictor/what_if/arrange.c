@@ -1,10 +1,10 @@
 /* The places in an order by rule; rank r takes the r-th of them. */
-#include "arrange.h"
+#include "predictor/what_if/arrange.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "group.h"
+#include "predictor/pattern/group.h"
 
 const char *const arrangement_name[ARRANGE_COUNT] = {
     [ARRANGE_FILL] = "fill",

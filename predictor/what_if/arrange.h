@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_ARRANGE_H
 #define MPISTAIR_PREDICTOR_ARRANGE_H
 
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 enum arrangement { ARRANGE_FILL, ARRANGE_ROUND_ROBIN_NODES, ARRANGE_ROUND_ROBIN_SOCKETS, ARRANGE_COUNT };
 

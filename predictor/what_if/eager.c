@@ -1,6 +1,6 @@
 /* The rows `LEVEL rendezvous threshold - BYTES B` take another value. The tau and bandwidth of a protocol are those
  * that were measured; for sizes that it did not serve then they are the same lines drawn on. */
-#include "eager.h"
+#include "predictor/what_if/eager.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_EAGER_H
 #define MPISTAIR_PREDICTOR_EAGER_H
 
-#include "machine.h"
+#include "calibrate/machine/machine.h"
 
 /* Messages of that many bytes and more go by rendezvous, at every level whose protocols the machine tells apart. 0, or
  * -1 with the reason and the machine unchanged: it tells them apart nowhere, or it has a short protocol above that. */

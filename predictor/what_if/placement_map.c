@@ -6,13 +6,13 @@
  * or socket has places. It balances to about one percent; ranks too many in a part are then moved to where they lose
  * least, until every part is full exactly. Bytes between nodes are not time, so this is where a search starts, no more.
  */
-#include "placement_map.h"
+#include "predictor/what_if/placement_map.h"
 
 #include <stdlib.h>
 
-#include "arrange.h"
-#include "group.h"
-#include "rank_graph.h"
+#include "predictor/what_if/arrange.h"
+#include "predictor/pattern/group.h"
+#include "predictor/what_if/rank_graph.h"
 
 /* How uneven Scotch may leave the parts. */
 #define IMBALANCE 0.01

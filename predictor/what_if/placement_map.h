@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_PLACEMENT_MAP_H
 #define MPISTAIR_PREDICTOR_PLACEMENT_MAP_H
 
-#include "workload.h"
+#include "predictor/what_if/workload.h"
 
 /* mapped: a placement of slots->n_ranks from placement_init; it holds the places of slots, each as often as there. 0,
  * or -1 with the reason. */

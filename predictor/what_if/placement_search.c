@@ -6,15 +6,15 @@
  * the times of all ranks. The largest alone is flat: where two ranks are the slowest, helping one changes nothing yet.
  * An exchange predicts anew only the kinds of round that one of the two takes part in.
  */
-#include "placement_search.h"
+#include "predictor/what_if/placement_search.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "arrange.h"
-#include "placement_map.h"
+#include "predictor/what_if/arrange.h"
+#include "predictor/what_if/placement_map.h"
 
 /* Random exchanges at once where no single one helps, and how often that may be in vain. */
 enum { KICK = 3, VAIN_KICKS = 24 };

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_PLACEMENT_SEARCH_H
 #define MPISTAIR_PREDICTOR_PLACEMENT_SEARCH_H
 
-#include "workload.h"
+#include "predictor/what_if/workload.h"
 
 struct placement_search {
     const struct workload *workload; /* borrowed */

@@ -2,15 +2,15 @@
  * gets an equal share of its socket's cores, all of them (`*`) where there are fewer cores than ranks or nobody knows
  * how many. Hydra (-f F) takes a line `HOST:1` for each rank in their order. Hydra numbers a node for each run of lines
  * with the same name: seen with MPICH 4.0.2, ranks of one host that are not consecutive have no shared memory then. */
-#include "rank_file.h"
+#include "predictor/what_if/rank_file.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "group.h"
-#include "output_file.h"
+#include "predictor/pattern/group.h"
+#include "report/io/output_file.h"
 
 int hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket)
 {

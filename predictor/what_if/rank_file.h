@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_RANK_FILE_H
 #define MPISTAIR_PREDICTOR_RANK_FILE_H
 
-#include "pattern.h"
+#include "predictor/pattern/pattern.h"
 
 /* A node as the launchers know it. */
 struct host {

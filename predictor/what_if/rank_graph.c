@@ -1,5 +1,5 @@
 /* Every message as two edges, sorted by their ends, equal ones added up. */
-#include "rank_graph.h"
+#include "predictor/what_if/rank_graph.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include <stdio.h> /* which scotch.h needs */
 #include <scotch/scotch.h>
 
-#include "workload.h"
+#include "predictor/what_if/workload.h"
 
 /* The neighbours of every rank, in both directions; weight: the bytes between the two, scaled, 1 at least. */
 struct rank_graph {

@@ -1,10 +1,10 @@
 /* The rounds that predict reads one after the other, all in memory. */
-#include "replay_workload.h"
+#include "predictor/what_if/replay_workload.h"
 
-#include "database.h"
-#include "replay_history.h"
-#include "replay_mean.h"
-#include "replay_round.h"
+#include "interpose/trace/database.h"
+#include "predictor/replay/replay_history.h"
+#include "predictor/replay/replay_mean.h"
+#include "predictor/replay/replay_round.h"
 
 /* Rounds in the order of kinds, each with how many the kind has. */
 static const char rounds_sql[] =

@@ -4,8 +4,8 @@
 
 #include <sqlite3.h>
 
-#include "rank_file.h"
-#include "workload.h"
+#include "predictor/what_if/rank_file.h"
+#include "predictor/what_if/workload.h"
 
 /* The rounds that predict runs the models on: the first of every kind, or, with post_times, those that replay_mean.h
  * takes, so that the same comes out. placement: of the ranks of the world. The caller releases the workload. 0, or -1

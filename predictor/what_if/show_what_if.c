@@ -1,10 +1,10 @@
 /* A table for people; CSV rows `model,rank,...` with an empty rank for the run; JSON an object a model. */
-#include "show_what_if.h"
+#include "predictor/what_if/show_what_if.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "arrange.h"
+#include "predictor/what_if/arrange.h"
 
 /* Ranks that text shows of those that gain, and of those that lose. */
 enum { MOST_SHOWN = 5 };

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "what_if.h"
+#include "predictor/what_if/what_if.h"
 
 /* text: T of the run before and after, and the ranks that gain and lose most; csv and json: every rank. */
 void show_what_if(FILE *stream, const struct predict_options *options, const struct what_if *what_if);

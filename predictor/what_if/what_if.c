@@ -1,18 +1,18 @@
 /* The run as it is, read once; the run as it would be, with what was asked changed; the models on both. Nothing is
  * stored: what was not run is no part of a trace. */
-#include "what_if.h"
+#include "predictor/what_if/what_if.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrange.h"
-#include "database.h"
-#include "eager.h"
-#include "output_file.h"
-#include "predict_machine.h"
-#include "replay_place.h"
-#include "replay_workload.h"
-#include "show_what_if.h"
+#include "predictor/what_if/arrange.h"
+#include "interpose/trace/database.h"
+#include "predictor/what_if/eager.h"
+#include "report/io/output_file.h"
+#include "predictor/predict_machine.h"
+#include "predictor/replay/replay_place.h"
+#include "predictor/what_if/replay_workload.h"
+#include "predictor/what_if/show_what_if.h"
 
 static void side_release(struct what_if_side *side)
 {

@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_PREDICTOR_WHAT_IF_H
 #define MPISTAIR_PREDICTOR_WHAT_IF_H
 
-#include "placement_search.h"
-#include "predict_options.h"
+#include "predictor/what_if/placement_search.h"
+#include "predictor/predict_options.h"
 
 /* One side: what a run is predicted from. */
 struct what_if_side {

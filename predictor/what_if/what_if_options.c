@@ -1,10 +1,10 @@
 /* Every mistake is printed here, once, with what was expected. */
-#include "what_if_options.h"
+#include "predictor/what_if/what_if_options.h"
 
 #include <stddef.h>
 
-#include "error.h"
-#include "number.h"
+#include "report/io/error.h"
+#include "report/io/number.h"
 
 /* A search longer than a day is a slip. */
 #define MOST_SECONDS 86400.0

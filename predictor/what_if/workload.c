@@ -1,6 +1,6 @@
 /* Every kind is predicted on its own ranks alone: groups hold competitors only, so the rest of the world changes
  * nothing. */
-#include "workload.h"
+#include "predictor/what_if/workload.h"
 
 #include <math.h>
 #include <stdlib.h>

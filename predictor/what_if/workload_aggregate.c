@@ -1,5 +1,5 @@
 /* Messages to one partner as one: sorted by their two ends, runs of equal ends are added up. */
-#include "workload.h"
+#include "predictor/what_if/workload.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "report/io/error.h"
 
 enum csv_kind { CSV_U64, CSV_REAL, CSV_TEXT };
 

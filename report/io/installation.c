@@ -1,4 +1,4 @@
-#include "installation.h"
+#include "report/io/installation.h"
 
 #include <errno.h>
 #include <limits.h>

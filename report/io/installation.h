@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "report/io/error.h"
 
 enum installation_part {
     INSTALLATION_PRELOAD, /* libmpistair.so */

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "error.h"
+#include "report/io/error.h"
 
 struct output_file {
     FILE *stream;

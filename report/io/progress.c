@@ -1,5 +1,5 @@
 /* The coarse clock: a step costs a few nanoseconds and may be called in every turn of a loop. */
-#include "progress.h"
+#include "report/io/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>

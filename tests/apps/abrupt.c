@@ -20,8 +20,8 @@
  *     forkexec  ... that becomes another program
  *     forkkill  ... that lives until the steps are done, then SIGKILL ends it
  */
-#include "app.h"
-#include "traffic.h"
+#include "tests/apps/app.h"
+#include "tests/apps/traffic.h"
 
 #include <mpi.h>
 #include <signal.h>

@@ -8,11 +8,11 @@
  * apart by more than what is measured, and no rank begins before all have ended the one before. On several hosts
  * finding that clock takes messages, which are counted too.
  */
-#include "app.h"
-#include "clock.h"
-#include "many_pair.h"
-#include "pattern.h"
-#include "traffic.h"
+#include "tests/apps/app.h"
+#include "calibrate/measure/clock.h"
+#include "tests/apps/many_pair.h"
+#include "predictor/pattern/pattern.h"
+#include "tests/apps/traffic.h"
 
 #include <getopt.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <errno.h>
 #include <mpi.h>

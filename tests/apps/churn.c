@@ -6,9 +6,9 @@
  * messages to oneself, empty messages and MPI_PROC_NULL among them, and datatypes freed before completion. Then the
  * blocking calls. Communicators are freed and made again in each round.
  */
-#include "app.h"
-#include "completion.h"
-#include "traffic.h"
+#include "tests/apps/app.h"
+#include "tests/apps/completion.h"
+#include "tests/apps/traffic.h"
 
 #include <getopt.h>
 #include <mpi.h>

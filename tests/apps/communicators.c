@@ -5,14 +5,14 @@
  * OUT.RANK, a line each: `member LABEL RANK SIZE REMOTE_SIZE WORLD_RANK KNOWN` and, by the receiver, who learns the
  * sender's world rank from the message, `message LABEL SRC DST TAG BYTES`.
  */
-#include "communicators.h"
+#include "tests/apps/communicators.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi_itself.h"
+#include "tests/apps/mpi_itself.h"
 
 #define TAG   5
 #define LIMIT 8192 /* bytes of a message */

@@ -1,6 +1,6 @@
-#include "completion.h"
+#include "tests/apps/completion.h"
 
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-#include "exchange.h"
+#include "tests/apps/exchange.h"
 
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

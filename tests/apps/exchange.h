@@ -2,9 +2,9 @@
 #ifndef MPISTAIR_TESTS_EXCHANGE_H
 #define MPISTAIR_TESTS_EXCHANGE_H
 
-#include "many_pair.h"
-#include "mesh.h"
-#include "traffic.h"
+#include "tests/apps/many_pair.h"
+#include "tests/apps/mesh.h"
+#include "tests/apps/traffic.h"
 
 /* One direction: the messages to, or from, all neighbours, by ascending rank. */
 struct exchange_side {

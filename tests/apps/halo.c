@@ -7,10 +7,10 @@
  *
  * It exits with 1 unless the true residual and the distance to x* are as small as asked.
  */
-#include "app.h"
-#include "exchange.h"
-#include "mesh.h"
-#include "traffic.h"
+#include "tests/apps/app.h"
+#include "tests/apps/exchange.h"
+#include "tests/apps/mesh.h"
+#include "tests/apps/traffic.h"
 
 #include <getopt.h>
 #include <math.h>

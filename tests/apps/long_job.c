@@ -5,7 +5,7 @@
  *     long_job detail   a million one-sided calls, probes that find nothing and, where quick, barriers
  *     long_job window   rounds of messages, collectives and one-sided calls between marks 3 to 6, twice
  */
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <mpi.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * request of a receive that nothing is sent to. Then all do STEPS ring exchanges, which are to be more than the spool
  * may hold, rank 2 ends by SIGKILL, and the others wait until the launcher ends them.
  */
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <mpi.h>
 #include <signal.h>

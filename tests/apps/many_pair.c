@@ -1,6 +1,6 @@
-#include "many_pair.h"
+#include "tests/apps/many_pair.h"
 
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <stdlib.h>
 

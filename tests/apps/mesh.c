@@ -7,7 +7,7 @@
  * ratio of the parts' weights. Weights run from 1 to about 8, so that sizes of parts, and the faces between
  * them, differ by an order of magnitude, as they do where a partition follows the work instead of the points.
  */
-#include "mesh.h"
+#include "tests/apps/mesh.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* As a tool would that looks a function up in the MPI, not in the order of search. */
-#include "mpi_itself.h"
+#include "tests/apps/mpi_itself.h"
 
 #include <dlfcn.h>
 #include <link.h>

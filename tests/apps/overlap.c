@@ -4,7 +4,7 @@
  *
  * A step is an Irecv, an Isend, work for so long by the clock, and a Waitall; then a Barrier. The work calls no MPI.
  */
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <mpi.h>
 #include <stdlib.h>

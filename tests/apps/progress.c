@@ -8,7 +8,7 @@
  *     stays   SIGTERM is caught and changes nothing, as where a program writes a checkpoint and is not done in time
  *     exits   SIGTERM is caught; the step in hand is finished, then exit(7), without MPI_Finalize
  */
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <fcntl.h>
 #include <mpi.h>

@@ -8,8 +8,8 @@
  * half, as printed, rank 0 posts its receives when its sends are over, and finds what is there by then unexpected.
  * Prints CSV on stdout: header `n,bytes,first_s,second_s`, the medians over the repetitions: from rank 1's word that
  * its receives are posted, and from rank 0's first receive, to the end of the receiver's MPI_Waitall. */
-#include "app.h"
-#include "traffic.h"
+#include "tests/apps/app.h"
+#include "tests/apps/traffic.h"
 
 #include <getopt.h>
 #include <mpi.h>

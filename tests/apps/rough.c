@@ -12,7 +12,7 @@
  * of operations are completed only at the end, some are asked for by MPI_Request_get_status first, and some never; so
  * do 64 MiB
  */
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,9 +4,9 @@
  *
  * FILE gets what was sent, as CSV src,dst,messages,bytes.
  */
-#include "rounds.h"
+#include "tests/apps/rounds.h"
 
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <mpi.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
  * What a reader draws: one round a step, `steps` rounds of one kind: the sends of the step and the receives that
  * complete with them; the receive that is already posted for the next step is background and holds no round open.
  */
-#include "rounds.h"
+#include "tests/apps/rounds.h"
 
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <mpi.h>
 

@@ -6,9 +6,9 @@
  * the receive, so each is a round of two ranks. steps + workers questions and as many answers: 2 * (steps + workers)
  * rounds. Kinds: per worker its question, the task, the end.
  */
-#include "rounds.h"
+#include "tests/apps/rounds.h"
 
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <mpi.h>
 

@@ -6,9 +6,9 @@
  * message belongs to the round of the step in which it was received. Two kinds of steps: with and without a control
  * message; the messages to oneself form no round. So `steps` rounds of two kinds.
  */
-#include "rounds.h"
+#include "tests/apps/rounds.h"
 
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <mpi.h>
 

@@ -6,9 +6,9 @@
  * reaches into the next, and all sweeps look alike, so each kind comes `steps` times (or a multiple, where two pairs of
  * ranks cannot be told apart, which is not so here).
  */
-#include "rounds.h"
+#include "tests/apps/rounds.h"
 
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <mpi.h>
 

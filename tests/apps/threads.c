@@ -7,8 +7,8 @@
  * MPI_Wait, MPI_Testany or MPI_Waitsome complete, receives first; MESSAGES in all. Contents are checked. Exits with 77
  * where the MPI grants less than MPI_THREAD_MULTIPLE.
  */
-#include "app.h"
-#include "traffic.h"
+#include "tests/apps/app.h"
+#include "tests/apps/traffic.h"
 
 #include <mpi.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
-#include "traffic.h"
+#include "tests/apps/traffic.h"
 
-#include "app.h"
+#include "tests/apps/app.h"
 
 #include <errno.h>
 #include <inttypes.h>

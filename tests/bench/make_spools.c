@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "event.h"
-#include "functions.h"
+#include "interpose/spool/event.h"
+#include "interpose/functions.h"
 
 enum {
     STEP_NS = 4000,

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "mpi_itself.h"
+#include "interpose/spool/clock.h"
+#include "tests/apps/mpi_itself.h"
 
 #define TURNS 41
 #define CALLS 140000

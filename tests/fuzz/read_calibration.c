@@ -1,8 +1,8 @@
 /* What a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued. */
-#include "command.h"
-#include "raw_file.h"
-#include "readers.h"
-#include "resume.h"
+#include "report/command.h"
+#include "calibrate/job/raw_file.h"
+#include "tests/fuzz/readers.h"
+#include "calibrate/measure/resume.h"
 
 void read_samples(const uint8_t *data, size_t size)
 {

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "installation.h"
-#include "readers.h"
+#include "report/command.h"
+#include "report/io/installation.h"
+#include "tests/fuzz/readers.h"
 
 static const char rows[] =
     "INSERT INTO run VALUES(1,'run','0.1.0',1700000000000000000,100000,'MPICH','MPICH "

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "callsite.h"
-#include "command.h"
-#include "functions.h"
-#include "ingest.h"
-#include "place.h"
-#include "readers.h"
-#include "spools.h"
+#include "interpose/trace/callsite.h"
+#include "report/command.h"
+#include "interpose/functions.h"
+#include "interpose/trace/ingest.h"
+#include "interpose/trace/place.h"
+#include "tests/fuzz/readers.h"
+#include "interpose/trace/spools.h"
 
 enum { MAX_PROCESSES = 4, CHUNK_BYTES = 4096, MAX_CHUNKS = 16 };
 

@@ -1,4 +1,4 @@
-#include "readers.h"
+#include "tests/fuzz/readers.h"
 
 #include <dirent.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "report/io/error.h"
 
 enum { MAX_ARGUMENTS = 24, MAX_PATHS = 32 };
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "large.h"
+#include "tests/models/large.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -1,5 +1,5 @@
 /* Random cases come from a generator of their own, so that a seed means the same case everywhere. */
-#include "cases.h"
+#include "tests/models/cases.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* See large.h. Rank x of a node's 128 (x from 0 to 1) has a share of its messages that falls as (1 - x)^(p - 1), where
  * p is the largest rank's multiple of the mean. Sizes are even in their logarithm over four decades from 3.15 bytes on:
  * mean 3.15 (1e4 - 1) / ln 1e4 = 3,420 bytes. */
-#include "large.h"
+#include "tests/models/large.h"
 
 #include <math.h>
 

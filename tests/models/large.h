@@ -5,7 +5,7 @@
 #ifndef MPISTAIR_TESTS_LARGE_H
 #define MPISTAIR_TESTS_LARGE_H
 
-#include "cases.h"
+#include "tests/models/cases.h"
 
 enum { LARGE_RANKS = 8192, LARGE_MESSAGES = 2744632 };
 

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "cases.h"
+#include "tests/models/cases.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

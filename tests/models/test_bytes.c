@@ -21,9 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases.h"
-#include "moves.h"
-#include "traffic.h"
+#include "tests/models/cases.h"
+#include "predictor/models/moves.h"
+#include "predictor/pattern/traffic.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

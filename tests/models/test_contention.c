@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases.h"
-#include "terms.h"
-#include "topology.h"
+#include "tests/models/cases.h"
+#include "predictor/terms/terms.h"
+#include "predictor/terms/topology.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

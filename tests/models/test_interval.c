@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases.h"
-#include "interval.h"
+#include "tests/models/cases.h"
+#include "predictor/interval.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

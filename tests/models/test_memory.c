@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "cases.h"
-#include "memory_contention.h"
+#include "tests/models/cases.h"
+#include "predictor/models/memory_contention.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

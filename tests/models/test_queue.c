@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases.h"
+#include "tests/models/cases.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

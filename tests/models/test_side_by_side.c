@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "cases.h"
-#include "side_by_side.h"
+#include "tests/models/cases.h"
+#include "predictor/side_by_side.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases.h"
-#include "staggered.h"
-#include "staircase.h"
+#include "tests/models/cases.h"
+#include "predictor/models/staggered.h"
+#include "predictor/models/staircase.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -4,9 +4,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "cases.h"
-#include "staircase.h"
-#include "traffic.h"
+#include "tests/models/cases.h"
+#include "predictor/models/staircase.h"
+#include "predictor/pattern/traffic.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event.h"
-#include "functions.h"
+#include "interpose/spool/event.h"
+#include "interpose/functions.h"
 
 #define NAME(name, family) #name,
 static const char *const names[] = {MPISTAIR_FUNCTIONS(NAME)};

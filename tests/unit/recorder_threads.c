@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/wrappers.h"
+#include "interpose/backend/wrappers.h"
 
 #define THREADS 8
 #define ROUNDS  5000

@@ -1,5 +1,5 @@
 /* One file at a time, in /tmp, gone with the next or with the test. */
-#include "scratch.h"
+#include "tests/unit/scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bisection.h"
-#include "benchmarks.h"
-#include "boundary.h"
+#include "calibrate/measure/bisection.h"
+#include "calibrate/fit/benchmarks.h"
+#include "calibrate/fit/boundary.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

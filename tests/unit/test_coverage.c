@@ -10,7 +10,7 @@
 
 #include <gsl/gsl_randist.h>
 
-#include "fit_machine.h"
+#include "calibrate/fit/fit_machine.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv.h"
-#include "number.h"
-#include "scratch.h"
+#include "report/io/csv.h"
+#include "report/io/number.h"
+#include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

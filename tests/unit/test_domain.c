@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit_machine.h"
-#include "scratch.h"
+#include "calibrate/fit/fit_machine.h"
+#include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

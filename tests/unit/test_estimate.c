@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit_machine.h"
-#include "pool.h"
-#include "resample.h"
+#include "calibrate/fit/fit_machine.h"
+#include "calibrate/fit/pool.h"
+#include "calibrate/fit/resample.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit_machine.h"
-#include "scratch.h"
-#include "suspicion.h"
+#include "calibrate/fit/fit_machine.h"
+#include "tests/unit/scratch.h"
+#include "calibrate/fit/suspicion.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine.h"
-#include "scratch.h"
+#include "calibrate/machine/machine.h"
+#include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pattern.h"
-#include "scratch.h"
+#include "predictor/pattern/pattern.h"
+#include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "plan.h"
-#include "point.h"
+#include "calibrate/measure/plan.h"
+#include "calibrate/measure/point.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "raw_file.h"
+#include "calibrate/job/raw_file.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

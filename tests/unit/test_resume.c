@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "resume.h"
-#include "scratch.h"
+#include "calibrate/measure/resume.h"
+#include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

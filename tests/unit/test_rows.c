@@ -1,6 +1,6 @@
 /* report/rows.h: text made fit to print, rows with their errors, growing lists; report/document.h: quantities. */
-#include "document.h"
-#include "rows.h"
+#include "report/document.h"
+#include "report/rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Ranks on one processor though there was one for each. */
-#include "sharing.h"
+#include "calibrate/measure/sharing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
-#include "writer.h"
+#include "interpose/spool/clock.h"
+#include "interpose/spool/writer.h"
 
 #define A_CHUNK ((SPOOL_CHUNK_BYTES - sizeof(struct spool_chunk)) / sizeof(struct spool_operation))
 

@@ -1,6 +1,6 @@
 /* The blocking modes, Sendrecv and Sendrecv_replace: by ranks, wildcards, derived datatypes, to nobody and to itself.
  */
-#include "matrix.h"
+#include "tests/mpi/matrix/matrix.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Receives that are cancelled take no message; one that was cancelled too late does. */
-#include "matrix.h"
+#include "tests/mpi/matrix/matrix.h"
 
 void matrix_cancel(void)
 {

@@ -1,5 +1,5 @@
 /* Every call that completes requests, on arrays with live, null and inactive ones, statuses wanted and ignored. */
-#include "matrix.h"
+#include "tests/mpi/matrix/matrix.h"
 
 #define N 6
 

@@ -1,5 +1,5 @@
 /* The functions with large counts (_c), where the MPI has them. */
-#include "matrix.h"
+#include "tests/mpi/matrix/matrix.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  *     call FUNCTION FILE LINE N        it was called N times there, and that must show
  *     sent DESTINATION TAG BYTES N     so many messages
  */
-#include "matrix.h"
+#include "tests/mpi/matrix/matrix.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The non-blocking modes: several live requests at once, wildcards that a later call resolves, Isendrecv. */
-#include "matrix.h"
+#include "tests/mpi/matrix/matrix.h"
 
 #include <stdlib.h>
 

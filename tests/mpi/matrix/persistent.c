@@ -1,6 +1,6 @@
 /* Persistent requests of every mode, started one by one and together, completed by each kind of call while others are
  * inactive, freed while inactive. */
-#include "matrix.h"
+#include "tests/mpi/matrix/matrix.h"
 
 #include <stdlib.h>
 

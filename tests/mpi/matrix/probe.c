@@ -1,5 +1,5 @@
 /* Probes, and matched probes in an order that only they can have: Mprobe, Recv, Mrecv. */
-#include "matrix.h"
+#include "tests/mpi/matrix/matrix.h"
 
 static void send(int tag, int n, int seed)
 {

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bind.h"
-#include "event.h"
-#include "functions.h"
+#include "interpose/preload/bind.h"
+#include "interpose/spool/event.h"
+#include "interpose/functions.h"
 
 typedef long six(long a, long b, long c, long d, long e, long f);
 
