@@ -49,6 +49,13 @@ static void worked_b(void **state)
     /* Rank 0: in 2 x 1.7 + 8e5/10.2e3 = 81.831; out 2 x 1.7 + 6e5/10.2e3 = 62.223. Rank 2: out 1.7 + 6e5/10.2e3. */
     static const double postal_us[] = {3.4 + 8e5 / 10.2e3, 3.4 + 5e5 / 10.2e3, 1.7 + 6e5 / 10.2e3};
     assert_times(&c, "postal", LATENCY_IN, postal_us);
+    assert_times(&c, "node-aware", LATENCY_IN, (const double[]){62.223529412, 52.419607843, 60.523529412});
+    /* Rank 0 takes 2e5 bytes of rank 1 or 6e5 of rank 2 first. Rank 1 is over when it has received all, 81.672 us, or
+     * with rank 0; rank 2 when 6e5 bytes are at rank 0, 91.476 us, or with it. */
+    const double first_us = 81.672203765 + 1e5 / 10.2e3;
+    const double serial_us[] = {114.483968471, 1.7 + (81.672203765 + 111.083968471) / 2,
+                                3.4 + (first_us + 111.083968471) / 2};
+    assert_times(&c, "serial", LATENCY_IN, serial_us);
     /* Messages in: 2, 1, 2; out: 2, 2, 1; tau = 1.7. */
     static const double out_us[] = {114.483968471, 83.372203765 + 1.7, 114.483968471 - 1.7};
     static const double max_us[] = {114.483968471, 83.372203765 + 1.7, 114.483968471};
@@ -94,6 +101,10 @@ static void worked_c(void **state)
     case_add(&c, 0, 2, 400000);
     static const double us[] = {124.914719933, 95.772350147, 120.514719933, 86.972350147};
     assert_times(&c, "staircase", LATENCY_IN, us);
+    /* Rank 3 waits for its 5e5 bytes to rank 1, or for its 2e5 to rank 0 where these come last. Rank 2 is over when 6e5
+     * bytes are at rank 0, of 8e5: at first or last. */
+    static const double serial_us[] = {124.914719933, 95.772350147, 106.721616485, (86.972350147 + 118.214719933) / 2};
+    assert_times(&c, "serial", LATENCY_IN, serial_us);
 
     struct traffic traffic;
     struct bandwidth_steps steps;

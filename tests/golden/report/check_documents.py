@@ -1,5 +1,6 @@
 """The documents against the program: every command and option of --help is in the man page and in the completion, every
-table and view of the schema in mpistair.5, every file that the README names exists, and groff has no complaint.
+table and view of the schema in mpistair.5, every file and folder that the README and share/doc name exists (NAME stands for
+any name), and groff has no complaint.
 
 usage: check_documents.py MPISTAIR SOURCE
 """
@@ -45,9 +46,17 @@ for command in commands:
         need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", completion, "the completion")
 for name in re.findall(r"^CREATE (?:TABLE|VIEW) (\w+)", (SOURCE / "share/sql/schema.sql").read_text(), re.MULTILINE):
     need(name, rf"\b{name}\b", formats, "mpistair.5")
-for path in re.findall(r"\b(?:share|tests)/[\w./-]+\w", readme):
-    if not (SOURCE / path).exists():
-        failures.append(f"README.md names {path}, which is not there")
+folders = [path.name for path in SOURCE.iterdir() if path.is_dir() and not path.name.startswith((".", "build"))]
+documents = [SOURCE / "README.md", *(SOURCE / "share/doc").glob("*.md")]
+for document in documents:
+    text = document.read_text()
+    paths = re.findall(rf"(?<![\w./<-])(?:{'|'.join(map(re.escape, folders))})/[\w./-]*", text)
+    for path in sorted({path.rstrip(".-") for path in paths}):
+        if not any(SOURCE.glob(path.rstrip("/").replace("NAME", "*"))):
+            failures.append(f"{document.name} names {path}, which is not there")
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        if not (document.parent / link).exists():
+            failures.append(f"{document.name} links {link}, which is not there")
 for page in ("mpistair.1", "mpistair.5"):
     if shutil.which("groff"):
         formatted = output("groff", "-man", "-Tutf8", "-ww", str(SOURCE / "share/man" / page))
