@@ -1,21 +1,60 @@
 #!/bin/sh
-# run.sh: all checks, from a fresh clone on Debian or Ubuntu, in under 15 minutes on two cores.
+# run.sh: all checks, from a fresh clone on Debian or Ubuntu, in under 15 minutes on two cores; or those that are named.
 #
-#     sh tests/run.sh [FOLDER]
+#     sh tests/run.sh [PART | SUITE | SUITE/NAME] ...
 #
-# Installs what is missing (as root; else it says the one command to run), then, with builds and logs in FOLDER
-# (build-tests):
+# Installs what is missing (as root; else it says the one command to run), then runs all parts, or those named:
 #     format      clang-format has nothing to change
 #     gcc         a build for both MPIs, warnings as errors; all tests (that of the recorder's threads has
 #                 ThreadSanitizer in it)
 #     clang       the same build by clang, warnings as errors; nobody runs it, so without optimization, which takes half
 #                 the time and finds the same
 #     sanitized   AddressSanitizer and UndefinedBehaviorSanitizer, for one MPI; the tests that need no MPI job
-# The last line is `N passed, N failed, N skipped`; the exit code is 1 unless all passed or were skipped.
+# A SUITE (unit, golden, models, mpi, jobs, fuzz, ...) runs those tests of the gcc build alone, SUITE/NAME a single one, as
+# in `sh tests/run.sh golden/halo 'mpi/matrix mpich'`. An unknown name ends it with exit code 2 and the names that there are.
+#
+# Builds and logs are in build-tests, or in the folder that MPISTAIR_BUILDS names; so does an argument that begins with /, ./
+# or ../. The last line is `N passed, N failed, N skipped`; the exit code is 1 unless all passed or were skipped.
 set -eu
 
 source_folder=$(cd "$(dirname "$0")/.." && pwd)
-folder=${1:-$source_folder/build-tests}
+folder=${MPISTAIR_BUILDS:-$source_folder/build-tests}
+parts='format gcc clang sanitized'
+# As the meson.build files name them; of two of them nothing is a test.
+suites=$(grep -rhoE --include=meson.build "suite: *(\[[^]]*\]|'[^']*')" "$source_folder/tests" | grep -oE "'[^']+'" |
+    grep -vxE "'(bench|fuzz-coverage)'" | sort -u | xargs)
+
+# has LIST WORD: the word is one of the list.
+has() {
+    case " $1 " in *" $2 "*) [ -n "$2" ] ;; *) false ;; esac
+}
+
+unknown() {
+    printf '%s\n' "run.sh: $1" "$2" >&2
+    exit 2
+}
+
+chosen_parts= chosen_suites= chosen_tests=
+for argument; do
+    case $argument in
+    /* | ./* | ../*) folder=$argument ;;
+    */*)
+        has "$suites" "${argument%%/*}" || unknown "no suite '${argument%%/*}'" "suites: $suites"
+        chosen_tests=yes
+        ;;
+    *)
+        if has "$parts" "$argument"; then
+            chosen_parts="$chosen_parts $argument"
+        elif has "$suites" "$argument"; then
+            chosen_suites="$chosen_suites --suite $argument"
+        else
+            unknown "'$argument' is neither a part nor a suite" "parts: $parts; suites: $suites; or SUITE/NAME"
+        fi
+        ;;
+    esac
+done
+[ -n "$chosen_parts$chosen_suites$chosen_tests" ] || chosen_parts=$parts
+
 mkdir -p "$folder/logs"
 folder=$(cd "$folder" && pwd)
 logs=$folder/logs
@@ -66,6 +105,15 @@ run_tests() {
     passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
 
+# run_named ARGUMENT: the test of a SUITE/NAME; nothing for other arguments.
+run_named() {
+    case $1 in /* | ./* | ../*) return ;; */*) ;; *) return ;; esac
+    set -- "${1%%/*}" "${1#*/}"
+    tests=$(meson test -C "$folder/gcc" --no-rebuild --list --suite "$1" 2>/dev/null | sed 's|^[^/]* / ||')
+    printf '%s\n' "$tests" | grep -Fqx -- "$2" || unknown "no test '$2' in suite $1" "$tests"
+    run_tests gcc --suite "$1" "$2"
+}
+
 check_format() {
     find "$source_folder" -name 'build*' -prune -o -name '*.[ch]' -print0 |
         xargs -0 clang-format --dry-run --Werror
@@ -73,12 +121,22 @@ check_format() {
 
 step "Builds and logs: $folder"
 need_packages $build_packages $openmpi_packages $mpich_packages $plot_packages $test_packages
-check format logged format check_format || true
-if check gcc build "$folder/gcc" gcc --werror; then
-    run_tests gcc
+! has "$chosen_parts" format || check format logged format check_format || true
+if has "$chosen_parts" gcc || [ -n "$chosen_suites$chosen_tests" ]; then
+    if check gcc build "$folder/gcc" gcc --werror; then
+        if has "$chosen_parts" gcc; then
+            run_tests gcc
+        else
+            [ -z "$chosen_suites" ] || run_tests gcc $chosen_suites
+            for argument; do
+                run_named "$argument"
+            done
+        fi
+    fi
 fi
-CC=clang check clang build "$folder/clang" clang --werror --buildtype=plain || true
-if check sanitized build "$folder/sanitized" sanitized -Db_sanitize=address,undefined -Db_lundef=false -Dopenmpi=disabled; then
+! has "$chosen_parts" clang || CC=clang check clang build "$folder/clang" clang --werror --buildtype=plain || true
+if has "$chosen_parts" sanitized &&
+    check sanitized build "$folder/sanitized" sanitized -Db_sanitize=address,undefined -Db_lundef=false -Dopenmpi=disabled; then
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     export LSAN_OPTIONS="suppressions=$source_folder/tests/leaks.txt:print_suppressions=0"
     run_tests sanitized --suite unit --suite models --suite golden --suite fuzz
