@@ -17,10 +17,10 @@
 
 #include "calibrate/job/asked.h"
 #include "calibrate/job/calibration.h"
-#include "report/command.h"
+#include "share/base/command.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/job/launcher.h"
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 #include "calibrate/job/raw_file.h"
 #include "calibrate/table_print.h"
 

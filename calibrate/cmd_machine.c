@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/command.h"
+#include "share/base/command.h"
 #include "interpose/trace/database.h"
 #include "calibrate/machine_database.h"
 

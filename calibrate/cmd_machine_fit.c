@@ -6,7 +6,7 @@
 
 #include "calibrate/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 #include "calibrate/fit/suspicion.h"
 #include "calibrate/table_print.h"
 

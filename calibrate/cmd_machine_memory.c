@@ -6,7 +6,7 @@
 
 #include "calibrate/cmd_machine.h"
 #include "predictor/models/memory_contention.h"
-#include "report/io/number.h"
+#include "share/base/number.h"
 #include "calibrate/table_print.h"
 
 struct request {

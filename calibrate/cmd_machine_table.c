@@ -7,9 +7,9 @@
 
 #include "calibrate/cmd_machine.h"
 #include "interpose/trace/database.h"
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 #include "calibrate/machine_database.h"
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 #include "calibrate/plot/plot.h"
 #include "calibrate/table_print.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "calibrate/measure/clock.h"
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "calibrate/measure/benchmarks.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/schedule.h"

@@ -1,12 +1,12 @@
 /* mpistair ingest: reads its options and the placement, the work is in trace/ingest.c. */
-#include "report/command.h"
+#include "share/base/command.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/trace/ingest.h"
 #include "predictor/pattern/pattern.h"
 

@@ -1,6 +1,6 @@
 /* mpistair run: records a job from its start to its trace. Everything that can be wrong with the names is found before
  * the job starts, since a job may be long. */
-#include "report/command.h"
+#include "share/base/command.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/trace/ingest.h"
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 #include "predictor/pattern/pattern.h"
 #include "interpose/run/launch.h"
 #include "interpose/run/nested.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/command.h"
+#include "share/base/command.h"
 #include "interpose/trace/database.h"
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 #include "predictor/generate/pattern_options.h"
 #include "predictor/pattern/pattern_statistics.h"
 #include "predictor/pattern/pattern_write.h"

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/command.h"
+#include "share/base/command.h"
 #include "interpose/trace/database.h"
 #include "predictor/interval.h"
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 #include "predictor/predict_machine.h"
 #include "predictor/predict_options.h"
 #include "predictor/replay/replay.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/io/number.h"
-#include "report/options.h"
+#include "share/base/number.h"
+#include "share/base/options.h"
 #include "predictor/terms/topology.h"
 
 static const char usage_text[] =

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 /* Does jobs 0 .. n_jobs - 1, each once, at most n_threads (0: as many as processors may be used) at a time, in the
  * caller's thread and others. A job writes to what belongs to it alone and draws nothing from its order, so the results

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/command.h"
+#include "share/base/command.h"
 #include "report/doctor.h"
-#include "report/io/error.h"
-#include "report/options.h"
+#include "share/base/error.h"
+#include "share/base/options.h"
 #include "report/rows.h"
 
 static const char usage[] =

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/command.h"
-#include "report/io/error.h"
+#include "share/base/command.h"
+#include "share/base/error.h"
 #include "report/named_query.h"
 #include "report/open_trace.h"
-#include "report/options.h"
-#include "report/io/output_file.h"
+#include "share/base/options.h"
+#include "share/base/output_file.h"
 #include "report/render.h"
 
 enum query_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, N_FORMATS };

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/command.h"
-#include "report/io/error.h"
+#include "share/base/command.h"
+#include "share/base/error.h"
 #include "report/open_trace.h"
-#include "report/options.h"
-#include "report/io/output_file.h"
+#include "share/base/options.h"
+#include "share/base/output_file.h"
 #include "report/render.h"
 
 enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, N_FORMATS };

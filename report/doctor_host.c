@@ -16,9 +16,9 @@
 #endif
 
 #include "report/doctor.h"
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/spool/event.h"
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 
 static void look_at_processors(struct doctor *doctor)
 {

@@ -9,7 +9,7 @@
 
 #include "interpose/preload/bind.h"
 #include "report/doctor.h"
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 
 static const struct family {
     const char *name, *title;

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/command.h"
-#include "report/io/error.h"
+#include "share/base/command.h"
+#include "share/base/error.h"
 
 static const struct {
     const char *name;

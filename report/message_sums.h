@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "report/round_sums.h"
 
 /* Fills temp.incoming and temp.outgoing; the traffic of temp.heaviest_kind, whose kinds must be there; and notes in

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 
 enum { QUERY_MAX_BYTES = 1 << 20 };
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 /* Letters, digits, '_' and '-' alone: such an argument is a name, everything else SQL. */
 bool named_query_is_name(const char *text);

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/command.h"
+#include "share/base/command.h"
 #include "interpose/trace/database.h"
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/spool/event.h"
 
 static bool is_spool(const char *path)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 enum { MAX_RANK = 1 << 24 };
 

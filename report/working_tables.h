@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 /* Kinds of round that a report shows. A macro, since it stands in the text of a query. */
 #define HEAVIEST_KINDS 10

@@ -6,7 +6,7 @@
 
 #include <gsl/gsl_statistics_double.h>
 
-#include "report/io/csv.h"
+#include "share/base/csv.h"
 
 const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
                                                      "queue",    "contention", "buffer", "eager"};

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "calibrate/fit/fit_machine.h"
-#include "report/io/number.h"
+#include "share/base/number.h"
 
 /* A size above this is no threshold of any MPI, and 2^53 is where doubles stop counting bytes. */
 #define THRESHOLD_MAX_BYTES (UINT64_C(1) << 53)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "calibrate/job/launcher.h"
 #include "calibrate/job/raw_file.h"
 

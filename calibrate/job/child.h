@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 enum child_stream { CHILD_OUT, CHILD_ERR };
 

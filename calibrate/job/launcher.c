@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 
 #define IDENTIFY_S 20.0
 

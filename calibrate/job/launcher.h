@@ -3,7 +3,7 @@
 #define MPISTAIR_CALIBRATE_LAUNCHER_H
 
 #include "calibrate/job/child.h"
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 struct launcher {
     char **words; /* borrowed, [n_words]: the launcher and its options */

@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "calibrate/job/text_list.h"
 
 struct notes {

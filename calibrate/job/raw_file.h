@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "calibrate/job/notes.h"
 #include "calibrate/job/text_list.h"
 

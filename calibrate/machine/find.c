@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 
 static bool has_table_suffix(const char *name)
 {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 enum machine_level {
     LEVEL_SELF = 0,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/number.h"
+#include "share/base/number.h"
 
 enum { MAX_LINE_BYTES = 4096, MAX_ROWS = 100000, MAX_WORDS = 7 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 #define SECONDS_MAX 86400.0
 #define MIB         1048576.0

@@ -12,7 +12,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "calibrate/machine/machine.h"
 #include "predictor/pattern/pattern.h"
 

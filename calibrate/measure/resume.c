@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/number.h"
+#include "share/base/number.h"
 
 enum column { BENCHMARK, VARIANT, LEVEL, BYTES, N, COUNT, SECONDS, LAUNCH, RANKS, DOMAIN, AT_S, N_COLUMNS };
 enum { FIELDS_MAX = 64 };

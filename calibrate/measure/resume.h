@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "calibrate/machine/machine.h"
 
 struct resume_row {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 /* Runs the script; the picture goes to the stream `picture`, at its end. No shell and no start-up file of the user has
  * a part in it. 0, or -1 with the reason: gnuplot is not there (and which package has it), or what it complained of. */

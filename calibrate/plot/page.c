@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "calibrate/plot/gnuplot.h"
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 #include "calibrate/plot/panel.h"
 #include "calibrate/plot/plot.h"
 

@@ -8,7 +8,7 @@
 #ifndef MPISTAIR_CALIBRATE_PLOT_H
 #define MPISTAIR_CALIBRATE_PLOT_H
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "calibrate/machine/machine.h"
 #include "calibrate/fit/samples.h"
 

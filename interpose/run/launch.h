@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 struct launch {
     char **command;      /* launcher, arguments, NULL */

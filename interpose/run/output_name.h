@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 struct output_name {
     char path[PATH_MAX]; /* absolute */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "interpose/run/claim.h"
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 struct spool_folder {
     char path[PATH_MAX];       /* where the processes write, absolute */

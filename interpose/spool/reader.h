@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/spool/event.h"
 
 /* World sizes beyond this are taken for damage, as are times (9 years, of a TSC of 4 GHz 2): what is computed with them

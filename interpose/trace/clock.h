@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_CLOCK_H
 #define MPISTAIR_TRACE_CLOCK_H
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/trace/spools.h"
 #include "interpose/trace/trace.h"
 

@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 /* user_version of the schema that this build writes and reads. */
 #define TRACE_SCHEMA_VERSION 5

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "predictor/pattern/pattern.h"
 
 struct ingest_options {

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_LOAD_H
 #define MPISTAIR_TRACE_LOAD_H
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/trace/trace.h"
 
 /* Needs nodes_build. Fills communicators, collectives and what else is rare (by rank, then by begin), call sites, and

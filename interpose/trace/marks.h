@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/trace/loader.h"
 
 /* Into trace.collectives, see there. */

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_PLACE_H
 #define MPISTAIR_TRACE_PLACE_H
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "predictor/pattern/pattern.h"
 #include "interpose/trace/trace.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/spool/reader.h"
 #include "interpose/trace/worlds.h"
 

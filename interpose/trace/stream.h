@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_STREAM_H
 #define MPISTAIR_TRACE_STREAM_H
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/trace/sink.h"
 #include "interpose/trace/trace.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/trace/map.h"
 #include "interpose/spool/reader.h"
 

@@ -8,9 +8,9 @@
 
 #include "interpose/trace/database.h"
 #include "interpose/trace/form.h"
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 #include "interpose/trace/marks.h"
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 #include "interpose/trace/partition.h"
 #include "interpose/trace/persistent.h"
 #include "interpose/spool/readers.h"

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_WRITE_H
 #define MPISTAIR_TRACE_WRITE_H
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "interpose/trace/trace.h"
 
 /* What ingest tells its user, read from the finished database. */

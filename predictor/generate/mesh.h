@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 enum { MESH_MAX_NEIGHBOURS = 24 };
 

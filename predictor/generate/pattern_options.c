@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/io/error.h"
-#include "report/io/number.h"
-#include "report/options.h"
+#include "share/base/error.h"
+#include "share/base/number.h"
+#include "share/base/options.h"
 
 enum {
     MAX_RANKS = 1 << 24,

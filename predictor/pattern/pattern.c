@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/csv.h"
+#include "share/base/csv.h"
 
 struct pattern_reader {
     struct pattern *pattern;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 #include "calibrate/machine/machine.h"
 
 /* numa, l3: the rank has no such object, or nobody knows which. */

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 
 static void write_messages(FILE *stream, const struct pattern *pattern)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/csv.h"
+#include "share/base/csv.h"
 
 struct placement_row {
     uint64_t rank;

@@ -7,7 +7,7 @@
 #include "interpose/trace/database.h"
 #include "calibrate/machine_database.h"
 #include "predictor/predict_options.h"
-#include "report/io/progress.h"
+#include "share/base/progress.h"
 #include "predictor/replay/replay_history.h"
 #include "predictor/replay/replay_mean.h"
 #include "predictor/replay/replay_place.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 #include "calibrate/machine/machine.h"
 
 const char *const topology_kind_name[TOPOLOGY_KIND_COUNT] = {"torus", "mesh", "fat-tree", "dragonfly", "links"};

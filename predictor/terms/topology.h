@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 enum topology_kind {
     TOPOLOGY_TORUS = 0,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "calibrate/machine/machine.h"
-#include "report/io/number.h"
+#include "share/base/number.h"
 #include "predictor/terms/topology.h"
 
 enum { MAX_LINE_BYTES = 1 << 16, MAX_ROUTE_LINKS = 1 << 26 };

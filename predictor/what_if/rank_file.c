@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "predictor/pattern/group.h"
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 
 int hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket)
 {

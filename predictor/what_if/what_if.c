@@ -8,7 +8,7 @@
 #include "predictor/what_if/arrange.h"
 #include "interpose/trace/database.h"
 #include "predictor/what_if/eager.h"
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 #include "predictor/predict_machine.h"
 #include "predictor/replay/replay_place.h"
 #include "predictor/what_if/replay_workload.h"

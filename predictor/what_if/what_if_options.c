@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-#include "report/io/error.h"
-#include "report/io/number.h"
+#include "share/base/error.h"
+#include "share/base/number.h"
 
 /* A search longer than a day is a slip. */
 #define MOST_SECONDS 86400.0

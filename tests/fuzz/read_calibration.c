@@ -1,5 +1,5 @@
 /* What a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued. */
-#include "report/command.h"
+#include "share/base/command.h"
 #include "calibrate/job/raw_file.h"
 #include "tests/fuzz/readers.h"
 #include "calibrate/measure/resume.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/command.h"
-#include "report/io/installation.h"
+#include "share/base/command.h"
+#include "share/base/installation.h"
 #include "tests/fuzz/readers.h"
 
 static const char rows[] =

@@ -1,5 +1,5 @@
 /* Tables, patterns, placements and topologies by way of `mpistair predict` and what else reads them. */
-#include "report/command.h"
+#include "share/base/command.h"
 #include "tests/fuzz/readers.h"
 
 static const char table[] = "name m\nsource s\n"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "interpose/trace/callsite.h"
-#include "report/command.h"
+#include "share/base/command.h"
 #include "interpose/functions.h"
 #include "interpose/trace/ingest.h"
 #include "interpose/trace/place.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 enum { MAX_ARGUMENTS = 24, MAX_PATHS = 32 };
 

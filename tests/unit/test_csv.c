@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/csv.h"
-#include "report/io/number.h"
+#include "share/base/csv.h"
+#include "share/base/number.h"
 #include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

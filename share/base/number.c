@@ -1,6 +1,6 @@
 /* The C library converts; what it also accepts (blanks, signs on unsigned, inf, nan, hexadecimal, rests) is refused
  * before by the set of characters. */
-#include "report/io/number.h"
+#include "share/base/number.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /* Where the parts of this installation are, found from where the running program lies, so that a build folder, an
  * installed tree and a moved tree all work. Environment: MPISTAIR_SHARE, MPISTAIR_LIB replace what is found.
  */
-#ifndef MPISTAIR_REPORT_INSTALLATION_H
-#define MPISTAIR_REPORT_INSTALLATION_H
+#ifndef MPISTAIR_BASE_INSTALLATION_H
+#define MPISTAIR_BASE_INSTALLATION_H
 
 #include <stddef.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 enum installation_part {
     INSTALLATION_PRELOAD, /* libmpistair.so */

@@ -1,7 +1,7 @@
 /* The commands of mpistair, one file cmd_NAME.c each in the folder that it belongs to. argv[0] is the command's name.
  * Each returns the exit code (error.h) and understands --help. */
-#ifndef MPISTAIR_REPORT_COMMAND_H
-#define MPISTAIR_REPORT_COMMAND_H
+#ifndef MPISTAIR_BASE_COMMAND_H
+#define MPISTAIR_BASE_COMMAND_H
 
 int cmd_run(int argc, char **argv);
 int cmd_ingest(int argc, char **argv);

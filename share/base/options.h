@@ -1,6 +1,6 @@
 /* What the options of report, query and doctor have in common. */
-#ifndef MPISTAIR_REPORT_OPTIONS_H
-#define MPISTAIR_REPORT_OPTIONS_H
+#ifndef MPISTAIR_BASE_OPTIONS_H
+#define MPISTAIR_BASE_OPTIONS_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Numbers out of text from outside: the whole text is a number of the asked kind or it is refused. */
-#ifndef MPISTAIR_REPORT_NUMBER_H
-#define MPISTAIR_REPORT_NUMBER_H
+#ifndef MPISTAIR_BASE_NUMBER_H
+#define MPISTAIR_BASE_NUMBER_H
 
 #include <stdint.h>
 

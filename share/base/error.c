@@ -1,4 +1,4 @@
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-#include "report/options.h"
+#include "share/base/options.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 size_t option_choice(const char *command, const char *option, const char *value, const char *const *names, size_t n)
 {

@@ -1,10 +1,10 @@
 /* Output that replaces what was there only once it is complete: written beside, then renamed. */
-#ifndef MPISTAIR_REPORT_OUTPUT_FILE_H
-#define MPISTAIR_REPORT_OUTPUT_FILE_H
+#ifndef MPISTAIR_BASE_OUTPUT_FILE_H
+#define MPISTAIR_BASE_OUTPUT_FILE_H
 
 #include <stdio.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 struct output_file {
     FILE *stream;

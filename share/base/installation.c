@@ -1,4 +1,4 @@
-#include "report/io/installation.h"
+#include "share/base/installation.h"
 
 #include <errno.h>
 #include <limits.h>

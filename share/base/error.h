@@ -3,8 +3,8 @@
  * A function that can fail for a reason worth telling takes a struct error and fills it where the reason is known:
  * what, where (file:line, option, rank), what was expected, what to do. Whoever handles it prints it once.
  */
-#ifndef MPISTAIR_REPORT_ERROR_H
-#define MPISTAIR_REPORT_ERROR_H
+#ifndef MPISTAIR_BASE_ERROR_H
+#define MPISTAIR_BASE_ERROR_H
 
 struct error {
     char text[1024];

@@ -1,5 +1,5 @@
 /* The coarse clock: a step costs a few nanoseconds and may be called in every turn of a loop. */
-#include "report/io/progress.h"
+#include "share/base/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>

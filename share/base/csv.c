@@ -1,7 +1,7 @@
 /* libcsv splits into fields and rows; this file finds the columns, converts, counts lines and words the errors.
  *
  * The file goes to the parser in pieces that end at a line end, so that its callbacks know their line. */
-#include "report/io/csv.h"
+#include "share/base/csv.h"
 
 #include <csv.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/io/number.h"
+#include "share/base/number.h"
 
 enum { MAX_FIELDS = 4096, MAX_LINE_BYTES = 1 << 20, CHUNK_BYTES = 1 << 16 };
 

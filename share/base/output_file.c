@@ -1,4 +1,4 @@
-#include "report/io/output_file.h"
+#include "share/base/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,14 +4,14 @@
  * that begin with '#'. Refuses a missing or repeated required column, rows of another width, and whatever is not a
  * number of the asked kind (NaN, infinities, overflow, blanks, trailing letters).
  */
-#ifndef MPISTAIR_REPORT_CSV_H
-#define MPISTAIR_REPORT_CSV_H
+#ifndef MPISTAIR_BASE_CSV_H
+#define MPISTAIR_BASE_CSV_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/io/error.h"
+#include "share/base/error.h"
 
 enum csv_kind { CSV_U64, CSV_REAL, CSV_TEXT };
 

@@ -1,6 +1,6 @@
 /* A counter on stderr for work of more than 2 s, only where stderr is a terminal. */
-#ifndef MPISTAIR_REPORT_PROGRESS_H
-#define MPISTAIR_REPORT_PROGRESS_H
+#ifndef MPISTAIR_BASE_PROGRESS_H
+#define MPISTAIR_BASE_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
