@@ -57,19 +57,19 @@ static int batch_of(const struct measure *measure, uint64_t bytes)
 }
 
 /* N processes of a socket are N / 2 pairs; between two they are N of each. */
-static size_t pairs_of(enum machine_level level, size_t n)
+static size_t pairs_of(enum level level, size_t n)
 {
     return level == LEVEL_INTRA_SOCKET && n > 1 ? n / 2 : n;
 }
 
-static size_t last_n(enum machine_level level, const struct level_group *group)
+static size_t last_n(enum level level, const struct level_group *group)
 {
     return level == LEVEL_INTRA_SOCKET ? 2 * group->n_pairs : group->n_pairs;
 }
 
 /* All sizes of one N in one group. */
-static int append(struct listing *listing, enum machine_level level, const char *ranks, size_t n,
-                  const struct pair *pairs, enum domain domain)
+static int append(struct listing *listing, enum level level, const char *ranks, size_t n, const struct pair *pairs,
+                  enum domain domain)
 {
     for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
         if (listing->n_items == listing->capacity) {
@@ -128,7 +128,7 @@ static int append_selections(struct listing *listing, int index, size_t n)
 }
 
 /* N as the largest group has them; a smaller group takes part as far as it goes. */
-static int list_level(struct listing *listing, enum machine_level level, const uint64_t *n_rank_pairs)
+static int list_level(struct listing *listing, enum level level, const uint64_t *n_rank_pairs)
 {
     struct level_group *found = groups[level];
     int n_groups = level_groups_find(&listing->measure->placement, level,
@@ -155,7 +155,7 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     uint64_t n_rank_pairs[DOMAIN_COUNT];
     int result = levels_domains(&measure->placement, n_rank_pairs);
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT && result == 0; level++)
-        result = list_level(&listing, (enum machine_level)level, n_rank_pairs);
+        result = list_level(&listing, (enum level)level, n_rank_pairs);
     *items = listing.items;
     *n_items = listing.n_items;
     return result;

@@ -47,7 +47,7 @@ enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4, PLAIN_TAG = 3
 enum method { ONE_MESSAGE, STREAM };
 
 /* What is known of a level. */
-struct level {
+struct level_search {
     enum method method;
     struct bisection bisection; /* of the search that is under way */
     struct item item;
@@ -93,18 +93,18 @@ static void shuffle(struct pair *pairs, size_t n, unsigned short random[3])
     }
 }
 
-static size_t list_levels(const struct measure *measure, struct level *levels, unsigned short random[3])
+static size_t list_levels(const struct measure *measure, struct level_search *levels, unsigned short random[3])
 {
     size_t n_levels = 0;
     for (int i = LEVEL_INTRA_SOCKET; i < LEVEL_COUNT; i++) {
-        struct level *level = &levels[n_levels];
-        size_t n = levels_pairs(&measure->placement, (enum machine_level)i, PAIRS_A_LEVEL, level->pairs);
+        struct level_search *level = &levels[n_levels];
+        size_t n = levels_pairs(&measure->placement, (enum level)i, PAIRS_A_LEVEL, level->pairs);
         for (size_t pair = 0; pair < n; pair++)
             level->pairs[n + pair] = (struct pair){level->pairs[pair].second, level->pairs[pair].first};
         level->n_pairs = 2 * n;
         shuffle(level->pairs, level->n_pairs, random);
         level->item = (struct item){
-            .level = (enum machine_level)i,
+            .level = (enum level)i,
             .variant = "",
             .count = 1,
             .repeats = 1,
@@ -116,7 +116,7 @@ static size_t list_levels(const struct measure *measure, struct level *levels, u
     return n_levels;
 }
 
-static double visit(struct measure *measure, const struct benchmark_program *program, struct level *level,
+static double visit(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
                     uint64_t bytes, double mode_s)
 {
     double seconds;
@@ -127,21 +127,21 @@ static double visit(struct measure *measure, const struct benchmark_program *pro
     return seconds;
 }
 
-static void write_row(const struct measure *measure, const struct benchmark_program *program, struct level *level,
-                      uint64_t bytes, bool taken, double seconds)
+static void write_row(const struct measure *measure, const struct benchmark_program *program,
+                      struct level_search *level, uint64_t bytes, bool taken, double seconds)
 {
     level->item.bytes = bytes;
     level->item.variant = taken ? "taken" : "refused";
     measure_write(measure, program, &level->item, 1, seconds);
 }
 
-static double *rate_of(struct level *level)
+static double *rate_of(struct level_search *level)
 {
     return &level->rate[level->done % level->n_pairs];
 }
 
 /* Turns to the next pair, warm and its rate known. */
-static void turn(struct measure *measure, const struct benchmark_program *program, struct level *level)
+static void turn(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
 {
     const struct pair *pair = &level->pairs[level->done % level->n_pairs];
     double *rate = rate_of(level);
@@ -156,7 +156,7 @@ static void turn(struct measure *measure, const struct benchmark_program *progra
     }
 }
 
-static void end(struct level *level)
+static void end(struct level_search *level)
 {
     double took_s = clock_now_s() - level->begin_s;
     level->longest_s = took_s > level->longest_s ? took_s : level->longest_s;
@@ -165,8 +165,8 @@ static void end(struct level *level)
 }
 
 /* Asks for one message; false where nobody was in time to answer. */
-static bool ask(struct measure *measure, const struct benchmark_program *program, struct level *level, uint64_t bytes,
-                bool again, bool *taken)
+static bool ask(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
+                uint64_t bytes, bool again, bool *taken)
 {
     double pause_s = *rate_of(level) > 0 ? PAUSE_TIMES * (double)bytes / *rate_of(level) : 0;
     pause_s = pause_s < PAUSE_MIN_S ? PAUSE_MIN_S : pause_s;
@@ -181,7 +181,7 @@ static bool ask(struct measure *measure, const struct benchmark_program *program
 }
 
 /* The pair that was asked comes last, since it was paused already, or not at all where there are others. */
-static void begin_streams(struct level *level)
+static void begin_streams(struct level_search *level)
 {
     struct pair asked = level->pairs[0];
     for (size_t i = 1; i < level->n_pairs; i++)
@@ -194,7 +194,7 @@ static void begin_streams(struct level *level)
 }
 
 /* One message more of a search, or the beginning of the next one. */
-static void step_search(struct measure *measure, const struct benchmark_program *program, struct level *level)
+static void step_search(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
 {
     bool taken = false, again = false;
     for (int i = 0; i < 2 && !level->searches && !taken; i++)
@@ -220,7 +220,7 @@ static void step_search(struct measure *measure, const struct benchmark_program 
 }
 
 /* One stream; where nothing stopped it, the next one has a longer pause. */
-static void step_stream(struct measure *measure, const struct benchmark_program *program, struct level *level)
+static void step_stream(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
 {
     double rate = *rate_of(level), pause_s = level->pause_s;
     if (!(pause_s > 0))
@@ -243,7 +243,8 @@ static void step_stream(struct measure *measure, const struct benchmark_program 
 }
 
 /* One step of a level; false where it is at its end, or there is no time for one more search or pair. */
-static bool step(struct measure *measure, const struct benchmark_program *program, struct level *level, double end_s)
+static bool step(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
+                 double end_s)
 {
     size_t streams = level->n_pairs < STREAMS ? level->n_pairs : STREAMS;
     size_t limit = level->method == STREAM ? streams : SEARCHES;
@@ -258,7 +259,7 @@ static bool step(struct measure *measure, const struct benchmark_program *progra
 
 static int lead(struct measure *measure, const struct benchmark_program *program)
 {
-    struct level levels[LEVEL_COUNT] = {{.done = 0}};
+    struct level_search levels[LEVEL_COUNT] = {{.done = 0}};
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 2};
     double end_s = measure->begin_s + measure->seconds;
     size_t open[LEVEL_COUNT], n_levels = list_levels(measure, levels, random), n_open = n_levels;
@@ -272,7 +273,7 @@ static int lead(struct measure *measure, const struct benchmark_program *program
     for (size_t i = 0; i < n_levels; i++)
         if (!levels[i].found)
             fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no boundary found in %g s; give it more\n", program->name,
-                    machine_level_name[levels[i].item.level], measure->seconds);
+                    level_name[levels[i].item.level], measure->seconds);
     return 0;
 }
 

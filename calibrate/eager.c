@@ -96,7 +96,7 @@ static size_t list_probes(const struct measure *measure, struct probe *probes)
     size_t n_probes = 0;
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         struct pair pairs[PAIRS_A_LEVEL];
-        size_t n_pairs = levels_pairs(&measure->placement, (enum machine_level)level, PAIRS_A_LEVEL, pairs);
+        size_t n_pairs = levels_pairs(&measure->placement, (enum level)level, PAIRS_A_LEVEL, pairs);
         for (size_t i = 0; i < n_pairs; i++) {
             struct probe *probe = &probes[n_probes++];
             probe->pair = pairs[i];
@@ -106,7 +106,7 @@ static size_t list_probes(const struct measure *measure, struct probe *probes)
                 .last_bytes = measure->buffer_bytes < BYTES_MAX ? measure->buffer_bytes : BYTES_MAX,
             };
             probe->item = (struct item){
-                .level = (enum machine_level)level,
+                .level = (enum level)level,
                 .variant = "",
                 .n = i + 1,
                 .count = 1,
@@ -192,7 +192,7 @@ static bool ask_one(struct measure *measure, const struct benchmark_program *pro
 static void note(const struct measure *measure, const struct benchmark_program *program, const struct probe *probe)
 {
     bool again;
-    const char *level = machine_level_name[probe->item.level];
+    const char *level = level_name[probe->item.level];
     if (probe->bisection.taken_bytes >= probe->bisection.last_bytes)
         fprintf(stderr, MEASURE_NOTE "%s %s, ranks %s: no rendezvous up to %llu B\n", program->name, level,
                 probe->ranks, (unsigned long long)probe->bisection.last_bytes);

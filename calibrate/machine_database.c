@@ -44,7 +44,7 @@ static int insert_rows(sqlite3 *database, const char *path, const struct machine
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
         sqlite3_bind_text(statement, 1, machine->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 2, machine_level_text(row->level), -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 2, level_text(row->level), -1, SQLITE_STATIC);
         sqlite3_bind_text(statement, 3, machine_protocol_name[row->protocol], -1, SQLITE_STATIC);
         sqlite3_bind_text(statement, 4, row->quantity, -1, SQLITE_STATIC);
         if (row->n == MACHINE_NO_N)
@@ -154,7 +154,7 @@ static int copy(char *to, size_t size, const char *from)
 static int read_parameter(sqlite3_stmt *statement, struct machine_parameter *row, struct error *error)
 {
     *row = (struct machine_parameter){.n = MACHINE_NO_N};
-    if (machine_parse_level(text_of(statement, 0), &row->level) != 0 ||
+    if (level_parse(text_of(statement, 0), &row->level) != 0 ||
         machine_parse_protocol(text_of(statement, 1), &row->protocol) != 0)
         return error_set(error, "'%.40s %.40s' is no level and protocol", text_of(statement, 0), text_of(statement, 1));
     if (copy(row->quantity, sizeof row->quantity, text_of(statement, 2)) != 0 ||

@@ -24,8 +24,8 @@ static struct stratum {
     char names[PAIRS_A_LEVEL][32];
 } strata[LEVEL_COUNT][DOMAIN_COUNT];
 
-static void append(struct stratum *stratum, size_t n_pairs, enum machine_level level, enum domain domain,
-                   struct item *items, size_t *n_items)
+static void append(struct stratum *stratum, size_t n_pairs, enum level level, enum domain domain, struct item *items,
+                   size_t *n_items)
 {
     for (size_t i = 0; i < n_pairs; i++) {
         const struct pair *pair = &stratum->pairs[i];
@@ -65,8 +65,8 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     }
     for (int level = LEVEL_INTER_SOCKET; level < LEVEL_COUNT; level++) {
         struct stratum *stratum = &strata[level][DOMAIN_NONE];
-        append(stratum, levels_pairs(&measure->placement, (enum machine_level)level, PAIRS_A_LEVEL, stratum->pairs),
-               (enum machine_level)level, DOMAIN_NONE, *items, n_items);
+        append(stratum, levels_pairs(&measure->placement, (enum level)level, PAIRS_A_LEVEL, stratum->pairs),
+               (enum level)level, DOMAIN_NONE, *items, n_items);
     }
     return 0;
 }

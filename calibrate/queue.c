@@ -58,7 +58,7 @@ static MPI_Status statuses[DEPTH_MAX]; /* MPICH's MPI_STATUSES_IGNORE is an arra
 
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
 {
-    enum machine_level level = LEVEL_INTRA_SOCKET;
+    enum level level = LEVEL_INTRA_SOCKET;
     while (level < LEVEL_COUNT && levels_pairs(&measure->placement, level, 1, &pair) == 0)
         level++;
     *items = calloc(N_DEPTHS * N_MODES, sizeof **items);

@@ -58,7 +58,7 @@ void table_print_text(FILE *stream, const struct machine *machine)
         if (row->samples > 0)
             snprintf(samples, sizeof samples, "%llu", (unsigned long long)row->samples);
         shown_value(row->value, unit.factor, value, sizeof value);
-        fprintf(stream, "%-13s %-11s %-*s %6s %12s %-5s %-24s %8s  %s\n", machine_level_text(row->level),
+        fprintf(stream, "%-13s %-11s %-*s %6s %12s %-5s %-24s %8s  %s\n", level_text(row->level),
                 machine_protocol_name[row->protocol], width, row->quantity, n, value, unit.shown, interval, samples,
                 row->method[0] != '\0' ? row->method : "-");
     }
@@ -72,8 +72,8 @@ static json_t *real_or_null(double value)
 
 static json_t *parameter_json(const struct machine_parameter *row)
 {
-    return json_pack("{s:s, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:I, s:s}", "level", machine_level_text(row->level),
-                     "protocol", machine_protocol_name[row->protocol], "quantity", row->quantity, "n",
+    return json_pack("{s:s, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:I, s:s}", "level", level_text(row->level), "protocol",
+                     machine_protocol_name[row->protocol], "quantity", row->quantity, "n",
                      row->n == MACHINE_NO_N ? json_null() : json_integer((json_int_t)row->n), "value", row->value,
                      "unit", row->unit, "ci_low", real_or_null(row->ci_low), "ci_high", real_or_null(row->ci_high),
                      "samples", (json_int_t)row->samples, "method", row->method);

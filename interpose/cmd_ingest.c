@@ -8,7 +8,7 @@
 
 #include "share/base/error.h"
 #include "interpose/trace/ingest.h"
-#include "predictor/pattern/pattern.h"
+#include "share/base/placement.h"
 
 static const char usage[] =
     "usage: mpistair ingest SPOOLDIR... [-o trace.db] [--placement L.csv] [--run KEY] [--no-calls] [--quiet]\n"

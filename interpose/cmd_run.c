@@ -14,7 +14,7 @@
 #include "share/base/error.h"
 #include "interpose/trace/ingest.h"
 #include "share/base/installation.h"
-#include "predictor/pattern/pattern.h"
+#include "share/base/placement.h"
 #include "interpose/run/launch.h"
 #include "interpose/run/nested.h"
 #include "interpose/run/output_name.h"

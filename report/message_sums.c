@@ -201,7 +201,7 @@ static int store_levels(sqlite3 *database, const struct message_sums *sums)
             sqlite3_bind_int64(rows->statement, 2, sum->n);
             sqlite3_bind_int64(rows->statement, 3, sum->bytes);
             if (which < UNKNOWN_LEVEL)
-                sqlite3_bind_text(rows->statement, 4, machine_level_name[which], -1, SQLITE_STATIC);
+                sqlite3_bind_text(rows->statement, 4, level_name[which], -1, SQLITE_STATIC);
             else if (which == UNKNOWN_LEVEL)
                 sqlite3_bind_null(rows->statement, 4);
             rows_next(rows);

@@ -13,7 +13,7 @@ double benchmark_statistic(const struct sample *samples, size_t n_samples, enum 
     return n_samples % 2 == 1 ? samples[middle].seconds : (samples[middle - 1].seconds + samples[middle].seconds) / 2;
 }
 
-int benchmark_points_make(const struct samples *samples, enum benchmark benchmark, enum machine_level level, uint64_t n,
+int benchmark_points_make(const struct samples *samples, enum benchmark benchmark, enum level level, uint64_t n,
                           enum samples_statistic statistic, double from_bytes, struct benchmark_points *points)
 {
     *points = (struct benchmark_points){
@@ -69,9 +69,8 @@ void benchmark_method(const struct fit_options *options, enum line_kind kind, ch
              options->statistic == STATISTIC_MEDIAN ? "median" : "min", suffix[kind]);
 }
 
-int benchmark_append(struct machine *machine, enum machine_level level, enum machine_protocol protocol,
-                     const char *quantity, uint64_t n, const struct line_value *value, const char *unit,
-                     size_t n_samples, const char *method)
+int benchmark_append(struct machine *machine, enum level level, enum machine_protocol protocol, const char *quantity,
+                     uint64_t n, const struct line_value *value, const char *unit, size_t n_samples, const char *method)
 {
     struct machine_parameter row = {
         .level = level,

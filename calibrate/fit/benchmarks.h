@@ -26,7 +26,7 @@ struct benchmark_points {
 };
 
 /* samples must be sorted, and hold one variant and one count a size. 0, or -1 without memory. */
-int benchmark_points_make(const struct samples *samples, enum benchmark benchmark, enum machine_level level, uint64_t n,
+int benchmark_points_make(const struct samples *samples, enum benchmark benchmark, enum level level, uint64_t n,
                           enum samples_statistic statistic, double from_bytes, struct benchmark_points *points);
 void benchmark_points_release(struct benchmark_points *points);
 
@@ -37,9 +37,9 @@ struct line_value benchmark_rate(uint64_t n, const struct line_value *slope);
 void benchmark_method(const struct fit_options *options, enum line_kind kind, char method[24]);
 
 /* Appends one row. 0, or -1 without memory. */
-int benchmark_append(struct machine *machine, enum machine_level level, enum machine_protocol protocol,
-                     const char *quantity, uint64_t n, const struct line_value *value, const char *unit,
-                     size_t n_samples, const char *method);
+int benchmark_append(struct machine *machine, enum level level, enum machine_protocol protocol, const char *quantity,
+                     uint64_t n, const struct line_value *value, const char *unit, size_t n_samples,
+                     const char *method);
 
 /* One line on notes, which may be NULL. */
 void benchmark_note(FILE *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -118,8 +118,7 @@ static size_t boundaries_find(const struct outcome *outcomes, size_t n, struct b
     return n_searches;
 }
 
-int boundary_find(const struct samples *samples, enum benchmark benchmark, enum machine_level level,
-                  struct boundary *boundary)
+int boundary_find(const struct samples *samples, enum benchmark benchmark, enum level level, struct boundary *boundary)
 {
     size_t n = 0;
     struct outcome *outcomes = calloc(samples->n_samples + 1, sizeof *outcomes);

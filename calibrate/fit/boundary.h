@@ -12,7 +12,6 @@ struct boundary {
 };
 
 /* 0; 1 where the level has no samples of the benchmark, without a change to boundary; -1 without memory. */
-int boundary_find(const struct samples *samples, enum benchmark benchmark, enum machine_level level,
-                  struct boundary *boundary);
+int boundary_find(const struct samples *samples, enum benchmark benchmark, enum level level, struct boundary *boundary);
 
 #endif

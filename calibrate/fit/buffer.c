@@ -15,19 +15,19 @@ int fit_buffer(const struct samples *samples, const struct fit_options *options,
     (void)options;
     for (int level = 0; level < LEVEL_COUNT; level++) {
         struct boundary boundary;
-        int found = boundary_find(samples, BENCHMARK_BUFFER, (enum machine_level)level, &boundary);
+        int found = boundary_find(samples, BENCHMARK_BUFFER, (enum level)level, &boundary);
         if (found < 0)
             return error_set(error, "no memory");
         if (found > 0)
             continue;
         if (isinf(boundary.bytes)) {
             benchmark_note(notes, "%s buffer: left out: the transport took all that was tried, up to %.0f B",
-                           machine_level_name[level], boundary.low - 1);
+                           level_name[level], boundary.low - 1);
             continue;
         }
         struct line_value value = {boundary.bytes - 1, boundary.low - 1,
                                    isinf(boundary.high) ? NAN : boundary.high - 1};
-        if (benchmark_append(machine, (enum machine_level)level, PROTOCOL_ANY, "buffer", MACHINE_NO_N, &value, "B",
+        if (benchmark_append(machine, (enum level)level, PROTOCOL_ANY, "buffer", MACHINE_NO_N, &value, "B",
                              boundary.n_samples, "boundary") != 0)
             return error_set(error, "no memory");
     }

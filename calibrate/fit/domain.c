@@ -110,11 +110,11 @@ static void note_difference(const struct line_value seconds[DOMAIN_COUNT], uint6
         return;
     if (seconds[fastest].high < seconds[slowest].low)
         benchmark_note(notes, "%s: at %llu B pairs that share %s are %.2f times as fast as those that share %s",
-                       machine_level_name[LEVEL_INTRA_SOCKET], (unsigned long long)bytes, shared_thing[fastest],
+                       level_name[LEVEL_INTRA_SOCKET], (unsigned long long)bytes, shared_thing[fastest],
                        seconds[slowest].value / seconds[fastest].value, shared_thing[slowest]);
     else
         benchmark_note(notes, "%s: at %llu B it makes no difference beyond the intervals what a pair shares",
-                       machine_level_name[LEVEL_INTRA_SOCKET], (unsigned long long)bytes);
+                       level_name[LEVEL_INTRA_SOCKET], (unsigned long long)bytes);
 }
 
 /* Fits one domain and appends its rows; *seconds: of a message of that size. */
@@ -128,8 +128,7 @@ static int fit_one(const struct samples *samples, enum domain domain, const stru
         return error_set(error, "no memory");
     int result = 0;
     if (fit_machine(&selected, options, &fitted, NULL, &reason) != 0)
-        benchmark_note(notes, "%s %s: left out: %s", machine_level_name[LEVEL_INTRA_SOCKET], domain_name[domain],
-                       reason.text);
+        benchmark_note(notes, "%s %s: left out: %s", level_name[LEVEL_INTRA_SOCKET], domain_name[domain], reason.text);
     else if (append_rows(&fitted, domain, machine) != 0)
         result = error_set(error, "no memory");
     else

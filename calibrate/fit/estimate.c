@@ -15,14 +15,14 @@ struct n_line {
     size_t samples;
 };
 
-struct level {
+struct level_fit {
     const struct fit_thresholds *thresholds;
     const struct fit_options *options;
     size_t n_curves;
     struct n_line *lines; /* [thresholds->n][n_curves] */
 };
 
-static struct n_line *lines_of(const struct level *level, int part)
+static struct n_line *lines_of(const struct level_fit *level, int part)
 {
     return &level->lines[(size_t)part * level->n_curves];
 }
@@ -33,7 +33,7 @@ static int fit_line(struct n_line *line, enum line_method method, const struct l
                     method, hint, &line->line);
 }
 
-static int level_init(struct level *level, const struct curves *curves, enum machine_level name)
+static int level_init(struct level_fit *level, const struct curves *curves, enum level name)
 {
     size_t n_parts = (size_t)level->thresholds->n;
     level->lines = calloc(n_parts * curves->n_curves + 1, sizeof *level->lines);
@@ -57,19 +57,19 @@ static int level_init(struct level *level, const struct curves *curves, enum mac
     return 0;
 }
 
-static void say_left_out(const struct level *level, enum machine_level name, FILE *notes)
+static void say_left_out(const struct level_fit *level, enum level name, FILE *notes)
 {
     for (int part = 0; part < level->thresholds->n; part++)
         for (size_t i = 0; i < level->n_curves && notes != NULL; i++) {
             const struct n_line *line = &lines_of(level, part)[i];
             if (!line->fits)
-                fprintf(notes, "%s %s: n = %llu left out: %s\n", machine_level_name[name],
+                fprintf(notes, "%s %s: n = %llu left out: %s\n", level_name[name],
                         machine_protocol_name[level->thresholds->protocol[part]], (unsigned long long)line->curve->n,
                         line->end - line->first < 2 ? "fewer than two sizes measured" : "its times allow no line");
         }
 }
 
-static bool below_rendezvous(const struct level *level, int part)
+static bool below_rendezvous(const struct level_fit *level, int part)
 {
     enum machine_protocol protocol =
         part < level->thresholds->n ? level->thresholds->protocol[part] : PROTOCOL_RENDEZVOUS;
@@ -77,7 +77,7 @@ static bool below_rendezvous(const struct level *level, int part)
 }
 
 /* Lets every line of a curve know how the points of the whole curve scatter. */
-static void share_scatter(const struct level *level, size_t curve)
+static void share_scatter(const struct level_fit *level, size_t curve)
 {
     double sum_of_squares = 0;
     size_t degrees = 0;
@@ -114,7 +114,7 @@ static void add_hint(struct line_hint *hint, double slope, double share)
 }
 
 /* Slopes over times: alike for all N of a protocol where N processes are slower by a factor, at every size. */
-static void share_among_curves(const struct level *level, int part, struct pool_value *values, double *expected)
+static void share_among_curves(const struct level_fit *level, int part, struct pool_value *values, double *expected)
 {
     struct n_line *lines = lines_of(level, part), *first = NULL;
     size_t n = 0;
@@ -134,7 +134,7 @@ static void share_among_curves(const struct level *level, int part, struct pool_
 }
 
 /* Slopes: those of the next protocol, if the points do not say otherwise. */
-static void share_with_next(const struct level *level, int part, struct pool_value *values, double *expected)
+static void share_with_next(const struct level_fit *level, int part, struct pool_value *values, double *expected)
 {
     struct n_line *lines = lines_of(level, part);
     const struct n_line *next = lines_of(level, part + 1);
@@ -150,7 +150,7 @@ static void share_with_next(const struct level *level, int part, struct pool_val
             add_hint(&lines[i].hint, next[i].line.slope.value, share);
 }
 
-static void set_floors(const struct level *level, size_t curve)
+static void set_floors(const struct level_fit *level, size_t curve)
 {
     struct line_value floor = {0, 0, 0};
     for (int part = 0; part < level->thresholds->n; part++) {
@@ -165,7 +165,7 @@ static void set_floors(const struct level *level, size_t curve)
 
 /* Fits all lines again with what they know of each other: the scatter, then the slopes from the larger messages to the
  * smaller ones, then, upwards, the floors. 0, or -1 without memory. */
-static int refine(const struct level *level)
+static int refine(const struct level_fit *level)
 {
     struct pool_value *values = calloc(level->n_curves + 1, sizeof *values);
     double *expected = calloc(level->n_curves + 1, sizeof *expected);
@@ -194,7 +194,7 @@ static bool large_messages(enum machine_protocol protocol)
     return protocol == PROTOCOL_RENDEZVOUS || protocol == PROTOCOL_ANY;
 }
 
-static const struct n_line *line_find(const struct level *level, int part, uint64_t n, enum benchmark preferred)
+static const struct n_line *line_find(const struct level_fit *level, int part, uint64_t n, enum benchmark preferred)
 {
     const struct n_line *found = NULL;
     for (size_t i = 0; i < level->n_curves; i++) {
@@ -212,7 +212,7 @@ static bool shows_latency(const struct n_line *line)
     return line->line.kind == LINE_PLAIN && !(tau->high - tau->low > tau->value);
 }
 
-static const struct n_line *line_of_tau(const struct level *level, int part)
+static const struct n_line *line_of_tau(const struct level_fit *level, int part)
 {
     bool large = large_messages(level->thresholds->protocol[part]);
     const struct n_line *single = line_find(level, part, 1, BENCHMARK_PINGPONG);
@@ -231,7 +231,7 @@ static const struct n_line *line_of_tau(const struct level *level, int part)
     return large && !pingpong_is_better ? two : single;
 }
 
-static void append(struct estimates *estimates, const struct level *level, int part, uint64_t n,
+static void append(struct estimates *estimates, const struct level_fit *level, int part, uint64_t n,
                    const struct n_line *line)
 {
     estimates->estimates[estimates->n_estimates++] = (struct estimate){
@@ -244,7 +244,7 @@ static void append(struct estimates *estimates, const struct level *level, int p
 }
 
 /* The latency of the part, not below floor, which it replaces. */
-static void append_tau(struct estimates *estimates, const struct level *level, int part, struct line_value *floor)
+static void append_tau(struct estimates *estimates, const struct level_fit *level, int part, struct line_value *floor)
 {
     append(estimates, level, part, MACHINE_NO_N, line_of_tau(level, part));
     struct estimate *tau = &estimates->estimates[estimates->n_estimates - 1];
@@ -253,7 +253,7 @@ static void append_tau(struct estimates *estimates, const struct level *level, i
     *floor = tau->value;
 }
 
-static void collect(const struct level *level, struct estimates *estimates)
+static void collect(const struct level_fit *level, struct estimates *estimates)
 {
     struct line_value floor = {0, 0, 0};
     for (int part = 0; part < level->thresholds->n; part++) {
@@ -273,10 +273,10 @@ static void collect(const struct level *level, struct estimates *estimates)
     }
 }
 
-int estimate_level(const struct curves *curves, enum machine_level name, const struct fit_thresholds *thresholds,
+int estimate_level(const struct curves *curves, enum level name, const struct fit_thresholds *thresholds,
                    const struct fit_options *options, FILE *notes, struct estimates *estimates)
 {
-    struct level level = {.thresholds = thresholds, .options = options};
+    struct level_fit level = {.thresholds = thresholds, .options = options};
     size_t most = (size_t)thresholds->n * (curves->n_curves + 1);
     *estimates = (struct estimates){.estimates = calloc(most + 1, sizeof *estimates->estimates)};
     if (estimates->estimates == NULL || level_init(&level, curves, name) != 0) {

@@ -35,7 +35,7 @@ struct estimates {
 /* Which rows there are depends on the sizes that were measured, and on which lines their times allow: with other times,
  * as in a resampling, there may be others. What cannot be fitted is said on notes (may be NULL). 0, or -1 without
  * memory. */
-int estimate_level(const struct curves *curves, enum machine_level level, const struct fit_thresholds *thresholds,
+int estimate_level(const struct curves *curves, enum level level, const struct fit_thresholds *thresholds,
                    const struct fit_options *options, FILE *notes, struct estimates *estimates);
 void estimates_release(struct estimates *estimates);
 

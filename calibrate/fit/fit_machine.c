@@ -14,7 +14,7 @@ static fit_benchmark *const benchmarks[] = {
     fit_buffer, fit_contention, fit_domain, fit_injection, fit_queue, fit_self,
 };
 
-static int append_estimate(struct machine *machine, enum machine_level level, const struct estimate *estimate,
+static int append_estimate(struct machine *machine, enum level level, const struct estimate *estimate,
                            const struct fit_options *options, FILE *notes)
 {
     char method[24];
@@ -24,15 +24,14 @@ static int append_estimate(struct machine *machine, enum machine_level level, co
                                 estimate->samples, method);
     if (estimate->kind == LINE_FLAT)
         benchmark_note(notes, "%s %s: n = %llu: the time does not grow with the size; bw is a lower bound",
-                       machine_level_name[level], machine_protocol_name[estimate->protocol],
-                       (unsigned long long)estimate->n);
+                       level_name[level], machine_protocol_name[estimate->protocol], (unsigned long long)estimate->n);
     struct line_value bw = benchmark_rate(estimate->n, &estimate->value);
     return benchmark_append(machine, level, estimate->protocol, "bw", estimate->n, &bw, "B/s", estimate->samples,
                             method);
 }
 
 /* The rows of one level; their number, or -1 without memory. */
-static int append_level(struct machine *machine, enum machine_level level, const struct level_estimates *fitted,
+static int append_level(struct machine *machine, enum level level, const struct level_estimates *fitted,
                         const struct fit_options *options, FILE *notes)
 {
     const struct fit_thresholds *thresholds = &fitted->thresholds;
@@ -49,7 +48,7 @@ static int append_level(struct machine *machine, enum machine_level level, const
             added++;
         }
         if (added == 0)
-            benchmark_note(notes, "%s %s: left out: no N has two sizes from %.0f B", machine_level_name[level],
+            benchmark_note(notes, "%s %s: left out: no N has two sizes from %.0f B", level_name[level],
                            machine_protocol_name[protocol], thresholds->bytes[part]);
         /* The first protocol that could be fitted serves all sizes below it too: its threshold is 0. */
         struct line_value threshold = {rows == 0 ? 0 : thresholds->bytes[part], NAN, NAN};
@@ -77,14 +76,13 @@ static int fit_curves(const struct samples *samples, const struct curves *curves
     for (size_t i = 0; i < curves->n_curves; i++)
         levels[curves->curves[i].level].thresholds = thresholds[curves->curves[i].level];
     for (int level = 0; level < LEVEL_COUNT && rows == 0; level++)
-        rows = levels[level].thresholds.n > 0
-                   ? estimate_level(curves, (enum machine_level)level, &levels[level].thresholds, options, notes,
-                                    &levels[level].estimates)
-                   : 0;
+        rows = levels[level].thresholds.n > 0 ? estimate_level(curves, (enum level)level, &levels[level].thresholds,
+                                                               options, notes, &levels[level].estimates)
+                                              : 0;
     if (rows == 0)
         rows = intervals_widen(levels, samples, curves, options);
     for (int level = 0; level < LEVEL_COUNT; level++) {
-        int added = rows >= 0 ? append_level(machine, (enum machine_level)level, &levels[level], options, notes) : -1;
+        int added = rows >= 0 ? append_level(machine, (enum level)level, &levels[level], options, notes) : -1;
         rows = added < 0 ? -1 : rows + added;
         estimates_release(&levels[level].estimates);
     }

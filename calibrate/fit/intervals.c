@@ -49,8 +49,8 @@ static int estimate_replicate(const struct level_estimates *levels, const struct
         if (levels[level].estimates.n_estimates == 0)
             continue;
         struct estimates again;
-        if (estimate_level(&resampling->curves, (enum machine_level)level, &levels[level].thresholds, options, NULL,
-                           &again) != 0)
+        if (estimate_level(&resampling->curves, (enum level)level, &levels[level].thresholds, options, NULL, &again) !=
+            0)
             return -1;
         take_values(&levels[level].estimates, &again, values, stride);
         values += levels[level].estimates.n_estimates * stride;

@@ -95,7 +95,7 @@ static size_t run_end(const struct samples *samples, size_t first)
 
 /* A depth is measured where both orders are, with the same size; of several sizes the first counts. 0, or -1 without
  * memory. */
-static int find_steps(const struct samples *samples, enum samples_statistic statistic, enum machine_level level,
+static int find_steps(const struct samples *samples, enum samples_statistic statistic, enum level level,
                       const struct queue *queue, struct steps *steps)
 {
     struct sample_set inorder = {.n = 0};
@@ -177,7 +177,7 @@ static void note_search(FILE *notes, const struct queue *queue, const struct ste
                    (unsigned long long)last->depth, known);
 }
 
-static int fit_one(const struct samples *samples, enum samples_statistic statistic, enum machine_level level,
+static int fit_one(const struct samples *samples, enum samples_statistic statistic, enum level level,
                    const struct queue *queue, struct machine *machine, FILE *notes)
 {
     struct steps steps = {.n = 0};
@@ -197,21 +197,20 @@ static int fit_one(const struct samples *samples, enum samples_statistic statist
 int fit_queue(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
               struct error *error)
 {
-    enum machine_level level = LEVEL_COUNT;
+    enum level level = LEVEL_COUNT;
     bool others = false;
     for (size_t i = 0; i < samples->n_samples; i++) {
         const struct sample *sample = &samples->samples[i];
         if (sample->benchmark != BENCHMARK_QUEUE)
             continue;
         if (level == LEVEL_COUNT)
-            level = (enum machine_level)sample->level;
+            level = (enum level)sample->level;
         others = others || sample->level != level;
     }
     if (level == LEVEL_COUNT)
         return 0;
     if (others)
-        benchmark_note(notes, "queue_step is taken from %s, the closest level that was measured",
-                       machine_level_name[level]);
+        benchmark_note(notes, "queue_step is taken from %s, the closest level that was measured", level_name[level]);
     for (int i = 0; i < N_QUEUES; i++)
         if (fit_one(samples, options->statistic, level, &queues[i], machine, notes) != 0)
             return error_set(error, "no memory");

@@ -66,7 +66,7 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
         .level = LEVEL_COUNT,
     };
     for (int level = 0; level < LEVEL_COUNT; level++)
-        if (strcmp(values[COLUMN_LEVEL].text, machine_level_name[level]) == 0)
+        if (strcmp(values[COLUMN_LEVEL].text, level_name[level]) == 0)
             sample.level = (uint8_t)level;
     if (sample.level == LEVEL_COUNT)
         return error_set(error, "level '%.40s' is none of self, intra_socket, inter_socket, inter_node",
@@ -96,10 +96,10 @@ static void read_comment(void *context, const char *text)
     double number;
     if (sscanf(text, "rendezvous %31s %lf", level, &number) == 2 && number >= 1 && number <= 1e15) {
         for (int i = 0; i < LEVEL_COUNT; i++)
-            if (strcmp(level, machine_level_name[i]) == 0 && !(samples->told_bytes[i] > 0))
+            if (strcmp(level, level_name[i]) == 0 && !(samples->told_bytes[i] > 0))
                 samples->told_bytes[i] = number;
     } else if (sscanf(text, "domain %31s %31s %lf", level, domain, &number) == 3 && number >= 1 && number <= 1e15 &&
-               strcmp(level, machine_level_name[LEVEL_INTRA_SOCKET]) == 0) {
+               strcmp(level, level_name[LEVEL_INTRA_SOCKET]) == 0) {
         int found = name_find(domain, domain_name, DOMAIN_COUNT);
         if (found != DOMAIN_NONE && !(samples->domain_pairs[found] > 0))
             samples->domain_pairs[found] = number;
@@ -208,7 +208,7 @@ static int curve_make(const struct samples *all, size_t begin, size_t n_samples,
 {
     const struct sample *samples = &all->samples[begin];
     *curve = (struct curve){
-        .level = (enum machine_level)samples[0].level,
+        .level = (enum level)samples[0].level,
         .benchmark = (enum benchmark)samples[0].benchmark,
         .n = samples[0].n,
         .bytes = calloc(n_samples, sizeof *curve->bytes),

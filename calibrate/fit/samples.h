@@ -48,7 +48,7 @@ struct sample {
     uint64_t n;     /* processes that share the bandwidth, or as the benchmark says */
     uint32_t count; /* messages of a process in one repetition */
     uint32_t launch;
-    uint8_t level;     /* enum machine_level */
+    uint8_t level;     /* enum level */
     uint8_t benchmark; /* enum benchmark */
     uint8_t variant;   /* enum variant */
     uint8_t domain;    /* enum domain (machine.h) */
@@ -72,7 +72,7 @@ enum samples_statistic { STATISTIC_MEDIAN = 0, STATISTIC_MIN };
 
 /* One time a size of one (level, n, benchmark), by ascending size. */
 struct curve {
-    enum machine_level level;
+    enum level level;
     enum benchmark benchmark;
     uint64_t n;
     size_t n_points;

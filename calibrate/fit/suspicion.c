@@ -26,7 +26,7 @@ static void say(struct finding *finding, const struct machine_parameter *row, co
 static void say(struct finding *finding, const struct machine_parameter *row, const char *format, ...)
 {
     char sentence[512];
-    int used = snprintf(sentence, sizeof sentence, "%s %s %s", machine_level_text(row->level),
+    int used = snprintf(sentence, sizeof sentence, "%s %s %s", level_text(row->level),
                         machine_protocol_name[row->protocol], row->quantity);
     if (row->n != MACHINE_NO_N)
         used += snprintf(sentence + used, sizeof sentence - (size_t)used, " %llu", (unsigned long long)row->n);

@@ -17,7 +17,7 @@ static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {
 
 /* What each source says of one level. */
 struct sources {
-    enum machine_level level;
+    enum level level;
     struct segment_curve *curve; /* [n_curves] */
     size_t n_curves;
     struct boundary probed; /* from where rendezvous is; bytes 0: not probed; infinity: none was refused */
@@ -27,7 +27,7 @@ struct sources {
 
 /* The curves of a level that span most of its sizes: as a curve of few sizes would forbid cuts of the others. Copies
  * the borrowed points to curve[]; their number. */
-static size_t spanning_curves(const struct curves *curves, enum machine_level level, struct segment_curve *curve)
+static size_t spanning_curves(const struct curves *curves, enum level level, struct segment_curve *curve)
 {
     size_t widest = 0, n = 0;
     for (size_t i = 0; i < curves->n_curves; i++)
@@ -112,7 +112,7 @@ static void say(const struct sources *sources, const struct fit_thresholds *thre
     double broken = nearest_break(&sources->own, used > 0 ? used : 1);
     if (notes == NULL)
         return;
-    fprintf(notes, "%s: ", machine_level_name[sources->level]);
+    fprintf(notes, "%s: ", level_name[sources->level]);
     if (used > 0)
         fprintf(notes, "rendezvous from %.0f B by %s", used, thresholds->origin[thresholds->n - 1]);
     else
@@ -130,7 +130,7 @@ static void say(const struct sources *sources, const struct fit_thresholds *thre
     fputc('\n', notes);
 }
 
-static int sources_find(const struct samples *samples, const struct curves *curves, enum machine_level level,
+static int sources_find(const struct samples *samples, const struct curves *curves, enum level level,
                         struct sources *sources)
 {
     *sources = (struct sources){.level = level, .curve = calloc(curves->n_curves + 1, sizeof *sources->curve)};
@@ -214,7 +214,7 @@ int fit_thresholds_find(const struct samples *samples, const struct curves *curv
         if (thresholds[i].n > 0)
             continue;
         struct sources found;
-        result = sources_find(samples, curves, (enum machine_level)i, &found);
+        result = sources_find(samples, curves, (enum level)i, &found);
         if (result != 0 || found.n_curves == 0) {
             free(found.curve);
             continue;

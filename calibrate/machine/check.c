@@ -112,14 +112,14 @@ static int check_repeated(const struct machine *machine, struct error *error)
         char n[24] = "-";
         if (sorted[i]->n != MACHINE_NO_N)
             snprintf(n, sizeof n, "%llu", (unsigned long long)sorted[i]->n);
-        result = error_set(error, "'%s %s %s %s' is there twice", machine_level_text(sorted[i]->level),
+        result = error_set(error, "'%s %s %s %s' is there twice", level_text(sorted[i]->level),
                            machine_protocol_name[sorted[i]->protocol], sorted[i]->quantity, n);
     }
     free(sorted);
     return result;
 }
 
-static int check_protocols(const struct machine *machine, enum machine_level level, struct error *error)
+static int check_protocols(const struct machine *machine, enum level level, struct error *error)
 {
     bool used[PROTOCOL_COUNT] = {false};
     double threshold_bytes[PROTOCOL_COUNT] = {-1, -1, -1, -1};
@@ -132,7 +132,7 @@ static int check_protocols(const struct machine *machine, enum machine_level lev
         if (strcmp(row->quantity, "threshold") == 0)
             threshold_bytes[row->protocol] = row->value;
     }
-    const char *name = machine_level_text(level);
+    const char *name = level_text(level);
     int first = PROTOCOL_COUNT, previous = PROTOCOL_COUNT;
     for (int p = PROTOCOL_SHORT; p < PROTOCOL_COUNT; p++) {
         if (!used[p])
@@ -162,7 +162,7 @@ int machine_check(const struct machine *machine, struct error *error)
     if (check_repeated(machine, error) != 0)
         return -1;
     for (int level = 0; level < LEVEL_COUNT; level++)
-        if (check_protocols(machine, (enum machine_level)level, error) != 0)
+        if (check_protocols(machine, (enum level)level, error) != 0)
             return -1;
     return 0;
 }

@@ -14,15 +14,7 @@
 #include <stdio.h>
 
 #include "share/base/error.h"
-
-enum machine_level {
-    LEVEL_SELF = 0,
-    LEVEL_INTRA_SOCKET,
-    LEVEL_INTER_SOCKET,
-    LEVEL_INTER_NODE,
-    LEVEL_COUNT,
-};
-extern const char *const machine_level_name[LEVEL_COUNT];
+#include "share/base/level.h"
 
 /* Below intra_socket: the closest of L3 cache, NUMA node and package that a pair of ranks shares. DOMAIN_NONE: all
  * pairs of the job's sockets are alike, or nobody knows. */
@@ -38,7 +30,7 @@ extern const char *const machine_protocol_name[PROTOCOL_COUNT];
 /* One row. Quantities that a level does not split by (cores, delta) use the levels that the row names; level `any`
  * is not a level: such rows have level LEVEL_COUNT. */
 struct machine_parameter {
-    enum machine_level level;
+    enum level level;
     enum machine_protocol protocol;
     char quantity[24];
     uint64_t n; /* MACHINE_NO_N for - */
@@ -64,12 +56,8 @@ int machine_read(const char *path, struct machine *machine, struct error *error)
 int machine_check(const struct machine *machine, struct error *error);
 /* One value against its quantity: unit, n, range; unknown quantities pass. 0, or -1 with the reason. */
 int machine_check_parameter(const struct machine_parameter *parameter, struct error *error);
-/* Names as text to enum; LEVEL_COUNT and PROTOCOL_COUNT (`any` of levels is LEVEL_COUNT too). 0, or -1: no such name.
- */
-int machine_parse_level(const char *name, enum machine_level *level);
+/* Turns a name into its protocol. 0, or -1: there is no such protocol. */
 int machine_parse_protocol(const char *name, enum machine_protocol *protocol);
-/* `any` for LEVEL_COUNT. */
-const char *machine_level_text(enum machine_level level);
 /* Letters, digits, '.', '_', '-', not empty, shorter than machine.name: a word that is also a file name. */
 bool machine_name_valid(const char *name);
 /* Finds NAME.tbl among the shipped machines (MPISTAIR_SHARE, the installed share folder, the source tree) or, if the
@@ -89,14 +77,14 @@ struct machine_protocols {
     enum machine_protocol protocol[PROTOCOL_COUNT];
     uint64_t from_bytes[PROTOCOL_COUNT]; /* ascending */
 };
-int machine_protocols(const struct machine *machine, enum machine_level level, struct machine_protocols *protocols,
+int machine_protocols(const struct machine *machine, enum level level, struct machine_protocols *protocols,
                       struct error *error);
 enum machine_protocol machine_protocol_of(const struct machine_protocols *protocols, uint64_t bytes);
-int machine_tau_s(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
-                  double *tau_s, struct error *error);
+int machine_tau_s(const struct machine *machine, enum level level, enum machine_protocol protocol, double *tau_s,
+                  struct error *error);
 
 /* Value of a row that has no n, as injection or buffer; `absent` where there is none. level LEVEL_COUNT: `any`. */
-double machine_value(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+double machine_value(const struct machine *machine, enum level level, enum machine_protocol protocol,
                      const char *quantity, double absent);
 /* The two queues of a receiver; their tables are `queue_step` and `queue_step_unexpected`. */
 enum machine_queue { MACHINE_QUEUE_POSTED = 0, MACHINE_QUEUE_UNEXPECTED, MACHINE_QUEUE_COUNT };
@@ -113,7 +101,7 @@ struct machine_bandwidth {
     double injection_bytes_per_s; /* R_N of a table in the form of B, BW(1) and what a node injects: INFINITY where it
                                      has none for this level and protocol; 0: another table */
 };
-int machine_bandwidth(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+int machine_bandwidth(const struct machine *machine, enum level level, enum machine_protocol protocol,
                       struct machine_bandwidth *bandwidth, struct error *error);
 void machine_bandwidth_release(struct machine_bandwidth *bandwidth);
 /* Linear between knots, the end values outside; in the form of B min(n BW(1), R_N). Sets *extrapolated outside, but for

@@ -71,7 +71,7 @@ static int read_row(char *words[], size_t n_words, char *statistics, struct mach
     if (n_words != 6)
         return error_set(error, "%s%zu words, expected 6, `level protocol quantity n value unit`",
                          n_words == MAX_WORDS ? "at least " : "", n_words);
-    if (machine_parse_level(words[0], &row->level) != 0)
+    if (level_parse(words[0], &row->level) != 0)
         return error_set(error, "level '%.40s', expected self, intra_socket, inter_socket, inter_node or any",
                          words[0]);
     if (machine_parse_protocol(words[1], &row->protocol) != 0)

@@ -4,23 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const machine_level_name[LEVEL_COUNT] = {"self", "intra_socket", "inter_socket", "inter_node"};
 const char *const domain_name[DOMAIN_COUNT] = {"", "l3", "numa", "package"};
 const char *const machine_protocol_name[PROTOCOL_COUNT] = {"any", "short", "eager", "rendezvous"};
-
-int machine_parse_level(const char *name, enum machine_level *level)
-{
-    for (int i = 0; i < LEVEL_COUNT; i++) {
-        if (strcmp(name, machine_level_name[i]) == 0) {
-            *level = (enum machine_level)i;
-            return 0;
-        }
-    }
-    if (strcmp(name, "any") != 0)
-        return -1;
-    *level = LEVEL_COUNT;
-    return 0;
-}
 
 int machine_parse_protocol(const char *name, enum machine_protocol *protocol)
 {
@@ -31,11 +16,6 @@ int machine_parse_protocol(const char *name, enum machine_protocol *protocol)
         }
     }
     return -1;
-}
-
-const char *machine_level_text(enum machine_level level)
-{
-    return level < LEVEL_COUNT ? machine_level_name[level] : "any";
 }
 
 bool machine_name_valid(const char *name)

@@ -5,22 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_quantity(const struct machine_parameter *row, enum machine_level level, const char *quantity)
+static bool is_quantity(const struct machine_parameter *row, enum level level, const char *quantity)
 {
     return row->level == level && strcmp(row->quantity, quantity) == 0;
 }
 
-static int missing(const struct machine *machine, enum machine_level level, const char *protocol, const char *what,
+static int missing(const struct machine *machine, enum level level, const char *protocol, const char *what,
                    struct error *error)
 {
     return error_set(
         error,
         "machine '%s' has no %s for level %s%s%s, which the messages need: calibrate it, or take another machine",
-        machine->name, what, machine_level_text(level), protocol != NULL ? ", protocol " : "",
+        machine->name, what, level_text(level), protocol != NULL ? ", protocol " : "",
         protocol != NULL ? protocol : "");
 }
 
-int machine_protocols(const struct machine *machine, enum machine_level level, struct machine_protocols *protocols,
+int machine_protocols(const struct machine *machine, enum level level, struct machine_protocols *protocols,
                       struct error *error)
 {
     bool used[PROTOCOL_COUNT] = {false};
@@ -53,8 +53,8 @@ enum machine_protocol machine_protocol_of(const struct machine_protocols *protoc
     return protocols->protocol[i];
 }
 
-int machine_tau_s(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
-                  double *tau_s, struct error *error)
+int machine_tau_s(const struct machine *machine, enum level level, enum machine_protocol protocol, double *tau_s,
+                  struct error *error)
 {
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
@@ -66,7 +66,7 @@ int machine_tau_s(const struct machine *machine, enum machine_level level, enum 
     return missing(machine, level, machine_protocol_name[protocol], "tau", error);
 }
 
-double machine_value(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+double machine_value(const struct machine *machine, enum level level, enum machine_protocol protocol,
                      const char *quantity, double absent)
 {
     for (size_t i = 0; i < machine->n_parameters; i++) {
@@ -127,7 +127,7 @@ static bool tells_injection(const struct machine *machine)
     return false;
 }
 
-int machine_bandwidth(const struct machine *machine, enum machine_level level, enum machine_protocol protocol,
+int machine_bandwidth(const struct machine *machine, enum level level, enum machine_protocol protocol,
                       struct machine_bandwidth *bandwidth, struct error *error)
 {
     size_t n_knots = 0;

@@ -16,7 +16,7 @@ int machine_write(FILE *file, const struct machine *machine)
     fprintf(file, "name %s\nsource %s\n", machine->name, machine->source);
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        fprintf(file, "%s %s %s ", machine_level_text(row->level), machine_protocol_name[row->protocol], row->quantity);
+        fprintf(file, "%s %s %s ", level_text(row->level), machine_protocol_name[row->protocol], row->quantity);
         if (row->n == MACHINE_NO_N)
             fputc('-', file);
         else

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "predictor/pattern/pattern.h"
+#include "share/base/placement.h"
 
 /* Where one rank is, as it sees it itself. */
 struct seat {

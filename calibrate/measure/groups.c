@@ -73,8 +73,7 @@ static size_t make_cells(const struct placement *placement, bool by_node, struct
 }
 
 /* Every cell of two ranks (intra_socket), or cells of like size two by two, of one node for inter_socket. */
-static size_t make_candidates(enum machine_level level, struct cell *cells, size_t n_cells,
-                              struct candidate *candidates)
+static size_t make_candidates(enum level level, struct cell *cells, size_t n_cells, struct candidate *candidates)
 {
     size_t n = 0;
     qsort(cells, n_cells, sizeof *cells, level == LEVEL_INTER_SOCKET ? compare_cells_of_nodes : compare_cells);
@@ -126,7 +125,7 @@ static const struct candidate *choose(struct candidate *candidates, size_t n, co
     return best;
 }
 
-static int fill(const struct placement *placement, enum machine_level level, const struct candidate *chosen,
+static int fill(const struct placement *placement, enum level level, const struct candidate *chosen,
                 const struct seat *seats, struct level_group *group)
 {
     *group = (struct level_group){0};
@@ -149,8 +148,7 @@ static int fill(const struct placement *placement, enum machine_level level, con
     return group_pairs_make(placement, group);
 }
 
-int level_groups_find(const struct placement *placement, enum machine_level level, int max_groups,
-                      struct level_group *groups)
+int level_groups_find(const struct placement *placement, enum level level, int max_groups, struct level_group *groups)
 {
     size_t n = placement->n_ranks;
     int found = 0, result = -1;
@@ -179,7 +177,7 @@ int level_groups_find(const struct placement *placement, enum machine_level leve
     return result == 0 ? found : -1;
 }
 
-int level_group_find(const struct placement *placement, enum machine_level level, struct level_group *group)
+int level_group_find(const struct placement *placement, enum level level, struct level_group *group)
 {
     *group = (struct level_group){0};
     return level_groups_find(placement, level, 1, group) < 0 ? -1 : 0;

@@ -25,10 +25,9 @@ struct level_group {
 
 /* Up to max_groups groups without a rank in common: first the largest, then on nodes that have none yet, and on other
  * sockets of them. Their number, or -1 without memory; for level_group_release each. */
-int level_groups_find(const struct placement *placement, enum machine_level level, int max_groups,
-                      struct level_group *groups);
+int level_groups_find(const struct placement *placement, enum level level, int max_groups, struct level_group *groups);
 /* The first of them; n[0] = 0 where the job does not span the level. 0, or -1 without memory. */
-int level_group_find(const struct placement *placement, enum machine_level level, struct level_group *group);
+int level_group_find(const struct placement *placement, enum level level, struct level_group *group);
 void level_group_release(struct level_group *group);
 
 /* A pair of a group of intra_socket, of that domain (DOMAIN_NONE: any). False: it has none. */

@@ -88,14 +88,14 @@ void levels_note_domains(FILE *stream, const struct placement *placement)
         return;
     for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++)
         if (n_pairs[domain] > 0)
-            fprintf(stream, MEASURE_NOTE "domain %s %s %llu\n", machine_level_name[LEVEL_INTRA_SOCKET],
-                    domain_name[domain], (unsigned long long)n_pairs[domain]);
+            fprintf(stream, MEASURE_NOTE "domain %s %s %llu\n", level_name[LEVEL_INTRA_SOCKET], domain_name[domain],
+                    (unsigned long long)n_pairs[domain]);
 }
 
 /* What is asked for, and the pairs found so far. */
 struct search {
     const struct placement *placement;
-    enum machine_level level;
+    enum level level;
     enum domain domain; /* DOMAIN_NONE: any */
     size_t max_pairs;
     struct pair *pairs;
@@ -174,8 +174,8 @@ static void search_pass(struct search *search, size_t max_cell, size_t max_rank)
     }
 }
 
-static size_t find_pairs(const struct placement *placement, enum machine_level level, enum domain domain,
-                         size_t max_pairs, struct pair *pairs)
+static size_t find_pairs(const struct placement *placement, enum level level, enum domain domain, size_t max_pairs,
+                         struct pair *pairs)
 {
     struct search search = {.placement = placement,
                             .level = level,
@@ -195,7 +195,7 @@ size_t levels_domain_pairs(const struct placement *placement, enum domain domain
     return find_pairs(placement, LEVEL_INTRA_SOCKET, domain, max_pairs, pairs);
 }
 
-size_t levels_pairs(const struct placement *placement, enum machine_level level, size_t max_pairs, struct pair *pairs)
+size_t levels_pairs(const struct placement *placement, enum level level, size_t max_pairs, struct pair *pairs)
 {
     uint64_t n_pairs[DOMAIN_COUNT];
     enum domain most = DOMAIN_NONE;

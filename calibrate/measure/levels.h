@@ -24,7 +24,7 @@ void levels_note_domains(FILE *stream, const struct placement *placement);
 /* Up to max_pairs different pairs of the level, spread over the job: a socket (between nodes: a node) has a second pair
  * only when all have one, and a rank likewise; the partners lie at different distances, as neighbours may share more
  * than is known here. Of intra_socket they are of the domain that most rank pairs are of. Returns their number. */
-size_t levels_pairs(const struct placement *placement, enum machine_level level, size_t max_pairs, struct pair *pairs);
+size_t levels_pairs(const struct placement *placement, enum level level, size_t max_pairs, struct pair *pairs);
 
 /* The same on one socket, of one domain; DOMAIN_NONE: of any. */
 size_t levels_domain_pairs(const struct placement *placement, enum domain domain, size_t max_pairs, struct pair *pairs);

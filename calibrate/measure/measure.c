@@ -22,8 +22,8 @@ void measure_write(const struct measure *measure, const struct benchmark_program
                    int repeats, double seconds)
 {
     printf("%s,%s,%s,%llu,%llu,%d,%.9g,%u,%s,%s,%d,%.3f\n", benchmark_of(program, item->part)->name, item->variant,
-           machine_level_name[item->level], (unsigned long long)item->bytes, (unsigned long long)item->n, item->count,
-           seconds, measure->launch, item->ranks, item->domain != NULL ? item->domain : "", repeats,
+           level_name[item->level], (unsigned long long)item->bytes, (unsigned long long)item->n, item->count, seconds,
+           measure->launch, item->ranks, item->domain != NULL ? item->domain : "", repeats,
            clock_now_s() - measure->begin_s);
 }
 
@@ -44,14 +44,14 @@ static void note_levels(const struct measure *measure)
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         struct pair pair;
         const char *variable = "";
-        if (levels_pairs(&measure->placement, (enum machine_level)level, 1, &pair) == 0) {
-            fprintf(stderr, MEASURE_NOTE "left_out %s: no two of the %d ranks are at this level\n",
-                    machine_level_name[level], measure->size);
+        if (levels_pairs(&measure->placement, (enum level)level, 1, &pair) == 0) {
+            fprintf(stderr, MEASURE_NOTE "left_out %s: no two of the %d ranks are at this level\n", level_name[level],
+                    measure->size);
             continue;
         }
-        double bytes = thresholds_rendezvous_bytes((enum machine_level)level, &variable);
+        double bytes = thresholds_rendezvous_bytes((enum level)level, &variable);
         if (bytes > 0)
-            fprintf(stderr, MEASURE_NOTE "rendezvous %s %.0f %s\n", machine_level_name[level], bytes, variable);
+            fprintf(stderr, MEASURE_NOTE "rendezvous %s %.0f %s\n", level_name[level], bytes, variable);
     }
 }
 

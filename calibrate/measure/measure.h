@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "calibrate/machine/machine.h"
-#include "predictor/pattern/pattern.h"
+#include "share/base/placement.h"
 #include "calibrate/measure/resume.h"
 
 /* variant: what the benchmark tells apart; n: processes that share a bandwidth, or as the benchmark says; count:
@@ -32,7 +32,7 @@ struct pair {
 
 /* One point of a benchmark: pairs that exchange messages of one size at the same time. */
 struct item {
-    enum machine_level level;
+    enum level level;
     int mode;            /* of the benchmark: handed to exchange */
     const char *variant; /* for the CSV, borrowed; "" where there is one only */
     uint64_t n;          /* for the CSV: processes that share the bandwidth */

@@ -14,7 +14,7 @@
 
 #include "share/base/error.h"
 #include "calibrate/machine/machine.h"
-#include "predictor/pattern/pattern.h"
+#include "share/base/placement.h"
 
 /* Collective; rank 0 says what was found, and how the ranks are bound, on notes (binding.h) unless it is NULL. Every
  * rank gets the whole placement, for placement_release; host[] (for free) numbers the real hosts by first appearance,

@@ -78,12 +78,12 @@ static int text_of(const struct reading *reading, char *const *fields, enum colu
     return 0;
 }
 
-static int level_of(const struct reading *reading, char *const *fields, enum machine_level *level, struct error *error)
+static int level_of(const struct reading *reading, char *const *fields, enum level *level, struct error *error)
 {
     const char *text = fields[reading->column[LEVEL]];
     for (int i = 0; i < LEVEL_COUNT; i++)
-        if (strcmp(text, machine_level_name[i]) == 0) {
-            *level = (enum machine_level)i;
+        if (strcmp(text, level_name[i]) == 0) {
+            *level = (enum level)i;
             return 0;
         }
     return wrong(reading, LEVEL, text, error);

@@ -18,7 +18,7 @@ struct resume_row {
     char variant[32];
     char ranks[256];
     char domain[16];
-    enum machine_level level;
+    enum level level;
     uint64_t bytes;
     uint64_t n;
     uint64_t count;

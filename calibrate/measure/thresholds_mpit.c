@@ -52,7 +52,7 @@ static double variable_value(const char *name)
     return result;
 }
 
-double thresholds_rendezvous_bytes(enum machine_level level, const char **variable)
+double thresholds_rendezvous_bytes(enum level level, const char **variable)
 {
     int provided, length;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";

@@ -6,6 +6,6 @@
 
 /* After MPI_Init. Smallest size in bytes that is sent by rendezvous at that level, 0 where the MPI does not tell; the
  * name of the control variable in *variable. */
-double thresholds_rendezvous_bytes(enum machine_level level, const char **variable);
+double thresholds_rendezvous_bytes(enum level level, const char **variable);
 
 #endif

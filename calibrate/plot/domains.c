@@ -21,8 +21,8 @@ static double domain_median(const struct samples *samples, const struct group *g
 }
 
 /* Whether the domain has samples; widens the range of sizes. */
-static bool domain_range(const struct picture *picture, enum machine_level level, enum domain domain,
-                         double *least_bytes, double *most_bytes)
+static bool domain_range(const struct picture *picture, enum level level, enum domain domain, double *least_bytes,
+                         double *most_bytes)
 {
     bool any = false;
     for (size_t i = 0; i < picture->samples->n_samples; i++) {
@@ -37,7 +37,7 @@ static bool domain_range(const struct picture *picture, enum machine_level level
     return any;
 }
 
-static void draw_domain(struct picture *picture, enum machine_level level, enum domain domain)
+static void draw_domain(struct picture *picture, enum level level, enum domain domain)
 {
     static const char *const titles[DOMAIN_COUNT] = {"", "same L3", "same NUMA node", "same package"};
     struct group group = {0};
@@ -54,14 +54,14 @@ static void draw_domain(struct picture *picture, enum machine_level level, enum 
                panel_color[domain - 1], titles[domain]);
 }
 
-void panel_domains(struct picture *picture, enum machine_level level)
+void panel_domains(struct picture *picture, enum level level)
 {
     char title[96];
     double least_bytes = INFINITY, most_bytes = 0;
     int n_domains = 0;
     for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++)
         n_domains += domain_range(picture, level, (enum domain)domain, &least_bytes, &most_bytes);
-    snprintf(title, sizeof title, "%s: ping-pong, by what a pair shares", machine_level_text(level));
+    snprintf(title, sizeof title, "%s: ping-pong, by what a pair shares", level_text(level));
     if (n_domains < 2 || !panel_begin(picture, title))
         return;
     fputs("set lmargin at screen L\nset rmargin at screen R\nset tmargin at screen T\nset bmargin at screen B\n"

@@ -9,7 +9,7 @@
 enum { LINES_MAX = 2 * LEVEL_COUNT };
 
 struct outcome_line {
-    enum machine_level level;
+    enum level level;
     enum benchmark benchmark;
 };
 
@@ -30,7 +30,7 @@ static size_t lines_find(const struct picture *picture, struct outcome_line line
                 any = true;
             }
             if (any)
-                lines[n_lines++] = (struct outcome_line){(enum machine_level)level, (enum benchmark)b};
+                lines[n_lines++] = (struct outcome_line){(enum level)level, (enum benchmark)b};
         }
     return n_lines;
 }
@@ -98,7 +98,7 @@ void panel_outcomes(struct picture *picture)
     panel_size_axis(picture, least_bytes, most_bytes, true);
     fprintf(panel, "set yrange [0.5:%zu.2]\nset grid noytics\nset ytics scale 0 (", n_lines + 1);
     for (size_t i = 0; i < n_lines; i++)
-        fprintf(panel, "%s\"%s\\n%s\" %zu", i == 0 ? "" : ", ", machine_level_text(lines[i].level),
+        fprintf(panel, "%s\"%s\\n%s\" %zu", i == 0 ? "" : ", ", level_text(lines[i].level),
                 benchmark_name[lines[i].benchmark], n_lines - i);
     fputs(")\n", panel);
     panel_plot(picture);

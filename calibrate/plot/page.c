@@ -95,9 +95,9 @@ static void write_script(FILE *script, const struct picture *picture, const char
 static void panels_make(struct picture *picture)
 {
     for (int level = 0; level < LEVEL_COUNT; level++) {
-        panel_times(picture, (enum machine_level)level);
-        panel_bandwidth(picture, (enum machine_level)level);
-        panel_domains(picture, (enum machine_level)level);
+        panel_times(picture, (enum level)level);
+        panel_bandwidth(picture, (enum level)level);
+        panel_domains(picture, (enum level)level);
     }
     panel_injection(picture);
     panel_queue(picture);

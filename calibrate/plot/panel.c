@@ -173,7 +173,7 @@ void group_draw(struct picture *picture, const struct group *group, double x)
         panel_point(picture, x, picture->samples->samples[group_drawn_index(group, i)].seconds);
 }
 
-const struct machine_parameter *panel_row(const struct machine *machine, enum machine_level level, const char *quantity)
+const struct machine_parameter *panel_row(const struct machine *machine, enum level level, const char *quantity)
 {
     for (size_t i = 0; i < machine->n_parameters; i++)
         if (machine->parameters[i].level == level && strcmp(machine->parameters[i].quantity, quantity) == 0)

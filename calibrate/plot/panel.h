@@ -75,13 +75,12 @@ enum { GROUP_DRAWN_MAX = 16 };
 void group_draw(struct picture *picture, const struct group *group, double x);
 
 /* The row of a quantity at a level (LEVEL_COUNT: `any`), of the first protocol that has it; NULL: none. */
-const struct machine_parameter *panel_row(const struct machine *machine, enum machine_level level,
-                                          const char *quantity);
+const struct machine_parameter *panel_row(const struct machine *machine, enum level level, const char *quantity);
 
 /* The panels. */
-void panel_times(struct picture *picture, enum machine_level level);
-void panel_bandwidth(struct picture *picture, enum machine_level level);
-void panel_domains(struct picture *picture, enum machine_level level);
+void panel_times(struct picture *picture, enum level level);
+void panel_bandwidth(struct picture *picture, enum level level);
+void panel_domains(struct picture *picture, enum level level);
 void panel_injection(struct picture *picture);
 void panel_queue(struct picture *picture);
 void panel_contention(struct picture *picture);

@@ -10,13 +10,13 @@ static bool is_lower_bound(const struct machine_parameter *row)
     return strstr(row->method, "-flat") != NULL || strcmp(row->method, "lower-bound") == 0;
 }
 
-static bool is_bandwidth(const struct machine_parameter *row, enum machine_level level, enum machine_protocol protocol)
+static bool is_bandwidth(const struct machine_parameter *row, enum level level, enum machine_protocol protocol)
 {
     return row->level == level && row->protocol == protocol && strcmp(row->quantity, "bw") == 0;
 }
 
 /* The points of what is a lower bound, or is not. */
-static void draw_knots(struct picture *picture, enum machine_level level, enum machine_protocol protocol, bool bound)
+static void draw_knots(struct picture *picture, enum level level, enum machine_protocol protocol, bool bound)
 {
     const struct machine *machine = picture->machine;
     for (size_t i = 0; i < machine->n_parameters; i++) {
@@ -26,7 +26,7 @@ static void draw_knots(struct picture *picture, enum machine_level level, enum m
     }
 }
 
-static void draw_protocol(struct picture *picture, enum machine_level level, enum machine_protocol protocol,
+static void draw_protocol(struct picture *picture, enum level level, enum machine_protocol protocol,
                           const struct machine_bandwidth *knots, int color)
 {
     const char *name = machine_protocol_name[protocol];
@@ -75,7 +75,7 @@ static void axes(struct picture *picture, double most_n, double most_rate, const
         fputs("set xtics 1\n", panel);
 }
 
-void panel_bandwidth(struct picture *picture, enum machine_level level)
+void panel_bandwidth(struct picture *picture, enum level level)
 {
     struct machine_bandwidth knots[PROTOCOL_COUNT] = {{0}};
     double most_n = 0, most_rate = 0;
@@ -91,7 +91,7 @@ void panel_bandwidth(struct picture *picture, enum machine_level level)
             most_rate = fmax(most_rate, knots[p].bytes_per_s[i]);
         }
     }
-    snprintf(title, sizeof title, "%s: bandwidth of n processes, BW(n)", machine_level_text(level));
+    snprintf(title, sizeof title, "%s: bandwidth of n processes, BW(n)", level_text(level));
     if (most_n > 0 && panel_begin(picture, title)) {
         axes(picture, most_n, most_rate, "all processes together");
         panel_plot(picture);

@@ -32,15 +32,14 @@ static bool is_step(const struct machine_parameter *row, size_t which)
 }
 
 /* The first level of which there are samples. */
-static enum machine_level level_first(const struct samples *samples)
+static enum level level_first(const struct samples *samples)
 {
     struct group group = {0};
-    return group_next(samples, BENCHMARK_QUEUE, &group) ? (enum machine_level)samples->samples[group.first].level
-                                                        : LEVEL_COUNT;
+    return group_next(samples, BENCHMARK_QUEUE, &group) ? (enum level)samples->samples[group.first].level : LEVEL_COUNT;
 }
 
 /* Samples, or with median their medians. */
-static void draw_variant(struct picture *picture, enum machine_level level, size_t which, bool median)
+static void draw_variant(struct picture *picture, enum level level, size_t which, bool median)
 {
     struct group group = {0};
     panel_block(picture);
@@ -108,11 +107,11 @@ static double most_n(const struct picture *picture)
 
 void panel_queue(struct picture *picture)
 {
-    enum machine_level level = level_first(picture->samples);
+    enum level level = level_first(picture->samples);
     bool times = level != LEVEL_COUNT, shown_steps = has_steps(picture->machine);
     char title[96];
     snprintf(title, sizeof title, "Search of the receive queues%s%s", times ? ", " : "",
-             times ? machine_level_text(level) : "");
+             times ? level_text(level) : "");
     if ((!times && !shown_steps) || !panel_begin(picture, title))
         return;
     FILE *panel = picture->panel;

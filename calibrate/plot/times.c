@@ -25,7 +25,7 @@ static void table_release(struct level_table *table)
     table->protocols.n = 0;
 }
 
-static void table_make(const struct machine *machine, enum machine_level level, struct level_table *table)
+static void table_make(const struct machine *machine, enum level level, struct level_table *table)
 {
     *table = (struct level_table){0};
     struct machine_protocols found;
@@ -63,7 +63,7 @@ static size_t spread(size_t i, size_t n_shown, size_t n_all)
     return n_shown < 2 ? 0 : i * (n_all - 1) / (n_shown - 1);
 }
 
-static size_t curves_choose(const struct picture *picture, enum machine_level level, const struct level_table *table,
+static size_t curves_choose(const struct picture *picture, enum level level, const struct level_table *table,
                             struct curve_shown shown[PANEL_CURVES_MAX])
 {
     const struct curves *curves = picture->curves;
@@ -265,14 +265,14 @@ static void draw(struct picture *picture, const struct level_table *table, const
     panel_plot_end(picture);
 }
 
-void panel_times(struct picture *picture, enum machine_level level)
+void panel_times(struct picture *picture, enum level level)
 {
     struct level_table table;
     struct curve_shown shown[PANEL_CURVES_MAX];
     char title[96];
     table_make(picture->machine, level, &table);
     size_t n_shown = curves_choose(picture, level, &table, shown);
-    snprintf(title, sizeof title, "%s: time over size%s", machine_level_text(level),
+    snprintf(title, sizeof title, "%s: time over size%s", level_text(level),
              level == LEVEL_SELF ? "" : ", n processes at once");
     if (n_shown > 0 && panel_begin(picture, title)) {
         draw(picture, &table, shown, n_shown);

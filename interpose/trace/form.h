@@ -8,7 +8,7 @@
 #include "interpose/trace/trace.h"
 
 struct form {
-    int32_t level; /* enum machine_level, -1: not known */
+    int32_t level; /* enum level, -1: not known */
     uint32_t send_callsite;
     uint32_t recv_callsite;
     uint16_t send_function;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "share/base/error.h"
-#include "predictor/pattern/pattern.h"
+#include "share/base/placement.h"
 
 struct ingest_options {
     char *const *folders; /* [n_folders] of spools */

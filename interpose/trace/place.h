@@ -3,14 +3,14 @@
 #define MPISTAIR_TRACE_PLACE_H
 
 #include "share/base/error.h"
-#include "predictor/pattern/pattern.h"
+#include "share/base/placement.h"
 #include "interpose/trace/trace.h"
 
 /* Reads the nodes' topologies and sets placed, place and by_hand of all processes. placement: by hand, or NULL. 0, or
  * -1 with the reason: a placement of another number of ranks, no memory. */
 int places_find(struct trace *trace, const struct placement *placement, struct error *error);
 
-/* The level (enum machine_level) of a matched pair; -1: not known. */
+/* The level (enum level) of a matched pair; -1: not known. */
 int32_t message_level(const struct trace *trace, const struct trace_operation *send,
                       const struct trace_operation *receive);
 

@@ -61,7 +61,7 @@ static int max_rate_predict(const struct pattern *pattern, const struct placemen
     for (size_t c = 0; c < traffic.n_classes; c++)
         limit_bytes_per_s[c] = machine_bandwidth_most(&traffic.classes[c].bandwidth);
     int result = 0;
-    for (enum machine_level level = LEVEL_INTRA_SOCKET; result == 0 && level < LEVEL_COUNT; level++) {
+    for (enum level level = LEVEL_INTRA_SOCKET; result == 0 && level < LEVEL_COUNT; level++) {
         struct grouping grouping;
         if (grouping_init(&grouping, placement, level == LEVEL_INTER_NODE ? GROUP_BY_NODE : GROUP_BY_SOCKET) != 0) {
             result = error_set(error, "no memory for %zu ranks", placement->n_ranks);

@@ -52,8 +52,7 @@ static const struct {
     {"memory_message", offsetof(struct memory_side, message)},
 };
 
-static int read_side(const struct machine *machine, enum machine_level level, struct memory_side *side,
-                     struct error *error)
+static int read_side(const struct machine *machine, enum level level, struct memory_side *side, struct error *error)
 {
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         double value = machine_value(machine, level, PROTOCOL_ANY, values[i].quantity, NAN);
@@ -62,7 +61,7 @@ static int read_side(const struct machine *machine, enum machine_level level, st
                 error,
                 "machine '%s' has no %s at level %s, which memory contention needs: henri, bora and others "
                 "have it ('mpistair machine list')",
-                machine->name, values[i].quantity, machine_level_text(level));
+                machine->name, values[i].quantity, level_text(level));
         memcpy((char *)side + values[i].offset, &value, sizeof value);
     }
     return 0;

@@ -79,7 +79,7 @@ double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned 
 static double receive_alone_s(const struct traffic *traffic, size_t rank, unsigned levels, const double *single)
 {
     double volume = traffic_bytes(traffic, rank, INCOMING, levels), bytes_per_s = 0;
-    for (enum machine_level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         double of_level = traffic_bytes(traffic, rank, INCOMING, levels & LEVEL_BIT(level));
         if (of_level > 0)
             bytes_per_s += of_level / volume * of_level /

@@ -6,7 +6,7 @@ struct staircase_mix staircase_mix_of(const struct traffic *traffic, unsigned le
     struct staircase_mix mix = {0};
     double volume = traffic_bytes(traffic, rank, INCOMING, levels);
     for (size_t c = 0; c < traffic->n_classes; c++) {
-        enum machine_level level = traffic->classes[c].level;
+        enum level level = traffic->classes[c].level;
         double bytes = traffic->bytes[INCOMING][rank * traffic->n_classes + c];
         if (!(bytes > 0) || !traffic_class_in(traffic, c, levels))
             continue;

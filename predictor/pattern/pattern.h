@@ -1,9 +1,7 @@
-/* A communication pattern (P.csv) and a placement (L.csv): the input of every model.
+/* A communication pattern (P.csv): with a placement (placement.h) the input of every model.
  *
- * P.csv: header `src,dst,bytes`, optional columns `send_s,recv_s` and `comm,any_source`. L.csv: header
- * `rank,node,socket`, optional columns `numa,l3` (only the calibration asks for them; empty or `-`: not known), each
- * rank once, ranks 0 .. n-1 in any order. Structure of arrays: a message costs 16 bytes without times, 32 with both, 4
- * more with `match`.
+ * P.csv: header `src,dst,bytes`, optional columns `send_s,recv_s` and `comm,any_source`. Structure of arrays: a message
+ * costs 16 bytes without times, 32 with both, 4 more with `match`.
  */
 #ifndef MPISTAIR_PREDICTOR_PATTERN_H
 #define MPISTAIR_PREDICTOR_PATTERN_H
@@ -13,18 +11,7 @@
 #include <stdint.h>
 
 #include "share/base/error.h"
-#include "calibrate/machine/machine.h"
-
-/* numa, l3: the rank has no such object, or nobody knows which. */
-#define PLACEMENT_UNKNOWN UINT32_MAX
-
-struct placement {
-    size_t n_ranks;
-    uint32_t *node;   /* [n_ranks] */
-    uint32_t *socket; /* [n_ranks] within its node */
-    uint32_t *numa;   /* [n_ranks] NUMA node within its node, or PLACEMENT_UNKNOWN */
-    uint32_t *l3;     /* [n_ranks] L3 cache within its node, or PLACEMENT_UNKNOWN */
-};
+#include "share/base/placement.h"
 
 struct pattern {
     size_t n_messages;
@@ -44,11 +31,8 @@ struct pattern {
     uint32_t *match; /* communicator * 2, + 1 if the receive took any source; NULL: one communicator, no such receive */
 };
 
-/* n_ranks ranks on socket 0 of node 0, numa and l3 unknown. 0, or -1 without memory. */
-int placement_init(struct placement *placement, size_t n_ranks);
-/* Readers: 0, or -1 with file, line, what was expected in error and the output untouched. */
-int placement_read_csv(const char *path, struct placement *placement, struct error *error);
-void placement_release(struct placement *placement);
+/* Reads a P.csv of a run of n_ranks ranks. 0, or -1 with file, line, what was expected in error and the output
+ * untouched. */
 int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, struct error *error);
 /* 0, or -1 without memory, the pattern unchanged. */
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes);
@@ -63,8 +47,5 @@ void pattern_clear(struct pattern *pattern);
 #define PATTERN_COMMUNICATOR_MAX (UINT32_MAX / 2)
 int pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source);
 void pattern_release(struct pattern *pattern);
-
-/* Level of a message from src to dst (MODELS.md, Words). */
-enum machine_level placement_level(const struct placement *placement, uint32_t src, uint32_t dst);
 
 #endif

@@ -74,7 +74,7 @@ static void show_text(FILE *stream, const struct pattern_statistics *s)
     show_side(stream, "sent", &s->sent);
     fprintf(stream, "\n  %-14s  %12s  %14s  %s\n", "level", "messages", "bytes", "share of the volume");
     for (int level = 0; level < LEVEL_COUNT; level++)
-        fprintf(stream, "  %-14s  %12" PRIu64 "  %14" PRIu64 "  %5.1f %%\n", machine_level_name[level],
+        fprintf(stream, "  %-14s  %12" PRIu64 "  %14" PRIu64 "  %5.1f %%\n", level_name[level],
                 s->level_messages[level], s->level_bytes[level], percent(s->level_bytes[level], s->bytes));
 }
 
@@ -96,7 +96,7 @@ static void show_json(FILE *stream, const struct pattern_statistics *s)
     fputs("  \"levels\": {", stream);
     for (int level = 0; level < LEVEL_COUNT; level++)
         fprintf(stream, "%s\n    \"%s\": {\"messages\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", level > 0 ? "," : "",
-                machine_level_name[level], s->level_messages[level], s->level_bytes[level]);
+                level_name[level], s->level_messages[level], s->level_bytes[level]);
     fputs("\n  }\n}\n", stream);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t raw_class(enum machine_level level, enum machine_protocol protocol)
+static size_t raw_class(enum level level, enum machine_protocol protocol)
 {
     return (size_t)level * PROTOCOL_COUNT + (size_t)protocol;
 }
@@ -17,7 +17,7 @@ static int classify(struct traffic *traffic, const struct placement *placement, 
     const struct pattern *pattern = traffic->pattern;
     struct machine_protocols protocols[LEVEL_COUNT] = {0};
     for (size_t i = 0; i < pattern->n_messages; i++) {
-        enum machine_level level = placement_level(placement, pattern->src[i], pattern->dst[i]);
+        enum level level = placement_level(placement, pattern->src[i], pattern->dst[i]);
         if (level == LEVEL_SELF) {
             traffic->class_of[i] = NO_CLASS;
             continue;
@@ -31,7 +31,7 @@ static int classify(struct traffic *traffic, const struct placement *placement, 
     return 0;
 }
 
-static int load_class(struct traffic *traffic, const struct machine *machine, enum machine_level level,
+static int load_class(struct traffic *traffic, const struct machine *machine, enum level level,
                       enum machine_protocol protocol, struct error *error)
 {
     struct message_class *class = &traffic->classes[traffic->n_classes];
@@ -72,11 +72,11 @@ int traffic_init(struct traffic *traffic, const struct pattern *pattern, const s
         goto failed;
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         for (int protocol = 0; protocol < PROTOCOL_COUNT; protocol++) {
-            size_t raw = raw_class((enum machine_level)level, (enum machine_protocol)protocol);
+            size_t raw = raw_class((enum level)level, (enum machine_protocol)protocol);
             if (!used[raw])
                 continue;
             class_of_raw[raw] = (uint8_t)traffic->n_classes;
-            if (load_class(traffic, machine, (enum machine_level)level, (enum machine_protocol)protocol, error) != 0)
+            if (load_class(traffic, machine, (enum level)level, (enum machine_protocol)protocol, error) != 0)
                 goto failed;
         }
     }

@@ -4,6 +4,7 @@
 #ifndef MPISTAIR_PREDICTOR_TRAFFIC_H
 #define MPISTAIR_PREDICTOR_TRAFFIC_H
 
+#include "calibrate/machine/machine.h"
 #include "predictor/pattern/pattern.h"
 
 enum { MAX_CLASSES = (LEVEL_COUNT - 1) * (PROTOCOL_COUNT - 1), NO_CLASS = 255 };
@@ -11,7 +12,7 @@ enum { MAX_CLASSES = (LEVEL_COUNT - 1) * (PROTOCOL_COUNT - 1), NO_CLASS = 255 };
 enum direction { INCOMING = 0, OUTGOING, DIRECTION_COUNT };
 
 struct message_class {
-    enum machine_level level;
+    enum level level;
     enum machine_protocol protocol;
     double tau_s;
     struct machine_bandwidth bandwidth;

@@ -20,7 +20,7 @@ static int check_short(const struct machine *machine, uint64_t bytes, struct err
                 error,
                 "an eager threshold of %llu bytes: machine '%s' uses the short protocol up to %.0f bytes at "
                 "level %s; expected more",
-                (unsigned long long)bytes, machine->name, row->value, machine_level_text(row->level));
+                (unsigned long long)bytes, machine->name, row->value, level_text(row->level));
     }
     return 0;
 }

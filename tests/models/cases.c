@@ -30,7 +30,7 @@ void case_machine(struct model_case *c, const char *shipped)
         fail_msg("%s", error.text);
 }
 
-void case_value(struct model_case *c, enum machine_level level, enum machine_protocol protocol, const char *quantity,
+void case_value(struct model_case *c, enum level level, enum machine_protocol protocol, const char *quantity,
                 uint64_t n, double value, const char *unit)
 {
     struct machine_parameter row = {.level = level,
@@ -110,7 +110,7 @@ static double chance_real(struct chance *chance, double low, double high)
     return low + (high - low) * (double)chance_below(chance, 1u << 20) / (1u << 20);
 }
 
-static void random_protocol(struct model_case *c, struct chance *chance, enum machine_level level,
+static void random_protocol(struct model_case *c, struct chance *chance, enum level level,
                             enum machine_protocol protocol)
 {
     double bytes_per_s = chance_real(chance, 1e9, 1e10);
@@ -135,7 +135,7 @@ void case_random(struct model_case *c, struct chance *chance, bool protocols)
         uint64_t bytes = chance_below(chance, 3) == 0 ? sizes[chance_below(chance, 6)] : chance_below(chance, 1000000);
         case_add(c, (uint32_t)chance_below(chance, n_ranks), (uint32_t)chance_below(chance, n_ranks), bytes);
     }
-    for (enum machine_level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         if (!protocols) {
             random_protocol(c, chance, level, PROTOCOL_ANY);
             continue;

@@ -22,7 +22,7 @@ void case_place(struct model_case *c, size_t n_ranks, const uint32_t *node, cons
 void case_add(struct model_case *c, uint32_t src, uint32_t dst, uint64_t bytes);
 void case_machine(struct model_case *c, const char *shipped);
 /* One row of the machine; n 0 for none. */
-void case_value(struct model_case *c, enum machine_level level, enum machine_protocol protocol, const char *quantity,
+void case_value(struct model_case *c, enum level level, enum machine_protocol protocol, const char *quantity,
                 uint64_t n, double value, const char *unit);
 void case_release(struct model_case *c);
 

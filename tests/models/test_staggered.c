@@ -71,7 +71,7 @@ static void worked_e(void **state)
 /* 1 us and 1 GB/s for any number of ranks, two protocols: 10 kB and more wait for the receiver. */
 static void simple_machine(struct model_case *c)
 {
-    for (enum machine_level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
         for (enum machine_protocol protocol = PROTOCOL_EAGER; protocol <= PROTOCOL_RENDEZVOUS; protocol++) {
             case_value(c, level, protocol, "tau", 0, 1e-6, "s");
             case_value(c, level, protocol, "bw", 1, 1e9, "B/s");
@@ -226,7 +226,7 @@ static void equal_starts_reduce(void **state)
                 c.machine.parameters[r].value =
                     1e9 * (double)(c.machine.parameters[r].n * c.machine.parameters[r].level);
         for (uint64_t n = 32; !between && n <= 64; n *= 2)
-            for (enum machine_level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
+            for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
                 case_value(&c, level, PROTOCOL_ANY, "bw", n, 1e9 * (double)(n * level), "B/s");
         if (between) {
             for (size_t rank = 0; rank < c.placement.n_ranks; rank++)
@@ -325,7 +325,7 @@ static void out_of_range(void **state)
         struct error error = {.text = ""};
         struct prediction prediction;
         struct model_options options = {.latency = LATENCY_IN};
-        for (enum machine_level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
             case_value(&c, level, PROTOCOL_ANY, "tau", 0, 0, "s");
             case_value(&c, level, PROTOCOL_ANY, "bw", 1, 1e-307, "B/s");
         }

@@ -131,7 +131,7 @@ static void worked_c(void **state)
  */
 static void round_machine(struct model_case *c)
 {
-    for (enum machine_level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level += 2) {
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level += 2) {
         double speed = level == LEVEL_INTRA_SOCKET ? 2 : 1;
         case_value(c, level, PROTOCOL_ANY, "tau", 0, 1e-6 / speed, "s");
         case_value(c, level, PROTOCOL_ANY, "bw", 1, speed * 1e9, "B/s");

@@ -161,7 +161,7 @@ static void thresholds_choose_the_protocol(void **state)
     if (machine_read(scratch_text(text), &machine, &error) != 0)
         fail_msg("%s", error.text);
     static const struct {
-        enum machine_level level;
+        enum level level;
         uint64_t bytes;
         enum machine_protocol protocol;
     } cases[] = {
@@ -207,7 +207,7 @@ static void shipped_tables_are_those_of_the_paper(void **state)
         const double expected[2][4] = {{cases[i].on_tau_us, cases[i].on_sp, cases[i].on_8, cases[i].on_max},
                                        {cases[i].off_tau_us, cases[i].off_sp, cases[i].off_8, cases[i].off_max}};
         for (int j = 0; j < 2; j++) {
-            enum machine_level level = j == 0 ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
+            enum level level = j == 0 ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
             struct machine_bandwidth bandwidth;
             double tau_s;
             bool extrapolated = false;

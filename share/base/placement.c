@@ -1,5 +1,5 @@
 /* L.csv: rows in any order, so they are gathered first and then put at their rank. */
-#include "predictor/pattern/pattern.h"
+#include "share/base/placement.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -136,7 +136,7 @@ void placement_release(struct placement *placement)
     *placement = (struct placement){0};
 }
 
-enum machine_level placement_level(const struct placement *placement, uint32_t src, uint32_t dst)
+enum level placement_level(const struct placement *placement, uint32_t src, uint32_t dst)
 {
     if (src == dst)
         return LEVEL_SELF;
