@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "share/base/command.h"
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "calibrate/machine_database.h"
 
 static const struct {

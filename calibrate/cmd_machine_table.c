@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calibrate/cmd_machine.h"
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "share/base/installation.h"
 #include "calibrate/machine_database.h"
 #include "share/base/output_file.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 
 static int run(sqlite3 *database, const char *path, const char *sql, const char *name, struct error *error)
 {

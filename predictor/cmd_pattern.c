@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "share/base/command.h"
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "share/base/output_file.h"
 #include "predictor/generate/pattern_options.h"
 #include "predictor/pattern/pattern_statistics.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "share/base/command.h"
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "predictor/interval.h"
 #include "share/base/output_file.h"
 #include "predictor/predict_machine.h"

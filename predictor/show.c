@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report/concurrent_rounds.h"
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "report/working_tables.h"
 
 /* Text has a column a part that is not zero for every rank and model. */

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_REPORT_LATE_SUMS_H
 #define MPISTAIR_REPORT_LATE_SUMS_H
 
-#include "interpose/trace/map.h"
+#include "share/base/map.h"
 #include "report/round_late.h"
 
 struct late_sums {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "share/base/command.h"
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "share/base/error.h"
 #include "interpose/spool/event.h"
 

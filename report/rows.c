@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 
 void pool_release(struct pool *pool)
 {

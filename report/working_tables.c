@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/concurrent_rounds.h"
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "report/message_sums.h"
 #include "report/round_late.h"
 #include "report/round_sums.h"

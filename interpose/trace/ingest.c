@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "interpose/trace/callsite.h"
-#include "interpose/trace/clock.h"
-#include "interpose/trace/load.h"
-#include "interpose/trace/marks.h"
-#include "interpose/trace/place.h"
-#include "interpose/trace/spools.h"
-#include "interpose/trace/write.h"
+#include "interpose/trace/site/callsite.h"
+#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/load/load.h"
+#include "interpose/trace/rare/marks.h"
+#include "interpose/trace/gather/place.h"
+#include "interpose/trace/gather/spools.h"
+#include "interpose/trace/write/write.h"
 
 /* Lines about ranks are cut off behind this many runs of ranks. */
 enum { RANKS_TOLD = 12 };

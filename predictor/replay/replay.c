@@ -4,7 +4,7 @@
  * us that it takes to start and join a thread. */
 #include "predictor/replay/replay.h"
 
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "calibrate/machine_database.h"
 #include "predictor/predict_options.h"
 #include "share/base/progress.h"

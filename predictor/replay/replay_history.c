@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "predictor/pattern/radix_sort.h"
 
 /* Of a message in the rounds of its kind. */

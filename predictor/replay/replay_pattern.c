@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "predictor/replay/replay_place.h"
 #include "predictor/replay/replay_round.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 
 static int world_size(sqlite3 *database, const char *path, size_t *n_ranks, struct error *error)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 
 static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
     /* As the view message has it, without the columns that cost it a look-up each. */

@@ -1,7 +1,7 @@
 /* The rounds that predict reads one after the other, all in memory. */
 #include "predictor/what_if/replay_workload.h"
 
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "predictor/replay/replay_history.h"
 #include "predictor/replay/replay_mean.h"
 #include "predictor/replay/replay_round.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "predictor/what_if/arrange.h"
-#include "interpose/trace/database.h"
+#include "interpose/database/database.h"
 #include "predictor/what_if/eager.h"
 #include "share/base/output_file.h"
 #include "predictor/predict_machine.h"

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/trace/callsite.h"
+#include "interpose/trace/site/callsite.h"
 #include "share/base/command.h"
 #include "interpose/functions.h"
 #include "interpose/trace/ingest.h"
-#include "interpose/trace/place.h"
+#include "interpose/trace/gather/place.h"
 #include "tests/fuzz/readers.h"
-#include "interpose/trace/spools.h"
+#include "interpose/trace/gather/spools.h"
 
 enum { MAX_PROCESSES = 4, CHUNK_BYTES = 4096, MAX_CHUNKS = 16 };
 

@@ -1,5 +1,5 @@
 /* Who is whose partner, by hand. */
-#include "interpose/trace/partners.h"
+#include "interpose/trace/gather/partners.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

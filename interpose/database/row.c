@@ -1,0 +1,61 @@
+#include "interpose/database/row.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+struct row row_prepare(sqlite3 *database, const char *table, int columns)
+{
+    struct row row = {.database = database};
+    char sql[512];
+    int used = snprintf(sql, sizeof sql, "INSERT INTO %s VALUES (?", table);
+    for (int i = 1; i < columns; i++)
+        used += snprintf(sql + used, sizeof sql - (size_t)used, ",?");
+    snprintf(sql + used, sizeof sql - (size_t)used, ")");
+    row.failed = sqlite3_prepare_v2(database, sql, -1, &row.statement, NULL) != SQLITE_OK;
+    return row;
+}
+
+static int bind_number(sqlite3_stmt *statement, int column, int64_t value, bool null)
+{
+    return null ? sqlite3_bind_null(statement, column) : sqlite3_bind_int64(statement, column, value);
+}
+
+void row_insert(struct row *row, const char *letters, ...)
+{
+    if (row->failed)
+        return;
+    va_list values;
+    va_start(values, letters);
+    int failed = 0;
+    for (int column = 1; *letters != '\0'; letters++, column++) {
+        if (*letters == 't') {
+            const char *text = va_arg(values, const char *);
+            failed |= sqlite3_bind_text(row->statement, column, text, -1, SQLITE_STATIC);
+        } else if (*letters == 'd') {
+            double number = va_arg(values, double);
+            failed |= sqlite3_bind_double(row->statement, column, number); /* NaN becomes NULL */
+        } else if (*letters == 'u') {
+            uint32_t index = va_arg(values, uint32_t);
+            failed |= bind_number(row->statement, column, index, index == UINT32_MAX);
+        } else if (*letters == 'n') {
+            int32_t number = va_arg(values, int32_t);
+            failed |= bind_number(row->statement, column, number, number == -1);
+        } else {
+            int64_t number = va_arg(values, int64_t);
+            failed |= bind_number(row->statement, column, number, *letters == 'o' && number == INT64_MIN);
+        }
+    }
+    va_end(values);
+    row->failed = failed != SQLITE_OK || sqlite3_step(row->statement) != SQLITE_DONE;
+    sqlite3_reset(row->statement);
+}
+
+int row_finish(struct row *row)
+{
+    bool failed = row->failed;
+    sqlite3_finalize(row->statement);
+    row->statement = NULL;
+    return failed ? -1 : 0;
+}

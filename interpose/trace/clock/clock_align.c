@@ -1,0 +1,258 @@
+/* One clock for the run: rank 0's.
+ *
+ * Each node's leader measured its offset against its parent's leader at MPI_Init and MPI_Finalize; along the tree of
+ * parents these add up, linear in between (draw_line), constant where only one was measured. What has no link (a killed
+ * job has none of the end, a lost leader none at all) is put in the middle of what the messages allow: no receive
+ * completes before its send starts, so of two nodes A and B
+ *
+ *     max (send on A - completion on B)  <=  offset(B) - offset(A)  <=  min (completion on A - send on B).
+ *
+ * The same inequality then corrects all: a node that still receives before it was sent to is moved later, repeatedly
+ * (Bellman and Ford's iteration over difference constraints), and all together back so that rank 0's node stays. After
+ * as many passes as nodes the rest contradicts itself (drift, a wrong match) and is left.
+ */
+#include "interpose/trace/clock/node_clock.h"
+
+#include <stdlib.h>
+
+#include "share/base/map.h"
+#include "interpose/trace/stream/stream.h"
+
+#define DRIFT_PRIOR 50e-6 /* of two crystals, as they are sold */
+
+/* What the messages from one node to another say: offset(to) - offset(from) >= at_least. */
+struct edge {
+    uint32_t from;
+    uint32_t to;
+    int64_t at_least_ns;
+};
+
+struct edges {
+    struct edge *edges;
+    size_t n_edges;
+    struct map index;
+};
+
+int64_t clock_run_ns(const struct trace_node *node, int64_t node_ns)
+{
+    return node_ns + node->offset_ns + (int64_t)((double)(node_ns - node->base_ns) * node->drift);
+}
+
+/* The offset of a node against rank 0's at a time of its own, along its parents, and how uncertain it is; *known is
+ * false where a link lacks. */
+static int64_t chain_offset(const struct trace *trace, uint32_t node, int link, uint32_t root, bool *known,
+                            double *uncertainty_ns)
+{
+    int64_t sum = 0;
+    *uncertainty_ns = 1;
+    for (size_t depth = 0; node != root; depth++) {
+        const struct trace_node *from = &trace->nodes[node];
+        if (from->leader == TRACE_NONE || depth > trace->n_nodes)
+            goto unknown;
+        const struct spool_header *header = &trace->processes[from->leader].spool->header;
+        int use = from->links_ns[link] != TRACE_NO_TIME ? link : 1 - link;
+        const struct spool_clock_link *measured = use == 0 ? &header->link_init : &header->link_finalize;
+        if (from->links_ns[use] == TRACE_NO_TIME || measured->parent_rank >= trace->world_size)
+            goto unknown;
+        node = trace->processes[measured->parent_rank].node;
+        if (node == TRACE_NONE || __builtin_add_overflow(sum, measured->offset_ns, &sum))
+            goto unknown;
+        *uncertainty_ns += (double)from->rtt_ns[use] / 2;
+    }
+    *known = true;
+    return sum;
+unknown:
+    *known = false;
+    return 0;
+}
+
+/* The line through both measurements, each as good as its round trip was short: on a busy machine one of them may be
+ * off by milliseconds, and the slope between them would then be no drift of a clock. Estimated with what is known of
+ * clocks before, that they drift by DRIFT_PRIOR. */
+static void draw_line(struct trace_node *node, double apart_ns, double first_ns, double last_ns)
+{
+    double duration_ns = (double)(node->links_ns[1] - node->links_ns[0]);
+    double variance = (first_ns * first_ns + last_ns * last_ns) / (duration_ns * duration_ns);
+    double drift = apart_ns / duration_ns * (DRIFT_PRIOR * DRIFT_PRIOR / (DRIFT_PRIOR * DRIFT_PRIOR + variance));
+    /* The bounds are hard: true offsets are within half a round trip. */
+    double least = (apart_ns - first_ns - last_ns) / duration_ns, most = (apart_ns + first_ns + last_ns) / duration_ns;
+    drift = drift < least ? least : drift > most ? most : drift;
+    double weight = first_ns * first_ns / (first_ns * first_ns + last_ns * last_ns); /* of the last one */
+    /* A crystal is off by less than this; more is a suspended machine or damage. */
+    if (!(drift > -1e-2 && drift < 1e-2))
+        return;
+    node->drift = drift;
+    node->offset_ns += (int64_t)(weight * (apart_ns - drift * duration_ns));
+}
+
+static void apply_links(struct trace *trace, uint32_t root)
+{
+    for (uint32_t i = 0; i < trace->n_nodes; i++) {
+        struct trace_node *node = &trace->nodes[i];
+        bool known;
+        double first_ns, last_ns;
+        int64_t first = chain_offset(trace, i, 0, root, &known, &first_ns);
+        node->linked = known;
+        if (!known || i == root)
+            continue;
+        node->offset_ns = first;
+        int64_t begin = node->links_ns[0], end = node->links_ns[1];
+        node->base_ns = begin != TRACE_NO_TIME ? begin : end;
+        if (begin != TRACE_NO_TIME && end != TRACE_NO_TIME && end > begin) {
+            int64_t last = chain_offset(trace, i, 1, root, &known, &last_ns);
+            draw_line(node, (double)(last - first), first_ns, last_ns);
+        }
+    }
+}
+
+/* The strongest constraint of each ordered pair of nodes under the present offsets: one message more. */
+static int add_message(void *context, const struct trace *trace, const struct trace_operation *send,
+                       const struct trace_operation *receive)
+{
+    struct edges *edges = context;
+    uint32_t from = trace->processes[send->rank].node, to = trace->processes[receive->rank].node;
+    if (from == to || receive->complete_ns == TRACE_NO_TIME)
+        return 0;
+    int64_t at_least = send->post_ns - receive->complete_ns;
+    uint32_t *index = map_at(&edges->index, (struct map_key){from, to, 0});
+    if (index == NULL)
+        return -1;
+    if (*index == MAP_ABSENT) {
+        struct edge *grown = trace_grow(edges->edges, edges->n_edges, sizeof *grown);
+        if (grown == NULL)
+            return -1;
+        edges->edges = grown;
+        *index = (uint32_t)edges->n_edges;
+        edges->edges[edges->n_edges++] = (struct edge){from, to, at_least};
+    } else if (edges->edges[*index].at_least_ns < at_least) {
+        edges->edges[*index].at_least_ns = at_least;
+    }
+    return 0;
+}
+
+static int compare_edges(const void *left, const void *right)
+{
+    const struct edge *a = left, *b = right;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* Places one node without link beside those that have a place; false if no message leads to it. */
+static bool place_by_messages(struct trace *trace, struct edges *edges, uint32_t unplaced)
+{
+    int64_t lower = INT64_MIN, upper = INT64_MAX;
+    for (size_t i = 0; i < edges->n_edges; i++) {
+        const struct edge *edge = &edges->edges[i];
+        if (edge->to == unplaced && trace->nodes[edge->from].linked && edge->at_least_ns > lower)
+            lower = edge->at_least_ns;
+        if (edge->from == unplaced && trace->nodes[edge->to].linked && -edge->at_least_ns < upper)
+            upper = -edge->at_least_ns;
+    }
+    if (lower == INT64_MIN && upper == INT64_MAX)
+        return false;
+    struct trace_node *node = &trace->nodes[unplaced];
+    int64_t shift = lower == INT64_MIN ? upper : upper == INT64_MAX ? lower : lower + (upper - lower) / 2;
+    node->uncertainty_ns = lower != INT64_MIN && upper != INT64_MAX ? llabs(upper - lower) / 2 : -1;
+    node->offset_ns += shift;
+    node->shift_ns += shift;
+    node->linked = true;
+    for (size_t i = 0; i < edges->n_edges; i++) {
+        if (edges->edges[i].to == unplaced)
+            edges->edges[i].at_least_ns -= shift;
+        if (edges->edges[i].from == unplaced)
+            edges->edges[i].at_least_ns += shift;
+    }
+    return true;
+}
+
+/* Moves nodes later until no receive completes before its send starts, then all back by what rank 0's node moved. */
+static int tighten(struct trace *trace, const struct edges *edges, uint32_t root)
+{
+    int64_t *later = calloc(trace->n_nodes, sizeof *later);
+    if (later == NULL)
+        return -1;
+    bool changed = true;
+    for (size_t pass = 0; changed && pass < trace->n_nodes; pass++) {
+        changed = false;
+        for (size_t i = 0; i < edges->n_edges; i++) {
+            const struct edge *edge = &edges->edges[i];
+            int64_t needed = later[edge->from] + edge->at_least_ns;
+            if (needed > later[edge->to]) {
+                later[edge->to] = needed;
+                changed = true;
+            }
+        }
+    }
+    for (size_t i = 0; i < trace->n_nodes; i++) {
+        trace->nodes[i].offset_ns += later[i] - later[root];
+        trace->nodes[i].shift_ns += later[i] - later[root];
+    }
+    free(later);
+    return 0;
+}
+
+/* The offsets so that the run starts at zero, and all times that are known already through them. */
+static void shift_times(struct trace *trace)
+{
+    int64_t start = INT64_MAX, end = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        struct trace_process *process = &trace->processes[rank];
+        if (process->spool == NULL)
+            continue;
+        process->begin_ns = clock_run_ns(&trace->nodes[process->node], process->begin_ns);
+        start = process->begin_ns < start ? process->begin_ns : start;
+    }
+    for (size_t i = 0; i < trace->n_nodes; i++)
+        trace->nodes[i].offset_ns -= start;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        struct trace_process *process = &trace->processes[rank];
+        if (process->spool == NULL)
+            continue;
+        process->begin_ns -= start;
+        process->end_ns = clock_run_ns(&trace->nodes[process->node], process->end_ns);
+        end = process->end_ns > end ? process->end_ns : end;
+    }
+    trace->duration_ns = end;
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        const struct trace_node *node = &trace->nodes[trace->processes[trace->collectives[i].rank].node];
+        trace->collectives[i].begin_ns = clock_run_ns(node, trace->collectives[i].begin_ns);
+        trace->collectives[i].call_end_ns = clock_run_ns(node, trace->collectives[i].call_end_ns);
+        if (trace->collectives[i].end_ns != TRACE_NO_TIME)
+            trace->collectives[i].end_ns = clock_run_ns(node, trace->collectives[i].end_ns);
+    }
+}
+
+int clock_align(struct trace *trace, struct error *error)
+{
+    uint32_t root = 0; /* the node of the lowest rank that left a spool: rank 0's, where it did */
+    for (int32_t rank = 0; rank < trace->world_size; rank++)
+        if (trace->processes[rank].node != TRACE_NONE) {
+            root = trace->processes[rank].node;
+            break;
+        }
+    int result = 0;
+    struct edges edges = {0};
+    if (trace->n_nodes > 1) {
+        apply_links(trace, root);
+        result = stream_messages(trace, add_message, &edges);
+        /* Where the messages contradict each other the order decides: it must not depend on how they were read. */
+        if (edges.n_edges > 1)
+            qsort(edges.edges, edges.n_edges, sizeof *edges.edges, compare_edges);
+        for (bool placed = true; result == 0 && placed;) {
+            placed = false;
+            for (uint32_t i = 0; i < trace->n_nodes; i++)
+                if (!trace->nodes[i].linked && place_by_messages(trace, &edges, i))
+                    placed = true;
+        }
+        if (result == 0)
+            result = tighten(trace, &edges, root);
+        if (result != 0)
+            error_set(error, "no memory for the clocks of %zu nodes", trace->n_nodes);
+    }
+    if (result == 0)
+        shift_times(trace);
+    map_release(&edges.index);
+    free(edges.edges);
+    return result;
+}

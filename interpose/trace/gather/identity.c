@@ -1,0 +1,136 @@
+/* A communicator that all members of its parent made is known by the parent and the number of the creation on it. One
+ * that only its members made, or that has no parent, is known by the hash of its members, by its function and tag, and
+ * where all that is alike by the order in its process: MPI lets nobody make two such at once but in two threads, which
+ * is noticed by their times. One whose creation nobody saw has only its members and the order in which they were met.
+ *
+ * Of each group, rank 0 and size tell it from the other parts of a split, and from the other group of an
+ * intercommunicator.
+ */
+#include "interpose/trace/gather/identity.h"
+
+#include <stdlib.h>
+
+#include "interpose/trace/memory/trace.h"
+
+/* Of records that are alike in one process. */
+struct identity_repeat {
+    uint32_t times;
+    uint64_t end_ticks; /* return of the last one's creation */
+};
+
+bool identity_has_parent(const struct spool_communicator *record)
+{
+    switch (record->identity) {
+    case SPOOL_BY_MEETING:
+        return false;
+    case SPOOL_BY_MEMBERS:
+        return record->parent != SPOOL_NO_COMMUNICATOR && record->function != FN_Intercomm_create &&
+               record->function != FN_Comm_accept && record->function != FN_Comm_connect &&
+               record->function != FN_Comm_join;
+    default:
+        return true;
+    }
+}
+
+bool identity_is_meeting(const struct spool_communicator *record)
+{
+    if (record->identity != SPOOL_BY_TIME)
+        return false;
+    switch (record->function) {
+    case FN_Comm_spawn:
+    case FN_Comm_spawn_multiple:
+    case FN_Comm_get_parent:
+    case FN_Comm_accept:
+    case FN_Comm_connect:
+    case FN_Comm_join:
+    case FN_Intercomm_create:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* One side accepts, the other connects. */
+static uint16_t common_function(const struct spool_communicator *record)
+{
+    return record->function == FN_Comm_accept ? (uint16_t)FN_Comm_connect : record->function;
+}
+
+void identity_next_process(struct identity_table *table)
+{
+    map_release(&table->repeated);
+    table->n_repeats = 0;
+}
+
+/* How many records of this process were like this one; *doubtful if the last of them was made at the same time. */
+static int count_repeat(struct identity_table *table, struct map_key key, const struct spool_communicator *record,
+                        uint32_t *times, bool *doubtful)
+{
+    uint32_t *index = map_at(&table->repeated, key);
+    if (index == NULL)
+        return -1;
+    if (*index == MAP_ABSENT) {
+        struct identity_repeat *grown = trace_grow(table->repeats, table->n_repeats, sizeof *grown);
+        if (grown == NULL)
+            return -1;
+        table->repeats = grown;
+        *index = (uint32_t)table->n_repeats;
+        table->repeats[table->n_repeats++] = (struct identity_repeat){0, 0};
+    }
+    struct identity_repeat *repeat = &table->repeats[*index];
+    *doubtful = repeat->times > 0 && record->identity != SPOOL_BY_MEETING && record->begin_ticks < repeat->end_ticks;
+    *times = repeat->times++;
+    if (record->end_ticks > repeat->end_ticks)
+        repeat->end_ticks = record->end_ticks;
+    return 0;
+}
+
+int identity_look_up(struct identity_table *table, const struct spool_communicator *record, uint32_t parent,
+                     struct identity *found)
+{
+    uint32_t function = record->identity == SPOOL_BY_MEETING ? 0 : common_function(record);
+    uint32_t creation = record->identity == SPOOL_BY_MEETING ? 0 : record->creation;
+    uint64_t kind = (uint64_t)record->identity << 56 | (uint64_t)function << 32;
+    struct map_key key = {(uint64_t)parent << 32 | creation, record->members_hash, kind};
+    *found = (struct identity){.id = MAP_ABSENT, .first = MAP_ABSENT};
+    if (record->identity == SPOOL_BY_CREATION) {
+        key.c = (uint64_t)SPOOL_BY_CREATION << 56; /* the number tells enough */
+    } else {
+        uint32_t times;
+        if (count_repeat(table, key, record, &times, &found->doubtful) != 0)
+            return -1;
+        key.c |= times;
+    }
+    found->place = (uint64_t)(uint32_t)record->leader << 32 | (uint32_t)record->size;
+    found->remote_size = (uint64_t)(uint32_t)record->remote_size;
+    found->keys = key;
+    found->first = map_find(&table->contexts, key);
+    if (found->first != MAP_ABSENT)
+        found->id = map_find(&table->groups, (struct map_key){found->first, found->place, found->remote_size});
+    return 0;
+}
+
+int identity_set(struct identity_table *table, struct identity *found, uint32_t id)
+{
+    uint32_t *first = map_at(&table->contexts, found->keys);
+    if (first == NULL)
+        return -1;
+    if (*first == MAP_ABSENT)
+        *first = id;
+    struct map_key group = {*first, found->place, found->remote_size};
+    uint32_t *own = map_at(&table->groups, group);
+    if (own == NULL)
+        return -1;
+    *own = id;
+    found->id = id;
+    return 0;
+}
+
+void identity_release(struct identity_table *table)
+{
+    map_release(&table->groups);
+    map_release(&table->contexts);
+    map_release(&table->repeated);
+    free(table->repeats);
+    *table = (struct identity_table){0};
+}

@@ -1,0 +1,271 @@
+/* Both sides of such a call agree in their sizes, crosswise, and are inside it at one time: accept, connect, join and
+ * MPI_Intercomm_create return only once all met, and a spawned process calls MPI_Init while its parents are in
+ * MPI_Comm_spawn, which returns only once it did. Where the processes share a clock that is exact; wall clocks of two
+ * hosts agree more or less. Where Open MPI tells a spawned process who spawned it, that decides, too.
+ *
+ * Who may have met is so known; who did is found by elimination, see partners.h. What remains is not told apart: spawns
+ * of equal size by several threads at once, or within the uncertainty of two hosts' clocks.
+ */
+#include "interpose/trace/gather/meeting.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/functions.h"
+#include "interpose/trace/gather/identity.h"
+#include "interpose/trace/gather/partners.h"
+#include "interpose/trace/memory/trace.h"
+
+#define CLOCKS_SLACK_NS INT64_C(3000000000) /* wall clocks of two hosts */
+
+static bool is_spawn(uint16_t function)
+{
+    return function == FN_Comm_spawn || function == FN_Comm_spawn_multiple;
+}
+
+/* The spool of a host with the longest base for its clock's rate. */
+static const struct spool *find_rate(const struct spool *spools, size_t n_spools, const char *host)
+{
+    const struct spool *best = NULL;
+    uint64_t longest_ns = 0;
+    for (size_t i = 0; i < n_spools; i++) {
+        const struct spool *spool = &spools[i];
+        uint64_t base_ns = spool->pairs[spool->n_pairs - 1].monotonic_ns - spool->pairs[0].monotonic_ns;
+        if (base_ns > longest_ns && strcmp(spool->header.host, host) == 0) {
+            longest_ns = base_ns;
+            best = spool;
+        }
+    }
+    return best;
+}
+
+/* Ticks on the host's wall clock. */
+static int64_t to_unix_ns(const struct spool *spool, const struct spool *rate, uint64_t ticks)
+{
+    int64_t shift_ns = (int64_t)(spool->header.started_unix_ns - spool->header.start.monotonic_ns);
+    if (spool->header.clock_source != SPOOL_CLOCK_TSC)
+        return (int64_t)ticks + shift_ns;
+    const struct spool_clock_pair *from = &spool->pairs[0];
+    double since = (double)(int64_t)(ticks - from->ticks);
+    if (rate != NULL) {
+        const struct spool_clock_pair *first = &rate->pairs[0], *last = &rate->pairs[rate->n_pairs - 1];
+        since *= (double)(last->monotonic_ns - first->monotonic_ns) / (double)(last->ticks - first->ticks);
+    }
+    return (int64_t)from->monotonic_ns + (int64_t)since + shift_ns;
+}
+
+int meetings_collect(struct meetings *meetings, const struct spool *spools, size_t n_spools, size_t begin, size_t end,
+                     uint32_t world)
+{
+    for (size_t i = begin; i < end; i++) {
+        const struct spool *spool = &spools[i], *rate = NULL;
+        if (i > begin && spools[i - 1].header.rank == spool->header.rank)
+            continue; /* a copy */
+        if (!spool->header.connected)
+            continue;
+        struct spool_cursor cursor = {.spool = spool};
+        for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
+            const struct spool_communicator *made = (const void *)record;
+            if (*record != SPOOL_COMMUNICATOR || made->remote_size <= 0 || !identity_is_meeting(made))
+                continue;
+            struct meeting *grown = trace_grow(meetings->all, meetings->n, sizeof *grown);
+            if (grown == NULL)
+                return -1;
+            meetings->all = grown;
+            if (rate == NULL)
+                rate = find_rate(spools, n_spools, spool->header.host);
+            grown[meetings->n++] = (struct meeting){
+                .spool = spool,
+                .made = made,
+                .begin_unix_ns = to_unix_ns(spool, rate, made->begin_ticks),
+                .end_unix_ns = to_unix_ns(spool, rate, made->end_ticks),
+                .world = world,
+                .link = MEETING_NONE,
+            };
+        }
+    }
+    return 0;
+}
+
+static bool have_one_clock(const struct meeting *a, const struct meeting *b)
+{
+    const struct spool_header *one = &a->spool->header, *other = &b->spool->header;
+    return one->clock_source == other->clock_source && strcmp(one->host, other->host) == 0;
+}
+
+/* Whether a can have begun before b began. */
+static bool may_precede(const struct meeting *a, const struct meeting *b)
+{
+    return have_one_clock(a, b) ? a->made->begin_ticks <= b->made->begin_ticks
+                                : a->begin_unix_ns <= b->begin_unix_ns + CLOCKS_SLACK_NS;
+}
+
+/* Whether a can have begun before b ended. */
+static bool may_begin_before_end(const struct meeting *a, const struct meeting *b)
+{
+    return have_one_clock(a, b) ? a->made->begin_ticks <= b->made->end_ticks
+                                : a->begin_unix_ns <= b->end_unix_ns + CLOCKS_SLACK_NS;
+}
+
+static bool may_overlap(const struct meeting *a, const struct meeting *b)
+{
+    return may_begin_before_end(a, b) && may_begin_before_end(b, a);
+}
+
+/* Whether two processes of a world may speak of one call. Creations are counted on the communicator of the call. */
+static bool is_like(const struct meeting *a, const struct meeting *b)
+{
+    return a->world == b->world && a->made->function == b->made->function && a->made->leader == b->made->leader &&
+           a->made->size == b->made->size && a->made->remote_size == b->made->remote_size &&
+           a->made->creation == b->made->creation;
+}
+
+/* Whether the process that the children's launcher named as their parents' root took part in this spawn. */
+static bool was_by_parents(const struct meetings *meetings, const struct meeting *spawn, const struct meeting *child)
+{
+    const struct spool_header *own = &child->spool->header;
+    if (own->parent_world[0] == '\0' || spawn->spool->header.world[0] == '\0')
+        return true;
+    if (strcmp(own->parent_world, spawn->spool->header.world) != 0)
+        return false;
+    for (size_t i = 0; i < meetings->n; i++) {
+        const struct meeting *other = &meetings->all[i];
+        if (is_like(other, spawn) && other->spool->header.rank == own->parent_root && may_overlap(other, spawn))
+            return true;
+    }
+    return false;
+}
+
+static bool may_have_spawned(const struct meetings *meetings, const struct meeting *spawn, const struct meeting *child)
+{
+    const char *launches[2] = {spawn->spool->header.launch, child->spool->header.launch};
+    return is_spawn(spawn->made->function) && child->made->function == FN_Comm_get_parent &&
+           (launches[0][0] == '\0' || launches[1][0] == '\0' || strcmp(launches[0], launches[1]) == 0) &&
+           may_precede(spawn, child) && may_begin_before_end(child, spawn) && was_by_parents(meetings, spawn, child);
+}
+
+/* Whether two sides may be of one call; the first of them spawned or accepted where they differ. */
+static bool may_meet(const struct meetings *meetings, const struct meeting *a, const struct meeting *b)
+{
+    uint16_t functions[2] = {a->made->function, b->made->function};
+    if (a->made->size != b->made->remote_size || a->made->remote_size != b->made->size || a->spool == b->spool)
+        return false;
+    if (functions[0] == FN_Intercomm_create) /* in each of both groups there may be processes of both worlds */
+        return functions[1] == functions[0] && a->made->creation == b->made->creation && may_overlap(a, b);
+    if (a->world == b->world)
+        return false;
+    if ((functions[0] == FN_Comm_accept && functions[1] == FN_Comm_connect) ||
+        (functions[0] == FN_Comm_join && functions[1] == FN_Comm_join))
+        return may_overlap(a, b);
+    return may_have_spawned(meetings, a, b);
+}
+
+static int8_t side_of(uint16_t function)
+{
+    if (is_spawn(function) || function == FN_Comm_accept)
+        return 1;
+    return function == FN_Comm_get_parent || function == FN_Comm_connect ? -1 : 0;
+}
+
+struct speakers {
+    uint32_t *all; /* [n] index of the meeting */
+    int8_t *side;
+    uint32_t *partner;
+    uint32_t *candidates;
+    size_t n;
+    struct partners_edge *edges; /* [n_edges] */
+    size_t n_edges;
+};
+
+/* Adds the edges from one speaker to those before it. 0, or -1 without memory. */
+static int add_edges(struct speakers *speakers, const struct meetings *meetings, uint32_t node)
+{
+    const struct meeting *one = &meetings->all[speakers->all[node]];
+    for (uint32_t i = 0; i < node; i++) {
+        const struct meeting *other = &meetings->all[speakers->all[i]];
+        if (!may_meet(meetings, one, other) && !may_meet(meetings, other, one))
+            continue;
+        struct partners_edge *grown = trace_grow(speakers->edges, speakers->n_edges, sizeof *grown);
+        if (grown == NULL)
+            return -1;
+        speakers->edges = grown;
+        grown[speakers->n_edges++] = (struct partners_edge){i, node};
+    }
+    return 0;
+}
+
+/* Rank 0 of each side speaks for it. 0, or -1 without memory. */
+static int pair_speakers(struct meetings *meetings)
+{
+    struct speakers speakers = {malloc((meetings->n + 1) * sizeof *speakers.all),
+                                malloc(meetings->n + 1),
+                                malloc((meetings->n + 1) * sizeof *speakers.partner),
+                                malloc((meetings->n + 1) * sizeof *speakers.candidates),
+                                0,
+                                NULL,
+                                0};
+    bool has_memory =
+        speakers.all != NULL && speakers.side != NULL && speakers.partner != NULL && speakers.candidates != NULL;
+    for (uint32_t i = 0; has_memory && i < meetings->n; i++)
+        if (meetings->all[i].made->rank == 0) {
+            speakers.all[speakers.n] = i;
+            speakers.side[speakers.n] = side_of(meetings->all[i].made->function);
+            has_memory = add_edges(&speakers, meetings, (uint32_t)speakers.n) == 0;
+            speakers.n++;
+        }
+    has_memory = has_memory && partners_find(speakers.edges, speakers.n_edges, speakers.n, speakers.side,
+                                             speakers.partner, speakers.candidates) == 0;
+    for (uint32_t i = 0; has_memory && i < speakers.n; i++) {
+        struct meeting *one = &meetings->all[speakers.all[i]];
+        uint32_t partner = speakers.partner[i];
+        one->candidates = speakers.candidates[i];
+        if (partner != PARTNERS_NONE)
+            one->link = partner < i ? meetings->all[speakers.all[partner]].link : meetings->n_links++;
+    }
+    free(speakers.all);
+    free(speakers.side);
+    free(speakers.partner);
+    free(speakers.candidates);
+    free(speakers.edges);
+    return has_memory ? 0 : -1;
+}
+
+/* How many like it the process recorded before. */
+static size_t order_of(const struct meetings *meetings, const struct meeting *meeting)
+{
+    size_t order = 0;
+    for (const struct meeting *other = meetings->all; other < meeting; other++)
+        order += other->spool == meeting->spool && is_like(other, meeting);
+    return order;
+}
+
+/* The link of the other processes of a side: that of its rank 0, whose call was at the same time; of several the one
+ * with the same place in the process. */
+static void follow(struct meetings *meetings, struct meeting *meeting)
+{
+    const struct meeting *speaker = NULL;
+    for (size_t i = 0; i < meetings->n; i++) {
+        const struct meeting *other = &meetings->all[i];
+        /* A world has one communicator to its parents; its processes start at different times. */
+        bool only = meeting->made->function == FN_Comm_get_parent;
+        if (other->made->rank != 0 || !is_like(other, meeting) || (!only && !may_overlap(other, meeting)))
+            continue;
+        if (speaker == NULL || order_of(meetings, other) == order_of(meetings, meeting))
+            speaker = other;
+    }
+    if (speaker != NULL) {
+        meeting->link = speaker->link;
+        meeting->candidates = speaker->candidates;
+    }
+}
+
+int meetings_pair(struct meetings *meetings)
+{
+    if (pair_speakers(meetings) != 0)
+        return -1;
+    for (size_t i = 0; i < meetings->n; i++)
+        if (meetings->all[i].made->rank != 0)
+            follow(meetings, &meetings->all[i]);
+    return 0;
+}

@@ -1,0 +1,97 @@
+/* Nodes that hang together by edges are a component. Where it can be that all of its nodes have a partner, as many on
+ * one side as on the other, they are taken to have one: a node with a single edge left has that partner, which takes
+ * all other edges from the partner, and so on. Two nodes are so paired only if every way to pair the whole component
+ * pairs them. In a component with some nodes too many on a side, nobody knows whose partner was not recorded: nothing
+ * is paired there.
+ */
+#include "interpose/trace/gather/partners.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct work {
+    uint32_t *component; /* [n_nodes] a node that stands for it, or the next one on the way there */
+    int64_t *surplus;    /* [n_nodes] of those nodes: on side 1 more than on side -1 */
+    uint32_t *members;   /* [n_nodes] of those nodes: nodes in the component */
+    uint32_t *left;      /* [n_nodes] edges to nodes without a partner */
+};
+
+static uint32_t find_component(uint32_t *component, uint32_t node)
+{
+    while (component[node] != node)
+        node = component[node] = component[component[node]];
+    return node;
+}
+
+static bool is_even(const struct work *work, uint32_t node)
+{
+    uint32_t component = find_component(work->component, node);
+    return work->surplus[component] == 0 && work->members[component] % 2 == 0;
+}
+
+static void find_components(struct work *work, const struct partners_edge *edges, size_t n_edges, size_t n_nodes,
+                            const int8_t *side)
+{
+    for (uint32_t i = 0; i < n_nodes; i++)
+        work->component[i] = i;
+    for (size_t i = 0; i < n_edges; i++)
+        work->component[find_component(work->component, edges[i].a)] = find_component(work->component, edges[i].b);
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        uint32_t component = find_component(work->component, i);
+        work->surplus[component] += side[i];
+        work->members[component]++;
+    }
+}
+
+static bool is_open(const struct partners_edge *edge, const uint32_t *partner)
+{
+    return partner[edge->a] == PARTNERS_NONE && partner[edge->b] == PARTNERS_NONE;
+}
+
+static void pair(struct work *work, const struct partners_edge *edges, size_t n_edges, size_t which, uint32_t *partner)
+{
+    uint32_t a = edges[which].a, b = edges[which].b;
+    for (size_t i = 0; i < n_edges; i++) {
+        const struct partners_edge *edge = &edges[i];
+        if (is_open(edge, partner) && (edge->a == a || edge->b == a || edge->a == b || edge->b == b)) {
+            work->left[edge->a]--;
+            work->left[edge->b]--;
+        }
+    }
+    partner[a] = b;
+    partner[b] = a;
+}
+
+int partners_find(const struct partners_edge *edges, size_t n_edges, size_t n_nodes, const int8_t *side,
+                  uint32_t *partner, uint32_t *candidates)
+{
+    struct work work = {calloc(n_nodes + 1, sizeof *work.component), calloc(n_nodes + 1, sizeof *work.surplus),
+                        calloc(n_nodes + 1, sizeof *work.members), calloc(n_nodes + 1, sizeof *work.left)};
+    bool has_memory = work.component != NULL && work.surplus != NULL && work.members != NULL && work.left != NULL;
+    for (size_t i = 0; has_memory && i < n_nodes; i++) {
+        partner[i] = PARTNERS_NONE;
+        candidates[i] = 0;
+    }
+    if (has_memory)
+        find_components(&work, edges, n_edges, n_nodes, side);
+    for (size_t i = 0; has_memory && i < n_edges; i++) {
+        work.left[edges[i].a] = ++candidates[edges[i].a];
+        work.left[edges[i].b] = ++candidates[edges[i].b];
+    }
+    for (bool changed = has_memory; changed;) {
+        changed = false;
+        for (size_t i = 0; i < n_edges; i++) {
+            const struct partners_edge *edge = &edges[i];
+            if (!is_open(edge, partner) || (work.left[edge->a] != 1 && work.left[edge->b] != 1) ||
+                !is_even(&work, edge->a))
+                continue;
+            pair(&work, edges, n_edges, i, partner);
+            changed = true;
+        }
+    }
+    free(work.component);
+    free(work.surplus);
+    free(work.members);
+    free(work.left);
+    return has_memory ? 0 : -1;
+}

@@ -1,0 +1,218 @@
+/* A node's hwloc XML says what a processor belongs to; the events say on which processors a rank ran. A message's level
+ * comes from where its two ranks were when they posted it, so that ranks that are not bound are told right too; a
+ * process as a whole is said to be where it ran most. A placement by hand replaces all of it.
+ */
+#include "interpose/trace/gather/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <hwloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "interpose/trace/gather/beside.h"
+
+enum { PROCESSORS_LIMIT = 1 << 15, TOPOLOGY_READ_SECONDS = 10, TOPOLOGY_READ_BYTES = 1 << 28 };
+
+/* Sets one member of the places of all processors of each object of a type. */
+static int number_objects(hwloc_topology_t topology, hwloc_obj_type_t type, struct trace_node *node, size_t member)
+{
+    int objects = hwloc_get_nbobjs_by_type(topology, type);
+    for (int i = 0; i < objects; i++) {
+        hwloc_obj_t object = hwloc_get_obj_by_type(topology, type, (unsigned)i);
+        if (object == NULL || object->cpuset == NULL)
+            continue;
+        int processor;
+        hwloc_bitmap_foreach_begin(processor, object->cpuset)
+        {
+            if ((size_t)processor < node->n_places)
+                memcpy((char *)&node->places[processor] + member, &i, sizeof i);
+        }
+        hwloc_bitmap_foreach_end();
+    }
+    return objects > 0 ? objects : 0;
+}
+
+/* The topology of a text, for hwloc_topology_destroy; NULL: it is none. */
+static hwloc_topology_t load_topology(const char *text)
+{
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) != 0)
+        return NULL;
+    if (hwloc_topology_set_xmlbuffer(topology, text, (int)strlen(text) + 1) == 0 && hwloc_topology_load(topology) == 0)
+        return topology;
+    hwloc_topology_destroy(topology);
+    return NULL;
+}
+
+/* Lets the process grow by so much and no more. */
+static void limit_memory(size_t bytes)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL || fscanf(file, "%zu", &pages) != 1)
+        _exit(1);
+    fclose(file);
+    rlim_t limit = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + bytes;
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){limit, limit}) != 0)
+        _exit(1);
+}
+
+/* Whether hwloc can read the text. It trusts its own files: a damaged one ends the process, fills the memory or keeps
+ * it busy. So another process reads it first. */
+static bool is_topology(const char *text)
+{
+    pid_t child = fork();
+    int status = 0;
+    if (child == 0) {
+        static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+        for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
+            signal(deadly[i], SIG_DFL);
+        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        dup2(nowhere, STDERR_FILENO);
+        alarm(TOPOLOGY_READ_SECONDS);
+        limit_memory(TOPOLOGY_READ_BYTES);
+        _exit(load_topology(text) != NULL ? 0 : 1);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Takes the text, which must be for free. */
+static void read_places(struct trace_node *node, char *text)
+{
+    hwloc_topology_t topology = is_topology(text) ? load_topology(text) : NULL;
+    if (topology == NULL) {
+        fprintf(stderr, "mpistair: the topology of host '%s' cannot be read; its sockets are not known\n", node->host);
+        free(text);
+        return;
+    }
+    node->topology = text;
+    int last = hwloc_bitmap_last(hwloc_topology_get_topology_cpuset(topology));
+    if (last < 0 || last >= PROCESSORS_LIMIT)
+        goto out;
+    node->places = malloc(((size_t)last + 1) * sizeof *node->places);
+    if (node->places == NULL)
+        goto out;
+    node->n_places = (size_t)last + 1;
+    for (size_t i = 0; i < node->n_places; i++)
+        node->places[i] = (struct trace_place){-1, -1, -1, -1};
+    node->n_sockets = number_objects(topology, HWLOC_OBJ_PACKAGE, node, offsetof(struct trace_place, socket));
+    number_objects(topology, HWLOC_OBJ_NUMANODE, node, offsetof(struct trace_place, numa));
+    number_objects(topology, HWLOC_OBJ_L3CACHE, node, offsetof(struct trace_place, l3));
+    node->n_cores = number_objects(topology, HWLOC_OBJ_CORE, node, offsetof(struct trace_place, core));
+    if (node->n_sockets == 0) {
+        /* Some virtual machines show none: then all processors are in one. */
+        number_objects(topology, HWLOC_OBJ_MACHINE, node, offsetof(struct trace_place, socket));
+        node->n_sockets = 1;
+    }
+out:
+    hwloc_topology_destroy(topology);
+}
+
+/* The processors' places of a node, known or not. */
+static const struct trace_place *place_at(const struct trace_node *node, int cpu)
+{
+    return cpu >= 0 && (size_t)cpu < node->n_places ? &node->places[cpu] : NULL;
+}
+
+/* Where a process posted most of its operations: the socket first, then the processor in it. counts: zeroed. */
+static void place_process(const struct trace *trace, uint32_t rank, size_t *counts, size_t *socket_counts)
+{
+    struct trace_process *process = &trace->processes[rank];
+    const struct trace_node *node = &trace->nodes[process->node];
+    for (size_t i = 0; i < process->n_posts; i++) {
+        const struct trace_place *place = place_at(node, process->posts[i].cpu);
+        if (place == NULL || place->socket < 0)
+            continue;
+        counts[process->posts[i].cpu] += process->posts[i].posts;
+        socket_counts[place->socket] += process->posts[i].posts;
+    }
+    size_t best = 0;
+    for (size_t cpu = 0; cpu < node->n_places; cpu++) {
+        const struct trace_place *place = &node->places[cpu];
+        if (counts[cpu] == 0)
+            continue;
+        bool other = process->place.socket != place->socket;
+        size_t here = socket_counts[place->socket];
+        size_t there = process->place.socket < 0 ? 0 : socket_counts[process->place.socket];
+        if (other ? here > there : counts[cpu] > best) {
+            process->place = *place;
+            best = counts[cpu];
+        }
+    }
+    for (size_t cpu = 0; cpu < node->n_places; cpu++) {
+        if (counts[cpu] > 0)
+            socket_counts[node->places[cpu].socket] = 0;
+        counts[cpu] = 0;
+    }
+}
+
+static int place_observed(struct trace *trace)
+{
+    size_t *counts = calloc(2 * PROCESSORS_LIMIT, sizeof *counts);
+    if (counts == NULL)
+        return -1;
+    for (uint32_t rank = 0; rank < (uint32_t)trace->world_size; rank++) {
+        struct trace_process *process = &trace->processes[rank];
+        process->placed = process->node;
+        if (process->node != TRACE_NONE)
+            place_process(trace, rank, counts, counts + PROCESSORS_LIMIT);
+    }
+    free(counts);
+    return 0;
+}
+
+int places_find(struct trace *trace, const struct placement *placement, struct error *error)
+{
+    if (placement != NULL && placement->n_ranks != (size_t)trace->world_size)
+        return error_set(error, "the placement has %zu ranks, the run %d: expected one line for each rank",
+                         placement->n_ranks, trace->world_size);
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        struct trace_process *process = &trace->processes[rank];
+        struct trace_node *node = process->spool == NULL ? NULL : &trace->nodes[process->node];
+        if (node == NULL || node->topology != NULL)
+            continue;
+        char *text = beside_read(process->spool, process->spool->header.topology);
+        if (text != NULL)
+            read_places(node, text);
+    }
+    if (place_observed(trace) != 0)
+        return error_set(error, "no memory for the places of the processes");
+    for (int32_t rank = 0; placement != NULL && rank < trace->world_size; rank++) {
+        struct trace_process *process = &trace->processes[rank];
+        process->placed = placement->node[rank];
+        process->place = (struct trace_place){(int32_t)placement->socket[rank], -1, -1, -1};
+        process->by_hand = true;
+    }
+    return 0;
+}
+
+/* The socket from which an operation was posted. */
+static int32_t socket_of(const struct trace *trace, const struct trace_operation *operation)
+{
+    const struct trace_process *process = &trace->processes[operation->rank];
+    const struct trace_place *place =
+        process->by_hand ? NULL : place_at(&trace->nodes[process->node], operation->cpu_post);
+    return place != NULL && place->socket >= 0 ? place->socket : process->place.socket;
+}
+
+int32_t message_level(const struct trace *trace, const struct trace_operation *send,
+                      const struct trace_operation *receive)
+{
+    if (send->rank == receive->rank)
+        return LEVEL_SELF;
+    if (trace->processes[send->rank].placed != trace->processes[receive->rank].placed)
+        return LEVEL_INTER_NODE;
+    int32_t from = socket_of(trace, send), to = socket_of(trace, receive);
+    if (from < 0 || to < 0)
+        return -1;
+    return from == to ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
+}

@@ -1,0 +1,17 @@
+/* Where processes ran, and how far their messages went. */
+#ifndef MPISTAIR_TRACE_PLACE_H
+#define MPISTAIR_TRACE_PLACE_H
+
+#include "share/base/error.h"
+#include "share/base/placement.h"
+#include "interpose/trace/memory/trace.h"
+
+/* Reads the nodes' topologies and sets placed, place and by_hand of all processes. placement: by hand, or NULL. 0, or
+ * -1 with the reason: a placement of another number of ranks, no memory. */
+int places_find(struct trace *trace, const struct placement *placement, struct error *error);
+
+/* The level (enum level) of a matched pair; -1: not known. */
+int32_t message_level(const struct trace *trace, const struct trace_operation *send,
+                      const struct trace_operation *receive);
+
+#endif

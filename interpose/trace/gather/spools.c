@@ -1,0 +1,239 @@
+/* A folder of spools may hold more than one run (a user's TMPDIR), the same rank twice (copied by hand), and files that
+ * are no spools. Runs are told apart by their key, and joined where their worlds met (worlds.h); of a rank's files the
+ * one that ended, else that with more chunks, is kept.
+ */
+#include "interpose/trace/gather/spools.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/trace/memory/trace.h"
+
+/* A run may be as large as this with one spool, beyond it with one of so many ranks. */
+enum { WORLD_WITHOUT_PROOF = 1 << 16, RANKS_A_SPOOL = 16 };
+
+static bool is_spool_name(const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(SPOOL_SUFFIX);
+    return length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
+}
+
+/* Notes whose file it is: KEY-RANK.mpispool. 0, or -1 without memory. */
+static int add_begun(const char *path, struct spools *spools)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path, *dash = strrchr(name, '-');
+    char *end;
+    struct spool_begun begun = {.rank = -1};
+    long rank = dash == NULL || dash[1] < '0' || dash[1] > '9' ? -1 : strtol(dash + 1, &end, 10);
+    if (rank >= 0 && rank < SPOOL_WORLD_LIMIT && strcmp(end, SPOOL_SUFFIX) == 0 &&
+        (size_t)(dash - name) < sizeof begun.key) {
+        memcpy(begun.key, name, (size_t)(dash - name));
+        begun.rank = (int32_t)rank;
+    }
+    struct spool_begun *grown = trace_grow(spools->begun, spools->n_begun, sizeof *grown);
+    if (grown == NULL)
+        return -1;
+    spools->begun = grown;
+    grown[spools->n_begun++] = begun;
+    return 0;
+}
+
+/* Opens a file and appends it; one that is of no use is told and left out. */
+static int add_file(const char *path, struct spools *spools, struct error *error)
+{
+    struct spool *grown = trace_grow(spools->spools, spools->n_spools, sizeof *grown);
+    if (grown == NULL)
+        return error_set(error, "%s: no memory", path);
+    spools->spools = grown;
+    switch (spool_open(path, &spools->spools[spools->n_spools], error)) {
+    case SPOOL_READY:
+        spools->n_spools++;
+        return 0;
+    case SPOOL_BEGUN:
+        return add_begun(path, spools) == 0 ? 0 : error_set(error, "%s: no memory", path);
+    case SPOOL_UNUSABLE:
+        fprintf(stderr, "mpistair: %s; left out\n", error->text);
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+static int add_folder(const char *folder, struct spools *spools, struct error *error)
+{
+    DIR *directory = opendir(folder);
+    if (directory == NULL)
+        return error_set(error, "%s: not a folder of spools: %s", folder, strerror(errno));
+    int result = 0;
+    for (struct dirent *entry; result == 0 && (entry = readdir(directory)) != NULL;) {
+        if (!is_spool_name(entry->d_name))
+            continue;
+        char *path = NULL;
+        if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
+            result = error_set(error, "%s: no memory", folder);
+        else
+            result = add_file(path, spools, error);
+        free(path);
+    }
+    closedir(directory);
+    return result;
+}
+
+/* By run, then rank, then the more complete one first. */
+static int compare_spools(const void *left, const void *right)
+{
+    const struct spool *a = left, *b = right;
+    int order = strcmp(a->header.run_key, b->header.run_key);
+    if (order != 0)
+        return order;
+    if (a->header.rank != b->header.rank)
+        return a->header.rank < b->header.rank ? -1 : 1;
+    if ((a->header.end == SPOOL_END_NONE) != (b->header.end == SPOOL_END_NONE))
+        return a->header.end == SPOOL_END_NONE ? 1 : -1;
+    if (a->cut_off + a->damaged != b->cut_off + b->damaged)
+        return a->cut_off + a->damaged < b->cut_off + b->damaged ? -1 : 1;
+    if (a->size != b->size)
+        return a->size > b->size ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+static bool is_kept(const struct spool *spool, const struct spool *previous, int32_t world_size)
+{
+    if (spool->header.world_size != world_size) {
+        fprintf(stderr, "mpistair: %s: its MPI_COMM_WORLD has %d ranks, that of the others %d; left out\n", spool->path,
+                spool->header.world_size, world_size);
+        return false;
+    }
+    if (previous != NULL && previous->header.rank == spool->header.rank) {
+        bool copy = previous->size == spool->size &&
+                    memcmp(&previous->header, &spool->header, sizeof spool->header) == 0 &&
+                    memcmp(previous->data + SPOOL_HEADER_BYTES, spool->data + SPOOL_HEADER_BYTES,
+                           spool->size - SPOOL_HEADER_BYTES) == 0;
+        if (copy)
+            return false;
+        fprintf(stderr, "mpistair: %s: rank %d again, less complete than %s; left out\n", spool->path,
+                spool->header.rank, previous->path);
+        return false;
+    }
+    return true;
+}
+
+/* Ranks of the world become ranks of the run. */
+static void renumber(struct spool *spool, const struct world *world, uint32_t number, int32_t run_size)
+{
+    struct spool_header *header = &spool->header;
+    spool->world = number;
+    spool->world_first = world->first;
+    header->world_size = run_size;
+    header->rank += world->first;
+    header->node_leader += header->node_leader >= 0 ? world->first : 0;
+    header->link_init.parent_rank += header->link_init.parent_rank >= 0 ? world->first : 0;
+    header->link_finalize.parent_rank += header->link_finalize.parent_rank >= 0 ? world->first : 0;
+}
+
+/* Those of the chosen worlds, world by world; the others are closed. 0, or -1 without memory. */
+static int keep(struct spools *found)
+{
+    const struct worlds *worlds = &found->worlds;
+    const struct world *last = &worlds->worlds[worlds->n_worlds - 1];
+    struct spool *kept = malloc(found->n_spools * sizeof *kept);
+    bool *is_moved = calloc(found->n_spools, sizeof *is_moved);
+    size_t n = 0;
+    if (kept == NULL || is_moved == NULL) {
+        free(kept);
+        free(is_moved);
+        return -1;
+    }
+    found->world_size = last->first + last->size;
+    for (uint32_t w = 0; w < worlds->n_worlds; w++) {
+        const struct world *world = &worlds->worlds[w];
+        const struct spool *previous = NULL;
+        for (size_t i = world->begin; i < world->end; i++) {
+            if (!is_kept(&found->spools[i], previous, world->size))
+                continue;
+            previous = &found->spools[i];
+            is_moved[i] = true;
+            kept[n] = found->spools[i];
+            renumber(&kept[n++], world, w, found->world_size);
+        }
+    }
+    for (size_t i = 0; i < found->n_spools; i++)
+        if (!is_moved[i])
+            spool_close(&found->spools[i]);
+    free(is_moved);
+    free(found->spools);
+    found->spools = kept;
+    found->n_spools = n;
+    return 0;
+}
+
+/* Ranks of those that ended at once become ranks of the run. */
+static void renumber_begun(struct spools *found)
+{
+    for (size_t i = 0; i < found->n_begun; i++) {
+        struct spool_begun *begun = &found->begun[i];
+        int32_t rank = -1;
+        for (size_t w = 0; begun->rank >= 0 && w < found->worlds.n_worlds; w++)
+            if (strcmp(found->worlds.worlds[w].key, begun->key) == 0 && begun->rank < found->worlds.worlds[w].size)
+                rank = found->worlds.worlds[w].first + begun->rank;
+        begun->rank = rank;
+    }
+}
+
+/* What is kept of a process that left no spool is little, but a damaged number of them is large. */
+static int check_world(const struct spools *found, struct error *error)
+{
+    if (found->world_size <= WORLD_WITHOUT_PROOF || (size_t)found->world_size / RANKS_A_SPOOL <= found->n_spools)
+        return 0;
+    return error_set(error,
+                     "%s: its job has %d processes, but only %zu of them left spools here: the number is damaged, or "
+                     "the folders of the others are missing",
+                     found->spools[0].path, found->world_size, found->n_spools);
+}
+
+int spools_gather(char *const *folders, size_t n_folders, const char *run_key, struct spools *spools,
+                  struct error *error)
+{
+    struct spools found = {0};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < n_folders; i++)
+        result = add_folder(folders[i], &found, error);
+    if (result == 0 && found.n_spools == 0 && found.n_begun > 0)
+        result = error_set(error, "%s: nothing was recorded: all %zu processes ended at once, in MPI_Init", folders[0],
+                           found.n_begun);
+    else if (result == 0 && found.n_spools == 0)
+        result = error_set(error,
+                           "%s: no spool (*%s) that can be read: was the job recorded? 'mpistair doctor' tells "
+                           "what may be missing",
+                           folders[0], SPOOL_SUFFIX);
+    if (result != 0)
+        goto out;
+    qsort(found.spools, found.n_spools, sizeof *found.spools, compare_spools);
+    result = worlds_choose(found.spools, found.n_spools, run_key, &found.worlds, error);
+    if (result == 0 && keep(&found) != 0)
+        result = error_set(error, "%s: no memory for %zu spools", folders[0], found.n_spools);
+    if (result == 0)
+        result = check_world(&found, error);
+    if (result == 0)
+        renumber_begun(&found);
+out:
+    if (result == 0)
+        *spools = found;
+    else
+        spools_release(&found);
+    return result;
+}
+
+void spools_release(struct spools *spools)
+{
+    for (size_t i = 0; i < spools->n_spools; i++)
+        spool_close(&spools->spools[i]);
+    free(spools->spools);
+    free(spools->begun);
+    worlds_release(&spools->worlds);
+    *spools = (struct spools){0};
+}

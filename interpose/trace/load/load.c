@@ -1,0 +1,366 @@
+/* One process after the other, by rank. Of one thread the records come in the order of its calls; with several lanes
+ * what is kept of a process is sorted by time. Records that name a communicator or a rank that does not exist are
+ * damaged. Of operations and completion calls, of which there are millions, only that is noted which the last reading
+ * has to know beforehand: call sites, where the process posted, when it ended.
+ */
+#include "interpose/trace/load/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/trace/rare/loader.h"
+#include "interpose/trace/rare/marks.h"
+#include "interpose/trace/rare/partition.h"
+#include "interpose/trace/rare/persistent_requests.h"
+#include "interpose/trace/rare/one_sided.h"
+#include "interpose/trace/rare/stacks.h"
+#include "interpose/trace/rare/sums.h"
+
+uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number)
+{
+    if (number == 0)
+        return TRACE_NONE;
+    uint32_t index = map_find(map, (struct map_key){number, 0, 0});
+    if (index != MAP_ABSENT)
+        return index;
+    const struct spool *spool = loader->process->spool;
+    uint64_t lost = spool->cut_off;
+    for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+        lost += spool->header.lost[i] > 0;
+    loader->process->damaged += lost == 0;
+    return TRACE_NONE;
+}
+
+/* Counts the posts of each processor: there are few in one process. */
+static void count_post(struct loader *loader, int32_t cpu)
+{
+    struct trace_process *process = loader->process;
+    size_t i = 0;
+    while (i < process->n_posts && process->posts[i].cpu != cpu)
+        i++;
+    if (i == process->n_posts) {
+        struct trace_posts *grown = loader_grow(loader, process->posts, i, sizeof *grown);
+        if (grown == NULL)
+            return;
+        process->posts = grown;
+        process->posts[process->n_posts++] = (struct trace_posts){.cpu = cpu};
+    }
+    process->posts[i].posts++;
+}
+
+static void live_until(struct loader *loader, uint64_t ticks)
+{
+    if (ticks > loader->last_ticks)
+        loader->last_ticks = ticks;
+}
+
+/* From then on the process may have posted what is not there. */
+static void lose_from(struct trace_process *process, uint64_t ticks)
+{
+    if (ticks < process->lost_ticks)
+        process->lost_ticks = ticks;
+}
+
+/* Whether MPI did not get beyond looking at what the call named. */
+static bool may_be_rejected(const struct spool_operation *record)
+{
+    return record->complete_ticks == 0 || (record->flags & SPOOL_FAILED);
+}
+
+bool operation_known(const struct trace *trace, const struct trace_process *process,
+                     const struct spool_operation *record)
+{
+    uint32_t communicator =
+        record->communicator < process->n_communicators ? process->communicators[record->communicator] : TRACE_NONE;
+    if (communicator == TRACE_NONE)
+        return false;
+    const struct trace_communicator *known = &trace->communicators[communicator];
+    return record->peer < (known->remote_size > 0 ? known->remote_size : known->size) || may_be_rejected(record);
+}
+
+/* What has to be known of an operation before any is read for good. */
+static void note_operation(struct loader *loader, const struct spool_operation *record)
+{
+    struct trace *trace = loader->trace;
+    if (record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record)) {
+        loader->process->rejected++;
+        return;
+    }
+    if (!operation_known(trace, loader->process, record)) {
+        loader->process->damaged++;
+        lose_from(loader->process, record->post_ticks);
+        return;
+    }
+    loader_count_bytes(loader, record->bytes);
+    communicator_of(&loader->communicators, trace, record->communicator);
+    callsite_of(&loader->callsites, trace, record->site);
+    uint32_t origin = origin_load(loader, record);
+    if (record->flags & SPOOL_PARTITIONED)
+        loader->partitioned = origin;
+    if (record->cpu_post >= 0)
+        count_post(loader, record->cpu_post);
+    loader->process->off = loader->process->off || (record->flags & SPOOL_OFF);
+    live_until(loader, record->post_ticks + record->call_ticks);
+    live_until(loader, record->complete_ticks);
+}
+
+static void note_call(struct loader *loader, const struct spool_call *record)
+{
+    callsite_of(&loader->callsites, loader->trace, record->site);
+    live_until(loader, record->begin_ticks + record->call_ticks);
+}
+
+static void note_idle(struct loader *loader, const struct spool_idle *record)
+{
+    callsite_of(&loader->callsites, loader->trace, record->site);
+    live_until(loader, record->begin_ticks + record->ticks);
+}
+
+static void add_collective(struct loader *loader, const struct spool_collective *record)
+{
+    struct trace *trace = loader->trace;
+    uint32_t communicator = communicator_of(&loader->communicators, trace, record->communicator);
+    if (communicator == TRACE_NONE) {
+        loader->process->damaged++;
+        return;
+    }
+    struct trace_collective *grown = loader_grow(loader, trace->collectives, trace->n_collectives, sizeof *grown);
+    if (grown == NULL)
+        return;
+    trace->collectives = grown;
+    loader_count_bytes(loader, record->bytes);
+    trace->collectives[trace->n_collectives] = (struct trace_collective){
+        .begin_ns = loader_ns(loader, record->begin_ticks),
+        .end_ns = loader_optional_ns(loader, record->end_ticks),
+        .bytes = record->bytes,
+        .rank = loader->rank,
+        .communicator = communicator,
+        .callsite = callsite_of(&loader->callsites, trace, record->site),
+        .persistent = record->persistent,
+        .stack = record->stack,
+        .root = record->root,
+        .function = record->function,
+        .flags = record->flags,
+    };
+    struct trace_collective *collective = &trace->collectives[trace->n_collectives++];
+    if (record->flags & SPOOL_NONBLOCKING)
+        collective->call_end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks);
+    else
+        collective->call_end_ns = collective->end_ns != TRACE_NO_TIME ? collective->end_ns : collective->begin_ns;
+}
+
+static int compare_collectives(const void *left, const void *right)
+{
+    const struct trace_collective *a = left, *b = right;
+    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+static int compare_rma(const void *left, const void *right)
+{
+    const struct trace_rma *a = left, *b = right;
+    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+/* Sorts what the process added unless it is in order already, as that of a single thread is. */
+static void sort_new(void *array, size_t first, size_t end, size_t element_bytes,
+                     int (*compare)(const void *, const void *))
+{
+    char *begin = (char *)array + first * element_bytes;
+    for (size_t i = 1; i < end - first; i++)
+        if (compare(begin + (i - 1) * element_bytes, begin + i * element_bytes) > 0) {
+            qsort(begin, end - first, element_bytes, compare);
+            return;
+        }
+}
+
+static void add_rare(struct loader *loader, const uint8_t *record)
+{
+    if (*record == SPOOL_COLLECTIVE)
+        add_collective(loader, (const void *)record);
+    else if (*record == SPOOL_PERSISTENT)
+        persistent_load(loader, (const void *)record);
+    else if (*record == SPOOL_PARTITION)
+        partition_load(loader, (const void *)record);
+    else if (*record == SPOOL_RMA)
+        rma_load(loader, (const void *)record);
+    else if (*record == SPOOL_SUM)
+        sum_load(loader, (const void *)record);
+    else if (*record == SPOOL_MARK)
+        mark_load(loader, (const void *)record);
+    else if (*record == SPOOL_STACK)
+        stack_load(loader, (const void *)record);
+}
+
+/* What the process calls by its own numbers. */
+static void resolve_numbers(struct loader *loader)
+{
+    stacks_resolve(loader);
+    rma_resolve(loader);
+    persistents_resolve(loader);
+    partitions_resolve(loader);
+    map_release(&loader->stacks);
+    map_release(&loader->persistents);
+    map_release(&loader->partitions);
+}
+
+/* The lanes of a process, in the order of its spans. */
+static void find_lanes(struct loader *loader)
+{
+    struct trace_process *process = loader->process;
+    const struct spool *spool = process->spool;
+    for (size_t i = 0; i < spool->n_spans; i++) {
+        if (process->n_lanes > 0 && process->lanes[process->n_lanes - 1].number == spool->spans[i].lane) {
+            process->lanes[process->n_lanes - 1].end_span = i + 1;
+            continue;
+        }
+        struct trace_lane *grown = loader_grow(loader, process->lanes, process->n_lanes, sizeof *grown);
+        if (grown == NULL)
+            return;
+        process->lanes = grown;
+        process->lanes[process->n_lanes++] =
+            (struct trace_lane){.number = spool->spans[i].lane, .first_span = i, .end_span = i + 1};
+    }
+}
+
+static void load_lane(struct loader *loader, struct trace_lane *lane)
+{
+    struct spool_cursor cursor = {
+        .spool = loader->process->spool, .span = lane->first_span, .end_span = lane->end_span};
+    lane->first_origin = loader->trace->n_origins;
+    loader->lane = lane->number;
+    for (const uint8_t *record;
+         !loader->no_memory && loader->bytes <= LOADER_BYTES_LIMIT && (record = spool_next(&cursor)) != NULL;) {
+        if (*record == SPOOL_PARTITIONS)
+            partitions_load(loader, (const void *)record);
+        loader->partitioned = TRACE_NONE;
+        if (*record == SPOOL_OPERATION)
+            note_operation(loader, (const void *)record);
+        else if (*record == SPOOL_CALL)
+            note_call(loader, (const void *)record);
+        else if (*record == SPOOL_IDLE)
+            note_idle(loader, (const void *)record);
+        else
+            add_rare(loader, record);
+    }
+    loader->process->damaged += cursor.damaged;
+    if (cursor.damaged > 0)
+        lose_from(loader->process, 0);
+}
+
+/* The process's numbers of communicators stay known to the last reading. */
+static void keep_communicators(struct loader *loader)
+{
+    struct trace_process *process = loader->process;
+    process->n_communicators = loader->communicators.n_local;
+    process->communicators = malloc((process->n_communicators + 1) * sizeof *process->communicators);
+    if (process->communicators == NULL) {
+        process->n_communicators = 0;
+        loader->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < process->n_communicators; i++)
+        process->communicators[i] = loader->communicators.local[i];
+}
+
+/* When the chunk was begun that is the last of the file. */
+static uint64_t last_chunk_ticks(const struct spool *spool)
+{
+    const struct spool_span *last = NULL;
+    for (size_t i = 0; i < spool->n_spans; i++)
+        if (last == NULL || spool->spans[i].begin > last->begin)
+            last = &spool->spans[i];
+    struct spool_chunk chunk = {.clock = {0}};
+    if (last != NULL)
+        memcpy(&chunk, spool->data + last->begin - sizeof chunk, sizeof chunk);
+    return chunk.clock.ticks;
+}
+
+/* Takes over what the spool itself knows of losses. */
+static void find_losses(struct trace_process *process)
+{
+    const struct spool *spool = process->spool;
+    process->lost_ticks = TRACE_NOT_LOST;
+    for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+        if (spool->header.lost[i] > 0)
+            lose_from(process, spool->header.lost_ticks);
+    if (spool->cut_off > 0)
+        lose_from(process, last_chunk_ticks(spool));
+    if (spool->damaged > 0)
+        lose_from(process, 0);
+}
+
+static void load_process(struct loader *loader)
+{
+    struct trace *trace = loader->trace;
+    struct trace_process *process = loader->process;
+    const struct spool *spool = process->spool;
+    loader->node = &trace->nodes[process->node];
+    loader->clock_hint = 0;
+    loader->partitioned = TRACE_NONE;
+    loader->first_origin = trace->n_origins;
+    loader->first_persistent = trace->n_persistents;
+    loader->first_partition_event = trace->n_partition_events;
+    loader->last_ticks = spool->header.start.ticks;
+    process->begin_ns = clock_ns(loader->node, spool->header.start.ticks, &loader->clock_hint);
+    process->end_ns = process->begin_ns;
+    live_until(loader, spool->header.finish.ticks);
+    uint64_t damaged = 0;
+    if (communicators_of_process(&loader->communicators, trace, spool, &damaged) != 0 ||
+        callsites_of_process(&loader->callsites, trace, spool) != 0) {
+        loader->no_memory = true;
+        return;
+    }
+    process->damaged = spool->damaged + damaged;
+    find_losses(process);
+    keep_communicators(loader);
+    find_lanes(loader);
+    loader->process_bytes = 0;
+    for (size_t i = 0; i < process->n_lanes; i++)
+        load_lane(loader, &process->lanes[i]);
+    if (loader->process_bytes >= loader->most_bytes) {
+        loader->most_bytes = loader->process_bytes;
+        loader->most_spool = spool;
+    }
+    loader_ns(loader, loader->last_ticks);
+    resolve_numbers(loader);
+    process->callsites = loader->callsites.addresses;
+    loader->callsites.addresses = (struct map){0};
+    if (trace->n_rma > process->first_rma)
+        sort_new(trace->rma, process->first_rma, trace->n_rma, sizeof *trace->rma, compare_rma);
+    if (trace->n_collectives > process->first_collective)
+        sort_new(trace->collectives, process->first_collective, trace->n_collectives, sizeof *trace->collectives,
+                 compare_collectives);
+}
+
+int trace_load(struct trace *trace, struct error *error)
+{
+    struct loader loader = {.trace = trace};
+    loader.no_memory = communicators_begin(&loader.communicators, trace) != 0;
+    for (int32_t rank = 0; rank <= trace->world_size; rank++) {
+        loader.rank = (uint32_t)rank;
+        loader.process = &trace->processes[rank];
+        loader.process->first_collective = trace->n_collectives;
+        loader.process->first_rma = trace->n_rma;
+        if (loader.process->spool != NULL && !loader.no_memory && loader.bytes <= LOADER_BYTES_LIMIT)
+            load_process(&loader);
+    }
+    communicators_release(&loader.communicators);
+    callsites_release(&loader.callsites);
+    map_release(&loader.stack_ids);
+    if (loader.no_memory)
+        return error_set(error, "no memory for the records of %zu processes", trace->n_spools);
+    if (loader.bytes > LOADER_BYTES_LIMIT)
+        return error_set(error,
+                         "%s: damaged: its operations alone have %llu bytes, those of the run more than %llu; take the "
+                         "file away to ingest the others",
+                         loader.most_spool->path, (unsigned long long)loader.most_bytes,
+                         (unsigned long long)LOADER_BYTES_LIMIT);
+    communicators_complete(trace);
+    for (size_t i = 0; i < trace->n_persistents; i++) {
+        struct trace_persistent *request = &trace->persistents[i];
+        if (request->direction <= SPOOL_RECEIVE)
+            request->peer_world = communicator_world_rank(trace, request->communicator, request->peer);
+        request->communicator = communicator_context(trace, request->communicator);
+    }
+    return persistents_number(trace) == 0 ? 0 : error_set(error, "no memory for the requests of the run");
+}

@@ -1,0 +1,129 @@
+#include "interpose/trace/memory/trace.h"
+
+#include <stdlib.h>
+
+void *trace_grow(void *array, size_t n, size_t element_bytes)
+{
+    if (n != 0 && (n & (n - 1)) != 0)
+        return array;
+    size_t capacity = n == 0 ? 1 : 2 * n;
+    return capacity > SIZE_MAX / element_bytes ? NULL : realloc(array, capacity * element_bytes);
+}
+
+void *trace_reserve(void *array, size_t n, size_t *capacity, size_t element_bytes)
+{
+    if (n <= *capacity)
+        return array;
+    size_t wanted = *capacity < 8 ? 16 : 2 * *capacity;
+    wanted = n > wanted ? n : wanted;
+    void *grown = wanted > SIZE_MAX / element_bytes ? NULL : realloc(array, wanted * element_bytes);
+    if (grown != NULL)
+        *capacity = wanted;
+    return grown;
+}
+
+uint32_t operation_new(struct trace *trace)
+{
+    uint32_t index = trace->first_free;
+    if (index != TRACE_NONE) {
+        trace->first_free = trace->operations[index].next;
+    } else {
+        struct trace_operation *grown = trace->n_operations >= TRACE_NONE
+                                            ? NULL
+                                            : trace_grow(trace->operations, trace->n_operations, sizeof *grown);
+        if (grown == NULL)
+            return TRACE_NONE;
+        trace->operations = grown;
+        index = (uint32_t)trace->n_operations++;
+    }
+    return index;
+}
+
+static void give_back(struct trace *trace, uint32_t index)
+{
+    struct trace_operation *operation = &trace->operations[index];
+    if (!operation->passed || !operation->written)
+        return;
+    operation->next = trace->first_free;
+    trace->first_free = index;
+}
+
+void operation_passed(struct trace *trace, uint32_t index)
+{
+    trace->operations[index].passed = true;
+    give_back(trace, index);
+}
+
+void operation_written(struct trace *trace, uint32_t index)
+{
+    trace->operations[index].written = true;
+    give_back(trace, index);
+}
+
+const char *function_name(uint16_t function)
+{
+    static const char *const names[] = {
+#define NAME(name, family) "MPI_" #name,
+        MPISTAIR_FUNCTIONS(NAME)
+#undef NAME
+    };
+    return names[function];
+}
+
+enum mpistair_family function_family(uint16_t function)
+{
+    static const enum mpistair_family families[] = {
+#define FAMILY(name, family) family,
+        MPISTAIR_FUNCTIONS(FAMILY)
+#undef FAMILY
+    };
+    return families[function];
+}
+
+void trace_release(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->n_nodes; i++) {
+        free(trace->nodes[i].pairs);
+        free(trace->nodes[i].topology);
+        free(trace->nodes[i].places);
+    }
+    for (size_t i = 0; i < trace->n_communicators; i++) {
+        free(trace->communicators[i].name);
+        free(trace->communicators[i].members);
+    }
+    for (size_t i = 0; i < trace->n_callsites; i++) {
+        free(trace->callsites[i].function);
+        free(trace->callsites[i].file);
+    }
+    for (size_t i = 0; i < trace->n_modules; i++) {
+        free(trace->modules[i].path);
+        free(trace->modules[i].build_id);
+    }
+    for (int32_t i = 0; trace->processes != NULL && i < trace->world_size; i++) {
+        free(trace->processes[i].lanes);
+        free(trace->processes[i].communicators);
+        free(trace->processes[i].posts);
+        map_release(&trace->processes[i].callsites);
+        busy_release(&trace->processes[i].busy);
+    }
+    free(trace->processes);
+    free(trace->nodes);
+    free(trace->communicators);
+    free(trace->operations);
+    free(trace->collectives);
+    free(trace->origins);
+    free(trace->persistents);
+    free(trace->partitions);
+    free(trace->partition_events);
+    free(trace->rma);
+    free(trace->sums);
+    map_release(&trace->sum_numbers);
+    free(trace->stacks);
+    free(trace->frames);
+    free(trace->callsites);
+    free(trace->modules);
+    free(trace->steps);
+    free(trace->offs);
+    free(trace->kinds);
+    *trace = (struct trace){0};
+}

@@ -1,0 +1,22 @@
+/* Persistent requests: what MPI_..._init made, and which operations were started from it. */
+#ifndef MPISTAIR_TRACE_PERSISTENT_H
+#define MPISTAIR_TRACE_PERSISTENT_H
+
+#include <sqlite3.h>
+
+#include "interpose/trace/rare/loader.h"
+
+void persistent_load(struct loader *loader, const struct spool_persistent *record);
+/* What an operation has besides its own record, into trace.origins; TRACE_NONE: nothing. */
+uint32_t origin_load(struct loader *loader, const struct spool_operation *record);
+/* Once the process is read and its stacks are resolved: sorts its requests by time and links operations and collectives
+ * to them. */
+void persistents_resolve(struct loader *loader);
+
+/* Counts the partitioned requests of each envelope, by rank, in the order of their making. 0, or -1 without memory. */
+int persistents_number(struct trace *trace);
+
+/* The tables persistent and origin, once all operations are written. 0, or -1: the database says why. */
+int persistents_write(const struct trace *trace, sqlite3 *database);
+
+#endif

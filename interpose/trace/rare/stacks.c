@@ -1,0 +1,74 @@
+/* A process stores a stack once and numbers it; addresses differ between processes, call sites do not, so the frames
+ * are compared as call sites: by two independent 64-bit sums, as the kinds of rounds are.
+ */
+#include "interpose/trace/rare/stacks.h"
+
+#include "interpose/database/row.h"
+
+static bool add_frames(struct loader *loader, const struct spool_stack *record)
+{
+    struct trace *trace = loader->trace;
+    for (uint32_t i = 0; i < record->frames; i++) {
+        uint32_t *grown = loader_grow(loader, trace->frames, trace->n_frames, sizeof *grown);
+        if (grown == NULL)
+            return false;
+        trace->frames = grown;
+        trace->frames[trace->n_frames++] = callsite_of(&loader->callsites, trace, record->sites[i]);
+    }
+    return true;
+}
+
+static struct map_key key_of(const struct trace *trace, size_t first)
+{
+    struct map_key sums = {0, 0, trace->n_frames - first};
+    for (size_t i = first; i < trace->n_frames; i++) {
+        sums.a += map_hash((struct map_key){i - first, trace->frames[i], 1});
+        sums.b += map_hash((struct map_key){i - first, trace->frames[i], 2});
+    }
+    return sums;
+}
+
+void stack_load(struct loader *loader, const struct spool_stack *record)
+{
+    struct trace *trace = loader->trace;
+    size_t first = trace->n_frames;
+    if (record->number == 0 || record->frames == 0) {
+        loader->process->damaged++;
+        return;
+    }
+    if (!add_frames(loader, record))
+        return;
+    uint32_t *id = map_at(&loader->stack_ids, key_of(trace, first));
+    struct trace_stack *grown = id == NULL ? NULL : loader_grow(loader, trace->stacks, trace->n_stacks, sizeof *grown);
+    if (grown == NULL) {
+        loader->no_memory = true;
+        return;
+    }
+    trace->stacks = grown;
+    if (*id == MAP_ABSENT) {
+        *id = (uint32_t)trace->n_stacks;
+        trace->stacks[trace->n_stacks++] = (struct trace_stack){first, record->frames};
+    } else {
+        trace->n_frames = first;
+    }
+    if (!loader_note(loader, &loader->stacks, record->number, *id))
+        loader->process->damaged++;
+}
+
+void stacks_resolve(struct loader *loader)
+{
+    struct trace *trace = loader->trace;
+    for (size_t i = loader->first_origin; i < trace->n_origins; i++)
+        trace->origins[i].stack = loader_resolve(loader, &loader->stacks, trace->origins[i].stack);
+    for (size_t i = loader->process->first_collective; i < trace->n_collectives; i++)
+        trace->collectives[i].stack = loader_resolve(loader, &loader->stacks, trace->collectives[i].stack);
+}
+
+int stacks_write(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "stack", 3);
+    for (size_t i = 0; i < trace->n_stacks; i++)
+        for (uint32_t depth = 0; depth < trace->stacks[i].n_frames; depth++)
+            row_insert(&row, "iiu", (int64_t)i + 1, (int64_t)depth, trace->frames[trace->stacks[i].first + depth]);
+    return row_finish(&row);
+}

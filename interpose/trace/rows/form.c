@@ -1,0 +1,54 @@
+#include "interpose/trace/rows/form.h"
+
+#include <stdlib.h>
+
+#include "interpose/database/row.h"
+
+int64_t form_of(struct form_table *table, const struct form *form)
+{
+    uint64_t flags = (uint64_t)form->any_source | (uint64_t)form->any_tag << 1 | (uint64_t)form->uncertain << 24 |
+                     (uint64_t)(uint8_t)form->send_completed << 8 | (uint64_t)(uint8_t)form->recv_completed << 16 |
+                     (uint64_t)(uint32_t)form->level << 32;
+    struct map_key key = {(uint64_t)form->send_callsite << 32 | form->recv_callsite,
+                          (uint64_t)form->send_function << 32 | form->recv_function, flags};
+    uint32_t *index = map_at(&table->index, key);
+    if (index == NULL)
+        return 0;
+    if (*index == MAP_ABSENT) {
+        struct form *grown = trace_grow(table->forms, table->n_forms, sizeof *grown);
+        if (grown == NULL)
+            return 0;
+        table->forms = grown;
+        *index = (uint32_t)table->n_forms;
+        table->forms[table->n_forms++] = *form;
+    }
+    return (int64_t)*index + 1;
+}
+
+int forms_write(const struct form_table *table, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "form", 11);
+    for (size_t i = 0; i < table->n_forms; i++) {
+        const struct form *form = &table->forms[i];
+        row_insert(&row, "iniiuuiiinn", (int64_t)i + 1, form->level, function_id(form->send_function),
+                   function_id(form->recv_function), form->send_callsite, form->recv_callsite,
+                   (int64_t)form->any_source, (int64_t)form->any_tag, (int64_t)form->uncertain,
+                   (int32_t)form->send_completed, (int32_t)form->recv_completed);
+    }
+    return row_finish(&row);
+}
+
+int functions_write(sqlite3 *database)
+{
+    struct row row = row_prepare(database, "function", 2);
+    for (uint16_t i = 0; i < FN_COUNT; i++)
+        row_insert(&row, "it", function_id(i), function_name(i));
+    return row_finish(&row);
+}
+
+void forms_release(struct form_table *table)
+{
+    free(table->forms);
+    map_release(&table->index);
+    *table = (struct form_table){0};
+}

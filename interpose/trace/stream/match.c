@@ -1,0 +1,275 @@
+/* MPI's rule of order makes matching a matter of counting: of one envelope (communicator, source, destination, tag) the
+ * n-th send meets the n-th receive. Both come in the order of posting; a wildcard receive counts for the envelope that
+ * its status gave it. That is right beside specific receives too: whatever resolved to an envelope could have taken
+ * each of its messages, and MPI gives the earlier message to the earlier receive.
+ *
+ * Partitioned operations never meet others: of an envelope the i-th Psend_init meets the i-th Precv_init, and of these
+ * two the n-th start the n-th (MPI-4.0, 4.2). What was posted while recording was off takes its place like the rest; no
+ * message is made of it (marks.c), but those before and after come out right, whichever ranks had it off.
+ *
+ * What takes no place: cancelled operations, MPI_PROC_NULL, calls that failed. A receive that failed takes one only
+ * where its message was too long for it (that message was received, cut off). What never completed (a killed job, a
+ * freed request) takes its place in order if its envelope is known: MPI matched by order, whether or not anybody asked.
+ * A wildcard receive that never completed has no envelope: match_doubt.c.
+ *
+ * Of some operations it is not known whether they took a place: what MPI_Cancel was called on and nobody asked about, a
+ * receive that its error handler left by a jump, one that failed after it was posted. They get one where that is
+ * likelier; what comes after them on their envelope is uncertain. So is what was posted after records of its process
+ * were lost (all before is there, and in order). Uncertain are, besides: threads whose calls on one envelope overlap,
+ * receives whose wildcard was resolved through a shared request handle, communicators whose creation was not seen, and
+ * pairs that contradict time on one node.
+ *
+ * Operations of a rank come in the order of posting, those of different ranks in any order: what has no partner yet
+ * waits in its envelope.
+ */
+#include "interpose/trace/stream/match.h"
+
+#include <stdlib.h>
+
+#include "interpose/trace/stream/match_doubt.h"
+#include "interpose/trace/rare/persistent_requests.h"
+
+/* Envelopes in which nothing waits are kept up to this number. */
+enum { ENVELOPES_KEPT = 1 << 16 };
+
+static bool has_lost(const struct trace *trace, int32_t rank)
+{
+    return trace->processes[rank].spool == NULL || trace->processes[rank].lost_ticks != TRACE_NOT_LOST;
+}
+
+/* Whether the operation counts for its envelope; else the reason. */
+static enum trace_reason envelope_reason(const struct trace_operation *operation)
+{
+    bool failed = (operation->flags & SPOOL_FAILED) && !(operation->flags & SPOOL_TOOK);
+    if (failed && (operation->direction == SPOOL_SEND || !operation->unsure))
+        return REASON_FAILED;
+    if (operation->peer == SPOOL_PROC_NULL)
+        return REASON_PROC_NULL;
+    if (operation->flags & SPOOL_CANCELLED)
+        return REASON_CANCELLED;
+    if (operation->peer < 0 || operation->tag < 0) {
+        if (failed || operation->complete_ns != TRACE_NO_TIME)
+            return REASON_FAILED;
+        return operation->flags & SPOOL_FREED ? REASON_FREED : REASON_PENDING;
+    }
+    return REASON_MATCHED;
+}
+
+/* Why an operation that counts found no partner. */
+static enum trace_reason leftover_reason(const struct trace *trace, const struct trace_operation *operation)
+{
+    if (operation->flags & SPOOL_FAILED)
+        return REASON_FAILED;
+    if (operation->peer_world < 0)
+        return trace->n_spools < (size_t)trace->world_size ? REASON_PARTNER_LOST : REASON_UNMATCHED;
+    if (has_lost(trace, operation->peer_world))
+        return REASON_PARTNER_LOST;
+    if (operation->complete_ns != TRACE_NO_TIME)
+        return REASON_UNMATCHED;
+    return operation->flags & SPOOL_FREED ? REASON_FREED : REASON_PENDING;
+}
+
+/* Number of the request among the partitioned ones of its envelope, from 1; 0: not partitioned. TRACE_NONE: of a
+ * request that was not recorded. */
+static uint32_t partitioned_as(struct trace *trace, struct trace_operation *operation)
+{
+    if (!(operation->flags & SPOOL_PARTITIONED))
+        return 0;
+    const struct trace_origin *origin = operation->origin == TRACE_NONE ? NULL : &trace->origins[operation->origin];
+    if (origin == NULL || origin->persistent == TRACE_NONE)
+        return TRACE_NONE;
+    const struct trace_persistent *persistent = &trace->persistents[origin->persistent];
+    operation->uncertain |= persistent->uncertain;
+    return persistent->ordinal == TRACE_NONE ? TRACE_NONE : persistent->ordinal + 1;
+}
+
+static struct envelope *envelope_of(struct matcher *matcher, const struct trace_operation *operation, uint32_t domain)
+{
+    bool send = operation->direction == SPOOL_SEND;
+    uint32_t source = send ? operation->rank : (uint32_t)operation->peer_world;
+    uint32_t destination = send ? (uint32_t)operation->peer_world : operation->rank;
+    struct map_key key = {(uint64_t)source << 32 | destination,
+                          (uint64_t)operation->communicator << 32 | (uint32_t)operation->tag, domain};
+    uint32_t *found = map_at(&matcher->index, key);
+    if (found == NULL)
+        return NULL;
+    if (*found == MAP_ABSENT) {
+        struct envelope *grown = trace_grow(matcher->envelopes, matcher->n_envelopes, sizeof *grown);
+        if (grown == NULL)
+            return NULL;
+        matcher->envelopes = grown;
+        *found = (uint32_t)matcher->n_envelopes;
+        matcher->envelopes[matcher->n_envelopes++] = (struct envelope){.key = key,
+                                                                       .first = {TRACE_NONE, TRACE_NONE},
+                                                                       .last = {TRACE_NONE, TRACE_NONE},
+                                                                       .latest = {TRACE_NONE, TRACE_NONE},
+                                                                       .doubt_ns = DOUBT_NEVER};
+    }
+    return &matcher->envelopes[*found];
+}
+
+/* Two threads at once on one envelope: which of them came first is not certain. An operation that was written already
+ * is not marked any more, the later one is. */
+static void check_overlap(struct trace *trace, struct envelope *envelope, uint32_t index)
+{
+    struct trace_operation *operation = &trace->operations[index];
+    unsigned side = operation->direction;
+    if (envelope->latest[side] != TRACE_NONE && envelope->lane[side] != operation->lane &&
+        envelope->post_end_ns[side] > operation->post_ns) {
+        operation->uncertain |= DOUBT_THREADS;
+        struct trace_operation *before = &trace->operations[envelope->latest[side]];
+        if (before->rank == operation->rank && before->sequence == envelope->sequence[side]) {
+            before->uncertain |= DOUBT_THREADS;
+            if (before->partner != TRACE_NONE)
+                trace->operations[before->partner].uncertain |= DOUBT_THREADS;
+        }
+    }
+    envelope->latest[side] = index;
+    envelope->lane[side] = operation->lane;
+    envelope->post_end_ns[side] = operation->post_end_ns;
+    envelope->sequence[side] = operation->sequence;
+}
+
+static void append(struct trace *trace, struct envelope *envelope, uint32_t index)
+{
+    unsigned side = trace->operations[index].direction;
+    trace->operations[index].next = TRACE_NONE;
+    if (envelope->first[side] == TRACE_NONE)
+        envelope->first[side] = index;
+    else
+        trace->operations[envelope->last[side]].next = index;
+    envelope->last[side] = index;
+}
+
+static void pair(struct trace *trace, unsigned doubts, uint32_t send_index, uint32_t receive_index)
+{
+    struct trace_operation *send = &trace->operations[send_index], *receive = &trace->operations[receive_index];
+    bool by_status = (receive->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)) != 0;
+    bool backwards = trace->processes[send->rank].node == trace->processes[receive->rank].node &&
+                     receive->complete_ns != TRACE_NO_TIME && receive->complete_ns < send->post_ns;
+    unsigned uncertain = doubts | send->uncertain | receive->uncertain | (backwards ? DOUBT_TIME : 0U) |
+                         (by_status && (receive->flags & SPOOL_SHARED_HANDLE) ? DOUBT_HANDLE : 0U);
+    send->partner = receive_index;
+    receive->partner = send_index;
+    send->uncertain = receive->uncertain = (uint8_t)uncertain;
+}
+
+static int stay_alone(struct matcher *matcher, uint32_t index)
+{
+    struct trace_operation *operation = &matcher->trace->operations[index];
+    if (operation->reason == REASON_MATCHED)
+        operation->reason = (uint8_t)leftover_reason(matcher->trace, operation);
+    return matcher->alone(matcher->context, index);
+}
+
+/* What an operation that may not have taken a place makes of itself and of all behind it. */
+static uint8_t lasting_doubts(const struct trace_operation *operation)
+{
+    return (uint8_t)((operation->unsure ? DOUBT_FAILED : 0U) |
+                     (operation->flags & SPOOL_CANCELLING ? DOUBT_CANCEL : 0U));
+}
+
+/* Pairs the first that wait on both sides. */
+static int match_first(struct matcher *matcher, struct envelope *envelope)
+{
+    struct trace *trace = matcher->trace;
+    uint32_t send = envelope->first[SPOOL_SEND], receive = envelope->first[SPOOL_RECEIVE];
+    const struct trace_operation *sender = &trace->operations[send], *taker = &trace->operations[receive];
+    envelope->doubts |= lasting_doubts(taker);
+    envelope->first[SPOOL_RECEIVE] = taker->next;
+    if (taker->unsure && sender->bytes <= taker->bytes) /* it was hardly too long for it */
+        return stay_alone(matcher, receive);
+    envelope->doubts |= lasting_doubts(sender);
+    envelope->first[SPOOL_SEND] = sender->next;
+    if (taker->complete_ns == TRACE_NO_TIME)
+        doubt_left_over(matcher, envelope, taker->post_ns);
+    pair(trace, envelope->doubts, send, receive);
+    return matcher->paired(matcher->context, send, receive);
+}
+
+/* Pairs what waits on both sides. */
+static int match_envelope(struct matcher *matcher, struct envelope *envelope)
+{
+    int result = 0;
+    while (result == 0 && envelope->first[SPOOL_SEND] != TRACE_NONE && envelope->first[SPOOL_RECEIVE] != TRACE_NONE)
+        result = match_first(matcher, envelope);
+    return result;
+}
+
+/* Whether it may have taken a message of an envelope that is not known. */
+static bool is_open(const struct trace_operation *operation)
+{
+    return operation->reason == REASON_PENDING || operation->reason == REASON_FREED ||
+           (operation->reason == REASON_FAILED && operation->unsure);
+}
+
+int match_operation(struct matcher *matcher, uint32_t index)
+{
+    struct trace *trace = matcher->trace;
+    struct trace_operation *operation = &trace->operations[index];
+    operation->reason = (uint8_t)envelope_reason(operation);
+    if (is_open(operation) && doubt_note_open(matcher, operation) != 0)
+        return -1;
+    uint32_t domain = partitioned_as(trace, operation);
+    if (operation->reason != REASON_MATCHED || operation->peer_world < 0 || domain == TRACE_NONE)
+        return stay_alone(matcher, index);
+    struct envelope *envelope = envelope_of(matcher, operation, domain);
+    if (envelope == NULL)
+        return -1;
+    check_overlap(trace, envelope, index);
+    /* Nothing can meet it any more if its partner's process has no more to tell. */
+    if (trace->processes[operation->peer_world].exhausted && envelope->first[1 - operation->direction] == TRACE_NONE) {
+        if (operation->direction == SPOOL_SEND)
+            doubt_left_over(matcher, envelope, DOUBT_NEVER);
+        return stay_alone(matcher, index);
+    }
+    append(trace, envelope, index);
+    return match_envelope(matcher, envelope);
+}
+
+int match_tidy(struct matcher *matcher)
+{
+    if (matcher->n_envelopes < ENVELOPES_KEPT || matcher->n_envelopes < 2 * matcher->live_envelopes)
+        return 0;
+    map_release(&matcher->index);
+    size_t kept = 0;
+    for (size_t i = 0; i < matcher->n_envelopes; i++) {
+        const struct envelope *envelope = &matcher->envelopes[i];
+        if (envelope->first[SPOOL_SEND] == TRACE_NONE && envelope->first[SPOOL_RECEIVE] == TRACE_NONE &&
+            envelope->doubts == 0 && envelope->doubt_ns == DOUBT_NEVER)
+            continue;
+        uint32_t *index = map_at(&matcher->index, envelope->key);
+        if (index == NULL)
+            return -1;
+        *index = (uint32_t)kept;
+        matcher->envelopes[kept++] = *envelope;
+    }
+    matcher->live_envelopes = kept;
+    matcher->n_envelopes = kept;
+    return 0;
+}
+
+int match_end(struct matcher *matcher)
+{
+    int result = 0;
+    for (size_t i = 0; i < matcher->n_envelopes; i++) {
+        struct envelope *envelope = &matcher->envelopes[i];
+        if (envelope->first[SPOOL_SEND] != TRACE_NONE)
+            doubt_left_over(matcher, envelope, DOUBT_NEVER);
+        for (unsigned side = SPOOL_SEND; side <= SPOOL_RECEIVE; side++)
+            while (result == 0 && envelope->first[side] != TRACE_NONE) {
+                uint32_t index = envelope->first[side];
+                envelope->first[side] = matcher->trace->operations[index].next;
+                result = stay_alone(matcher, index);
+            }
+    }
+    return result;
+}
+
+void match_release(struct matcher *matcher)
+{
+    map_release(&matcher->index);
+    map_release(&matcher->open);
+    free(matcher->envelopes);
+    free(matcher->open_posts_ns);
+}

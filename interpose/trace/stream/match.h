@@ -1,0 +1,37 @@
+/* Pairs sends with receives as MPI did. */
+#ifndef MPISTAIR_TRACE_MATCH_H
+#define MPISTAIR_TRACE_MATCH_H
+
+#include <sqlite3.h>
+
+#include "share/base/map.h"
+#include "interpose/trace/memory/trace.h"
+
+struct matcher {
+    struct trace *trace;
+    struct map index; /* envelope -> envelopes */
+    struct envelope *envelopes;
+    size_t n_envelopes;
+    size_t live_envelopes;  /* that had something waiting when they were looked at last */
+    struct map open;        /* match_doubt.c: open wildcard receives -> open_posts_ns */
+    int64_t *open_posts_ns; /* [n_open] */
+    size_t n_open;
+    /* What becomes of operations: paired (both sides), or certain to stay alone. 0, or -1. */
+    int (*paired)(void *context, uint32_t send, uint32_t receive);
+    int (*alone)(void *context, uint32_t operation);
+    void *context;
+};
+
+/* The next operation of its rank, its reason and partner not set yet. 0, or -1. */
+int match_operation(struct matcher *matcher, uint32_t operation);
+/* Forgets envelopes in which nothing waits, where they have become many. 0, or -1 without memory. */
+int match_tidy(struct matcher *matcher);
+/* All operations were read: what still waits stays alone. 0, or -1. */
+int match_end(struct matcher *matcher);
+void match_release(struct matcher *matcher);
+
+/* Marks in the database what was found: messages of envelopes that a wildcard receive may have taken from. 0, or -1:
+ * the database says why. */
+int match_doubts_write(const struct matcher *matcher, sqlite3 *database);
+
+#endif

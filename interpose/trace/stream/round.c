@@ -1,0 +1,250 @@
+/* Steps that share a message are of one round, and so on transitively (union and find), unless a synchronising
+ * collective that both ranks took part in lies between them: then the message belongs to the round of its receive, and
+ * the sender has its posting call there. Messages of a rank to itself make no round. A ping-pong by blocking calls is
+ * therefore a round a message, a ring of Sendrecv one a shift, a halo exchange one a step.
+ *
+ * A round is complete once all its steps are closed and each operation in them has its partner, whose step is known too
+ * (or will never have one). Steps and messages of a round hang on its representative until then. How
+ * those that are complete become rows is in round_write.c.
+ */
+#include "interpose/trace/stream/round.h"
+
+#include <stdlib.h>
+
+#include "interpose/trace/memory/in_mpi.h"
+#include "interpose/trace/stream/round_write.h"
+
+int rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
+{
+    *rounds = (struct rounds){.trace = trace, .sink = sink, .first_free = TRACE_NONE};
+    return epochs_build(&rounds->epochs, trace);
+}
+
+void rounds_release(struct rounds *rounds)
+{
+    epochs_release(&rounds->epochs);
+    map_release(&rounds->kinds);
+    map_release(&rounds->families);
+    free(rounds->complete);
+    free(rounds->found);
+    free(rounds->members);
+    free(rounds->messages);
+}
+
+uint32_t round_root(struct trace_step *steps, uint32_t step)
+{
+    while (steps[step].parent != step) {
+        steps[step].parent = steps[steps[step].parent].parent;
+        step = steps[step].parent;
+    }
+    return step;
+}
+
+uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t epoch, int64_t begin_ns)
+{
+    struct trace *trace = rounds->trace;
+    uint32_t step = rounds->first_free;
+    if (step != TRACE_NONE) {
+        rounds->first_free = trace->steps[step].next;
+    } else {
+        struct trace_step *grown = trace_grow(trace->steps, trace->n_steps, sizeof *grown);
+        if (grown == NULL || trace->n_steps >= TRACE_NONE)
+            return TRACE_NONE;
+        trace->steps = grown;
+        step = (uint32_t)trace->n_steps++;
+    }
+    trace->steps[step] = (struct trace_step){.begin_ns = begin_ns,
+                                             .end_ns = begin_ns,
+                                             .first_post_ns = INT64_MAX,
+                                             .number = ++rounds->n_opened,
+                                             .rank = rank,
+                                             .epoch = epoch,
+                                             .parent = step,
+                                             .next = TRACE_NONE,
+                                             .last = step,
+                                             .first_message = TRACE_NONE,
+                                             .last_message = TRACE_NONE,
+                                             .open = 1};
+    return step;
+}
+
+void round_extend_step(struct rounds *rounds, uint32_t step, int64_t end_ns)
+{
+    struct trace_step *extended = &rounds->trace->steps[step];
+    if (end_ns > extended->end_ns)
+        extended->end_ns = end_ns;
+}
+
+void round_free_steps(struct rounds *rounds, uint32_t root)
+{
+    struct trace_step *steps = rounds->trace->steps;
+    uint32_t last = steps[root].last;
+    for (uint32_t i = root; i != TRACE_NONE; i = steps[i].next)
+        steps[i].number = 0;
+    steps[last].next = rounds->first_free;
+    rounds->first_free = root;
+}
+
+/* Whether nothing can join any more: then the round waits for its row, or is none. */
+static void check_complete(struct rounds *rounds, uint32_t root)
+{
+    const struct trace_step *step = &rounds->trace->steps[root];
+    if (step->open > 0 || step->held > 0)
+        return;
+    if (step->first_message == TRACE_NONE) {
+        round_free_steps(rounds, root);
+        return;
+    }
+    uint32_t *grown =
+        trace_reserve(rounds->complete, rounds->n_complete + 1, &rounds->complete_capacity, sizeof *grown);
+    if (grown == NULL) {
+        rounds->no_memory = true;
+        return;
+    }
+    rounds->complete = grown;
+    rounds->complete[rounds->n_complete++] = root;
+}
+
+void round_close_step(struct rounds *rounds, uint32_t index)
+{
+    struct trace *trace = rounds->trace;
+    struct trace_step *step = &trace->steps[index];
+    /* A step begins with the first post among its own operations: not with one that turned out to belong elsewhere. */
+    if (step->first_post_ns != INT64_MAX)
+        step->begin_ns = step->first_post_ns;
+    const struct busy *busy = &trace->processes[step->rank].busy;
+    step->begin_busy_ns = busy_before(busy, step->begin_ns);
+    step->end_busy_ns = busy_before(busy, step->end_ns);
+    uint32_t root = round_root(trace->steps, index);
+    trace->steps[root].open--;
+    check_complete(rounds, root);
+}
+
+/* The operation, which may make a message, is in the step; or it is out of it, or its message is known. */
+static void hold(struct rounds *rounds, struct trace_operation *operation)
+{
+    if (operation->step == TRACE_NONE || operation->held || !operation->counts)
+        return;
+    operation->held = true;
+    rounds->trace->steps[round_root(rounds->trace->steps, operation->step)].held++;
+}
+
+static void let_go(struct rounds *rounds, struct trace_operation *operation)
+{
+    if (!operation->held)
+        return;
+    operation->held = false;
+    uint32_t root = round_root(rounds->trace->steps, operation->step);
+    rounds->trace->steps[root].held--;
+    check_complete(rounds, root);
+}
+
+/* Joins the rounds of two representatives into that of the first. */
+static void join(struct trace *trace, uint32_t one, uint32_t other)
+{
+    struct trace_step *steps = trace->steps;
+    steps[other].parent = one;
+    steps[steps[one].last].next = other;
+    steps[one].last = steps[other].last;
+    steps[one].open += steps[other].open;
+    steps[one].held += steps[other].held;
+    if (steps[other].first_message == TRACE_NONE)
+        return;
+    if (steps[one].first_message == TRACE_NONE)
+        steps[one].first_message = steps[other].first_message;
+    else
+        trace->operations[steps[one].last_message].next = steps[other].first_message;
+    steps[one].last_message = steps[other].last_message;
+}
+
+int round_add_message(struct rounds *rounds, uint32_t receive, int64_t round)
+{
+    struct trace *trace = rounds->trace;
+    struct round_message *grown =
+        trace_reserve(rounds->messages, rounds->n_found_messages + 1, &rounds->messages_capacity, sizeof *grown);
+    if (grown == NULL)
+        return -1;
+    rounds->messages = grown;
+    const struct trace_operation *operation = &trace->operations[receive];
+    rounds->messages[rounds->n_found_messages++] =
+        (struct round_message){.send_post_ns = trace->operations[operation->partner].post_ns,
+                               .rank = operation->rank,
+                               .receive = receive,
+                               .sequence = operation->sequence,
+                               .round = round};
+    return 0;
+}
+
+/* Both sides of a message are matched, and it is known to which steps they belong: the message is of its receive's
+ * round, else of its send's. */
+static int take_message(struct rounds *rounds, uint32_t index)
+{
+    struct trace *trace = rounds->trace;
+    struct trace_step *steps = trace->steps;
+    struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
+    if (receive->step == TRACE_NONE && send->step == TRACE_NONE)
+        return round_add_message(rounds, index, 0);
+    uint32_t home = round_root(steps, receive->step != TRACE_NONE ? receive->step : send->step);
+    if (receive->step != TRACE_NONE && send->step != TRACE_NONE) {
+        uint32_t sent = round_root(steps, send->step);
+        if (sent != home && !epochs_separate(&rounds->epochs, &steps[receive->step], &steps[send->step]))
+            join(trace, home, sent);
+    }
+    receive->next = TRACE_NONE;
+    if (steps[home].first_message == TRACE_NONE)
+        steps[home].first_message = index;
+    else
+        trace->operations[steps[home].last_message].next = index;
+    steps[home].last_message = index;
+    let_go(rounds, send);
+    let_go(rounds, receive);
+    return 0;
+}
+
+void round_hold(struct rounds *rounds, uint32_t index, uint32_t step)
+{
+    struct trace_operation *operation = &rounds->trace->operations[index];
+    operation->step = step;
+    hold(rounds, operation);
+}
+
+void round_take_back(struct rounds *rounds, uint32_t index)
+{
+    struct trace_operation *operation = &rounds->trace->operations[index];
+    let_go(rounds, operation);
+    operation->step = TRACE_NONE;
+}
+
+int round_place(struct rounds *rounds, uint32_t index, uint32_t step)
+{
+    struct trace *trace = rounds->trace;
+    struct trace_operation *operation = &trace->operations[index];
+    operation->placed = true;
+    operation->step = step;
+    if (step != TRACE_NONE) {
+        struct trace_step *whole = &trace->steps[step];
+        operation->step_number = whole->number;
+        if (operation->post_ns >= whole->begin_ns && operation->post_ns < whole->first_post_ns)
+            whole->first_post_ns = operation->post_ns;
+        hold(rounds, operation);
+    }
+    if (!operation->counts || operation->partner == TRACE_NONE || !trace->operations[operation->partner].placed)
+        return 0;
+    return take_message(rounds, operation->direction == SPOOL_RECEIVE ? index : operation->partner);
+}
+
+int round_match(struct rounds *rounds, uint32_t index)
+{
+    const struct trace_operation *receive = &rounds->trace->operations[index];
+    const struct trace_operation *send = &rounds->trace->operations[receive->partner];
+    if (!receive->counts || !send->counts)
+        return round_add_message(rounds, index, 0);
+    return receive->placed && send->placed ? take_message(rounds, index) : 0;
+}
+
+void round_give_up(struct rounds *rounds, uint32_t index)
+{
+    struct trace_operation *operation = &rounds->trace->operations[index];
+    operation->counts = false;
+    let_go(rounds, operation);
+}

@@ -1,0 +1,264 @@
+/* A step of a rank is what T Algorithm 2 does once: post, then wait. It opens with the first post while nothing is
+ * pending and is over when nothing is pending any more, that is, at the next post. A blocking call by itself is a step
+ * of one operation (Sendrecv: of two): the next one cannot begin before it, so they do not compete; inside an open step
+ * it is one more operation of it. What is pending in the background (background.c) holds no step open.
+ *
+ * Programs that post for the next step before they have waited for all of this one would have a single step from end to
+ * end. A step ends with operations still pending, when the rank goes on to post after completions, if
+ *  - the last of them were reported by MPI_Wait, MPI_Waitall or MPI_Mrecv, which leave nothing of what they were
+ *    given, and a receive was among those completed in the step, or no receive is pending: what is left was posted
+ * ahead (double-buffered halos), or is a send that will be waited for later; or
+ *  - it now posts an envelope (direction, communicator, peer and tag as posted) that completed in this very step:
+ *    the exchange has begun anew, however it is waited for.
+ * Then the pending receives are background, and the pending sends stay where they were posted. Both look at what the
+ * program wrote, not at how long anything took, so that repetitions of one exchange come out alike. A Waitany loop that
+ * forwards what it gets, MPI_Test between posts, sends through a window of requests are none of these: one step.
+ *
+ * A background operation belongs to the step in which it completes: one that is open, or is over and completions by
+ * MPI_Wait(all) follow without a post. Else its completion is a step of its own, from the begin of the call that
+ * reported it: a master's receives in an MPI_Waitany loop. Such a receive, posted anew, is background from the start.
+ *
+ * Events are taken in order as they come in, but a post waits until it is certain whether it is background, and where
+ * the end of a step depends on the posts that follow until they are known.
+ */
+#include "interpose/trace/stream/step.h"
+
+#include <stdlib.h>
+
+#include "interpose/trace/stream/step_envelope.h"
+
+void steps_begin(struct stepper *stepper, uint32_t rank)
+{
+    *stepper = (struct stepper){.rank = rank,
+                                .step = TRACE_NONE,
+                                .first_pending = TRACE_NONE,
+                                .call_ns = TRACE_NO_TIME,
+                                .function = FN_Wait,
+                                .opened_by = UINT64_MAX,
+                                .blocking_ns = TRACE_NO_TIME};
+}
+
+void steps_release(struct stepper *stepper)
+{
+    free(stepper->completed);
+    map_release(&stepper->envelopes);
+    map_release(&stepper->standing);
+}
+
+static void leave_step(struct stepper *stepper, struct rounds *rounds)
+{
+    if (stepper->step != TRACE_NONE)
+        round_close_step(rounds, stepper->step);
+    stepper->step = TRACE_NONE;
+}
+
+static int open_step(struct stepper *stepper, struct rounds *rounds, int64_t begin_ns)
+{
+    leave_step(stepper, rounds);
+    stepper->step = round_open_step(rounds, stepper->rank, stepper->epoch, begin_ns);
+    if (stepper->step == TRACE_NONE)
+        return -1;
+    stepper->received = stepper->completing = stepper->waited = false;
+    step_forget_completed(stepper);
+    stepper->opened_by = UINT64_MAX;
+    stepper->blocking_ns = TRACE_NO_TIME;
+    return 0;
+}
+
+static void add_pending(struct stepper *stepper, struct trace *trace, uint32_t index)
+{
+    struct trace_operation *operation = &trace->operations[index];
+    operation->held_next = stepper->first_pending;
+    operation->held_previous = TRACE_NONE;
+    if (stepper->first_pending != TRACE_NONE)
+        trace->operations[stepper->first_pending].held_previous = index;
+    stepper->first_pending = index;
+    stepper->pending++;
+    stepper->pending_receives += operation->direction == SPOOL_RECEIVE;
+}
+
+static void remove_pending(struct stepper *stepper, struct trace *trace, uint32_t index)
+{
+    struct trace_operation *operation = &trace->operations[index];
+    if (operation->held_next != TRACE_NONE)
+        trace->operations[operation->held_next].held_previous = operation->held_previous;
+    if (operation->held_previous != TRACE_NONE)
+        trace->operations[operation->held_previous].held_next = operation->held_next;
+    else
+        stepper->first_pending = operation->held_next;
+    stepper->pending--;
+    stepper->pending_receives -= operation->direction == SPOOL_RECEIVE;
+}
+
+/* Ends the step with whatever is pending: receives become background, sends keep the step that they have. */
+static int cut_step(struct stepper *stepper, struct rounds *rounds)
+{
+    struct trace *trace = rounds->trace;
+    while (stepper->first_pending != TRACE_NONE) {
+        uint32_t left = stepper->first_pending;
+        remove_pending(stepper, trace, left);
+        trace->operations[left].background = true;
+        if (trace->operations[left].direction != SPOOL_RECEIVE)
+            continue;
+        round_take_back(rounds, left);
+        if (trace->operations[left].complete_ns == TRACE_NO_TIME && round_place(rounds, left, TRACE_NONE) != 0)
+            return -1;
+    }
+    leave_step(stepper, rounds);
+    return 0;
+}
+
+/* Before a post: ends the step if it is over, or if what is pending was posted ahead. 0, -1 without memory, 2: that is
+ * not known yet. */
+static int end_step(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
+{
+    if (stepper->step == TRACE_NONE)
+        return 0;
+    bool cut = stepper->pending == 0;
+    if (!cut && stepper->completing) {
+        cut = stepper->waited && (stepper->received || stepper->pending_receives == 0);
+        int repeated = cut ? 0 : step_repeats(stepper, rounds->trace, timeline, all);
+        if (repeated < 0 || repeated == 2)
+            return repeated;
+        cut = cut || repeated == 1;
+        if (repeated == 1 && step_note_all_standing(stepper) != 0)
+            return -1;
+    }
+    if (cut && cut_step(stepper, rounds) != 0)
+        return -1;
+    stepper->completing = false;
+    return 0;
+}
+
+static int take_post(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, uint32_t index,
+                     bool all)
+{
+    struct trace_operation *operation = &rounds->trace->operations[index];
+    if (!operation->settled && !all)
+        return 2;
+    int ended = end_step(stepper, rounds, timeline, all);
+    if (ended != 0)
+        return ended;
+    if (step_is_standing(stepper, operation))
+        operation->background = true;
+    if (operation->background)
+        return operation->complete_ns == TRACE_NO_TIME ? round_place(rounds, index, TRACE_NONE) : 0;
+    if (stepper->step == TRACE_NONE && open_step(stepper, rounds, operation->post_ns) != 0)
+        return -1;
+    add_pending(stepper, rounds->trace, index);
+    round_extend_step(rounds, stepper->step, operation->post_end_ns);
+    /* A receive may still be left out of the step where this is cut. */
+    if (operation->direction == SPOOL_SEND)
+        return round_place(rounds, index, stepper->step);
+    round_hold(rounds, index, stepper->step);
+    return 0;
+}
+
+static int take_blocking(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline,
+                         uint32_t index, bool all)
+{
+    struct trace_operation *operation = &rounds->trace->operations[index];
+    bool second_half = (operation->flags & SPOOL_SAME_CALL) && stepper->step != TRACE_NONE &&
+                       stepper->blocking_ns == operation->post_ns;
+    int ended = second_half ? 0 : end_step(stepper, rounds, timeline, all);
+    if (ended != 0)
+        return ended;
+    if (stepper->step == TRACE_NONE && open_step(stepper, rounds, operation->post_ns) != 0)
+        return -1;
+    stepper->blocking_ns = operation->post_ns;
+    if (operation->direction == SPOOL_RECEIVE)
+        stepper->received = true;
+    round_extend_step(rounds, stepper->step,
+                      operation->complete_ns != TRACE_NO_TIME ? operation->complete_ns : operation->post_end_ns);
+    if (step_note_completed(stepper, operation) != 0)
+        return -1;
+    return round_place(rounds, index, stepper->step);
+}
+
+static int take_completion(struct stepper *stepper, struct rounds *rounds, uint32_t index, int64_t at_ns)
+{
+    struct trace_operation *operation = &rounds->trace->operations[index];
+    uint16_t function = stepper->call == 0 ? FN_Wait : stepper->function;
+    bool waited = function == FN_Wait || function == FN_Waitall || function == FN_Mrecv || function == FN_Mrecv_c;
+    if (!operation->background) {
+        remove_pending(stepper, rounds->trace, index);
+    } else if (operation->placed) {
+        return 0; /* a send, waited for after its step had ended */
+    } else {
+        bool joins = stepper->step != TRACE_NONE &&
+                     (stepper->pending > 0 || waited || (stepper->call != 0 && stepper->opened_by == stepper->call));
+        if (!joins) {
+            if (open_step(stepper, rounds, stepper->call == 0 ? at_ns : stepper->call_ns) != 0)
+                return -1;
+            stepper->opened_by = stepper->call == 0 ? UINT64_MAX : stepper->call;
+            if (operation->direction == SPOOL_RECEIVE && !waited && step_note_standing(stepper, operation) != 0)
+                return -1;
+        }
+    }
+    stepper->completing = true;
+    stepper->waited = waited;
+    stepper->received = stepper->received || operation->direction == SPOOL_RECEIVE;
+    round_extend_step(rounds, stepper->step, at_ns);
+    if (step_note_completed(stepper, operation) != 0)
+        return -1;
+    return operation->placed ? 0 : round_place(rounds, index, stepper->step);
+}
+
+static int take_event(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
+{
+    struct timeline_event event = *timeline_at(timeline, 0);
+    int result = 0;
+    switch (event.kind) {
+    case EVENT_POST:
+        result = take_post(stepper, rounds, timeline, event.index, all);
+        if (result == 0 && rounds->trace->operations[event.index].complete_ns == TRACE_NO_TIME && !all)
+            operation_passed(rounds->trace, event.index);
+        break;
+    case EVENT_BLOCKING:
+        result = take_blocking(stepper, rounds, timeline, event.index, all);
+        if (result == 0)
+            operation_passed(rounds->trace, event.index);
+        break;
+    case EVENT_COMPLETE:
+        result = take_completion(stepper, rounds, event.index, event.at_ns);
+        operation_passed(rounds->trace, event.index);
+        break;
+    case EVENT_COLLECTIVE: /* what is pending across it is background: the step is over */
+        leave_step(stepper, rounds);
+        stepper->epoch++;
+        break;
+    case EVENT_CALL:
+        stepper->call++;
+        stepper->call_ns = event.at_ns;
+        stepper->function = (uint16_t)event.index;
+        break;
+    }
+    return result;
+}
+
+/* At the end of the run: what is pending stays in the step that it was posted in. */
+static int end_steps(struct stepper *stepper, struct rounds *rounds)
+{
+    int result = 0;
+    while (result == 0 && stepper->first_pending != TRACE_NONE) {
+        uint32_t left = stepper->first_pending;
+        remove_pending(stepper, rounds->trace, left);
+        if (!rounds->trace->operations[left].placed)
+            result = round_place(rounds, left, stepper->step);
+    }
+    leave_step(stepper, rounds);
+    return result;
+}
+
+int steps_advance(struct stepper *stepper, struct rounds *rounds, struct timeline *timeline, bool all)
+{
+    int result = 0;
+    while (result == 0 && timeline->n_events > 0) {
+        result = take_event(stepper, rounds, timeline, all);
+        if (result == 0)
+            timeline_take(timeline);
+    }
+    if (result == 0 && all)
+        result = end_steps(stepper, rounds);
+    return result < 0 ? -1 : 0;
+}

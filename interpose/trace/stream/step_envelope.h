@@ -1,0 +1,21 @@
+/* Envelopes as posted that a step completed, and those whose receives are posted anew at once. */
+#ifndef MPISTAIR_TRACE_STEP_ENVELOPE_H
+#define MPISTAIR_TRACE_STEP_ENVELOPE_H
+
+#include "interpose/trace/stream/step.h"
+
+/* The operation completed in the step that is open. 0, or -1 without memory. */
+int step_note_completed(struct stepper *stepper, const struct trace_operation *operation);
+/* A step begins: nothing completed in it. */
+void step_forget_completed(struct stepper *stepper);
+/* Whether one of the posts from the front of the timeline to the next completion repeats an envelope that completed in
+ * this step. The map is only kept up where somebody asks: 1 yes, 0 no, -1 no memory, 2 not known yet. */
+int step_repeats(struct stepper *stepper, const struct trace *trace, const struct timeline *timeline, bool all);
+
+/* The envelope of the operation, or of each receive that completed in this step, stands. 0, or -1 without memory. */
+int step_note_standing(struct stepper *stepper, const struct trace_operation *operation);
+int step_note_all_standing(struct stepper *stepper);
+/* Whether the operation is a receive of an envelope that stands. */
+bool step_is_standing(const struct stepper *stepper, const struct trace_operation *operation);
+
+#endif

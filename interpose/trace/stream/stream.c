@@ -1,0 +1,275 @@
+/* All ranks are read side by side, window by window: of each rank the records up to a moment of the run. At the end of
+ * a window the rows of everything that is complete are handed to the sink and what they stood for is forgotten. Where a
+ * window ends does not matter to what is found, only to the order of ids; the windows' lengths follow the density of
+ * records, and a rank that has very many in one ends it for all.
+ */
+#include "interpose/trace/stream/stream.h"
+
+#include <stdlib.h>
+
+#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/rare/marks.h"
+#include "interpose/trace/stream/take.h"
+
+/* Operations that a window holds about, so many a rank at least: what fits a second-level cache takes half of the time
+ * of eight times as many. And the most that one rank may have beyond its share. */
+enum { WINDOW_OPERATIONS = 2048, WINDOW_OPERATIONS_A_RANK = 4, WINDOW_OPERATIONS_OF_RANK = 64 };
+
+static int keep_alone(void *context, uint32_t index)
+{
+    struct stream *stream = context;
+    struct trace *trace = stream->trace;
+    if (stream->sink == NULL) {
+        operation_written(trace, index);
+        return 0;
+    }
+    round_give_up(&stream->rounds, index);
+    if (trace->operations[index].flags & SPOOL_OFF) {
+        operation_written(trace, index);
+        return 0;
+    }
+    uint32_t *grown = trace_reserve(stream->alone, stream->n_alone + 1, &stream->alone_capacity, sizeof *grown);
+    if (grown == NULL)
+        return -1;
+    stream->alone = grown;
+    stream->alone[stream->n_alone++] = index;
+    return 0;
+}
+
+/* One side of a message that is left out, since recording was off on this or the other side. */
+static void leave_out(struct stream *stream, uint32_t index)
+{
+    struct trace_operation *operation = &stream->trace->operations[index];
+    round_give_up(&stream->rounds, index);
+    if (!(operation->flags & SPOOL_OFF)) {
+        sink_operation_call(stream->sink, operation);
+        marks_count_partner(stream->trace, &stream->trace->operations[operation->partner]);
+    }
+}
+
+static int take_pair(void *context, uint32_t send_index, uint32_t receive_index)
+{
+    struct stream *stream = context;
+    struct trace *trace = stream->trace;
+    const struct trace_operation *send = &trace->operations[send_index], *receive = &trace->operations[receive_index];
+    if (stream->sink == NULL) {
+        int result = stream->message(stream->message_context, trace, send, receive);
+        operation_written(trace, send_index);
+        operation_written(trace, receive_index);
+        return result;
+    }
+    if ((send->flags | receive->flags) & SPOOL_OFF) {
+        leave_out(stream, send_index);
+        leave_out(stream, receive_index);
+        operation_written(trace, send_index);
+        operation_written(trace, receive_index);
+        return 0;
+    }
+    stream->n_paired++;
+    return round_match(&stream->rounds, receive_index);
+}
+
+static int stream_begin(struct stream *stream)
+{
+    struct trace *trace = stream->trace;
+    trace->first_free = TRACE_NONE;
+    trace->n_operations = 0;
+    stream->matcher = (struct matcher){.trace = trace, .paired = take_pair, .alone = keep_alone, .context = stream};
+    stream->ranks = calloc((size_t)trace->world_size, sizeof *stream->ranks);
+    stream->starts_ns = malloc((trace->n_nodes + 1) * sizeof *stream->starts_ns);
+    if (stream->ranks == NULL || stream->starts_ns == NULL)
+        return -1;
+    for (size_t i = 0; i < trace->n_nodes; i++)
+        stream->starts_ns[i] = INT64_MAX;
+    for (uint32_t i = 0; i < (uint32_t)trace->world_size; i++) {
+        struct trace_process *process = &trace->processes[i];
+        struct stream_rank *rank = &stream->ranks[i];
+        rank->rank = i;
+        rank->last = TRACE_NONE;
+        rank->next_collective = rank->next_busy = process->first_collective;
+        rank->next_rma = process->first_rma;
+        steps_begin(&rank->stepper, i);
+        process->exhausted = process->spool == NULL;
+        if (process->exhausted)
+            continue;
+        if (lanes_begin(&rank->lanes, trace, process) != 0)
+            return -1;
+        /* Before clock_align the process knows its begin by its node's own clock only. */
+        size_t hint = 0;
+        const struct trace_node *node = &trace->nodes[process->node];
+        int64_t begin_ns = clock_run_ns(node, clock_ns(node, process->spool->header.start.ticks, &hint));
+        if (begin_ns < stream->starts_ns[process->node])
+            stream->starts_ns[process->node] = begin_ns;
+    }
+    return 0;
+}
+
+static void stream_release(struct stream *stream)
+{
+    for (int32_t i = 0; stream->ranks != NULL && i < stream->trace->world_size; i++) {
+        struct stream_rank *rank = &stream->ranks[i];
+        lanes_release(&rank->lanes);
+        timeline_release(&rank->timeline);
+        background_release(&rank->background);
+        steps_release(&rank->stepper);
+    }
+    match_release(&stream->matcher);
+    rounds_release(&stream->rounds);
+    free(stream->ranks);
+    free(stream->starts_ns);
+    free(stream->alone);
+}
+
+static int compare_sequence(const void *left, const void *right, void *context)
+{
+    const struct trace *trace = context;
+    const struct trace_operation *a = &trace->operations[*(const uint32_t *)left];
+    const struct trace_operation *b = &trace->operations[*(const uint32_t *)right];
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+/* Rows of what the window completed. */
+static int write_window(struct stream *stream)
+{
+    struct trace *trace = stream->trace;
+    if (rounds_write(&stream->rounds) != 0)
+        return -1;
+    if (stream->n_alone > 1)
+        qsort_r(stream->alone, stream->n_alone, sizeof *stream->alone, compare_sequence, trace);
+    for (size_t i = 0; i < stream->n_alone; i++) {
+        uint32_t index = stream->alone[i], origin = trace->operations[index].origin;
+        int64_t id = sink_unmatched(stream->sink, trace, index);
+        if (origin != TRACE_NONE)
+            trace->origins[origin].unmatched_id = id;
+        operation_written(trace, index);
+    }
+    stream->n_alone = 0;
+    return sink_flush(stream->sink);
+}
+
+/* Time in MPI is asked about from the step that is open on, and from the first event that waits. */
+static void forget_busy(struct stream *stream, struct stream_rank *rank)
+{
+    const struct timeline_event *event = timeline_at(&rank->timeline, 0);
+    if (rank->next_ns == INT64_MAX && event == NULL)
+        return;
+    int64_t before_ns =
+        event != NULL ? event->at_ns : rank->next_ns + stream->starts_ns[stream->trace->processes[rank->rank].node];
+    if (rank->stepper.step != TRACE_NONE && stream->trace->steps[rank->stepper.step].begin_ns < before_ns)
+        before_ns = stream->trace->steps[rank->stepper.step].begin_ns;
+    if (rank->stepper.call != 0 && rank->stepper.call_ns < before_ns)
+        before_ns = rank->stepper.call_ns;
+    busy_forget(&stream->trace->processes[rank->rank].busy, before_ns);
+}
+
+static size_t window_operations(const struct trace *trace)
+{
+    size_t of_ranks = WINDOW_OPERATIONS_A_RANK * (size_t)trace->world_size;
+    return of_ranks > WINDOW_OPERATIONS ? of_ranks : WINDOW_OPERATIONS;
+}
+
+/* Reads one window; *left tells whether there is more, and *next_ns when it begins. */
+static int read_window(struct stream *stream, bool *left, int64_t *next_ns)
+{
+    struct trace *trace = stream->trace;
+    size_t limit = 4 * window_operations(trace) / (size_t)trace->world_size + WINDOW_OPERATIONS_OF_RANK;
+    stream->n_read = 0;
+    *left = false;
+    *next_ns = INT64_MAX;
+    for (int32_t i = 0; i < trace->world_size; i++) {
+        struct stream_rank *rank = &stream->ranks[i];
+        if (trace->processes[i].exhausted)
+            continue;
+        if (take_records(stream, rank, limit) != 0 ||
+            (stream->sink != NULL && steps_advance(&rank->stepper, &stream->rounds, &rank->timeline, false) != 0))
+            return -1;
+        if (stream->sink != NULL)
+            forget_busy(stream, rank);
+        *left = *left || !trace->processes[i].exhausted;
+        *next_ns = rank->next_ns < *next_ns ? rank->next_ns : *next_ns;
+    }
+    return match_tidy(&stream->matcher);
+}
+
+/* The length of a first window, from the size of the spools. */
+static int64_t first_length_ns(const struct trace *trace)
+{
+    size_t records = 0;
+    int64_t longest_ns = 1;
+    for (int32_t i = 0; i < trace->world_size; i++) {
+        const struct trace_process *process = &trace->processes[i];
+        for (size_t k = 0; process->spool != NULL && k < process->spool->n_spans; k++)
+            records += (process->spool->spans[k].end - process->spool->spans[k].begin) / sizeof(struct spool_operation);
+        if (process->spool != NULL && process->end_ns - process->begin_ns > longest_ns)
+            longest_ns = process->end_ns - process->begin_ns;
+    }
+    size_t windows = records / window_operations(trace);
+    return windows <= 1 ? longest_ns : longest_ns / (int64_t)windows + 1;
+}
+
+static int read_all(struct stream *stream)
+{
+    int64_t length_ns = first_length_ns(stream->trace), next_ns = 0;
+    size_t wanted = window_operations(stream->trace);
+    int result = 0;
+    for (bool left = true; result == 0 && left;) {
+        if (__builtin_add_overflow(next_ns, length_ns, &stream->until_ns))
+            stream->until_ns = INT64_MAX;
+        result = read_window(stream, &left, &next_ns);
+        if (result == 0 && stream->sink != NULL && left)
+            result = write_window(stream);
+        if (stream->n_read < wanted / 2 && length_ns < INT64_MAX / 4)
+            length_ns *= 2;
+        else if (stream->n_read > 2 * wanted && length_ns > 1)
+            length_ns /= 2;
+    }
+    return result;
+}
+
+/* What is open at the end of the run. */
+static int finish(struct stream *stream)
+{
+    if (match_end(&stream->matcher) != 0)
+        return -1;
+    for (int32_t i = 0; stream->sink != NULL && i < stream->trace->world_size; i++)
+        if (steps_advance(&stream->ranks[i].stepper, &stream->rounds, &stream->ranks[i].timeline, true) != 0)
+            return -1;
+    return stream->sink == NULL ? 0 : write_window(stream);
+}
+
+int stream_messages(struct trace *trace,
+                    int (*message)(void *context, const struct trace *trace, const struct trace_operation *send,
+                                   const struct trace_operation *receive),
+                    void *context)
+{
+    struct stream stream = {.trace = trace, .message = message, .message_context = context};
+    int result = stream_begin(&stream);
+    if (result == 0)
+        result = read_all(&stream);
+    if (result == 0)
+        result = finish(&stream);
+    stream_release(&stream);
+    return result;
+}
+
+int stream_run(struct trace *trace, struct sink *sink, struct error *error)
+{
+    struct stream stream = {.trace = trace, .sink = sink};
+    int result = -1;
+    if (rounds_begin(&stream.rounds, trace, sink) != 0 || stream_begin(&stream) != 0 || read_all(&stream) != 0 ||
+        finish(&stream) != 0) {
+        error_set(error, "no memory for what is open at one time in %zu processes", trace->n_spools);
+    } else if (sink->n_messages != stream.n_paired) {
+        error_set(error, "defect: %lld messages were found, %lld belong to a round or to none",
+                  (long long)stream.n_paired, (long long)sink->n_messages);
+    } else {
+        result = 0;
+    }
+    /* What the database says goes before. */
+    if (sink_end(sink) != 0 || (result == 0 && match_doubts_write(&stream.matcher, sink->database) != 0))
+        result = STREAM_DATABASE;
+    stream_release(&stream);
+    return result;
+}

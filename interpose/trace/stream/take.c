@@ -1,0 +1,288 @@
+/* Taking the records of one rank. An operation gets its place in the pool, the times of the run, its communicator and
+ * call site; it goes to the matcher, which pairs it, and onto the rank's timeline, from which steps are made. A
+ * timeline is in the order of time though completions are known only with the operation: they wait (timeline.c) until
+ * the reading has come to their time, as collectives do, which are in memory from the first reading on. A completion
+ * call becomes a row of `call` and an event that tells how what follows was waited for. Time inside MPI is added up
+ * beside this, from whatever was recorded (in_mpi.c).
+ */
+#include "interpose/trace/stream/take.h"
+
+#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/rare/communicators.h"
+#include "interpose/trace/rare/marks.h"
+#include "interpose/trace/rare/one_sided.h"
+#include "interpose/trace/rare/sums.h"
+
+static int64_t run_ns(const struct trace_node *node, struct lane *lane, uint64_t ticks)
+{
+    return clock_run_ns(node, clock_ns(node, ticks, &lane->clock_hint));
+}
+
+/* Adds to the time in MPI what is not on the timeline. */
+static int add_busy_until(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
+{
+    struct trace *trace = stream->trace;
+    struct trace_process *process = &trace->processes[rank->rank];
+    for (;;) {
+        const struct trace_collective *collective =
+            rank->next_busy < process[1].first_collective ? &trace->collectives[rank->next_busy] : NULL;
+        const struct trace_rma *rma = rank->next_rma < process[1].first_rma ? &trace->rma[rank->next_rma] : NULL;
+        int64_t collective_ns = collective == NULL ? INT64_MAX : collective->begin_ns;
+        int64_t rma_ns = rma == NULL ? INT64_MAX : rma_run_ns(trace, rma, rma->begin_ns);
+        if (collective != NULL && collective_ns <= until_ns && collective_ns <= rma_ns) {
+            rank->next_busy++;
+            if (busy_add(&process->busy, collective_ns, collective->call_end_ns) != 0)
+                return -1;
+        } else if (rma != NULL && rma_ns <= until_ns) {
+            rank->next_rma++;
+            if (busy_add(&process->busy, rma_ns, rma_run_ns(trace, rma, rma->call_end_ns)) != 0)
+                return -1;
+        } else {
+            return 0;
+        }
+    }
+}
+
+/* Puts completions and collectives up to a moment on the timeline. Of what happens at one time completions come first,
+ * then collectives, then posts. */
+static int advance(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
+{
+    struct trace *trace = stream->trace;
+    size_t end = trace->processes[rank->rank + 1].first_collective;
+    int result = 0;
+    while (result == 0) {
+        while (rank->next_collective < end && !collective_bounds(&trace->collectives[rank->next_collective]))
+            rank->next_collective++;
+        int64_t collective_ns =
+            rank->next_collective < end ? trace->collectives[rank->next_collective].begin_ns : INT64_MAX;
+        const struct timeline_due *due = rank->timeline.n_due > 0 ? &rank->timeline.due[0] : NULL;
+        if (due != NULL && due->at_ns <= until_ns && due->at_ns <= collective_ns) {
+            struct timeline_event event = {due->at_ns, due->operation, EVENT_COMPLETE};
+            timeline_arrived(&rank->timeline);
+            background_complete(&rank->background, trace, event.index);
+            result = timeline_add(&rank->timeline, event);
+        } else if (rank->next_collective < end && collective_ns <= until_ns) {
+            background_collective(&rank->background, trace);
+            result = timeline_add(&rank->timeline, (struct timeline_event){collective_ns, 0, EVENT_COLLECTIVE});
+            rank->next_collective++;
+        } else {
+            break;
+        }
+    }
+    return result;
+}
+
+/* Puts the operation on the timeline. */
+static int add_events(struct stream *stream, struct stream_rank *rank, uint32_t index)
+{
+    struct trace *trace = stream->trace;
+    struct trace_operation *operation = &trace->operations[index];
+    bool completes = operation->complete_ns != TRACE_NO_TIME;
+    /* Of a freed request nobody waits for the end: it holds no step open beyond its call. */
+    bool blocking = (operation->flags & SPOOL_BLOCKING) || ((operation->flags & SPOOL_FREED) && !completes);
+    if (advance(stream, rank, operation->post_ns) != 0)
+        return -1;
+    if (blocking)
+        background_blocking(&rank->background, trace, index);
+    else if (background_post(&rank->background, trace, index) != 0)
+        return -1;
+    struct timeline_event event = {operation->post_ns, index, blocking ? EVENT_BLOCKING : EVENT_POST};
+    if (timeline_add(&rank->timeline, event) != 0)
+        return -1;
+    if (blocking || !completes)
+        return 0;
+    /* An operation never completes before it was posted. */
+    int64_t at_ns = operation->complete_ns > operation->post_ns ? operation->complete_ns : operation->post_ns + 1;
+    return timeline_expect(&rank->timeline, (struct timeline_due){at_ns, operation->sequence, index});
+}
+
+/* How many operations the call completed, both halves of a Sendrecv counted; -1: another one stands for the call, the
+ * first half, or the first of a Startall. */
+static int8_t completed_by(struct trace *trace, const struct stream_rank *rank, const struct trace_operation *operation)
+{
+    struct trace_operation *before = rank->last == TRACE_NONE ? NULL : &trace->operations[rank->last];
+    bool followed = before != NULL && before->rank == operation->rank && before->sequence + 1 == operation->sequence;
+    if (operation->flags & SPOOL_SAME_CALL) {
+        if (followed && before->completed == 1)
+            before->completed = 2;
+        return -1;
+    }
+    if (followed && operation->function == FN_Startall && before->function == FN_Startall &&
+        before->lane == operation->lane && before->post_ns == operation->post_ns)
+        return -1;
+    return (operation->flags & SPOOL_BLOCKING) && operation->complete_ns != TRACE_NO_TIME;
+}
+
+/* The return of the posting call. call_ticks ends at 32 bits, which a call that waits may well pass. */
+static uint64_t post_end_ticks(const struct spool_operation *record)
+{
+    bool waited = (record->flags & SPOOL_BLOCKING) && record->complete_ticks != 0;
+    return waited ? record->complete_ticks : record->post_ticks + record->call_ticks;
+}
+
+/* What a call that failed, or that was left by a jump, says of its place in matching. Such a jump is mostly that of a
+ * call that MPI rejected, but a receive, blocking, may have been too short for its message; so may one that failed
+ * after it was posted. */
+static void judge_failure(struct trace_operation *operation, const struct lane *lane)
+{
+    bool left = lane_left_call(lane), blocking = (operation->flags & SPOOL_BLOCKING) != 0;
+    bool failed_later = (operation->flags & SPOOL_FAILED) && operation->complete_ns > operation->post_end_ns;
+    bool receives =
+        operation->direction == SPOOL_RECEIVE || (blocking && function_family(operation->function) == FAMILY_SENDRECV);
+    if (left)
+        operation->flags |= SPOOL_FAILED;
+    operation->unsure = receives && !(operation->flags & SPOOL_TOOK) && (blocking ? left : failed_later);
+}
+
+static int take_operation(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+{
+    struct trace *trace = stream->trace;
+    struct trace_process *process = &trace->processes[rank->rank];
+    const struct trace_node *node = &trace->nodes[process->node];
+    const struct spool_operation *record = (const void *)lane->record;
+    uint32_t index = operation_new(trace);
+    if (index == TRACE_NONE)
+        return -1;
+    uint32_t communicator = process->communicators[record->communicator];
+    uint32_t callsite =
+        record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
+    struct trace_operation *operation = &trace->operations[index];
+    *operation = (struct trace_operation){
+        .post_ns = run_ns(node, lane, record->post_ticks),
+        .post_end_ns = run_ns(node, lane, post_end_ticks(record)),
+        .complete_ns = record->complete_ticks == 0 ? TRACE_NO_TIME : run_ns(node, lane, record->complete_ticks),
+        .bytes = record->bytes,
+        .sequence = ++rank->n_operations,
+        .rank = rank->rank,
+        .communicator = communicator_context(trace, communicator),
+        .peer = record->peer,
+        .peer_world = communicator_world_rank(trace, communicator, record->peer),
+        .tag = record->tag,
+        .partner = TRACE_NONE,
+        .callsite = callsite,
+        .step = TRACE_NONE,
+        .lane = lane->number,
+        .origin = record_has_origin(record) ? (uint32_t)lane->next_origin : TRACE_NONE,
+        .next = TRACE_NONE,
+        .burst = TRACE_NONE,
+        .function = record->function,
+        .flags = record->flags,
+        .cpu_post = record->cpu_post,
+        .cpu_complete = record->cpu_complete,
+        .direction = record->direction,
+        .uncertain = (uint8_t)((record->flags & SPOOL_UNCERTAIN_ORDER ? DOUBT_THREADS : 0) |
+                               (trace->communicators[communicator].known ? 0 : DOUBT_COMMUNICATOR) |
+                               (record->post_ticks >= process->lost_ticks ? DOUBT_LOST : 0)),
+    };
+    judge_failure(operation, lane);
+    bool off = (record->flags & SPOOL_OFF) != 0;
+    operation->counts = !off && operation->peer_world >= 0 && operation->peer_world != (int32_t)rank->rank;
+    operation->completed = completed_by(trace, rank, operation);
+    rank->last = index;
+    operation->passed = stream->sink == NULL || off;
+    if (stream->sink == NULL)
+        return match_operation(&stream->matcher, index);
+    if (off) {
+        marks_count(trace, operation);
+        if (sums_add_operation(trace, operation) != 0)
+            return -1;
+    }
+    if (add_busy_until(stream, rank, operation->post_ns) != 0)
+        return -1;
+    operation->busy_ns = busy_before(&process->busy, operation->post_ns);
+    if (busy_add(&process->busy, operation->post_ns, operation->post_end_ns) != 0)
+        return -1;
+    if (!off && add_events(stream, rank, index) != 0)
+        return -1;
+    return match_operation(&stream->matcher, index);
+}
+
+static int take_call(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+{
+    struct trace *trace = stream->trace;
+    struct trace_process *process = &trace->processes[rank->rank];
+    const struct trace_node *node = &trace->nodes[process->node];
+    const struct spool_call *record = (const void *)lane->record;
+    if (stream->sink == NULL)
+        return 0;
+    int64_t begin_ns = run_ns(node, lane, record->begin_ticks);
+    int64_t end_ns = run_ns(node, lane, record->begin_ticks + record->call_ticks);
+    uint32_t callsite =
+        record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
+    sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
+                                              .call_ns = end_ns - begin_ns,
+                                              .rank = rank->rank,
+                                              .completed = record->completed,
+                                              .callsite = callsite,
+                                              .function = record->function});
+    if (add_busy_until(stream, rank, begin_ns) != 0 || busy_add(&process->busy, begin_ns, end_ns) != 0)
+        return -1;
+    /* What completed at this very moment was reported by this call. */
+    if (advance(stream, rank, begin_ns - 1) != 0)
+        return -1;
+    return timeline_add(&rank->timeline, (struct timeline_event){begin_ns, record->function, EVENT_CALL});
+}
+
+/* Unsuccessful tests: where in the time until the lane's next record each of them lay is not known, but how long they
+ * were together. */
+static int take_idle(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+{
+    struct trace *trace = stream->trace;
+    struct trace_process *process = &trace->processes[rank->rank];
+    const struct trace_node *node = &trace->nodes[process->node];
+    const struct spool_idle *record = (const void *)lane->record;
+    if (stream->sink == NULL)
+        return 0;
+    int64_t begin_ns = run_ns(node, lane, record->begin_ticks);
+    int64_t length_ns = run_ns(node, lane, record->begin_ticks + record->ticks) - begin_ns;
+    uint32_t callsite =
+        record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
+    sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
+                                              .call_ns = length_ns,
+                                              .rank = rank->rank,
+                                              .idle_calls = record->calls,
+                                              .callsite = callsite,
+                                              .function = record->function});
+    begin_ns = lane->idle_end_ns > begin_ns ? lane->idle_end_ns : begin_ns;
+    lane->idle_end_ns = begin_ns + length_ns;
+    return add_busy_until(stream, rank, begin_ns) != 0 ? -1 : busy_add(&process->busy, begin_ns, begin_ns + length_ns);
+}
+
+static int take_record(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+{
+    switch (*lane->record) {
+    case SPOOL_OPERATION:
+        return take_operation(stream, rank, lane);
+    case SPOOL_IDLE:
+        return take_idle(stream, rank, lane);
+    default:
+        return take_call(stream, rank, lane);
+    }
+}
+
+int take_records(struct stream *stream, struct stream_rank *rank, size_t limit)
+{
+    struct trace *trace = stream->trace;
+    struct trace_process *process = &trace->processes[rank->rank];
+    const struct trace_node *node = &trace->nodes[process->node];
+    int64_t start_ns = stream->starts_ns[process->node];
+    struct lane *lane;
+    for (size_t n = 0; (lane = lanes_first(&rank->lanes)) != NULL; n++) {
+        const struct spool_operation *record = (const void *)lane->record;
+        rank->next_ns = run_ns(node, lane, lane->ticks) - start_ns;
+        if (rank->next_ns > stream->until_ns)
+            return 0;
+        bool second_half = *lane->record == SPOOL_OPERATION && (record->flags & SPOOL_SAME_CALL);
+        if (n >= limit && !second_half) {
+            stream->until_ns = rank->next_ns;
+            return 0;
+        }
+        if (take_record(stream, rank, lane) != 0)
+            return -1;
+        stream->n_read++;
+        lanes_take(&rank->lanes, trace, lane);
+    }
+    process->exhausted = true;
+    rank->next_ns = INT64_MAX;
+    return stream->sink == NULL ? 0 : advance(stream, rank, INT64_MAX);
+}

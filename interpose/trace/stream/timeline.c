@@ -1,0 +1,77 @@
+#include "interpose/trace/stream/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int timeline_add(struct timeline *timeline, struct timeline_event event)
+{
+    if (timeline->first + timeline->n_events == timeline->capacity) {
+        /* Room in front is used again once it is half of all, so that each event is moved once at most. */
+        if (timeline->first > timeline->n_events) {
+            memmove(timeline->events, timeline->events + timeline->first, timeline->n_events * sizeof event);
+            timeline->first = 0;
+        } else {
+            size_t capacity = timeline->capacity == 0 ? 16 : 2 * timeline->capacity;
+            struct timeline_event *grown = realloc(timeline->events, capacity * sizeof *grown);
+            if (grown == NULL)
+                return -1;
+            timeline->events = grown;
+            timeline->capacity = capacity;
+        }
+    }
+    timeline->events[timeline->first + timeline->n_events++] = event;
+    return 0;
+}
+
+const struct timeline_event *timeline_at(const struct timeline *timeline, size_t i)
+{
+    return i < timeline->n_events ? &timeline->events[timeline->first + i] : NULL;
+}
+
+void timeline_take(struct timeline *timeline)
+{
+    timeline->first++;
+    if (--timeline->n_events == 0)
+        timeline->first = 0;
+}
+
+static bool is_before(const struct timeline_due *a, const struct timeline_due *b)
+{
+    return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->sequence < b->sequence;
+}
+
+int timeline_expect(struct timeline *timeline, struct timeline_due due)
+{
+    struct timeline_due *heap =
+        trace_reserve(timeline->due, timeline->n_due + 1, &timeline->due_capacity, sizeof *heap);
+    if (heap == NULL)
+        return -1;
+    timeline->due = heap;
+    size_t at = timeline->n_due++;
+    for (; at > 0 && is_before(&due, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = due;
+    return 0;
+}
+
+void timeline_arrived(struct timeline *timeline)
+{
+    struct timeline_due *heap = timeline->due;
+    struct timeline_due last = heap[--timeline->n_due];
+    size_t at = 0, n = timeline->n_due;
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && is_before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!is_before(&heap[child], &last))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+}
+
+void timeline_release(struct timeline *timeline)
+{
+    free(timeline->events);
+    free(timeline->due);
+    *timeline = (struct timeline){0};
+}

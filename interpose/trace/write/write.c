@@ -1,0 +1,165 @@
+#include "interpose/trace/write/write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "interpose/database/database.h"
+#include "interpose/trace/rows/form.h"
+#include "share/base/installation.h"
+#include "interpose/trace/rare/marks.h"
+#include "share/base/output_file.h"
+#include "interpose/trace/rare/partition.h"
+#include "interpose/trace/rare/persistent_requests.h"
+#include "interpose/spool/readers.h"
+#include "interpose/trace/rare/one_sided.h"
+#include "interpose/trace/rare/stacks.h"
+#include "interpose/trace/stream/stream.h"
+#include "interpose/trace/rare/sums.h"
+#include "interpose/trace/write/write_collectives.h"
+#include "interpose/trace/write/write_run.h"
+
+/* The whole schema; NULL with the reason. */
+static char *read_schema(struct error *error)
+{
+    char path[4096];
+    if (installation_find(INSTALLATION_SHARE, "sql/schema.sql", path, sizeof path, error) != 0)
+        return NULL;
+    FILE *file = fopen(path, "re");
+    char *text = NULL;
+    size_t length = 0, room = 0;
+    if (file != NULL && getdelim(&text, &room, '\0', file) > 0)
+        length = 1;
+    if (file != NULL)
+        fclose(file);
+    if (length > 0)
+        return text;
+    free(text);
+    error_set(error, "%s: the schema cannot be read", path);
+    return NULL;
+}
+
+static int read_summary(sqlite3 *database, struct trace_summary *summary)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = -1;
+    if (sqlite3_prepare_v2(database, "SELECT posted, matched / 2, unmatched, verdict FROM completeness", -1, &statement,
+                           NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        summary->posted = sqlite3_column_int64(statement, 0);
+        summary->messages = sqlite3_column_int64(statement, 1);
+        summary->unmatched = sqlite3_column_int64(statement, 2);
+        snprintf(summary->verdict, sizeof summary->verdict, "%s", (const char *)sqlite3_column_text(statement, 3));
+        result = 0;
+    }
+    sqlite3_finalize(statement);
+    return result;
+}
+
+/* Takes the indexes off the empty tables; returns what makes them anew, for free; NULL: the database says why, or there
+ * was no memory. Sorting all at the end is faster than keeping order at each row. */
+static char *drop_indexes(sqlite3 *database)
+{
+    sqlite3_stmt *statement = NULL;
+    char *make = strdup(""), *drop = strdup("");
+    int step = SQLITE_ERROR;
+    if (sqlite3_prepare_v2(database, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL", -1,
+                           &statement, NULL) == SQLITE_OK)
+        while (make != NULL && drop != NULL && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+            char *more_make = NULL, *more_drop = NULL;
+            if (asprintf(&more_make, "%s%s;", make, (const char *)sqlite3_column_text(statement, 1)) < 0)
+                more_make = NULL;
+            if (asprintf(&more_drop, "%sDROP INDEX %s;", drop, (const char *)sqlite3_column_text(statement, 0)) < 0)
+                more_drop = NULL;
+            free(make);
+            free(drop);
+            make = more_make;
+            drop = more_drop;
+        }
+    sqlite3_finalize(statement);
+    if (step != SQLITE_DONE || make == NULL || drop == NULL ||
+        sqlite3_exec(database, drop, NULL, NULL, NULL) != SQLITE_OK) {
+        free(make);
+        make = NULL;
+    }
+    free(drop);
+    return make;
+}
+
+/* What is known once all operations were read. */
+static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
+{
+    if (write_run(trace, database) != 0 || write_collectives(trace, database) != 0 ||
+        (calls && write_collective_calls(trace, database) != 0) || persistents_write(trace, database) != 0 ||
+        partitions_write(trace, database) != 0 || rma_write(trace, database, calls) != 0 ||
+        sums_write(trace, database) != 0 || stacks_write(trace, database) != 0 || marks_write(trace, database) != 0)
+        return -1;
+    return write_kinds(trace, database);
+}
+
+/* 0, -1 with the reason, or STREAM_DATABASE. */
+static int write_rows(struct trace *trace, sqlite3 *database, const char *schema, bool calls,
+                      struct trace_summary *summary, struct error *error)
+{
+    struct sink sink;
+    char *indexes = NULL;
+    int result = STREAM_DATABASE;
+    if (sqlite3_exec(database,
+                     "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA "
+                     "cache_size=-8192; BEGIN",
+                     NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK || functions_write(database) != 0 ||
+        (indexes = drop_indexes(database)) == NULL)
+        goto out;
+    int started = sink_begin(&sink, database, calls);
+    if (started != 0) {
+        result = error_set(error, "no thread to write the trace: %s", strerror(started));
+        goto out;
+    }
+    result = stream_run(trace, &sink, error);
+    if (result != 0)
+        goto out;
+    result = STREAM_DATABASE;
+    if (write_rest(trace, database, calls) == 0 && sqlite3_exec(database, indexes, NULL, NULL, NULL) == SQLITE_OK &&
+        read_summary(database, summary) == 0 && sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+        result = 0;
+out:
+    free(indexes);
+    return result;
+}
+
+int trace_write(struct trace *trace, const char *path, bool calls, struct trace_summary *summary, struct error *error)
+{
+    char *schema = read_schema(error);
+    if (schema == NULL)
+        return -1;
+    struct output_file file;
+    sqlite3 *database = NULL;
+    int result = output_file_open(&file, path, error);
+    if (result == 0 && file.temporary == NULL) {
+        output_file_discard(&file);
+        result = error_set(error, "%s: is no file; a trace needs one", path);
+    }
+    if (result != 0)
+        goto out;
+    /* What a new trace may be read by; one that is replaced keeps its mode. */
+    if (access(path, F_OK) != 0)
+        (void)chmod(file.temporary, readers_file_mode());
+    /* The schema is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */
+    result = STREAM_DATABASE;
+    if (sqlite3_open_v2(file.temporary, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+        result = write_rows(trace, database, schema, calls, summary, error);
+    if (result == STREAM_DATABASE)
+        result = database_error(database, path, "cannot be written", error);
+    if (sqlite3_close(database) != SQLITE_OK && result == 0)
+        result = error_set(error, "%s: cannot be closed", path);
+    if (result == 0)
+        result = output_file_commit(&file, error);
+    else
+        output_file_discard(&file);
+out:
+    free(schema);
+    return result;
+}

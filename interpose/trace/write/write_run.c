@@ -1,0 +1,291 @@
+#include "interpose/trace/write/write_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interpose/trace/clock/node_clock.h"
+#include "share/base/map.h"
+#include "interpose/database/row.h"
+
+static const struct trace_process *first_process(const struct trace *trace)
+{
+    const struct trace_process *process = trace->processes;
+    while (process->spool == NULL)
+        process++;
+    return process;
+}
+
+/* The first that came to the end of MPI_Init, if there is one: others do not know all of the run. */
+static const struct trace_process *first_begun(const struct trace *trace)
+{
+    for (int32_t rank = 0; rank < trace->world_size; rank++)
+        if (trace->processes[rank].spool != NULL && trace->processes[rank].spool->header.library[0] != '\0')
+            return &trace->processes[rank];
+    return first_process(trace);
+}
+
+/* 0 stands for not known. */
+static int64_t optional_bytes(uint64_t bytes)
+{
+    return bytes == 0 || bytes > INT64_MAX ? TRACE_NO_TIME : (int64_t)bytes;
+}
+
+/* Mean of the processes that measured it; NaN: none did. */
+static double own_cost_ns(const struct trace *trace)
+{
+    double sum_ps = 0;
+    int n = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct spool *spool = trace->processes[rank].spool;
+        if (spool == NULL || spool->header.own_cost_ps == 0)
+            continue;
+        sum_ps += (double)spool->header.own_cost_ps;
+        n++;
+    }
+    return n == 0 ? (double)NAN : sum_ps / n * 1e-3;
+}
+
+static int write_run_row(const struct trace *trace, sqlite3 *database)
+{
+    static const char *const families[] = {"unknown", "MPICH", "Open MPI"};
+    static const char *const levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
+                                         "MPI_THREAD_MULTIPLE"};
+    const struct trace_process *first = first_begun(trace);
+    const struct spool_header *header = &first->spool->header;
+    /* The wall clock of one process, brought back to the run's start: those of other hosts may differ. */
+    uint64_t began_ns = (uint64_t)first->begin_ns;
+    uint64_t started_unix_ns = header->started_unix_ns > began_ns ? header->started_unix_ns - began_ns : 0;
+    char library[sizeof header->library];
+    snprintf(library, sizeof library, "%.*s", (int)strcspn(header->library, "\r\n"), header->library);
+    uint64_t eager_limit = 0, eager_limit_network = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct spool *spool = trace->processes[rank].spool;
+        if (spool != NULL && eager_limit == 0)
+            eager_limit = spool->header.eager_limit_bytes;
+        if (spool != NULL && eager_limit_network == 0)
+            eager_limit_network = spool->header.eager_limit_network_bytes;
+    }
+    bool level_known = header->thread_level >= 0 && header->thread_level <= 3;
+    struct row row = row_prepare(database, "run", 15);
+    row_insert(&row, "ittiittttiioodt", (int64_t)1, header->run_key, MPISTAIR_VERSION, (int64_t)started_unix_ns,
+               trace->duration_ns, header->family <= SPOOL_FAMILY_OPENMPI ? families[header->family] : families[0],
+               library, level_known ? levels[header->thread_level] : "unknown", header->command,
+               (int64_t)trace->world_size, (int64_t)trace->n_spools, optional_bytes(eager_limit),
+               optional_bytes(eager_limit_network), own_cost_ns(trace),
+               header->started_by < FN_COUNT ? function_name((uint16_t)header->started_by) : NULL);
+    return row_finish(&row);
+}
+
+/* One row a node: a host, or with a placement by hand what it calls a node. clock is that of the host of its first
+ * process. */
+static int write_nodes(const struct trace *trace, sqlite3 *database)
+{
+    struct map seen = {0};
+    struct row nodes = row_prepare(database, "node", 5), clocks = row_prepare(database, "clock", 5);
+    const struct trace_node *root = &trace->nodes[first_process(trace)->node];
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct trace_process *process = &trace->processes[rank];
+        uint32_t *known = process->placed == TRACE_NONE ? NULL : map_at(&seen, (struct map_key){process->placed, 0, 0});
+        if (known == NULL || *known != MAP_ABSENT)
+            continue;
+        *known = 1;
+        const struct trace_node *node = process->node == TRACE_NONE ? NULL : &trace->nodes[process->node];
+        int32_t sockets = node != NULL && node->n_sockets > 0 ? node->n_sockets : -1;
+        int32_t cores = node != NULL && node->n_cores > 0 ? node->n_cores : -1;
+        if (process->by_hand) {
+            sockets = cores = -1;
+            for (int32_t other = rank; other < trace->world_size; other++)
+                if (trace->processes[other].placed == process->placed &&
+                    trace->processes[other].place.socket >= sockets)
+                    sockets = trace->processes[other].place.socket + 1;
+        }
+        int64_t id = process->placed;
+        row_insert(&nodes, "itnnt", id, node != NULL ? node->host : "", sockets, cores,
+                   node != NULL && !process->by_hand ? node->topology : NULL);
+        if (node == NULL)
+            continue;
+        if (node == root)
+            row_insert(&clocks, "iiiit", id, (int64_t)0, (int64_t)0, (int64_t)0, "reference");
+        static const char *const sources[2] = {"init", "finalize"};
+        for (int i = 0; i < 2 && node != root; i++) {
+            if (node->links_ns[i] == TRACE_NO_TIME)
+                continue;
+            int64_t at_ns = clock_run_ns(node, node->links_ns[i]);
+            row_insert(&clocks, "iiiit", id, at_ns, at_ns - node->links_ns[i] - root->offset_ns - node->shift_ns,
+                       node->rtt_ns[i] / 2, sources[i]);
+        }
+        if (node->shift_ns != 0)
+            row_insert(&clocks, "iiiit", id, (int64_t)0, node->offset_ns - root->offset_ns,
+                       node->uncertainty_ns >= 0 ? node->uncertainty_ns
+                                                 : (node->shift_ns < 0 ? -node->shift_ns : node->shift_ns),
+                       "messages");
+    }
+    map_release(&seen);
+    return row_finish(&nodes) | row_finish(&clocks);
+}
+
+/* What a process had of its processor between the two readings; all TRACE_NO_TIME: not known, as of one that was
+ * killed.
+ */
+struct processor_share {
+    int64_t observed_ns, run_ns, wait_ns, switches;
+};
+
+/* The growth of a counter that cannot be larger than `most`, else it is damage. */
+static int64_t growth(uint64_t begin, uint64_t end, uint64_t most)
+{
+    return end >= begin && end - begin <= most ? (int64_t)(end - begin) : TRACE_NO_TIME;
+}
+
+static struct processor_share processor_share(const struct spool *spool)
+{
+    struct processor_share share = {TRACE_NO_TIME, TRACE_NO_TIME, TRACE_NO_TIME, TRACE_NO_TIME};
+    if (spool == NULL || spool->header.use_init.at_ns == 0 || spool->header.use_finalize.at_ns == 0)
+        return share;
+    const struct spool_processor_use *begin = &spool->header.use_init, *end = &spool->header.use_finalize;
+    share.observed_ns = growth(begin->at_ns, end->at_ns, INT64_MAX);
+    if (share.observed_ns == TRACE_NO_TIME)
+        return share;
+    share.run_ns = growth(begin->run_ns, end->run_ns, INT64_MAX);
+    if (begin->wait_ns != SPOOL_NOT_KNOWN && end->wait_ns != SPOOL_NOT_KNOWN)
+        share.wait_ns = growth(begin->wait_ns, end->wait_ns, end->at_ns - begin->at_ns);
+    share.switches = growth(begin->involuntary_switches, end->involuntary_switches, INT64_MAX);
+    return share;
+}
+
+/* See schema.sql. */
+static int64_t launched(const struct trace *trace, const struct spool *spool)
+{
+    bool is_alone = spool != NULL && trace->world_size == 1 && spool->header.parents == 0;
+    return is_alone && spool->header.launched > 1 ? spool->header.launched : TRACE_NO_TIME;
+}
+
+static int write_processes(const struct trace *trace, sqlite3 *database)
+{
+    static const char *const ends[] = {"killed", "finalize", "abort", "exit"};
+    struct row row = row_prepare(database, "process", 18);
+    const struct world *worlds = trace->worlds->worlds;
+    int64_t world = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct trace_process *process = &trace->processes[rank];
+        const struct trace_place *place = &process->place;
+        const struct spool *spool = process->spool;
+        const char *ended = spool == NULL ? (process->at_once ? "at once" : "lost")
+                                          : ends[spool->header.end <= SPOOL_END_EXIT ? spool->header.end : 0];
+        if ((size_t)world + 1 < trace->worlds->n_worlds && rank == worlds[world + 1].first)
+            world++;
+        const struct processor_share share = processor_share(spool);
+        row_insert(&row, "iunnnnottooiiooooo", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
+                   place->core, spool == NULL ? TRACE_NO_TIME : (int64_t)spool->header.pid,
+                   process->by_hand     ? "placement"
+                   : place->socket >= 0 ? "observed"
+                                        : NULL,
+                   ended, spool == NULL ? TRACE_NO_TIME : process->begin_ns,
+                   spool == NULL ? TRACE_NO_TIME : process->end_ns, world, (int64_t)(rank - worlds[world].first),
+                   share.observed_ns, share.run_ns, share.wait_ns, share.switches, launched(trace, spool));
+    }
+    return row_finish(&row);
+}
+
+static int write_communicators(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "communicator", 7);
+    struct row member = row_prepare(database, "communicator_member", 3);
+    for (uint32_t i = 0; i < trace->n_communicators; i++) {
+        const struct trace_communicator *communicator = &trace->communicators[i];
+        if (!communicator->used)
+            continue;
+        row_insert(&row, "itutiui", (int64_t)i, communicator->name, communicator->parent,
+                   communicator->made ? function_name(communicator->function) : NULL, (int64_t)communicator->size,
+                   communicator->remote, (int64_t)communicator->known);
+        for (int32_t rank = 0; rank < communicator->size; rank++)
+            if (communicator->members[rank] >= 0)
+                row_insert(&member, "iii", (int64_t)i, (int64_t)rank, (int64_t)communicator->members[rank]);
+    }
+    return row_finish(&row) | row_finish(&member);
+}
+
+static int write_callsites(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "callsite", 7);
+    for (size_t i = 0; i < trace->n_callsites; i++) {
+        const struct trace_callsite *callsite = &trace->callsites[i];
+        const struct trace_module *module = &trace->modules[callsite->module];
+        row_insert(&row, "ititttn", (int64_t)i, module->path, (int64_t)callsite->offset, module->build_id,
+                   callsite->function, callsite->file, callsite->line > 0 ? callsite->line : -1);
+    }
+    return row_finish(&row);
+}
+
+/* Whether the trace may lack a message, a completion or a communicator since calls of the family were passed through.
+ * Of families that are recorded it is few that passed: a function that the backend does not know, MPI_Session_init
+ * after the spool was closed. */
+static bool may_carry_messages(enum mpistair_family family)
+{
+    switch (family) {
+    case FAMILY_COUNTED:
+    case FAMILY_LOCAL:
+    case FAMILY_COLLECTIVE:
+    case FAMILY_ICOLLECTIVE:
+    case FAMILY_COLLECTIVE_INIT:
+    case FAMILY_PROBE:
+    case FAMILY_IPROBE:
+    case FAMILY_RMA:
+    case FAMILY_RMA_REQUEST:
+    case FAMILY_WIN_CREATE:
+    case FAMILY_WIN_FREE:
+    case FAMILY_WIN_TEST:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Counters of a damaged header may be anything: what is written of them adds up to an integer of SQL. */
+static int64_t take_count(int64_t *left, uint64_t count)
+{
+    int64_t taken = count > (uint64_t)*left ? *left : (int64_t)count;
+    *left -= taken;
+    return taken;
+}
+
+static int write_missing(const struct trace *trace, sqlite3 *database)
+{
+    static const char *const causes[SPOOL_LOSS_COUNT] = {"disk",   "limit",     "memory",
+                                                         "closed", "file_size", "address_space"};
+    int64_t left = INT64_MAX;
+    struct row loss = row_prepare(database, "loss", 3), untracked = row_prepare(database, "untracked", 4);
+    struct row rejected = row_prepare(database, "rejected", 2);
+    for (int64_t rank = 0; rank < trace->world_size; rank++) {
+        const struct trace_process *process = &trace->processes[rank];
+        const struct spool *spool = process->spool;
+        if (spool == NULL) {
+            row_insert(&loss, "iti", rank, process->at_once ? "at_once" : "no_spool", (int64_t)1);
+            continue;
+        }
+        for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+            if (causes[i] != NULL && spool->header.lost[i] > 0)
+                row_insert(&loss, "iti", rank, causes[i], take_count(&left, spool->header.lost[i]));
+        if (spool->cut_off > 0)
+            row_insert(&loss, "iti", rank, "cut_off", take_count(&left, spool->cut_off));
+        if (process->rejected > 0)
+            row_insert(&rejected, "ii", rank, (int64_t)process->rejected);
+        if (process->damaged > 0)
+            row_insert(&loss, "iti", rank, "damaged", take_count(&left, process->damaged));
+        for (uint16_t i = 0; i < FN_COUNT; i++)
+            if (spool->header.calls[i] > 0)
+                row_insert(&untracked, "itii", rank, function_name(i), take_count(&left, spool->header.calls[i]),
+                           (int64_t)may_carry_messages(function_family(i)));
+    }
+    return row_finish(&loss) | row_finish(&untracked) | row_finish(&rejected);
+}
+
+int write_run(const struct trace *trace, sqlite3 *database)
+{
+    if (write_run_row(trace, database) != 0 || write_nodes(trace, database) != 0 ||
+        write_processes(trace, database) != 0 || write_communicators(trace, database) != 0 ||
+        write_callsites(trace, database) != 0)
+        return -1;
+    return write_missing(trace, database);
+}
