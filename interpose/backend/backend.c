@@ -1,6 +1,6 @@
 /* What the preload library finds in this shared object, see bind.h. */
-#include "interpose/backend/lifecycle.h"
-#include "interpose/backend/wrappers.h"
+#include "interpose/backend/family/lifecycle.h"
+#include "interpose/backend/family/wrappers.h"
 
 #ifdef OPEN_MPI
 #define FAMILY SPOOL_FAMILY_OPENMPI

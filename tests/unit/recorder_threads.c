@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/backend/wrappers.h"
+#include "interpose/backend/family/wrappers.h"
 
 #define THREADS 8
 #define ROUNDS  5000

@@ -1,0 +1,97 @@
+/* How many bytes a rank hands in to a collective: which of its arguments say so differs by collective, and is written
+ * here alone. The blocking, nonblocking and persistent forms of one, and their _c twins, are alike.
+ */
+#include "interpose/backend/family/collective.h"
+
+static int64_t count_at(const struct collective_side *side, int i)
+{
+    return side->counts ? side->counts[i] : side->wide_counts ? side->wide_counts[i] : side->count;
+}
+
+/* Elements for n ranks: one count each where there is an array, else n times the one count. */
+static uint64_t side_bytes(const struct collective_side *side, int n)
+{
+    uint64_t bytes = 0;
+    if (!side->counts && !side->wide_counts)
+        return elements_bytes(side->count, side->datatype) * (uint64_t)(n > 0 ? n : 0);
+    for (int i = 0; i < n; i++)
+        bytes += elements_bytes(count_at(side, i), side->datatypes ? side->datatypes[i] : side->datatype);
+    return bytes;
+}
+
+/* What one rank has in an array of counts, or the one count. */
+static uint64_t rank_bytes(const struct collective_side *side, int rank)
+{
+    return elements_bytes(count_at(side, rank), side->datatype);
+}
+
+/* Ranks that the rank's data goes to in an all-to-all: of the remote group in an intercommunicator. */
+static int peers(MPI_Comm comm)
+{
+    int is_inter = 0, n = 0;
+    PMPI(Comm_test_inter)(comm, &is_inter);
+    if (is_inter)
+        PMPI(Comm_remote_size)(comm, &n);
+    else
+        PMPI(Comm_size)(comm, &n);
+    return n;
+}
+
+/* Neighbours that this rank sends to in a neighbourhood collective. */
+static int out_neighbours(MPI_Comm comm, int rank)
+{
+    int topology = MPI_UNDEFINED, n = 0, in, weighted;
+    PMPI(Topo_test)(comm, &topology);
+    if (topology == MPI_CART && PMPI(Cartdim_get)(comm, &n) == MPI_SUCCESS)
+        return 2 * n;
+    if (topology == MPI_GRAPH)
+        PMPI(Graph_neighbors_count)(comm, rank, &n);
+    else if (topology == MPI_DIST_GRAPH)
+        PMPI(Dist_graph_neighbors_count)(comm, &in, &n, &weighted);
+    return n;
+}
+
+uint64_t collective_bytes(const struct collective_arguments *a, int rank)
+{
+    const struct collective_side *send = &a->send, *receive = &a->receive;
+    int in_place = send->buffer == MPI_IN_PLACE;
+    int is_root = a->root == rank || a->root == MPI_ROOT;
+    switch (a->like) {
+    case FN_Barrier:
+        return 0;
+    case FN_Gather:
+    case FN_Gatherv:
+        if (a->root == MPI_ROOT || a->root == MPI_PROC_NULL)
+            return 0;
+        return rank_bytes(in_place && is_root ? receive : send, rank);
+    case FN_Allgather:
+    case FN_Allgatherv:
+        return rank_bytes(in_place ? receive : send, rank);
+    case FN_Scatter:
+    case FN_Scatterv:
+        if (a->root == MPI_PROC_NULL)
+            return 0;
+        return is_root ? side_bytes(send, peers(a->comm)) : rank_bytes(receive, rank);
+    case FN_Alltoall:
+    case FN_Alltoallv:
+    case FN_Alltoallw:
+        return side_bytes(in_place ? receive : send, peers(a->comm));
+    case FN_Reduce_scatter:
+    case FN_Reduce_scatter_block: {
+        int n = 0;
+        PMPI(Comm_size)(a->comm, &n);
+        return side_bytes(receive, n);
+    }
+    case FN_Neighbor_alltoall:
+    case FN_Neighbor_alltoallv:
+    case FN_Neighbor_alltoallw:
+        return side_bytes(send, out_neighbours(a->comm, rank));
+    case FN_Bcast:
+    case FN_Reduce:
+        if (a->root == MPI_PROC_NULL || (a->root == MPI_ROOT && a->like != FN_Bcast))
+            return 0;
+        return rank_bytes(send, rank);
+    default: /* Allreduce, Scan, Exscan, Neighbor_allgather(v): one count */
+        return rank_bytes(send, rank);
+    }
+}

@@ -1,0 +1,391 @@
+/* From handles before a call to operations that it completed, see completion.h. */
+#include "interpose/backend/family/completion.h"
+
+#include "interpose/backend/recorder/timed_call.h"
+
+/* Whether MPI has to fill statuses that the caller ignores. */
+static inline int statuses_matter(void)
+{
+    return __atomic_load_n(&recorder.statuses_matter, __ATOMIC_RELAXED);
+}
+
+static inline void *take_before(MPI_Request request)
+{
+    return request == MPI_REQUEST_NULL ? NULL : request_table_take_before(HANDLE_KEY(request));
+}
+
+/* Copies the handles and makes room for n_statuses statuses. */
+static void arrays_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests, size_t n_statuses)
+{
+    size_t length = requests && n > 0 && n <= INT32_MAX ? (size_t)n : 0;
+    completion->n = (int)length;
+    completion->taken = NULL;
+    completion->statuses = NULL;
+    completion->memory = NULL;
+    if (length == 0)
+        return;
+    size_t taken_bytes = recorder.multiple ? length * sizeof *completion->taken : 0;
+    size_t status_bytes = n_statuses * sizeof(MPI_Status);
+    size_t request_bytes = length * sizeof *requests;
+    char *memory = scratch_borrow(&completion->call.thread->scratch, taken_bytes + request_bytes + status_bytes);
+    if (!memory) {
+        spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, length);
+        completion->call.thread = NULL;
+        return;
+    }
+    completion->memory = memory;
+    MPI_Request *before = (MPI_Request *)(void *)(memory + taken_bytes);
+    memcpy(before, requests, request_bytes);
+    completion->before = before;
+    if (n_statuses > 0)
+        completion->statuses = (MPI_Status *)(void *)(memory + taken_bytes + request_bytes);
+    if (recorder.multiple) {
+        completion->taken = (void **)(void *)memory;
+        for (size_t i = 0; i < length; i++)
+            completion->taken[i] = take_before(before[i]);
+    }
+}
+
+/* Takes out what the i-th request, which was reported, stood for. */
+static inline void *claim(struct completion_call *completion, int i)
+{
+    struct recorder_thread *thread = completion->call.thread;
+    if (!completion->taken)
+        return request_table_take(thread, HANDLE_KEY(completion->before[i]));
+    void *value = completion->taken[i];
+    completion->taken[i] = NULL;
+    return request_table_claim(thread, value);
+}
+
+static inline int is_persistent(const struct completion_call *completion, int i)
+{
+    return (completion->taken ? request_value_persistent(completion->taken[i])
+                              : request_table_persistent(HANDLE_KEY(completion->before[i]))) != NULL;
+}
+
+/* Returns what was not completed and the memory of the call. */
+static void arrays_end(struct completion_call *completion)
+{
+    if (completion->taken)
+        for (int i = completion->n; i-- > 0;)
+            if (completion->taken[i])
+                request_table_put_back(completion->call.thread, HANDLE_KEY(completion->before[i]),
+                                       completion->taken[i]);
+    if (completion->memory)
+        scratch_return(&completion->call.thread->scratch, completion->memory);
+}
+
+/* Completes what the i-th request stood for, if it is known and done: MPI nulls a request that it reports, but for
+ * persistent ones `reported` says it. Returns how many: 0 or 1. */
+static inline uint32_t complete(struct completion_call *completion, int i, const MPI_Request *requests,
+                                const MPI_Status *status, int error, int reported, struct moment now)
+{
+    if (completion->before[i] == MPI_REQUEST_NULL)
+        return 0;
+    if (requests[i] != MPI_REQUEST_NULL && (!reported || !is_persistent(completion, i)))
+        return 0;
+    void *pending = claim(completion, i);
+    return pending ? pending_complete(pending, completion->call.thread, status, error, now) : 0;
+}
+
+/* A test that reported nothing is summed. */
+static void store_test(struct completion_call *completion, uint32_t completed, uint64_t end_ticks)
+{
+    if (completed > 0)
+        timed_call_store(&completion->call, completed, end_ticks);
+    else
+        timed_call_idle(&completion->call, end_ticks);
+}
+
+/* The same of one request; yes is stored although MPI_Request_get_status may have reported the operation before. */
+static void store_answer(struct completion_call *completion, uint32_t completed, int flag, uint64_t end_ticks)
+{
+    if (flag && completion->one_before != MPI_REQUEST_NULL)
+        timed_call_store(&completion->call, completed, end_ticks);
+    else
+        store_test(completion, completed, end_ticks);
+}
+
+static int is_in_status(int result)
+{
+    int class = result;
+    return result != MPI_SUCCESS && PMPI(Error_class)(result, &class) == MPI_SUCCESS && class == MPI_ERR_IN_STATUS;
+}
+
+/* Whether a persistent request is done, where a call that failed in some of its requests does not say. */
+static int is_inactive(MPI_Request request)
+{
+    int flag = 0;
+    return PMPI(Request_get_status)(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
+}
+
+/* Completes what an array call reported. indices NULL: statuses[i] belongs to the i-th request, else to the
+ * indices[i]-th. Without valid statuses nobody knows which of the operations failed, and none is flagged. */
+static uint32_t complete_listed(struct completion_call *completion, int result, const MPI_Request *requests, int n,
+                                const int *indices, struct moment now)
+{
+    uint32_t completed = 0;
+    int mixed = is_in_status(result);
+    const MPI_Status *statuses = result == MPI_SUCCESS || mixed ? completion->statuses : NULL;
+    for (int k = 0; k < n; k++) {
+        int i = indices ? indices[k] : k;
+        int error = mixed && statuses ? statuses[k].MPI_ERROR : MPI_SUCCESS;
+        int reported = result == MPI_SUCCESS;
+        if (i < 0 || i >= completion->n)
+            continue;
+        if (!reported && completion->before[i] != MPI_REQUEST_NULL && requests[i] != MPI_REQUEST_NULL)
+            reported = is_inactive(requests[i]);
+        completed += complete(completion, i, requests, statuses ? &statuses[k] : NULL, error, reported, now);
+    }
+    return completed;
+}
+
+void wait_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                const MPI_Request *request, MPI_Status **status)
+{
+    completion->watched.status = NULL;
+    if (!call_begin(&completion->call, function, site))
+        return;
+    completion->n = 1;
+    completion->one_before = *request;
+    completion->before = &completion->one_before;
+    completion->memory = NULL;
+    completion->taken = NULL;
+    if (recorder.multiple) {
+        completion->one_taken = take_before(*request);
+        completion->taken = &completion->one_taken;
+    }
+    if (statuses_matter())
+        watch_status(&completion->watched, status);
+}
+
+/* Completes the one request of MPI_Wait and MPI_Test. Returns the operations completed, or -1 where nothing is
+ * recorded any more. */
+static inline int one_end(struct completion_call *completion, int result, const MPI_Request *request, int reported,
+                          struct moment *now)
+{
+    const MPI_Status *status = watched_result(&completion->watched);
+    if (!call_recorded(&completion->call))
+        return -1;
+    *now = moment_now();
+    uint32_t completed = complete(completion, 0, request, status, result, reported, *now);
+    if (completion->taken)
+        arrays_end(completion);
+    return (int)completed;
+}
+
+void wait_end(struct completion_call *completion, int result, const MPI_Request *request)
+{
+    struct moment now;
+    int completed = one_end(completion, result, request, 1, &now);
+    if (completed >= 0)
+        timed_call_store(&completion->call, (uint32_t)completed, now.ticks);
+}
+
+void test_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag)
+{
+    struct moment now;
+    int completed = one_end(completion, result, request, result != MPI_SUCCESS || *flag, &now);
+    if (completed >= 0)
+        store_answer(completion, (uint32_t)completed, *flag, now.ticks);
+}
+
+void waitall_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
+                   const MPI_Request *requests, MPI_Status **statuses)
+{
+    if (!call_begin(&completion->call, function, site))
+        return;
+    int ours = *statuses == MPI_STATUSES_IGNORE && n > 0 && statuses_matter();
+    arrays_begin(completion, n, requests, ours ? (size_t)n : 0);
+    if (!completion->call.thread)
+        return;
+    if (ours && completion->statuses)
+        *statuses = completion->statuses;
+    else if (*statuses != MPI_STATUSES_IGNORE)
+        completion->statuses = *statuses;
+}
+
+void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests)
+{
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    uint32_t completed = complete_listed(completion, result, requests, completion->n, NULL, now);
+    arrays_end(completion);
+    timed_call_store(&completion->call, completed, now.ticks);
+}
+
+void testall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag)
+{
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    uint32_t completed = 0;
+    if (result != MPI_SUCCESS || *flag)
+        completed = complete_listed(completion, result, requests, completion->n, NULL, now);
+    arrays_end(completion);
+    store_test(completion, completed, now.ticks);
+}
+
+/* Operations that MPI_Waitsome or MPI_Testsome completed. */
+static uint32_t some_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                         const int *indices, struct moment now)
+{
+    uint32_t completed = 0;
+    if (result == MPI_SUCCESS || is_in_status(result))
+        completed = *n_done == MPI_UNDEFINED ? 0 : complete_listed(completion, result, requests, *n_done, indices, now);
+    else
+        completed = complete_listed(completion, result, requests, completion->n, NULL, now);
+    arrays_end(completion);
+    return completed;
+}
+
+void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                  const int *indices)
+{
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    timed_call_store(&completion->call, some_end(completion, result, requests, n_done, indices, now), now.ticks);
+}
+
+void testsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                  const int *indices)
+{
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    store_test(completion, some_end(completion, result, requests, n_done, indices, now), now.ticks);
+}
+
+void waitany_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
+                   const MPI_Request *requests, MPI_Status **status)
+{
+    completion->watched.status = NULL;
+    if (!call_begin(&completion->call, function, site))
+        return;
+    arrays_begin(completion, n, requests, 0);
+    if (completion->call.thread && statuses_matter())
+        watch_status(&completion->watched, status);
+}
+
+/* Operations that MPI_Waitany or MPI_Testany completed; index MPI_UNDEFINED: none. A failed call may not set it. */
+static uint32_t any_end(struct completion_call *completion, int result, const MPI_Request *requests, int index,
+                        const MPI_Status *status, struct moment now)
+{
+    uint32_t completed = 0;
+    if (result == MPI_SUCCESS && index >= 0 && index < completion->n)
+        completed = complete(completion, index, requests, status, MPI_SUCCESS, 1, now);
+    for (int i = 0; result != MPI_SUCCESS && i < completion->n; i++)
+        completed += complete(completion, i, requests, status, result, 0, now);
+    arrays_end(completion);
+    return completed;
+}
+
+void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index)
+{
+    const MPI_Status *status = watched_result(&completion->watched);
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    timed_call_store(&completion->call, any_end(completion, result, requests, *index, status, now), now.ticks);
+}
+
+void testany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
+                 const int *flag)
+{
+    const MPI_Status *status = watched_result(&completion->watched);
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    int reported = result != MPI_SUCCESS || *flag;
+    uint32_t completed = any_end(completion, result, requests, reported ? *index : MPI_UNDEFINED, status, now);
+    store_test(completion, completed, now.ticks);
+}
+
+void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                  const MPI_Request *request)
+{
+    __atomic_store_n(&recorder.cancelled, 1, __ATOMIC_RELAXED);
+    need_statuses();
+    if (!call_begin(&completion->call, function, site))
+        return;
+    void *pending =
+        *request == MPI_REQUEST_NULL ? NULL : request_table_peek(completion->call.thread, HANDLE_KEY(*request));
+    if (pending && pending_type(pending) == SPOOL_OPERATION)
+        pending_flag(pending, SPOOL_CANCELLING);
+}
+
+void cancel_end(struct completion_call *completion, int result)
+{
+    (void)result;
+    if (call_recorded(&completion->call))
+        timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
+}
+
+void request_get_status_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                              MPI_Request request, MPI_Status **status)
+{
+    completion->watched.status = NULL;
+    if (!call_begin(&completion->call, function, site))
+        return;
+    completion->one_before = request;
+    if (statuses_matter())
+        watch_status(&completion->watched, status);
+}
+
+void request_get_status_end(struct completion_call *completion, int result, const int *flag)
+{
+    const MPI_Status *status = watched_result(&completion->watched);
+    if (!call_recorded(&completion->call))
+        return;
+    struct moment now = moment_now();
+    struct recorder_thread *thread = completion->call.thread;
+    uint32_t completed = 0;
+    if (result == MPI_SUCCESS && *flag && completion->one_before != MPI_REQUEST_NULL) {
+        void *pending = request_table_peek(thread, HANDLE_KEY(completion->one_before));
+        if (pending)
+            completed = pending_report(pending, thread, status, now);
+    }
+    store_answer(completion, completed, *flag, now.ticks);
+}
+
+void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                        const MPI_Request *request)
+{
+    if (!call_begin(&completion->call, function, site))
+        return;
+    completion->one_before = *request;
+    if (*request != MPI_REQUEST_NULL) {
+        void *pending = request_table_peek(completion->call.thread, HANDLE_KEY(*request));
+        if (pending && pending_type(pending) == SPOOL_OPERATION)
+            operation_settle(pending, *request);
+    }
+    completion->one_taken = take_before(*request);
+    if (request_value_persistent(completion->one_taken))
+        request_table_take_persistent(HANDLE_KEY(*request));
+}
+
+void request_free_end(struct completion_call *completion, int result, const MPI_Request *request)
+{
+    struct recorder_thread *thread = completion->call.thread;
+    (void)result;
+    if (!call_recorded(&completion->call))
+        return;
+    timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
+    if (!completion->one_taken)
+        return;
+    struct persistent *persistent = request_value_persistent(completion->one_taken);
+    int freed = *request == MPI_REQUEST_NULL;
+    if (freed && persistent) {
+        persistent_free(persistent, thread);
+    } else if (freed) {
+        void *pending = request_table_claim(thread, completion->one_taken);
+        if (pending)
+            pending_abandon(pending, thread, SPOOL_FREED);
+    } else if (persistent) {
+        request_table_add_persistent(thread, HANDLE_KEY(completion->one_before), persistent);
+    } else {
+        request_table_put_back(thread, HANDLE_KEY(completion->one_before), completion->one_taken);
+    }
+}

@@ -1,0 +1,66 @@
+/* Families wait..., test...: which operations a call reported complete.
+ *
+ * Handles are copied before MPI is called, for it overwrites them. An operation is complete when its call reports it
+ * and left MPI_REQUEST_NULL behind; of a persistent request, which stays, the call's report alone counts. Requests
+ * that are not in the table (of functions that are not recorded, null, inactive) are none of ours and ignored. Where
+ * statuses are ignored but wildcards are pending, MPI is given statuses of our own.
+ */
+#ifndef MPISTAIR_BACKEND_COMPLETION_H
+#define MPISTAIR_BACKEND_COMPLETION_H
+
+#include "interpose/backend/family/operation.h"
+#include "interpose/backend/table/pending.h"
+#include "interpose/backend/family/persistent.h"
+#include "interpose/backend/table/request_table.h"
+
+struct completion_call {
+    struct recorded_call call;
+    int n;
+    const MPI_Request *before;     /* [n] handles before the call */
+    void **taken;                  /* [n] MPI_THREAD_MULTIPLE: request_table_take_before of each; else NULL */
+    MPI_Status *statuses;          /* [n] arrays only: what MPI fills; NULL: ignored */
+    void *memory;                  /* of the arrays */
+    struct watched_status watched; /* calls with one status */
+    MPI_Request one_before;
+    void *one_taken;
+};
+
+/* Calls with one request: MPI_Wait, MPI_Test. */
+void wait_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                const MPI_Request *request, MPI_Status **status);
+void wait_end(struct completion_call *completion, int result, const MPI_Request *request);
+void test_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag);
+
+/* Calls with an array of requests and of statuses: MPI_Waitall, Testall, Waitsome, Testsome. */
+void waitall_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
+                   const MPI_Request *requests, MPI_Status **statuses);
+void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests);
+void testall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag);
+void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                  const int *indices);
+void testsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                  const int *indices);
+
+/* Calls with an array of requests and one status: MPI_Waitany, Testany. */
+void waitany_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
+                   const MPI_Request *requests, MPI_Status **status);
+void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index);
+void testany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
+                 const int *flag);
+
+/* cancel: the request may report SPOOL_CANCELLED from now on. */
+void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                  const MPI_Request *request);
+void cancel_end(struct completion_call *completion, int result);
+
+/* request_get_status: a completion, but the request stays alive; the call that frees it does not report it again. */
+void request_get_status_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                              MPI_Request request, MPI_Status **status);
+void request_get_status_end(struct completion_call *completion, int result, const int *flag);
+
+/* request_free: the operation goes on, but no call will report it complete. */
+void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
+                        const MPI_Request *request);
+void request_free_end(struct completion_call *completion, int result, const MPI_Request *request);
+
+#endif

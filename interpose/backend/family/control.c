@@ -1,0 +1,20 @@
+/* MPI_Pcontrol, see control.h. */
+#include "interpose/backend/family/control.h"
+
+#include "interpose/backend/recorder/window.h"
+
+enum { LEVEL_FLUSH = 2 };
+
+void pcontrol_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site, int level)
+{
+    if (!call_begin(call, function, site))
+        return;
+    window_mark(call, level);
+    if (level == LEVEL_FLUSH)
+        spool_lane_flush(call->thread->lane);
+}
+
+void pcontrol_end(struct recorded_call *call, int result)
+{
+    (void)call, (void)result;
+}

@@ -1,0 +1,284 @@
+/* From MPI_Init to MPI_Finalize, MPI_Abort or exit. See lifecycle.h.
+ *
+ * What can fail does so before the first record, and alike in all processes where they must agree; a process whose
+ * spool cannot be opened goes on unrecorded but takes part in what is collective.
+ */
+#include "interpose/backend/family/lifecycle.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "interpose/backend/process/clock_link.h"
+#include "interpose/backend/table/communicator.h"
+#include "interpose/backend/process/losses.h"
+#include "interpose/backend/table/members.h"
+#include "interpose/backend/family/own_cost.h"
+#include "interpose/backend/process/patience.h"
+#include "interpose/backend/process/process_spool.h"
+#include "interpose/backend/process/reach.h"
+#include "interpose/backend/process/run.h"
+#include "interpose/backend/family/session.h"
+#include "interpose/backend/process/world_comm.h"
+
+struct run recorder_run;
+static struct run *const run = &recorder_run;
+static int in_world;  /* between MPI_Init and the end of MPI_Finalize */
+static int is_closed; /* the spool is closed for good */
+static int self_key = MPI_KEYVAL_INVALID;
+static uint64_t run_bytes; /* of all spools; on rank 0, after the closing */
+static int run_connected;  /* to another MPI_COMM_WORLD, which may still run; on rank 0 */
+
+/* In a forked child: the spool is the parent's. The preload library makes all calls pass through by itself. */
+static void forked_child(void)
+{
+    __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
+    recorder.spool.header = NULL;
+}
+
+/* exit() without MPI_Finalize. */
+static void exiting(void)
+{
+    if (recorder.spool.header && recorder.pid == getpid() && recorder.spool.header->end == SPOOL_END_NONE)
+        process_spool_note_end(&recorder_run, SPOOL_END_EXIT);
+}
+
+int lifecycle_start(const struct mpistair_host *host)
+{
+    if (host->table_hash != MPISTAIR_TABLE_HASH || host->n_functions != FN_COUNT)
+        return -1;
+    recorder.host = host;
+    recorder.pid = getpid();
+    recorder.clock_source = spool_clock_detect();
+    run_read_environment(run, host->folder);
+    const char *shifted = getenv("MPISTAIR_TEST_CLOCK");
+    if (shifted)
+        spool_clock_test(shifted, run->host);
+    return pthread_atfork(NULL, NULL, forked_child) == 0 && atexit(exiting) == 0 ? 0 : -1;
+}
+
+int lifecycle_in_world(void)
+{
+    return in_world;
+}
+
+int lifecycle_is_closed(void)
+{
+    return is_closed;
+}
+
+void lifecycle_closed(void)
+{
+    is_closed = 1;
+    run->alone = 0;
+}
+
+/* Tells on stderr, once, that processes have no spool. Collective. */
+static void tell_unrecorded(int error)
+{
+    int mine[2] = {error != 0 ? run->rank : run->size, 0}, first;
+    int failed = error != 0, n_failed = 0;
+    PMPI(Allreduce)(&mine[0], &first, 1, MPI_INT, MPI_MIN, run->comm);
+    PMPI(Allreduce)(&failed, &n_failed, 1, MPI_INT, MPI_SUM, run->comm);
+    if (first == run->rank)
+        fprintf(stderr, "mpistair: %d of %d processes are not recorded: rank %d cannot write %s: %s\n", n_failed,
+                run->size, run->rank, run->folder, strerror(error));
+}
+
+/* Whether a session of any process goes on after MPI_Finalize. Collective. */
+static int sessions_go_on(void)
+{
+    int mine = session_count() > 0, any = 0;
+#ifdef MPI_SESSION_NULL
+    PMPI(Allreduce)(&mine, &any, 1, MPI_INT, MPI_MAX, run->comm);
+#endif
+    return any || mine;
+}
+
+/* The last that MPI_Finalize does of the application's: closes the spool and brings the files together. A process with
+ * open sessions goes on until the last of them ends. */
+static int close_recording(MPI_Comm self, int key, void *value, void *state)
+{
+    uint64_t bytes = 0;
+    (void)self, (void)key, (void)value, (void)state;
+    session_lock();
+    world_comm_begin(run);
+    world_comm_return_errors();
+    int go_on = sessions_go_on(), ends = session_count() == 0;
+    int recorded = recorder.recording;
+    if (ends)
+        __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
+    struct spool_clock_link link = {.parent_rank = -1};
+    if (run->n_leaders > 1 && world_comm_separate(run) == 0 && run->node_leader == run->rank)
+        link = clock_link_measure(run);
+    if (recorded)
+        recorder.spool.header->link_finalize = link;
+    run->alone = !ends;
+    if (ends) {
+        bytes = recorded ? process_spool_close(run) : 0;
+        members_set_world(MPI_GROUP_NULL);
+        is_closed = 1;
+    }
+    losses_tell(run, recorded ? recorder.spool.header : NULL);
+    PMPI(Reduce)(&recorder.connected, &run_connected, 1, MPI_INT, MPI_MAX, 0, run->comm);
+    PMPI(Reduce)(&bytes, &run_bytes, 1, MPI_UINT64_T, MPI_SUM, 0, run->comm);
+    PMPI(Barrier)(run->comm); /* all copies are made */
+    if (!go_on && run->node_leader == run->rank && run->host_key != run->facts.host_key &&
+        !process_spool_sees_marker(run)) {
+        unlink(run->topology);
+        if (run->made_folder)
+            rmdir(run->folder);
+    }
+    if (go_on) {
+        run_bytes = 0; /* no trace yet */
+        if (ends && run->rank == 0)
+            ingest_say(run, INGEST_SESSIONS);
+    }
+    world_comm_end(run);
+    in_world = 0;
+    session_unlock();
+    return MPI_SUCCESS;
+}
+
+/* Waits until all processes are here and agrees with them on the run. Returns 0 or -1. */
+static int agree(void)
+{
+    struct patience patience;
+    if (PMPI(Comm_rank)(MPI_COMM_WORLD, &run->rank) != MPI_SUCCESS ||
+        PMPI(Comm_size)(MPI_COMM_WORLD, &run->size) != MPI_SUCCESS)
+        return -1;
+    patience_begin(&patience, run->rank, run->size);
+    int result = world_comm_meet(run);
+    if (result == 0)
+        result = run_agree(run);
+    patience_end(&patience);
+    return result;
+}
+
+void init_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
+{
+    (void)site;
+    call->function = function;
+    recorder.init_ticks = clock_ticks(recorder.clock_source);
+}
+
+/* A launcher of another MPI starts its processes, but none of them finds the others. */
+static void tell_if_alone(void)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    if (run->size > 1 || run->parents > 0 || run->launched <= 1 || run->launched_as != 0)
+        return;
+    PMPI(Get_library_version)(library, &length);
+    for (char *tab = strchr(library, '\t'); tab; tab = strchr(tab, '\t'))
+        *tab = ' ';
+    fprintf(stderr,
+            "mpistair: the launcher started %d processes, and each is alone in an MPI_COMM_WORLD of its own: it is not "
+            "the launcher of their MPI (%.*s). Start the job with the mpiexec of that MPI\n",
+            run->launched, (int)strcspn(library, ",\r\n"), library);
+}
+
+/* MPI_Init returned: all processes of MPI_COMM_WORLD are here, those included that began alone. */
+static void begin_together(enum mpistair_function function)
+{
+    int provided = MPI_THREAD_SINGLE, parents = 0, thread_level;
+    MPI_Comm parent = MPI_COMM_NULL;
+    PMPI(Query_thread)(&provided);
+    thread_level = provided == MPI_THREAD_MULTIPLE     ? 3
+                   : provided == MPI_THREAD_SERIALIZED ? 2
+                   : provided == MPI_THREAD_FUNNELED   ? 1
+                                                       : 0;
+    if (PMPI(Comm_get_parent)(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL &&
+        PMPI(Comm_remote_size)(parent, &parents) == MPI_SUCCESS)
+        run->parents = parents;
+    if (agree() != 0) {
+        if (run->rank == 0)
+            fprintf(stderr, "mpistair: not recorded: the processes could not agree on the run\n");
+        recorder.host->stop();
+        return;
+    }
+    int was_alone = run->alone;
+    int error = was_alone ? 0 : process_spool_open(run, thread_level, MPI_GROUP_NULL);
+    if (was_alone && communicator_init_world() == 0)
+        session_release(); /* MPI_COMM_WORLD says all from now on */
+    recorder.begun = 1;
+    in_world = 1;
+    if (error == 0 && run->rank == 0)
+        process_spool_set_marker(run);
+    tell_unrecorded(error);
+    tell_if_alone();
+    struct spool_clock_link link = {.parent_rank = -1};
+    if (run->node_leader == run->rank && error == 0)
+        topology_write(run);
+    if (run->n_leaders > 1 && run->node_leader == run->rank)
+        link = clock_link_measure(run);
+    if (error == 0) {
+        struct spool_header *header = recorder.spool.header;
+        process_spool_describe(run, thread_level > header->thread_level ? thread_level : header->thread_level,
+                               was_alone ? header->started_by : function);
+        header->link_init = link;
+        if (!was_alone)
+            process_spool_count();
+    }
+    /* The callback runs on every process, recorded or not, for it is collective. */
+    if (PMPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, close_recording, &self_key, NULL) == MPI_SUCCESS)
+        PMPI(Comm_set_attr)(MPI_COMM_SELF, self_key, NULL);
+    __atomic_store_n(&recorder.recording, error == 0, __ATOMIC_RELEASE);
+    if (error == 0)
+        recorder.spool.header->own_cost_ps = own_cost_ps();
+}
+
+void init_end(struct recorded_call *call, int result)
+{
+    int saved_errno = errno;
+    if (result != MPI_SUCCESS || recorder.pid != getpid())
+        return;
+    session_lock();
+    if (is_closed || in_world) {
+        /* a process initialises MPI once; an own spool only once */
+    } else if (reach_is_this_node_only()) {
+        const char *first = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+        if (first && strcmp(first, "0") == 0)
+            fprintf(stderr,
+                    "mpistair: not recorded: LD_PRELOAD does not reach the other nodes; use mpistair run, or hand "
+                    "it on with mpiexec -x LD_PRELOAD (and each MPISTAIR_ variable that is set)\n");
+        recorder.host->stop();
+    } else {
+        world_comm_begin(run);
+        begin_together(call->function);
+        world_comm_end(run);
+    }
+    session_unlock();
+    errno = saved_errno;
+}
+
+void finalize_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
+{
+    (void)call, (void)function, (void)site;
+}
+
+void finalize_end(struct recorded_call *call, int result)
+{
+    int saved_errno = errno;
+    (void)call;
+    if (result == MPI_SUCCESS && recorder.begun && run->rank == 0 && run_bytes > 0) {
+        if (!run_connected)
+            ingest_run(run, run_bytes);
+        else if (run->parents == 0) /* of spawned ones their parents tell */
+            ingest_say(run, "several MPI_COMM_WORLDs are connected; once all have ended, their trace is made by");
+    }
+    errno = saved_errno;
+}
+
+void abort_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
+{
+    if (call_begin(call, function, site))
+        process_spool_note_end(&recorder_run, SPOOL_END_ABORT);
+}
+
+void abort_end(struct recorded_call *call, int result)
+{
+    (void)call, (void)result;
+}

@@ -1,0 +1,290 @@
+/* Families send, recv, isend, irecv, sendrecv and request_free: one record an operation, stored before MPI is called
+ * (a process that is killed in a receive leaves that receive behind), completed in place.
+ *
+ * The functions are inline because they run in every message; completion.h has the nonblocking ones' second half.
+ */
+#ifndef MPISTAIR_BACKEND_OPERATION_H
+#define MPISTAIR_BACKEND_OPERATION_H
+
+#include "interpose/backend/table/communicator.h"
+#include "interpose/backend/table/datatype.h"
+#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/table/request_table.h"
+
+/* A source that no MPI stores into a status. */
+#define SOURCE_UNTOUCHED INT32_MIN
+
+/* The status of a call that may resolve a wildcard. */
+struct watched_status {
+    MPI_Status *status;   /* where MPI puts it; NULL: not watched */
+    int32_t users_source; /* what stood in it */
+    MPI_Status own;       /* used where the caller wants none */
+};
+
+struct posted_call {
+    struct recorded_call call;
+    struct spool_operation *operation; /* NULL: lost, or the call is not recorded */
+    struct spool_operation *second;    /* the receive of MPI_Sendrecv */
+    struct watched_status watched;
+};
+
+/* What is below 0 and no name of MPI's is rejected, as the peer that nobody knows. */
+static inline int32_t recorded_peer(int peer)
+{
+    return peer >= 0                ? peer
+           : peer == MPI_PROC_NULL  ? SPOOL_PROC_NULL
+           : peer == MPI_ANY_SOURCE ? SPOOL_ANY
+                                    : SPOOL_UNKNOWN;
+}
+
+static inline int32_t recorded_tag(int tag)
+{
+    return tag >= 0 ? tag : SPOOL_ANY;
+}
+
+/* Flags of a receive for its wildcards. */
+static inline unsigned wildcard_flags(int source, int tag)
+{
+    unsigned flags = (source == MPI_ANY_SOURCE ? (unsigned)SPOOL_ANY_SOURCE : 0U) |
+                     (tag == MPI_ANY_TAG ? (unsigned)SPOOL_ANY_TAG : 0U);
+    if (__builtin_expect(flags != 0, 0))
+        need_statuses();
+    return flags;
+}
+
+/* Room for the n records of one call behind each other, with what they have of the call: function, time, site,
+ * processor, and SPOOL_OFF. NULL: lost. The caller fills the rest and publishes them. */
+static inline struct spool_operation *operation_reserve(const struct recorded_call *call, unsigned n)
+{
+    struct spool_operation *operations = spool_lane_reserve(call->thread->lane, n * sizeof *operations);
+    int16_t processor = operations ? current_processor() : (int16_t)-1;
+    for (unsigned i = 0; operations && i < n; i++) {
+        operations[i].function = (uint16_t)call->function;
+        operations[i].post_ticks = call->begin_ticks;
+        operations[i].site = call->site;
+        operations[i].stack = call->thread->stack;
+        operations[i].cpu_post = processor;
+        operations[i].cpu_complete = -1;
+        operations[i].flags = (uint16_t)__atomic_load_n(&recorder.off, __ATOMIC_RELAXED);
+    }
+    return operations;
+}
+
+/* Fills in the message of a reserved record. */
+static inline void operation_fill(struct spool_operation *operation, enum spool_direction direction,
+                                  uint32_t communicator, uint64_t bytes, int peer, int tag, unsigned flags)
+{
+    operation->direction = (uint8_t)direction;
+    operation->communicator = communicator;
+    operation->peer = recorded_peer(peer);
+    operation->tag = recorded_tag(tag);
+    operation->bytes = bytes;
+    if (direction == SPOOL_RECEIVE)
+        flags |= wildcard_flags(peer, tag);
+    operation->flags = (uint16_t)(operation->flags | flags);
+}
+
+/* Stores the record of a post; NULL: lost. */
+static inline struct spool_operation *operation_post(const struct recorded_call *call, enum spool_direction direction,
+                                                     int64_t count, MPI_Datatype datatype, int peer, int tag,
+                                                     MPI_Comm comm, unsigned flags)
+{
+    uint32_t communicator = communicator_index(call->thread, comm);
+    struct spool_operation *operation = operation_reserve(call, 1);
+    if (!operation)
+        return NULL;
+    operation_fill(operation, direction, communicator, elements_bytes(count, datatype), peer, tag, flags);
+    spool_record_publish(operation, SPOOL_OPERATION);
+    return operation;
+}
+
+/* Resolves the wildcards of a record by what MPI reported; status as in operation_complete. */
+void operation_resolve(struct spool_operation *operation, const MPI_Status *status, int ok);
+
+/* Completes a record; status may be NULL (nothing is known of source and tag). error: what MPI says of it. */
+void operation_complete(struct spool_operation *operation, const MPI_Status *status, int error, uint64_t ticks,
+                        int16_t processor);
+
+/* Completes the send and, right behind it, the receive of one call; status is the receive's. */
+void operation_complete_two(struct spool_operation *send, const MPI_Status *status, int error, uint64_t ticks,
+                            int16_t processor);
+
+/* Asks MPI what became of a request that is about to be freed, where its message or whether it has one is not known:
+ * of wildcards, and of what was cancelled. */
+void operation_settle(struct spool_operation *operation, MPI_Request request);
+
+/* Ends the posting call: time in it, and for a failed post its end. */
+static inline void operation_posted(const struct recorded_call *call, struct spool_operation *operation, int result)
+{
+    uint64_t now = clock_ticks(recorder.clock_source);
+    operation->call_ticks = saturate_ticks(now - call->begin_ticks);
+    if (__builtin_expect(result != MPI_SUCCESS, 0))
+        operation_complete(operation, NULL, result, now, operation->cpu_post);
+}
+
+/* send: MPI_Send, and its modes. */
+static inline void send_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+                              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    post->operation = NULL;
+    if (call_begin(&post->call, function, site))
+        post->operation = operation_post(&post->call, SPOOL_SEND, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
+}
+
+/* Ends a blocking call of one operation. */
+static inline void blocking_end(struct posted_call *post, int result, const MPI_Status *status)
+{
+    if (!post->operation || !call_recorded(&post->call))
+        return;
+    uint64_t now = clock_ticks(recorder.clock_source);
+    int16_t processor = current_processor();
+    post->operation->call_ticks = saturate_ticks(now - post->call.begin_ticks);
+    operation_complete(post->operation, status, result, now, processor);
+}
+
+static inline void send_end(struct posted_call *post, int result)
+{
+    blocking_end(post, result, NULL);
+}
+
+/* Sees to it that MPI reports source and tag where wildcards matter, and that a status which MPI leaves alone (a
+ * call that fails, a test without result) is told from one that it fills. */
+static inline void watch_status(struct watched_status *watched, MPI_Status **status)
+{
+    if (*status == MPI_STATUS_IGNORE)
+        *status = &watched->own;
+    watched->status = *status;
+    watched->users_source = watched->status->MPI_SOURCE;
+    watched->status->MPI_SOURCE = SOURCE_UNTOUCHED;
+}
+
+/* What MPI filled in, or NULL; then the caller finds what stood there. To be called once after every watch_status. */
+static inline const MPI_Status *watched_result(struct watched_status *watched)
+{
+    if (!watched->status || watched->status->MPI_SOURCE != SOURCE_UNTOUCHED)
+        return watched->status;
+    watched->status->MPI_SOURCE = watched->users_source;
+    return NULL;
+}
+
+/* recv: MPI_Recv. */
+static inline void recv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+                              MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status **status)
+{
+    post->operation = NULL;
+    post->watched.status = NULL;
+    if (!call_begin(&post->call, function, site))
+        return;
+    post->operation = operation_post(&post->call, SPOOL_RECEIVE, count, datatype, source, tag, comm, SPOOL_BLOCKING);
+    if (post->operation && (post->operation->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)))
+        watch_status(&post->watched, status);
+}
+
+static inline void recv_end(struct posted_call *post, int result)
+{
+    blocking_end(post, result, watched_result(&post->watched));
+}
+
+/* Room for both operations of a call that sends and receives, behind each other; NULL: both are lost. */
+static inline struct spool_operation *operation_post_two(const struct recorded_call *call, int64_t send_count,
+                                                         MPI_Datatype send_type, int dest, int send_tag,
+                                                         int64_t receive_count, MPI_Datatype receive_type, int source,
+                                                         int receive_tag, MPI_Comm comm, unsigned flags)
+{
+    uint32_t communicator = communicator_index(call->thread, comm);
+    struct spool_operation *two = operation_reserve(call, 2);
+    if (!two)
+        return NULL;
+    operation_fill(&two[0], SPOOL_SEND, communicator, elements_bytes(send_count, send_type), dest, send_tag, flags);
+    operation_fill(&two[1], SPOOL_RECEIVE, communicator, elements_bytes(receive_count, receive_type), source,
+                   receive_tag, flags | SPOOL_SAME_CALL);
+    spool_record_publish(&two[1], SPOOL_OPERATION); /* a reader sees both or none */
+    spool_record_publish(&two[0], SPOOL_OPERATION);
+    return two;
+}
+
+/* sendrecv: MPI_Sendrecv, and _replace, which hands in one count and datatype twice. */
+static inline void sendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
+                                  int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
+                                  int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                                  MPI_Comm comm, MPI_Status **status)
+{
+    post->operation = NULL;
+    post->second = NULL;
+    post->watched.status = NULL;
+    if (!call_begin(&post->call, function, site))
+        return;
+    post->operation = operation_post_two(&post->call, send_count, send_type, dest, send_tag, receive_count,
+                                         receive_type, source, receive_tag, comm, SPOOL_BLOCKING);
+    if (!post->operation)
+        return;
+    post->second = post->operation + 1;
+    if (post->second->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG))
+        watch_status(&post->watched, status);
+}
+
+static inline void sendrecv_end(struct posted_call *post, int result)
+{
+    const MPI_Status *status = watched_result(&post->watched);
+    if (!post->operation || !call_recorded(&post->call))
+        return;
+    uint64_t now = clock_ticks(recorder.clock_source);
+    int16_t processor = current_processor();
+    post->operation->call_ticks = post->second->call_ticks = saturate_ticks(now - post->call.begin_ticks);
+    operation_complete_two(post->operation, status, result, now, processor);
+}
+
+/* isend, irecv: the post of MPI_Isend, its modes, and MPI_Irecv. */
+static inline void isend_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+                               MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    post->operation = NULL;
+    if (call_begin(&post->call, function, site))
+        post->operation = operation_post(&post->call, SPOOL_SEND, count, datatype, dest, tag, comm, 0);
+}
+
+static inline void irecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+                               MPI_Datatype datatype, int source, int tag, MPI_Comm comm)
+{
+    post->operation = NULL;
+    if (call_begin(&post->call, function, site))
+        post->operation = operation_post(&post->call, SPOOL_RECEIVE, count, datatype, source, tag, comm, 0);
+}
+
+static inline void isend_end(struct posted_call *post, int result, const MPI_Request *request)
+{
+    if (!post->operation || !call_recorded(&post->call))
+        return;
+    if (result == MPI_SUCCESS)
+        request_table_add(post->call.thread, HANDLE_KEY(*request), post->operation);
+    operation_posted(&post->call, post->operation, result);
+}
+
+/* isendrecv: MPI_Isendrecv and _replace; the receive stands for both operations. */
+static inline void isendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
+                                   int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
+                                   int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                                   MPI_Comm comm)
+{
+    post->operation = NULL;
+    if (call_begin(&post->call, function, site))
+        post->operation = operation_post_two(&post->call, send_count, send_type, dest, send_tag, receive_count,
+                                             receive_type, source, receive_tag, comm, 0);
+}
+
+static inline void isendrecv_end(struct posted_call *post, int result, const MPI_Request *request)
+{
+    if (!post->operation || !call_recorded(&post->call))
+        return;
+    if (result == MPI_SUCCESS)
+        request_table_add(post->call.thread, HANDLE_KEY(*request), post->operation + 1);
+    operation_posted(&post->call, post->operation, result);
+    operation_posted(&post->call, post->operation + 1, result);
+}
+
+static inline void irecv_end(struct posted_call *post, int result, const MPI_Request *request)
+{
+    isend_end(post, result, request);
+}
+
+#endif

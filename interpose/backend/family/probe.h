@@ -1,0 +1,40 @@
+/* Families probe, iprobe: timed calls. Families mprobe, improbe, mrecv, imrecv: a matched probe is a receive that takes
+ * its place in the order of matching where it returns, long before MPI_Mrecv says where the message goes.
+ *
+ * So the operation is stored when MPI_Mprobe returns, and waits in a table by its MPI_Message until MPI_Mrecv or
+ * MPI_Imrecv completes it; these are timed calls of their own. A message is taken out before the receiving call, for
+ * its handle may be given to another thread's probe at once.
+ */
+#ifndef MPISTAIR_BACKEND_PROBE_H
+#define MPISTAIR_BACKEND_PROBE_H
+
+#include "interpose/backend/family/operation.h"
+
+void probe_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site);
+void probe_end(struct recorded_call *call, int result);
+void iprobe_end(struct recorded_call *call, int result, const int *flag);
+
+struct matched_probe {
+    struct recorded_call call;
+    int source, tag;
+    MPI_Comm comm;
+    struct watched_status watched;
+};
+
+void mprobe_begin(struct matched_probe *probe, enum mpistair_function function, uint64_t site, int source, int tag,
+                  MPI_Comm comm, MPI_Status **status);
+void mprobe_end(struct matched_probe *probe, int result, const MPI_Message *message);
+void improbe_end(struct matched_probe *probe, int result, const MPI_Message *message, const int *flag);
+
+struct matched_receive {
+    struct recorded_call call;
+    MPI_Message message;               /* before the call */
+    struct spool_operation *operation; /* that the probe stored; NULL: not known */
+};
+
+void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, int64_t count,
+                 MPI_Datatype datatype, const MPI_Message *message);
+void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *message);
+void imrecv_end(struct matched_receive *receive, int result, const MPI_Message *message, const MPI_Request *request);
+
+#endif

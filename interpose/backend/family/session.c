@@ -1,0 +1,190 @@
+/* The recorder has a session of its own, since the application's first may end before its last, and what the group of
+ * mpi://WORLD is made of must not end before the recorder. It is finalised before the application's last one, so that
+ * MPI ends where it does without us. Locks are held, as all threads may create sessions. See session.h.
+ */
+#include "interpose/backend/family/session.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "interpose/backend/family/lifecycle.h"
+#include "interpose/backend/table/members.h"
+#include "interpose/backend/family/own_cost.h"
+#include "interpose/backend/process/process_spool.h"
+#include "interpose/backend/process/run.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int n_open;
+
+void session_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void session_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+int session_count(void)
+{
+    return n_open;
+}
+
+#ifdef MPI_SESSION_NULL
+
+static MPI_Session own = MPI_SESSION_NULL;
+static int is_told; /* why nothing is recorded */
+
+void session_release(void)
+{
+    if (own != MPI_SESSION_NULL)
+        PMPI(Session_finalize)(&own);
+    own = MPI_SESSION_NULL;
+}
+
+/* The thread level that a session says it has; 0 where it does not. */
+static int thread_level_of(MPI_Session session)
+{
+    static const char *const names[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
+                                        "MPI_THREAD_MULTIPLE"};
+    char value[64] = "";
+    int has_value = 0, level = 0;
+    MPI_Info info;
+    if (PMPI(Session_get_info)(session, &info) != MPI_SUCCESS)
+        return 0;
+    if (PMPI(Info_get)(info, "thread_level", sizeof value - 1, value, &has_value) == MPI_SUCCESS && has_value)
+        for (int i = 0; i < 4; i++)
+            if (strcmp(value, names[i]) == 0)
+                level = i;
+    PMPI(Info_free)(&info);
+    return level;
+}
+
+/* Opens our own session and the group of all processes, whose ranks are the run's. Returns 0 or -1. */
+static int open_own(MPI_Info info, MPI_Group *world)
+{
+    struct run *run = &recorder_run;
+    if (PMPI(Session_init)(info, MPI_ERRORS_RETURN, &own) != MPI_SUCCESS) {
+        own = MPI_SESSION_NULL;
+        return -1;
+    }
+    if (PMPI(Group_from_session_pset)(own, "mpi://WORLD", world) == MPI_SUCCESS) {
+        if (PMPI(Group_rank)(*world, &run->rank) == MPI_SUCCESS && run->rank >= 0 &&
+            PMPI(Group_size)(*world, &run->size) == MPI_SUCCESS)
+            return 0;
+        PMPI(Group_free)(world);
+    }
+    session_release();
+    return -1;
+}
+
+static void tell(const char *reason)
+{
+    if (!is_told && recorder_run.rank == 0)
+        fprintf(stderr, "mpistair: not recorded from MPI_Session_init on: %s\n", reason);
+    is_told = 1;
+}
+
+/* Under the lock. What fails is tried again at the next session, or at MPI_Init. */
+static void begin_alone(enum mpistair_function function, MPI_Info info)
+{
+    struct run *run = &recorder_run;
+    MPI_Group world;
+    if (open_own(info, &world) != 0) {
+        tell("this MPI does not tell the processes of mpi://WORLD");
+        return;
+    }
+    if (run_name_alone(run) != 0) {
+        PMPI(Group_free)(&world);
+        session_release();
+        tell("the launcher gives its processes no common name; start the job by mpistair run");
+        return;
+    }
+    int thread_level = thread_level_of(own);
+    /* A later session, or MPI_Init_thread, may allow more threads: the tables are made for that. */
+    int error = process_spool_open(run, 3, world);
+    if (error != 0) {
+        PMPI(Group_free)(&world);
+        session_release();
+        fprintf(stderr, "mpistair: rank %d is not recorded from MPI_Session_init on: it cannot write %s: %s\n",
+                run->rank, run->folder, strerror(error));
+        return;
+    }
+    recorder.begun = 1;
+    run->alone = 1;
+    if (run->rank == 0)
+        process_spool_set_marker(run);
+    topology_write(run);
+    process_spool_describe(run, thread_level, function);
+    recorder.spool.header->link_init.parent_rank = -1;
+    recorder.spool.header->link_finalize.parent_rank = -1;
+    process_spool_count();
+    __atomic_store_n(&recorder.recording, 1, __ATOMIC_RELEASE);
+    recorder.spool.header->own_cost_ps = own_cost_ps();
+}
+
+void session_init_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
+{
+    (void)site;
+    call->function = function;
+}
+
+void session_init_end(struct recorded_call *call, int result, MPI_Info info)
+{
+    int saved_errno = errno;
+    if (result != MPI_SUCCESS || recorder.pid != getpid())
+        return;
+    session_lock();
+    n_open++;
+    if (!recorder.begun)
+        begin_alone(call->function, info);
+    else if (lifecycle_is_closed())
+        (*recorder.host->calls)[call->function]++; /* what follows is not recorded */
+    session_unlock();
+    errno = saved_errno;
+}
+
+/* Under the lock, before the last session of the application goes. */
+static void end_alone(void)
+{
+    struct run *run = &recorder_run;
+    __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
+    process_spool_close(run);
+    members_set_world(MPI_GROUP_NULL);
+    session_release();
+    lifecycle_closed();
+    if (run->made_folder)
+        rmdir(run->folder); /* empty where all files were brought elsewhere */
+    if (run->rank == 0)
+        ingest_say(run, INGEST_SESSIONS);
+}
+
+void session_finalize_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
+{
+    int saved_errno = errno;
+    (void)call, (void)function, (void)site;
+    if (recorder.pid != getpid())
+        return;
+    session_lock();
+    if (n_open > 0 && --n_open == 0 && recorder_run.alone && !lifecycle_in_world())
+        end_alone();
+    session_unlock();
+    errno = saved_errno;
+}
+
+void session_finalize_end(struct recorded_call *call, int result)
+{
+    (void)call, (void)result;
+}
+
+#else
+
+void session_release(void)
+{
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* What stands in the header, and the order in which file and tables come and go. See process_spool.h. */
+#include "interpose/backend/process/process_spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interpose/backend/table/communicator.h"
+#include "interpose/backend/table/datatype.h"
+#include "interpose/backend/process/eager_limit.h"
+#include "interpose/backend/process/folder.h"
+#include "interpose/backend/process/launcher_environment.h"
+#include "interpose/backend/process/processor_use.h"
+#include "interpose/spool/readers.h"
+#include "interpose/backend/table/request_table.h"
+#include "interpose/backend/site/stack.h"
+#include "interpose/backend/recorder/window.h"
+
+#ifdef OPEN_MPI
+#define BACKEND_FAMILY SPOOL_FAMILY_OPENMPI
+#else
+#define BACKEND_FAMILY SPOOL_FAMILY_MPICH
+#endif
+
+static void read_command(char *command, size_t size)
+{
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, command, size - 1);
+    if (fd >= 0)
+        close(fd);
+    while (length > 0 && command[length - 1] == '\0')
+        length--;
+    for (ssize_t i = 0; i < length; i++)
+        if (command[i] == '\0')
+            command[i] = ' ';
+    command[length > 0 ? length : 0] = '\0';
+}
+
+/* Which process of which run this is: all that the spool needs to be one. */
+static void identify(const struct run *run)
+{
+    struct spool_header *header = recorder.spool.header;
+    header->family = BACKEND_FAMILY;
+    header->rank = run->rank;
+    header->world_size = run->size;
+    header->node_leader = run->node_leader;
+    header->pid = (uint32_t)recorder.pid;
+    header->n_functions = FN_COUNT;
+    header->table_hash = MPISTAIR_TABLE_HASH;
+    header->parents = run->parents;
+    snprintf(header->run_key, sizeof header->run_key, "%s", run->facts.key);
+    snprintf(header->launch, sizeof header->launch, "%s", run->launch);
+    launcher_world(header->world, sizeof header->world);
+    if (run->parents > 0)
+        launcher_parent(header->parent_world, sizeof header->parent_world, &header->parent_root);
+    snprintf(header->host, sizeof header->host, "%s", run->host);
+    read_command(header->command, sizeof header->command);
+}
+
+int process_spool_open(struct run *run, int thread_level, MPI_Group world)
+{
+    int error = run_make_folder(run), folder = error == 0 ? folder_open(run) : -1;
+    if (error == 0 && folder < 0)
+        error = errno;
+    if (error == 0)
+        error = spool_writer_open(&recorder.spool, folder, strrchr(run->spool, '/') + 1,
+                                  run_spool_limit_bytes(run) / (uint64_t)(run->node_ranks > 0 ? run->node_ranks : 1),
+                                  recorder.clock_source);
+    if (folder >= 0)
+        close(folder);
+    if (error != 0)
+        return error;
+    identify(run);
+    spool_writer_publish(&recorder.spool);
+    if (readers_is_wrong() && run->rank == 0)
+        fprintf(stderr, "mpistair: MPISTAIR_READERS=%s is none of owner, group and all; owner is used\n",
+                getenv("MPISTAIR_READERS"));
+    const char *thread = getenv("MPISTAIR_THREAD");
+    if (thread && strcmp(thread, "0") == 0)
+        supply_without_thread(&recorder.spool.supply);
+    recorder.multiple = thread_level == 3;
+    datatype_init();
+    if (request_table_init() != 0 ||
+        (world == MPI_GROUP_NULL ? communicator_init(recorder.multiple)
+                                 : communicator_init_session(world, recorder.multiple)) != 0) {
+        unlink(run->spool);
+        spool_writer_close(&recorder.spool);
+        recorder.spool.header = NULL;
+        return ENOMEM;
+    }
+    run_copy_maps(run);
+    stack_open(run->rank);
+    window_open(run->rank);
+    return 0;
+}
+
+void process_spool_count(void)
+{
+    struct spool_header *header = recorder.spool.header;
+    const uint64_t *so_far = *recorder.host->calls;
+    _Static_assert(FN_COUNT <= sizeof header->calls / sizeof *header->calls, "the header counts all functions");
+    for (uint32_t function = 0; function < FN_COUNT; function++)
+        header->calls[function] = so_far[function];
+    *recorder.host->calls = header->calls;
+}
+
+void process_spool_describe(const struct run *run, int thread_level, enum mpistair_function started_by)
+{
+    struct spool_header *header = recorder.spool.header;
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    identify(run); /* once more: MPI_Init may tell those who began alone more than they knew */
+    header->thread_level = thread_level;
+    header->started_by = (uint32_t)started_by;
+    header->connected = (uint32_t)recorder.connected; /* spawned: its parents are there already */
+    PMPI(Get_library_version)(library, &length);
+    snprintf(header->library, sizeof header->library, "%.511s", library);
+    header->eager_limit_bytes = eager_limit_bytes(0);
+    header->eager_limit_network_bytes = run->n_leaders > 1 ? eager_limit_bytes(1) : 0;
+    snprintf(header->topology, sizeof header->topology, "%.511s", run->topology);
+    snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
+    header->launched = run->launched;
+    if (header->use_init.at_ns == 0) /* not described before: MPI_Init behind MPI_Session_init */
+        header->use_init = processor_use();
+}
+
+void process_spool_note_end(struct run *run, enum spool_end end)
+{
+    struct spool_header *header = recorder.spool.header;
+    header->finish = spool_clock_pair(recorder.clock_source);
+    __atomic_store_n(&header->end, end, __ATOMIC_RELEASE); /* at once: the launcher may be killing this process */
+    header->use_finalize = processor_use();
+    if (run_copy_maps(run) == 0)
+        snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
+}
+
+static void marker_path(char path[PATH_MAX], const struct run *run)
+{
+    snprintf(path, PATH_MAX, "%.3000s/%s.run", run->folder, run->facts.key);
+}
+
+void process_spool_set_marker(const struct run *run)
+{
+    char path[PATH_MAX];
+    marker_path(path, run);
+    int fd = folder_create(run, path, 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+int process_spool_sees_marker(const struct run *run)
+{
+    char path[PATH_MAX];
+    marker_path(path, run);
+    return access(path, F_OK) == 0;
+}
+
+uint64_t process_spool_close(struct run *run)
+{
+    process_spool_note_end(run, SPOOL_END_FINALIZE);
+    uint64_t bytes = spool_writer_close(&recorder.spool);
+    /* Who began alone cannot know the others' output unless all were told. */
+    int has_place = !run->alone || getenv("MPISTAIR_OUTPUT");
+    if (has_place && run->host_key != run->facts.host_key && !process_spool_sees_marker(run) && run_collect(run) == 0) {
+        unlink(run->spool);
+        unlink(run->maps);
+    }
+    return bytes;
+}

@@ -1,0 +1,33 @@
+/* Where the application called. In C that is the wrapper's return address. In Fortran a layer of MPI lies between; the
+ * preload library's Fortran stubs noted the application's address before (bind.h).
+ *
+ * A note is taken only by a call that comes from a Fortran layer, and every call empties it, whoever makes it: one that
+ * never reached C (the layer found a mistake, or needed no C) is gone with the next call.
+ */
+#include "interpose/backend/site/site.h"
+
+#include "interpose/backend/recorder/recorder.h"
+
+struct mpistair_fortran_note *site_note(void)
+{
+    static struct mpistair_fortran_note none; /* a host without Fortran; stays empty */
+    return recorder.host && recorder.host->fortran_note ? recorder.host->fortran_note() : &none;
+}
+
+static int is_fortran_layer(uintptr_t address)
+{
+    return recorder.host->is_fortran_layer((const void *)address);
+}
+
+uint64_t recorder_noted_site(const void *return_address)
+{
+    const struct recorder_thread *thread = recorder_thread;
+    struct mpistair_fortran_note *note = thread ? thread->fortran_note : site_note();
+    uintptr_t own = (uintptr_t)return_address, site = note->site, outer = note->outer;
+    if (site == 0)
+        return own;
+    *note = (struct mpistair_fortran_note){0};
+    if (!is_fortran_layer(own))
+        return own;
+    return outer && is_fortran_layer(site) ? outer : site;
+}

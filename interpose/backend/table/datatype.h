@@ -1,0 +1,50 @@
+/* Bytes of a count of elements, asked at the post: the datatype may be freed before the operation completes. */
+#ifndef MPISTAIR_BACKEND_DATATYPE_H
+#define MPISTAIR_BACKEND_DATATYPE_H
+
+#include "interpose/backend/recorder/recorder.h"
+
+#define PREDEFINED_SLOTS 256U
+
+struct predefined_datatype {
+    uint64_t key;
+    uint64_t bytes;
+    int taken;
+};
+
+/* Hashed by handle; filled by datatype_init, then only read. Predefined datatypes are never freed, so their
+ * sizes can be kept, which saves a call into MPI for nearly every message. */
+extern struct predefined_datatype predefined_datatypes[PREDEFINED_SLOTS];
+
+static inline uint64_t datatype_slot(uint64_t key)
+{
+    return ((key * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % PREDEFINED_SLOTS;
+}
+
+/* Asks MPI for the sizes of the predefined datatypes. */
+void datatype_init(void);
+
+/* Size of one element, by MPI; 0 for MPI_DATATYPE_NULL. */
+uint64_t datatype_ask(MPI_Datatype datatype);
+
+static inline uint64_t datatype_bytes(MPI_Datatype datatype)
+{
+    uint64_t key = HANDLE_KEY(datatype);
+    const struct predefined_datatype *slot = &predefined_datatypes[datatype_slot(key)];
+    if (slot->key == key && slot->taken)
+        return slot->bytes;
+    return datatype_ask(datatype);
+}
+
+/* count elements in bytes, saturating at INT64_MAX; 0 for a count that is not positive. */
+static inline uint64_t elements_bytes(int64_t count, MPI_Datatype datatype)
+{
+    int64_t bytes;
+    if (count <= 0)
+        return 0;
+    if (__builtin_mul_overflow(count, (int64_t)datatype_bytes(datatype), &bytes))
+        return INT64_MAX;
+    return (uint64_t)bytes;
+}
+
+#endif
