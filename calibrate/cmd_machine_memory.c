@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "calibrate/cmd_machine.h"
-#include "predictor/models/memory_contention.h"
+#include "calibrate/machine/memory_contention.h"
 #include "share/base/number.h"
 #include "calibrate/table_print.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/fit/benchmarks.h"
+#include "calibrate/fit/benchmark/fits.h"
 
 enum { SAMPLES_MIN = 10 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/fit/boundary.h"
+#include "calibrate/fit/benchmark/boundary.h"
 
 /* Names by the number of protocols; two that were found are those that every MPI has. */
 static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/binding.h"
-#include "calibrate/measure/clock.h"
-#include "calibrate/measure/levels.h"
-#include "calibrate/measure/options.h"
-#include "calibrate/measure/place.h"
+#include "calibrate/measure/place/binding.h"
+#include "calibrate/measure/shared_clock.h"
+#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/program_options.h"
+#include "calibrate/measure/place/rank_place.h"
 #include "calibrate/measure/schedule.h"
 #include "calibrate/measure/sharing.h"
 #include "calibrate/measure/thresholds_mpit.h"

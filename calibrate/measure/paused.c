@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "calibrate/measure/clock.h"
+#include "calibrate/measure/shared_clock.h"
 
 enum { DATA_TAG = 1, END_TAG = 2 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/clock.h"
+#include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/measure/point.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/clock.h"
+#include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/sharing.h"
 #include "calibrate/measure/visit.h"
 

@@ -9,7 +9,7 @@
  * finding that clock takes messages, which are counted too.
  */
 #include "tests/apps/app.h"
-#include "calibrate/measure/clock.h"
+#include "calibrate/measure/shared_clock.h"
 #include "tests/apps/many_pair.h"
 #include "predictor/pattern/pattern.h"
 #include "tests/apps/traffic.h"

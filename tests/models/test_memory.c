@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/models/cases.h"
-#include "predictor/models/memory_contention.h"
+#include "calibrate/machine/memory_contention.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -1,0 +1,200 @@
+/* T Algorithm 1, the bi-directional multi-pair benchmark: the bandwidth that N processes share.
+ *
+ * N = the processes of a group that receive at the same time: N = P intra-socket, P/2 a socket or a node otherwise
+ * (T section II.B); N = 2, 4, 8, ... and the last that the job has. N = 1 is a single message in one direction, T's
+ * BW_SP. Up to four sockets are measured one after the other, spread over nodes (two groups between sockets, and
+ * between nodes); the column ranks names them. N = 1 and 2 on a socket are one pair: where its pairs differ by what
+ * they share, one of each domain. Which ranks N processes are: groups.h. Few of many on a socket are several
+ * selections, measured in turn: where the memory of two processes happens to lie makes up to a fifth of their
+ * bandwidth, for as long as they live.
+ *
+ * Each rank posts all repetitions, each at another place of a long buffer, and waits for all. A sample is several such
+ * executions back to back, as many as last about 1 ms, so that what a start costs does not count; its seconds are the
+ * slowest rank's, repetitions divided out (MODELS.md, rule 4).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/measure/shared_clock.h"
+#include "calibrate/measure/place/groups.h"
+#include "calibrate/measure/place/levels.h"
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/measure.h"
+
+/* Repetitions of an execution, T's num_repeats: BATCH_MIN of large messages, if they fit in the buffer; of small ones
+ * up to BATCH_MAX, as many as BATCH_BYTES hold, or else their start and end would count for more than they do. */
+enum { BATCH_MIN = 10, BATCH_MAX = 256, BATCH_BYTES = 524288, REPEATS_MAX = 8192, DATA_TAG = 1, START_TAG = 2 };
+enum { ONE_WAY, BOTH_WAYS };
+
+#define BYTES_MAX 4194304u
+
+/* Sockets of a node may differ, so several are measured; between sockets and nodes fewer, as they cost more time. */
+enum { GROUPS_MAX = 4, GROUPS_BETWEEN = 2, SELECTIONS_MAX = 2 };
+
+static struct level_group groups[LEVEL_COUNT][GROUPS_MAX];
+static struct pair single[GROUPS_MAX][DOMAIN_COUNT]; /* N = 1, 2 on a socket, of each domain */
+static char selection_names[GROUPS_MAX][SELECTIONS_MAX][sizeof groups[0][0].name + 8];
+
+/* The items in the making. */
+struct listing {
+    const struct measure *measure;
+    struct item *items;
+    size_t n_items;
+    size_t capacity;
+};
+
+/* The next N after n: doubled, and the largest at the end. */
+static size_t next_n(size_t n, size_t last)
+{
+    return n == last ? last + 1 : 2 * n > last ? last : 2 * n;
+}
+
+static int batch_of(const struct measure *measure, uint64_t bytes)
+{
+    uint64_t batch = BATCH_BYTES / bytes, fit = measure->buffer_bytes / (bytes < 64 ? 64 : bytes);
+    batch = batch < BATCH_MIN ? BATCH_MIN : batch > BATCH_MAX ? BATCH_MAX : batch;
+    return (int)(batch < fit ? batch : fit);
+}
+
+/* N processes of a socket are N / 2 pairs; between two they are N of each. */
+static size_t pairs_of(enum level level, size_t n)
+{
+    return level == LEVEL_INTRA_SOCKET && n > 1 ? n / 2 : n;
+}
+
+static size_t last_n(enum level level, const struct level_group *group)
+{
+    return level == LEVEL_INTRA_SOCKET ? 2 * group->n_pairs : group->n_pairs;
+}
+
+/* All sizes of one N in one group. */
+static int append(struct listing *listing, enum level level, const char *ranks, size_t n, const struct pair *pairs,
+                  enum domain domain)
+{
+    for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
+        if (listing->n_items == listing->capacity) {
+            size_t capacity = listing->capacity == 0 ? 256 : 2 * listing->capacity;
+            struct item *larger = reallocarray(listing->items, capacity, sizeof *larger);
+            if (larger == NULL)
+                return -1;
+            listing->items = larger;
+            listing->capacity = capacity;
+        }
+        listing->items[listing->n_items++] = (struct item){
+            .level = level,
+            .mode = n > 1 ? BOTH_WAYS : ONE_WAY,
+            .variant = "",
+            .n = n,
+            .count = 1,
+            .bytes = bytes,
+            .repeats = REPEATS_MAX,
+            .batch = batch_of(listing->measure, bytes),
+            .n_pairs = pairs_of(level, n),
+            .pairs = pairs,
+            .ranks = ranks,
+            .domain = domain_name[domain],
+        };
+    }
+    return 0;
+}
+
+/* N = 1 and 2 on a socket are one pair: one of each domain that the group has. */
+static int append_single(struct listing *listing, const struct level_group *group, struct pair *pairs, size_t n,
+                         const uint64_t *n_rank_pairs)
+{
+    for (int domain = 0; domain < DOMAIN_COUNT; domain++)
+        if (n_rank_pairs[domain] > 0 &&
+            level_group_pair(&listing->measure->placement, group, (enum domain)domain, &pairs[domain]) &&
+            append(listing, LEVEL_INTRA_SOCKET, group->name, n, &pairs[domain], (enum domain)domain) != 0)
+            return -1;
+    return 0;
+}
+
+/* N processes of a socket whose pairs are alike: disjoint selections of its pairs, as many as it has. */
+static int append_selections(struct listing *listing, int index, size_t n)
+{
+    const struct level_group *group = &groups[LEVEL_INTRA_SOCKET][index];
+    size_t n_pairs = pairs_of(LEVEL_INTRA_SOCKET, n);
+    for (size_t i = 0; i < SELECTIONS_MAX && (i + 1) * n_pairs <= group->n_pairs; i++) {
+        char *name = selection_names[index][i];
+        if (i == 0)
+            snprintf(name, sizeof selection_names[index][i], "%s", group->name);
+        else
+            snprintf(name, sizeof selection_names[index][i], "%s.%zu", group->name, i + 1);
+        if (append(listing, LEVEL_INTRA_SOCKET, name, n, group->pairs + i * n_pairs, DOMAIN_NONE) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* N as the largest group has them; a smaller group takes part as far as it goes. */
+static int list_level(struct listing *listing, enum level level, const uint64_t *n_rank_pairs)
+{
+    struct level_group *found = groups[level];
+    int n_groups = level_groups_find(&listing->measure->placement, level,
+                                     level == LEVEL_INTRA_SOCKET ? GROUPS_MAX : GROUPS_BETWEEN, found);
+    size_t last = n_groups > 0 ? last_n(level, &found[0]) : 0;
+    for (size_t n = 1; n <= last; n = next_n(n, last))
+        for (int i = 0; i < n_groups; i++) {
+            int result = 0;
+            if (level == LEVEL_INTRA_SOCKET && n <= 2 && n_rank_pairs[DOMAIN_NONE] == 0)
+                result = append_single(listing, &found[i], single[i], n, n_rank_pairs);
+            else if (level == LEVEL_INTRA_SOCKET)
+                result = append_selections(listing, i, n);
+            else if (n <= last_n(level, &found[i]))
+                result = append(listing, level, found[i].name, n, found[i].pairs, DOMAIN_NONE);
+            if (result != 0)
+                return -1;
+        }
+    return n_groups < 0 ? -1 : 0;
+}
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    struct listing listing = {.measure = measure};
+    uint64_t n_rank_pairs[DOMAIN_COUNT];
+    int result = levels_domains(&measure->placement, n_rank_pairs);
+    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT && result == 0; level++)
+        result = list_level(&listing, (enum level)level, n_rank_pairs);
+    *items = listing.items;
+    *n_items = listing.n_items;
+    return result;
+}
+
+/* One execution of the algorithm with n repetitions. */
+static void execute(struct measure *measure, const struct task *task, int n)
+{
+    MPI_Request requests[2 * BATCH_MAX];
+    MPI_Status statuses[2 * BATCH_MAX];
+    size_t place, stride = measure_places(measure, task->bytes, n, &place);
+    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
+    int bytes = (int)task->bytes, n_requests = 0;
+    bool sends = task->is_first || task->mode == BOTH_WAYS, receives = !task->is_first || task->mode == BOTH_WAYS;
+    for (int i = 0; i < n; i++, sent += stride, received += stride) {
+        if (task->is_first && sends)
+            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n_requests++]);
+        if (receives)
+            MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n_requests++]);
+        if (!task->is_first && sends)
+            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n_requests++]);
+    }
+    MPI_Waitall(n_requests, requests, statuses);
+}
+
+/* The ranks of a pair begin together, whoever of them was woken late; pairs begin with the common clock. */
+static double exchange(struct measure *measure, const struct task *task)
+{
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,
+                 measure->comm, MPI_STATUS_IGNORE);
+    double begin_s = clock_now_s();
+    for (int left = task->repeats; left > 0; left -= task->batch)
+        execute(measure, task, left < task->batch ? left : task->batch);
+    return (clock_now_s() - begin_s) / task->repeats;
+}
+
+const struct benchmark_program algorithm1_program = {
+    .name = "algorithm1",
+    .summary = "Bi-directional multi-pair benchmark: the bandwidth that N processes of a socket or node share.",
+    .list = list,
+    .exchange = exchange,
+};

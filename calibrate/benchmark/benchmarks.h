@@ -1,0 +1,17 @@
+/* The benchmarks, one file each in this folder; every one of them is a program too (main.c.in). */
+#ifndef MPISTAIR_CALIBRATE_BENCHMARKS_H
+#define MPISTAIR_CALIBRATE_BENCHMARKS_H
+
+#include "calibrate/measure/measure.h"
+
+extern const struct benchmark_program algorithm1_program;
+extern const struct benchmark_program buffer_program;
+extern const struct benchmark_program contention_program;
+extern const struct benchmark_program curves_program;
+extern const struct benchmark_program eager_program;
+extern const struct benchmark_program injection_program;
+extern const struct benchmark_program pingpong_program;
+extern const struct benchmark_program queue_program;
+extern const struct benchmark_program self_program;
+
+#endif

@@ -1,0 +1,285 @@
+/* The bytes that the transport takes without a receiver's progress: MODELS.md's B of the flow staircase.
+ *
+ * First one message of 1 MiB. The receiver waits until it is there to be received (MPI_Iprobe), posts the receive,
+ * which lets a rendezvous go on, and then sleeps: no MPI call until the pause is over. The sender starts an MPI_Isend
+ * and calls MPI_Test until it is complete. A send that completes before the receiver wakes is taken, else it is
+ * refused. A single copy within shared memory is no buffer: there the receiver itself fetches the message, within
+ * MPI_Irecv. It shows in the last byte, which is there when MPI_Irecv returns, while the send was not complete before;
+ * this counts as refused. The acknowledgement of a rendezvous must leave within MPI_Irecv, as Open MPI's ob1 and UCX do
+ * it; an MPI whose does not is measured up to its eager limit.
+ *
+ * Where 1 MiB is refused, also with a longer pause, the size from which messages are is searched the same way
+ * (bisection.h, to 2 %).
+ *
+ * Where it is taken, the transport buffers, and its windows grow with use: TCP widens the receiver's window whenever
+ * much is read at once, that is after every pause, up to net.ipv4.tcp_rmem. A search would find what it caused itself.
+ * So each pair of ranks and direction is paused once only, after plain transfers that leave the windows as use does:
+ * the sender starts one small message after the other, until one is not complete for longer than the transport stops
+ * for other reasons. Its buffers have taken those that were complete. The receiver sleeps all the time.
+ *
+ * n numbers the searches, or the pairs and directions, from 2 on after the 1 MiB. The seconds of a sample are those
+ * from the receive, or the start where none was needed, until the send was complete; or the pause.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/measure/bisection.h"
+#include "calibrate/measure/shared_clock.h"
+#include "calibrate/measure/place/levels.h"
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/paused.h"
+
+enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4, PLAIN_TAG = 3 };
+
+#define FIRST_BYTES    1024u
+#define LARGE_BYTES    1048576u
+#define WARM_UP_BYTES  4194304u
+#define SMALL_BYTES    4000u /* eager everywhere */
+#define RESOLUTION     0.02
+#define PAUSE_MIN_S    20e-3
+#define PAUSE_TIMES    3     /* the time of a plain transfer */
+#define STREAM_BYTES   1.6e7 /* a pause is long enough for that much, and that much longer */
+#define STREAM_S       0.15
+#define STREAM_PAUSE_S 16.0 /* at most */
+#define AGAIN_TIMES    2
+
+enum method { ONE_MESSAGE, STREAM };
+
+/* What is known of a level. */
+struct level_search {
+    enum method method;
+    struct bisection bisection; /* of the search that is under way */
+    struct item item;
+    struct pair pairs[2 * PAIRS_A_LEVEL]; /* both directions, in random order */
+    double rate[2 * PAIRS_A_LEVEL];       /* B/s of a plain transfer, 0: not measured */
+    size_t n_pairs;
+    char ranks[32];
+    double pause_s; /* of the next stream, 0: by the rate */
+    size_t done;    /* searches, or pairs */
+    bool searches;
+    bool slow;        /* a message was taken that had been refused: short pauses tell nothing */
+    bool found;       /* a boundary, at least one */
+    double longest_s; /* of those */
+    double begin_s;
+};
+
+/* The mode is the pause in microseconds, below 0 of a stream, which returns the number of its messages in the place of
+ * seconds; 0: a plain transfer. */
+static double exchange(struct measure *measure, const struct task *task)
+{
+    size_t place;
+    measure_places(measure, task->bytes, 1, &place);
+    char *data = (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
+    double begin_s = clock_now_s();
+    if (task->mode > 0)
+        return paused_message(measure, task, data, 1e-6 * task->mode);
+    if (task->mode < 0)
+        return paused_stream(measure, task, data, -1e-6 * task->mode);
+    if (task->is_first)
+        MPI_Send(data, (int)task->bytes, MPI_BYTE, task->partner, PLAIN_TAG, measure->comm);
+    else
+        MPI_Recv(data, (int)task->bytes, MPI_BYTE, task->partner, PLAIN_TAG, measure->comm, MPI_STATUS_IGNORE);
+    return clock_now_s() - begin_s;
+}
+
+static void shuffle(struct pair *pairs, size_t n, unsigned short random[3])
+{
+    for (size_t i = n; i > 1; i--) {
+        size_t j = (size_t)nrand48(random) % i;
+        struct pair kept = pairs[i - 1];
+        pairs[i - 1] = pairs[j];
+        pairs[j] = kept;
+    }
+}
+
+static size_t list_levels(const struct measure *measure, struct level_search *levels, unsigned short random[3])
+{
+    size_t n_levels = 0;
+    for (int i = LEVEL_INTRA_SOCKET; i < LEVEL_COUNT; i++) {
+        struct level_search *level = &levels[n_levels];
+        size_t n = levels_pairs(&measure->placement, (enum level)i, PAIRS_A_LEVEL, level->pairs);
+        for (size_t pair = 0; pair < n; pair++)
+            level->pairs[n + pair] = (struct pair){level->pairs[pair].second, level->pairs[pair].first};
+        level->n_pairs = 2 * n;
+        shuffle(level->pairs, level->n_pairs, random);
+        level->item = (struct item){
+            .level = (enum level)i,
+            .variant = "",
+            .count = 1,
+            .repeats = 1,
+            .n_pairs = 1,
+            .ranks = level->ranks,
+        };
+        n_levels += n > 0;
+    }
+    return n_levels;
+}
+
+static double visit(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
+                    uint64_t bytes, double mode_s)
+{
+    double seconds;
+    level->item.bytes = bytes;
+    level->item.mode = (int)(1e6 * mode_s);
+    measure_visit(measure, program, &level->item, 1, 1, &seconds);
+    measure->late += seconds < 0;
+    return seconds;
+}
+
+static void write_row(const struct measure *measure, const struct benchmark_program *program,
+                      struct level_search *level, uint64_t bytes, bool taken, double seconds)
+{
+    level->item.bytes = bytes;
+    level->item.variant = taken ? "taken" : "refused";
+    measure_write(measure, program, &level->item, 1, seconds);
+}
+
+static double *rate_of(struct level_search *level)
+{
+    return &level->rate[level->done % level->n_pairs];
+}
+
+/* Turns to the next pair, warm and its rate known. */
+static void turn(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
+{
+    const struct pair *pair = &level->pairs[level->done % level->n_pairs];
+    double *rate = rate_of(level);
+    level->begin_s = clock_now_s();
+    level->item.pairs = pair;
+    level->item.n = level->done + (level->method == STREAM ? 2 : 1);
+    snprintf(level->ranks, sizeof level->ranks, "%d-%d", pair->first, pair->second);
+    for (int i = 0; i < WARM_UPS && level->done < level->n_pairs; i++) {
+        double seconds = visit(measure, program, level, WARM_UP_BYTES, 0);
+        if (seconds > 0 && WARM_UP_BYTES / seconds > *rate)
+            *rate = WARM_UP_BYTES / seconds;
+    }
+}
+
+static void end(struct level_search *level)
+{
+    double took_s = clock_now_s() - level->begin_s;
+    level->longest_s = took_s > level->longest_s ? took_s : level->longest_s;
+    level->begin_s = 0;
+    level->done++;
+}
+
+/* Asks for one message; false where nobody was in time to answer. */
+static bool ask(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
+                uint64_t bytes, bool again, bool *taken)
+{
+    double pause_s = *rate_of(level) > 0 ? PAUSE_TIMES * (double)bytes / *rate_of(level) : 0;
+    pause_s = pause_s < PAUSE_MIN_S ? PAUSE_MIN_S : pause_s;
+    if (again || level->slow)
+        pause_s = AGAIN_TIMES * pause_s + PAUSED_STOPPED_S;
+    double seconds = visit(measure, program, level, bytes, pause_s);
+    if (!(seconds > 0))
+        return false;
+    *taken = seconds < (PAUSED_MARGIN + 1) / 2 * pause_s;
+    write_row(measure, program, level, bytes, *taken, seconds);
+    return true;
+}
+
+/* The pair that was asked comes last, since it was paused already, or not at all where there are others. */
+static void begin_streams(struct level_search *level)
+{
+    struct pair asked = level->pairs[0];
+    for (size_t i = 1; i < level->n_pairs; i++)
+        level->pairs[i - 1] = level->pairs[i];
+    level->pairs[level->n_pairs - 1] = asked;
+    level->n_pairs -= level->n_pairs > 2;
+    level->method = STREAM;
+    level->begin_s = 0;
+    level->rate[0] = 0;
+}
+
+/* One message more of a search, or the beginning of the next one. */
+static void step_search(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
+{
+    bool taken = false, again = false;
+    for (int i = 0; i < 2 && !level->searches && !taken; i++)
+        if (!ask(measure, program, level, LARGE_BYTES, i > 0, &taken))
+            return;
+    if (taken) {
+        begin_streams(level);
+        return;
+    }
+    if (!level->searches || bisection_next(&level->bisection, &again) == 0)
+        level->bisection =
+            (struct bisection){.first_bytes = FIRST_BYTES, .last_bytes = LARGE_BYTES, .resolution = RESOLUTION};
+    level->searches = true;
+    uint64_t bytes = bisection_next(&level->bisection, &again);
+    if (ask(measure, program, level, bytes, again, &taken)) {
+        bisection_tell(&level->bisection, bytes, taken);
+        level->slow = level->slow || (again && taken);
+    }
+    if (bisection_next(&level->bisection, &again) > 0)
+        return;
+    level->found = true;
+    end(level);
+}
+
+/* One stream; where nothing stopped it, the next one has a longer pause. */
+static void step_stream(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
+{
+    double rate = *rate_of(level), pause_s = level->pause_s;
+    if (!(pause_s > 0))
+        pause_s = (PAUSED_STOPPED_S + STREAM_S + (rate > 0 ? STREAM_BYTES / rate : 0)) / PAUSED_MARGIN;
+    pause_s = pause_s > STREAM_PAUSE_S ? STREAM_PAUSE_S : pause_s;
+    level->item.count = INT32_MAX;
+    double messages = visit(measure, program, level, SMALL_BYTES, -pause_s);
+    if (messages < 0)
+        return;
+    if (messages > 0) {
+        level->found = true;
+        level->item.count = (int)messages;
+        write_row(measure, program, level, (uint64_t)messages * SMALL_BYTES, true, pause_s);
+        level->item.count = (int)messages + 1;
+        write_row(measure, program, level, ((uint64_t)messages + 1) * SMALL_BYTES, false, pause_s);
+    } else {
+        level->pause_s = 1.5 * pause_s;
+    }
+    end(level);
+}
+
+/* One step of a level; false where it is at its end, or there is no time for one more search or pair. */
+static bool step(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
+                 double end_s)
+{
+    size_t streams = level->n_pairs < STREAMS ? level->n_pairs : STREAMS;
+    size_t limit = level->method == STREAM ? streams : SEARCHES;
+    if (!(level->begin_s > 0)) {
+        if (level->done == limit || clock_now_s() + level->longest_s > end_s)
+            return false;
+        turn(measure, program, level);
+    }
+    (level->method == STREAM ? step_stream : step_search)(measure, program, level);
+    return true;
+}
+
+static int lead(struct measure *measure, const struct benchmark_program *program)
+{
+    struct level_search levels[LEVEL_COUNT] = {{.done = 0}};
+    unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 2};
+    double end_s = measure->begin_s + measure->seconds;
+    size_t open[LEVEL_COUNT], n_levels = list_levels(measure, levels, random), n_open = n_levels;
+    for (size_t i = 0; i < n_open; i++)
+        open[i] = i;
+    while (n_open > 0 && clock_now_s() < end_s) {
+        size_t i = (size_t)nrand48(random) % n_open;
+        if (!step(measure, program, &levels[open[i]], end_s))
+            open[i] = open[--n_open];
+    }
+    for (size_t i = 0; i < n_levels; i++)
+        if (!levels[i].found)
+            fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no boundary found in %g s; give it more\n", program->name,
+                    level_name[levels[i].item.level], measure->seconds);
+    return 0;
+}
+
+const struct benchmark_program buffer_program = {
+    .name = "buffer",
+    .summary = "The bytes that the transport takes while the receiver is paused.",
+    .lead = lead,
+    .exchange = exchange,
+};

@@ -1,0 +1,20 @@
+/* All benchmarks that list what they measure, as one: their samples come in a single random order over benchmark, size
+ * and number of processes, so that a machine which is slow for some seconds is slow for a few samples of all and not
+ * for all samples of one. A part gets time by its weight; what it does not need goes to the others.
+ */
+#include "calibrate/benchmark/benchmarks.h"
+
+static const struct benchmark_part parts[] = {
+    {&pingpong_program, 0.30},   /* latency and bandwidth of one message */
+    {&algorithm1_program, 0.45}, /* bandwidth that processes share */
+    {&self_program, 0.05},       /* messages of a rank to itself */
+    {&injection_program, 0.12},  /* what a node sends at most */
+    {&queue_program, 0.12},      /* search of long queues */
+};
+
+const struct benchmark_program curves_program = {
+    .name = "curves",
+    .summary = "Ping-pong, Algorithm 1, self, injection and queue in one random order.",
+    .parts = parts,
+    .n_parts = (int)(sizeof parts / sizeof parts[0]),
+};

@@ -1,0 +1,162 @@
+/* The rate at which a node can inject data into the network, R_N (B2 and B Table 1, H2): n = 1, 2, 4, ... and all of
+ * its processes send at the same time, each to a process of its own on another node, until the rate no longer grows.
+ *
+ * The node is the one with the most processes; the receivers are spread over all other nodes, so that no receiver's
+ * link is the limit where there are several. Sizes from 64 KiB on: R_N limits rendezvous messages only (B Table 1). The
+ * seconds of a sample are the slowest rank's, repeats divided out; each repetition has its own place of a long buffer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/measure/shared_clock.h"
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/measure.h"
+
+/* Repetitions that are posted at once, and of a sample at most. */
+enum { BATCH = 10, REPEATS_MAX = 4096, DATA_TAG = 1, START_TAG = 2 };
+
+#define BYTES_MIN 65536u
+#define BYTES_MAX 4194304u
+
+static struct pair *pairs; /* [n_pairs_max], the first n of them for n */
+static size_t n_pairs_max;
+static char name[32];
+
+/* The node with the most ranks. */
+static uint32_t largest_node(const struct placement *placement, size_t *n_senders)
+{
+    uint32_t largest = placement->node[0];
+    *n_senders = 0;
+    for (size_t i = 0; i < placement->n_ranks; i++) {
+        bool counted = false;
+        for (size_t j = 0; j < i && !counted; j++)
+            counted = placement->node[j] == placement->node[i];
+        size_t n = 0;
+        for (size_t j = i; j < placement->n_ranks && !counted; j++)
+            n += placement->node[j] == placement->node[i];
+        if (n > *n_senders) {
+            *n_senders = n;
+            largest = placement->node[i];
+        }
+    }
+    return largest;
+}
+
+/* The ranks of other nodes, from every node one in turn: turn[i] is the position of rank i among those of its node. */
+struct receiver {
+    size_t turn;
+    uint32_t node;
+    int rank;
+};
+
+static int compare_receivers(const void *left, const void *right)
+{
+    const struct receiver *a = left, *b = right;
+    if (a->turn != b->turn)
+        return a->turn < b->turn ? -1 : 1;
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    return a->rank - b->rank;
+}
+
+/* 0, or -1 without memory; n_pairs_max = 0 where the job is on one node. */
+static int make_pairs(const struct placement *placement)
+{
+    size_t n_senders, n_receivers = 0, n = placement->n_ranks;
+    uint32_t node = largest_node(placement, &n_senders);
+    struct receiver *receivers = calloc(n, sizeof *receivers);
+    pairs = calloc(n, sizeof *pairs);
+    if (receivers == NULL || pairs == NULL) {
+        free(receivers);
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct receiver receiver = {.node = placement->node[i], .rank = (int)i};
+        for (size_t j = 0; j < i; j++)
+            receiver.turn += placement->node[j] == placement->node[i];
+        if (receiver.node != node)
+            receivers[n_receivers++] = receiver;
+    }
+    qsort(receivers, n_receivers, sizeof *receivers, compare_receivers);
+    for (size_t i = 0; i < n && n_pairs_max < n_receivers; i++)
+        if (placement->node[i] == node) {
+            pairs[n_pairs_max] = (struct pair){(int)i, receivers[n_pairs_max].rank};
+            n_pairs_max++;
+        }
+    snprintf(name, sizeof name, "node%u-others", node);
+    free(receivers);
+    return 0;
+}
+
+/* The next n after n: doubled, and the largest at the end. */
+static size_t next_n(size_t n)
+{
+    return n == n_pairs_max ? n_pairs_max + 1 : 2 * n > n_pairs_max ? n_pairs_max : 2 * n;
+}
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    size_t n_shapes = 0;
+    if (make_pairs(&measure->placement) != 0)
+        return -1;
+    if (n_pairs_max == 0) {
+        fprintf(stderr, MEASURE_NOTE "left_out injection: all %d ranks are on one node\n", measure->size);
+        return 0;
+    }
+    for (size_t n = 1; n <= n_pairs_max; n = next_n(n))
+        for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= 2)
+            n_shapes++;
+    *items = calloc(n_shapes + 1, sizeof **items);
+    if (*items == NULL)
+        return -1;
+    for (size_t n = 1; n <= n_pairs_max; n = next_n(n))
+        for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= 2) {
+            uint64_t fit = measure->buffer_bytes / bytes;
+            (*items)[(*n_items)++] = (struct item){
+                .level = LEVEL_INTER_NODE,
+                .variant = "",
+                .n = n,
+                .count = 1,
+                .bytes = bytes,
+                .repeats = REPEATS_MAX,
+                .batch = fit < BATCH ? (int)fit : BATCH,
+                .n_pairs = n,
+                .pairs = pairs,
+                .ranks = name,
+            };
+        }
+    return 0;
+}
+
+static void send_batch(struct measure *measure, const struct task *task, int n)
+{
+    MPI_Request requests[BATCH];
+    MPI_Status statuses[BATCH];
+    size_t place, stride = measure_places(measure, task->bytes, n, &place);
+    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
+    int bytes = (int)task->bytes;
+    for (int i = 0; i < n; i++, sent += stride, received += stride)
+        if (task->is_first)
+            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[i]);
+        else
+            MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[i]);
+    MPI_Waitall(n, requests, statuses);
+}
+
+/* The ranks of a pair begin together, pairs with the common clock. */
+static double exchange(struct measure *measure, const struct task *task)
+{
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,
+                 measure->comm, MPI_STATUS_IGNORE);
+    double begin_s = clock_now_s();
+    for (int left = task->repeats; left > 0; left -= task->batch)
+        send_batch(measure, task, left < task->batch ? left : task->batch);
+    return (clock_now_s() - begin_s) / task->repeats;
+}
+
+const struct benchmark_program injection_program = {
+    .name = "injection",
+    .summary = "Processes of a node send to other nodes at the same time: the rate at which a node injects data.",
+    .list = list,
+    .exchange = exchange,
+};

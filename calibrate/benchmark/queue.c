@@ -1,0 +1,165 @@
+/* Queue search: what one step through the queues of an MPI costs, by many messages in order and in reverse (B section
+ * 4.1; MODELS.md, queue search).
+ *
+ * A rank receives n messages of 8 B with the tags 0 to n - 1. Searched linearly, a queue of n entries costs n steps in
+ * all if the messages are asked for in the order in which they stand there, n(n + 1)/2 in the reverse order; everything
+ * else of the two times is the same, so that their difference gives the step (fit/benchmark/fit_queue.c). B's Algorithm 1 has both
+ * queues in one time: its second half posts the receives after the sends, and whether they come too late is chance.
+ * Here they are apart:
+ *   - posted: the receives are posted, then the sender is told to go, and its messages come in order or reversed. Time
+ *     from telling to the end of MPI_Waitall. A search that ends before the next message is there costs nothing, so
+ *     that the step seems cheaper at small depths than it is.
+ *   - unexpected: the messages are sent, behind them a marker for which a receive is posted already; with the marker,
+ *     and once the last message is seen by MPI_Iprobe, all are in the queue. MPI promises that order only for messages
+ *     that one receive could match, but all of these take one way. Then the receives are posted, in order or reversed:
+ *     time from the first to the end of MPI_Waitall, which needs no other rank.
+ * 8 B are sent at once by every MPI (0 B would be, too; but an application's message has data, which is copied when it
+ * is unexpected). Posted messages are sent by MPI_Send, so that no queue of unfinished sends takes part: with Open MPI
+ * 10000 in order took 33 ms by MPI_Isend, 2 ms by MPI_Send. Unexpected ones, whose way is not timed, are sent by
+ * MPI_Isend, or an MPI told to use rendezvous for 8 B would hang.
+ *
+ * What to expect, from the sources:
+ *   - Open MPI 4.1.4, ob1: a linked list of posted receives and one of unexpected messages for each communicator and
+ *     source, searched from the front (pml_ob1_recvfrag.c, match_incomming_no_any_source(); pml_ob1_recvreq.c,
+ *     recv_req_match_specific_proc()). Linear.
+ *   - UCX 1.13 has 1021 lists for each of the queues, chosen by the tag modulo 1021, but only for receives whose mask
+ *     takes all 64 bits of UCX's tag; for others one list of receives, and the list of all unexpected messages
+ *     (ucp/tag/tag_match.inl and .c). Open MPI's pml ucx gives full masks: no difference up to about a thousand tags,
+ *     and a thousandth of a linear search beyond. MPICH 4.0.2, ch4:ucx, leaves matching to UCX inside a node too (its
+ *     configure leaves out its own shared memory), but clears its two error bits in every mask (ucx_impl.h,
+ *     MPIDI_UCX_tag_mask()): linear, in one list for all sources and communicators.
+ *
+ * One pair of the closest level that the job has: the step is the receiving process's own, and does not depend on where
+ * the sender is (B section 4.1).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/measure/shared_clock.h"
+#include "calibrate/measure/place/levels.h"
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/measure.h"
+
+enum { MESSAGE_BYTES = 8, DEPTH_MAX = 10000, MARKER_TAG = DEPTH_MAX, GO_TAG };
+
+enum { REPEATS_MAX = 1024 };
+
+enum mode { POSTED_INORDER, POSTED_REVERSED, UNEXPECTED_INORDER, UNEXPECTED_REVERSED, N_MODES };
+
+static const char *const variants[N_MODES] = {"posted_inorder", "posted_reversed", "unexpected_inorder",
+                                              "unexpected_reversed"};
+static const int depths[] = {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, DEPTH_MAX};
+enum { N_DEPTHS = sizeof depths / sizeof depths[0] };
+
+static struct pair pair;
+static char name[32];
+static MPI_Request requests[DEPTH_MAX];
+static MPI_Status statuses[DEPTH_MAX]; /* MPICH's MPI_STATUSES_IGNORE is an array too short in the eyes of gcc */
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    enum level level = LEVEL_INTRA_SOCKET;
+    while (level < LEVEL_COUNT && levels_pairs(&measure->placement, level, 1, &pair) == 0)
+        level++;
+    *items = calloc(N_DEPTHS * N_MODES, sizeof **items);
+    if (*items == NULL)
+        return -1;
+    if (level == LEVEL_COUNT)
+        return 0;
+    snprintf(name, sizeof name, "%d-%d", pair.first, pair.second);
+    for (int i = 0; i < N_DEPTHS; i++)
+        for (int mode = 0; mode < N_MODES; mode++)
+            (*items)[(*n_items)++] = (struct item){
+                .level = level,
+                .mode = mode,
+                .variant = variants[mode],
+                .n = (uint64_t)depths[i],
+                .bytes = MESSAGE_BYTES,
+                .count = depths[i],
+                .repeats = REPEATS_MAX,
+                .n_pairs = 1,
+                .pairs = &pair,
+                .ranks = name,
+            };
+    return 0;
+}
+
+/* The i-th tag of n, in order or reversed. */
+static int tag_of(int i, int n, bool reversed)
+{
+    return reversed ? n - 1 - i : i;
+}
+
+static void send_posted(struct measure *measure, const struct task *task, const char *data)
+{
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    for (int i = 0; i < task->count; i++)
+        MPI_Send(data + (size_t)i * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner,
+                 tag_of(i, task->count, task->mode == POSTED_REVERSED), measure->comm);
+}
+
+static void send_unexpected(struct measure *measure, const struct task *task, const char *data)
+{
+    MPI_Request marker;
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    for (int i = 0; i < task->count; i++)
+        MPI_Isend(data + (size_t)i * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner, i, measure->comm,
+                  &requests[i]);
+    MPI_Isend(NULL, 0, MPI_BYTE, task->partner, MARKER_TAG, measure->comm, &marker);
+    MPI_Waitall(task->count, requests, statuses);
+    MPI_Wait(&marker, MPI_STATUS_IGNORE);
+}
+
+static void post_all(struct measure *measure, const struct task *task, char *data, bool reversed)
+{
+    for (int i = 0; i < task->count; i++) {
+        int tag = tag_of(i, task->count, reversed);
+        MPI_Irecv(data + (size_t)tag * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner, tag, measure->comm,
+                  &requests[i]);
+    }
+}
+
+static double receive_posted(struct measure *measure, const struct task *task, char *data)
+{
+    post_all(measure, task, data, false);
+    double begin_s = clock_now_s();
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
+    MPI_Waitall(task->count, requests, statuses);
+    return clock_now_s() - begin_s;
+}
+
+static double receive_unexpected(struct measure *measure, const struct task *task, char *data)
+{
+    MPI_Request marker;
+    MPI_Irecv(NULL, 0, MPI_BYTE, task->partner, MARKER_TAG, measure->comm, &marker);
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
+    MPI_Wait(&marker, MPI_STATUS_IGNORE);
+    for (int arrived = 0; !arrived;)
+        MPI_Iprobe(task->partner, task->count - 1, measure->comm, &arrived, MPI_STATUS_IGNORE);
+    double begin_s = clock_now_s();
+    post_all(measure, task, data, task->mode == UNEXPECTED_REVERSED);
+    MPI_Waitall(task->count, requests, statuses);
+    return clock_now_s() - begin_s;
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    size_t place;
+    measure_places(measure, (uint64_t)task->count * MESSAGE_BYTES, 1, &place);
+    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
+    bool posted = task->mode == POSTED_INORDER || task->mode == POSTED_REVERSED;
+    double seconds = 0;
+    for (int i = 0; i < task->repeats; i++)
+        if (task->is_first)
+            (posted ? send_posted : send_unexpected)(measure, task, sent);
+        else
+            seconds += (posted ? receive_posted : receive_unexpected)(measure, task, received);
+    return seconds / task->repeats;
+}
+
+const struct benchmark_program queue_program = {
+    .name = "queue",
+    .summary = "Many messages in order and reversed: what one step through the queues of the MPI costs.",
+    .list = list,
+    .exchange = exchange,
+};

@@ -1,0 +1,79 @@
+/* Messages of a rank to itself: a copy inside the process, or what the MPI makes of it. From 1 B to 4 MiB, one message
+ * at a time, every one from and to another place of the long buffers, on up to four ranks spread over the job.
+ *
+ * The send is not blocking: a blocking one to oneself need not return before its receive is posted, and from the
+ * rendezvous size on MPICH's does not.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/measure/shared_clock.h"
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/measure.h"
+
+enum { RANKS_MAX = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
+
+#define BYTES_MAX 4194304u
+
+static struct pair pairs[RANKS_MAX];
+static char names[RANKS_MAX][16];
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    int n_ranks = measure->size < RANKS_MAX ? measure->size : RANKS_MAX;
+    size_t n_sizes = 0;
+    for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2)
+        n_sizes++;
+    *items = calloc((size_t)n_ranks * n_sizes, sizeof **items);
+    if (*items == NULL)
+        return -1;
+    for (int i = 0; i < n_ranks; i++) {
+        int rank = (int)((int64_t)i * measure->size / n_ranks);
+        pairs[i] = (struct pair){rank, rank};
+        snprintf(names[i], sizeof names[i], "%d", rank);
+        for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
+            (*items)[(*n_items)++] = (struct item){
+                .level = LEVEL_SELF,
+                .variant = "",
+                .n = 1,
+                .count = 1,
+                .bytes = bytes,
+                .repeats = REPEATS_MAX,
+                .n_pairs = 1,
+                .pairs = &pairs[i],
+                .ranks = names[i],
+            };
+        }
+    }
+    return 0;
+}
+
+static void send_to_self(struct measure *measure, const struct task *task, int n)
+{
+    for (int i = 0; i < n; i++) {
+        MPI_Request requests[2];
+        MPI_Status statuses[2];
+        size_t place;
+        measure_places(measure, task->bytes, 1, &place);
+        MPI_Isend(measure->send_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
+                  &requests[0]);
+        MPI_Irecv(measure->recv_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
+                  &requests[1]);
+        MPI_Waitall(2, requests, statuses);
+    }
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    send_to_self(measure, task, 1 + task->repeats / WARM_SHARE);
+    double begin_s = clock_now_s();
+    send_to_self(measure, task, task->repeats);
+    return (clock_now_s() - begin_s) / task->repeats;
+}
+
+const struct benchmark_program self_program = {
+    .name = "self",
+    .summary = "Messages of a rank to itself: latency and bandwidth.",
+    .list = list,
+    .exchange = exchange,
+};

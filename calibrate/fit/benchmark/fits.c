@@ -1,0 +1,99 @@
+/* What the fits of the single benchmarks share: points of a line, a rate, a row, a note. */
+#include "calibrate/fit/benchmark/fits.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+double benchmark_statistic(const struct sample *samples, size_t n_samples, enum samples_statistic statistic)
+{
+    size_t middle = n_samples / 2;
+    if (statistic == STATISTIC_MIN)
+        return samples[0].seconds;
+    return n_samples % 2 == 1 ? samples[middle].seconds : (samples[middle - 1].seconds + samples[middle].seconds) / 2;
+}
+
+int benchmark_points_make(const struct samples *samples, enum benchmark benchmark, enum level level, uint64_t n,
+                          enum samples_statistic statistic, double from_bytes, struct benchmark_points *points)
+{
+    *points = (struct benchmark_points){
+        .bytes = calloc(samples->n_samples + 1, sizeof *points->bytes),
+        .seconds = calloc(samples->n_samples + 1, sizeof *points->seconds),
+    };
+    if (points->bytes == NULL || points->seconds == NULL) {
+        benchmark_points_release(points);
+        return -1;
+    }
+    for (size_t i = 0, end; i < samples->n_samples; i = end) {
+        const struct sample *first = &samples->samples[i];
+        bool wanted = first->benchmark == benchmark && first->level == level && first->n == n;
+        for (end = i + 1; wanted && end < samples->n_samples;) {
+            const struct sample *next = &samples->samples[end];
+            if (next->benchmark != benchmark || next->level != level || next->n != n || next->bytes != first->bytes)
+                break;
+            end++;
+        }
+        if (!wanted || (double)first->bytes < from_bytes)
+            continue;
+        points->bytes[points->n_points] = (double)first->bytes;
+        points->seconds[points->n_points++] = benchmark_statistic(first, end - i, statistic);
+        points->n_samples += end - i;
+    }
+    return 0;
+}
+
+void benchmark_points_release(struct benchmark_points *points)
+{
+    free(points->bytes);
+    free(points->seconds);
+    *points = (struct benchmark_points){0};
+}
+
+struct line_value benchmark_rate(uint64_t n, const struct line_value *slope)
+{
+    return (struct line_value){
+        .value = (double)n / slope->value,
+        .low = (double)n / slope->high,
+        .high = slope->low > 0 ? (double)n / slope->low : NAN,
+    };
+}
+
+void benchmark_method(const struct fit_options *options, enum line_kind kind, char method[24])
+{
+    static const char *const suffix[] = {[LINE_PLAIN] = "",
+                                         [LINE_THROUGH_ORIGIN] = "-origin",
+                                         [LINE_FLAT] = "-flat",
+                                         [LINE_SHARED] = "-shared",
+                                         [LINE_FLOOR] = "-floor"};
+    snprintf(method, 24, "%s-%s%s", options->method == LINE_RELATIVE ? "relative" : "ols",
+             options->statistic == STATISTIC_MEDIAN ? "median" : "min", suffix[kind]);
+}
+
+int benchmark_append(struct machine *machine, enum level level, enum machine_protocol protocol, const char *quantity,
+                     uint64_t n, const struct line_value *value, const char *unit, size_t n_samples, const char *method)
+{
+    struct machine_parameter row = {
+        .level = level,
+        .protocol = protocol,
+        .n = n,
+        .value = value->value,
+        .ci_low = value->low,
+        .ci_high = value->high,
+        .samples = n_samples,
+    };
+    snprintf(row.quantity, sizeof row.quantity, "%s", quantity);
+    snprintf(row.unit, sizeof row.unit, "%s", unit);
+    snprintf(row.method, sizeof row.method, "%s", method);
+    return machine_append(machine, &row);
+}
+
+void benchmark_note(FILE *notes, const char *format, ...)
+{
+    if (notes == NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(notes, format, arguments);
+    fputc('\n', notes);
+    va_end(arguments);
+}

@@ -1,0 +1,141 @@
+/* How computation slows the messages of a node down, and they it: a threshold of the memory's bandwidth.
+ *
+ * A. Denis, E. Jeannot and P. Swartvagher, Modeling Memory Contention between Communications and Computations in
+ * Distributed HPC Systems (Extended Version), RR-9451, 2022 (D), equations 1-8 and Algorithms 1-4; MODELS.md, memory
+ * contention.
+ *
+ *   T(n)     = T_par                        n <= N_par                                   D1
+ *              T_par - d_l (n - N_par)      N_par < n <= N_seq
+ *              T_par2 - d_r (n - N_seq)     else
+ *   R(n)     = n B_comp + alpha B_comm                                                   D2
+ *   comp(n)  = n B_comp                     R(n) < T(n), else T(n) - comm(n)             D3
+ *   comm(n)  = min(T(n) - comp(n), B_comm)  R(n) < T(n), else alpha(n) B_comm            D4
+ *   alpha(n) = v - (v - alpha) / (N_seq - i) (n - i)    N_seq - N_par > 1 and n < N_seq  D5
+ *              alpha                                    else
+ *              v = comm(i) / B_comm, i the last number of cores with R < T; v = 1, i = 0 if there is none
+ *   alone(n) = min(n B_comp, T(n), T_seq)                                                D6
+ *
+ *   N_par, T_par    cores at which computation and message together   cores_par, total_par   -, B/s
+ *                   reach the most, and that
+ *   N_seq, T_seq    the same of computation alone                     cores_seq, total_seq   -, B/s
+ *   T_par2          together at N_seq cores                           total_par2             B/s
+ *   d_l, d_r        what a core more takes below and above N_seq      loss_left, loss_right  B/s
+ *   B_comp, B_comm  of one core alone, of the message alone           computation, message   B/s
+ *   alpha           share of B_comm that a message keeps at worst     alpha                  -
+ *
+ * Where the data are (D7, D8): computation and message on one remote NUMA node take the remote parameters; else the
+ * message takes the local ones, with the remote B_comm if its data are remote (R included); computation contends only
+ * with a message on its own NUMA node.
+ *
+ * Domain: cores of one socket that compute, a message that is received, the kernel and size of the measurement (the
+ * heaviest: non-temporal stores, 64 MB). Limits: no sending; with more than two NUMA nodes a socket D7 is coarse (D,
+ * 5). */
+#include "calibrate/machine/memory_contention.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+    const char *quantity;
+    size_t offset;
+} values[] = {
+    {"memory_cores_par", offsetof(struct memory_side, cores_par)},
+    {"memory_total_par", offsetof(struct memory_side, total_par)},
+    {"memory_cores_seq", offsetof(struct memory_side, cores_seq)},
+    {"memory_total_seq", offsetof(struct memory_side, total_seq)},
+    {"memory_total_par2", offsetof(struct memory_side, total_par2)},
+    {"memory_alpha", offsetof(struct memory_side, alpha)},
+    {"memory_loss_left", offsetof(struct memory_side, loss_left)},
+    {"memory_loss_right", offsetof(struct memory_side, loss_right)},
+    {"memory_computation", offsetof(struct memory_side, computation)},
+    {"memory_message", offsetof(struct memory_side, message)},
+};
+
+static int read_side(const struct machine *machine, enum level level, struct memory_side *side, struct error *error)
+{
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        double value = machine_value(machine, level, PROTOCOL_ANY, values[i].quantity, NAN);
+        if (isnan(value))
+            return error_set(
+                error,
+                "machine '%s' has no %s at level %s, which memory contention needs: henri, bora and others "
+                "have it ('mpistair machine list')",
+                machine->name, values[i].quantity, level_text(level));
+        memcpy((char *)side + values[i].offset, &value, sizeof value);
+    }
+    return 0;
+}
+
+int memory_model_read(const struct machine *machine, struct memory_model *model, struct error *error)
+{
+    struct memory_model read;
+    double numa_nodes = machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, "numa_nodes", 1);
+    double cores = machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, "cores", 0);
+    if (read_side(machine, LEVEL_INTRA_SOCKET, &read.local, error) != 0 ||
+        read_side(machine, LEVEL_INTER_SOCKET, &read.remote, error) != 0)
+        return -1;
+    if (numa_nodes > MEMORY_MAX_CORES || cores > MEMORY_MAX_CORES)
+        return error_set(error, "machine '%s': %g cores and %g NUMA nodes of a socket, expected at most %d",
+                         machine->name, cores, numa_nodes, MEMORY_MAX_CORES);
+    read.numa_nodes = (uint32_t)numa_nodes;
+    read.cores = (uint32_t)cores;
+    *model = read;
+    return 0;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double total(const struct memory_side *side, double n)
+{
+    if (n <= side->cores_par) /* D1 */
+        return side->total_par;
+    if (n <= side->cores_seq)
+        return side->total_par - side->loss_left * (n - side->cores_par);
+    return side->total_par2 - side->loss_right * (n - side->cores_seq);
+}
+
+/* D2-D5, as Algorithm 2. */
+static void together(const struct memory_side *side, uint32_t n_cores, double *computation, double *message)
+{
+    double share = 1, at = 0; /* beta_v, beta_i */
+    *computation = 0;
+    *message = side->message;
+    for (uint32_t i = 1; i <= n_cores; i++) {
+        double n = i, most = total(side, n);
+        if (n * side->computation + side->alpha * side->message < most) { /* D2 */
+            *computation = n * side->computation;
+            *message = smaller(most - *computation, side->message);
+            share = *message / side->message;
+            at = n;
+            continue;
+        }
+        double alpha = side->alpha; /* D5 */
+        if (side->cores_seq - side->cores_par > 1 && n < side->cores_seq)
+            alpha = share - (share - alpha) / (side->cores_seq - at) * (n - at);
+        *message = alpha * side->message;
+        *computation = most - *message;
+    }
+}
+
+void memory_predict(const struct memory_model *model, uint32_t n, uint32_t computation_numa, uint32_t message_numa,
+                    struct memory_bandwidth *bandwidth)
+{
+    bool computation_remote = computation_numa >= model->numa_nodes, message_remote = message_numa >= model->numa_nodes;
+    bool same = computation_numa == message_numa;
+    const struct memory_side *computing = computation_remote ? &model->remote : &model->local;
+    struct memory_side receiving = same ? *computing : model->local; /* D7 */
+    double unused;
+    if (message_remote)
+        receiving.message = model->remote.message;
+    together(&receiving, n, &unused, &bandwidth->message);
+    bandwidth->message_alone = receiving.message;
+    bandwidth->computation_alone = /* D6 */
+        smaller(smaller(n * computing->computation, total(computing, n)), computing->total_seq);
+    bandwidth->computation = bandwidth->computation_alone; /* D8 */
+    if (same)
+        together(computing, n, &bandwidth->computation, &unused);
+}

@@ -1,0 +1,41 @@
+/* Memory contention: what computing cores and a message that is received leave each other of the memory's bandwidth. */
+#ifndef MPISTAIR_CALIBRATE_MEMORY_CONTENTION_H
+#define MPISTAIR_CALIBRATE_MEMORY_CONTENTION_H
+
+#include <stdint.h>
+
+#include "calibrate/machine/machine.h"
+
+/* D's M_local or M_remote; memory_contention.c has the paper's symbols. Bandwidths in B/s. */
+struct memory_side {
+    double cores_par, total_par;
+    double cores_seq, total_seq;
+    double total_par2;
+    double alpha;
+    double loss_left, loss_right; /* a core; loss_right may be negative */
+    double computation;           /* of one core, alone */
+    double message;               /* alone */
+};
+
+struct memory_model {
+    struct memory_side local, remote;
+    uint32_t numa_nodes; /* of a socket */
+    uint32_t cores;      /* of a socket; 0: not known */
+};
+
+/* Of all n cores together, and of the message; *_alone: without the other. B/s. */
+struct memory_bandwidth {
+    double computation, computation_alone;
+    double message, message_alone;
+};
+
+enum { MEMORY_MAX_CORES = 4096 };
+
+/* 0, or -1 where the machine lacks a value. */
+int memory_model_read(const struct machine *machine, struct memory_model *model, struct error *error);
+/* n cores of one socket, 0 to MEMORY_MAX_CORES, compute on data of NUMA node computation_numa, a message is received
+ * into NUMA node message_numa; those from model.numa_nodes on belong to the other socket. */
+void memory_predict(const struct memory_model *model, uint32_t n, uint32_t computation_numa, uint32_t message_numa,
+                    struct memory_bandwidth *bandwidth);
+
+#endif
