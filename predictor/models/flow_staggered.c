@@ -28,7 +28,7 @@
 #include "predictor/models/models.h"
 #include "predictor/models/staggered.h"
 #include "predictor/models/staircase.h"
-#include "predictor/models/underway.h"
+#include "predictor/engine/underway.h"
 
 /* Messages. What an event needs of its message lies anywhere, and waiting for it would be half of the work. */
 enum { LOOK_AHEAD = 12 };

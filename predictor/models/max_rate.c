@@ -18,7 +18,7 @@
  *
  * Several protocols at a level: each message's own tau; both bandwidths are V_i / sum_p(V_p / BW_p) (MODELS.md).
  * Limits: a rank that finishes leaves nothing to the others; senders do not count; levels do not disturb each other. */
-#include "predictor/models/critical.h"
+#include "predictor/engine/critical.h"
 #include "predictor/pattern/group.h"
 #include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"

@@ -39,7 +39,7 @@
 #include <stdlib.h>
 
 #include "predictor/models/models.h"
-#include "predictor/models/moves.h"
+#include "predictor/engine/moves.h"
 
 /* LOOK_AHEAD: messages whose sender is fetched meanwhile. */
 enum { POINTS = 16, LOOK_AHEAD = 12 };

@@ -34,9 +34,9 @@
 #include <stdlib.h>
 
 #include "predictor/models/models.h"
-#include "predictor/models/share_clock.h"
+#include "predictor/engine/share_clock.h"
 #include "predictor/models/staircase.h"
-#include "predictor/models/underway.h"
+#include "predictor/engine/underway.h"
 
 /* A rank that messages move to. */
 struct receiver {

@@ -4,7 +4,7 @@
 #define MPISTAIR_PREDICTOR_STAGGERED_H
 
 #include "predictor/pattern/group.h"
-#include "predictor/models/moves.h"
+#include "predictor/engine/moves.h"
 
 /* When each message of those levels that carries bytes is delivered: moves->delivered_s. Adds the values read beyond
  * the tables' ends to *extrapolated. O(M log M) where all bytes of a group are of one class, O(M N) of N ranks where

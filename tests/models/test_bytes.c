@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "tests/models/cases.h"
-#include "predictor/models/moves.h"
+#include "predictor/engine/moves.h"
 #include "predictor/pattern/traffic.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "predictor/models/heap.h"
+#include "predictor/engine/heap.h"
 
 /* From there on a clock went at one rate. */
 struct clock_segment {

@@ -1,5 +1,5 @@
 /* See critical.h. */
-#include "predictor/models/critical.h"
+#include "predictor/engine/critical.h"
 
 static const double ROUNDING = 1e-9;
 

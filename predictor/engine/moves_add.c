@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/models/begin_order.h"
-#include "predictor/models/critical.h"
-#include "predictor/models/moves.h"
+#include "predictor/engine/begin_order.h"
+#include "predictor/engine/critical.h"
+#include "predictor/engine/moves.h"
 
 /* The two parts of T18. */
 enum part_of_node { BETWEEN_NODES, WITHIN_NODE, NODE_PARTS };

@@ -1,11 +1,11 @@
 /* Two steps, as in size_order.c: messages are counted into slices of time of the same length, then each slice is
  * sorted. So no more than a slice needs room for its keys. */
-#include "predictor/models/begin_order.h"
+#include "predictor/engine/begin_order.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/models/moves.h"
+#include "predictor/engine/moves.h"
 #include "predictor/pattern/radix_sort.h"
 
 enum { MESSAGES_A_SLICE = 1024 };

@@ -6,8 +6,8 @@
 #ifndef MPISTAIR_PREDICTOR_UNDERWAY_H
 #define MPISTAIR_PREDICTOR_UNDERWAY_H
 
-#include "predictor/models/arrivals.h"
-#include "predictor/models/heap.h"
+#include "predictor/engine/arrivals.h"
+#include "predictor/engine/heap.h"
 
 struct underway {
     size_t next, end; /* arrivals, the first ones to begin */

@@ -1,5 +1,5 @@
 /* See moves.h. */
-#include "predictor/models/moves.h"
+#include "predictor/engine/moves.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* By queue and size all are sorted once; by begin only those selected, and stable, which leaves equal begins as they
  * were: what begins together in a queue is in the order of its sizes. */
-#include "predictor/models/arrivals.h"
+#include "predictor/engine/arrivals.h"
 
 #include <stdlib.h>
 
-#include "predictor/models/moves.h"
+#include "predictor/engine/moves.h"
 
 int arrivals_init(struct arrivals *arrivals, const struct traffic *traffic, unsigned levels, enum direction direction,
                   const uint32_t *queue_of, size_t n_queues)

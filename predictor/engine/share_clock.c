@@ -1,5 +1,5 @@
 /* See share_clock.h. */
-#include "predictor/models/share_clock.h"
+#include "predictor/engine/share_clock.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* See heap.h. Entries move by holes, not by swaps. */
-#include "predictor/models/heap.h"
+#include "predictor/engine/heap.h"
 
 static void put(struct heap *heap, size_t at, struct heap_entry entry)
 {
