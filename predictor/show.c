@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/concurrent_rounds.h"
+#include "interpose/sums/concurrent_rounds.h"
 #include "interpose/database/database.h"
-#include "report/working_tables.h"
+#include "interpose/sums/working_tables.h"
 
 /* Text has a column a part that is not zero for every rank and model. */
 struct text_columns {

@@ -14,7 +14,7 @@
 #include "report/open_trace.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
-#include "report/render.h"
+#include "report/render/render.h"
 
 enum query_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, N_FORMATS };
 

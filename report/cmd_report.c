@@ -8,7 +8,7 @@
 #include "report/open_trace.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
-#include "report/render.h"
+#include "report/render/render.h"
 
 enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, N_FORMATS };
 

@@ -21,7 +21,7 @@
  *     forkkill  ... that lives until the steps are done, then SIGKILL ends it
  */
 #include "tests/apps/app.h"
-#include "tests/apps/traffic.h"
+#include "tests/apps/witness.h"
 
 #include <mpi.h>
 #include <signal.h>

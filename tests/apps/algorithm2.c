@@ -12,7 +12,7 @@
 #include "calibrate/measure/shared_clock.h"
 #include "tests/apps/many_pair.h"
 #include "predictor/pattern/pattern.h"
-#include "tests/apps/traffic.h"
+#include "tests/apps/witness.h"
 
 #include <getopt.h>
 #include <limits.h>

@@ -8,7 +8,7 @@
  */
 #include "tests/apps/app.h"
 #include "tests/apps/completion.h"
-#include "tests/apps/traffic.h"
+#include "tests/apps/witness.h"
 
 #include <getopt.h>
 #include <mpi.h>

@@ -3,8 +3,8 @@
 #define MPISTAIR_TESTS_EXCHANGE_H
 
 #include "tests/apps/many_pair.h"
-#include "tests/apps/mesh.h"
-#include "tests/apps/traffic.h"
+#include "tests/apps/halo_mesh.h"
+#include "tests/apps/witness.h"
 
 /* One direction: the messages to, or from, all neighbours, by ascending rank. */
 struct exchange_side {

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TESTS_MANY_PAIR_H
 #define MPISTAIR_TESTS_MANY_PAIR_H
 
-#include "tests/apps/traffic.h"
+#include "tests/apps/witness.h"
 
 #include <mpi.h>
 

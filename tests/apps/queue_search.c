@@ -9,7 +9,7 @@
  * Prints CSV on stdout: header `n,bytes,first_s,second_s`, the medians over the repetitions: from rank 1's word that
  * its receives are posted, and from rank 0's first receive, to the end of the receiver's MPI_Waitall. */
 #include "tests/apps/app.h"
-#include "tests/apps/traffic.h"
+#include "tests/apps/witness.h"
 
 #include <getopt.h>
 #include <mpi.h>

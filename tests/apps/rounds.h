@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TESTS_ROUNDS_H
 #define MPISTAIR_TESTS_ROUNDS_H
 
-#include "tests/apps/traffic.h"
+#include "tests/apps/witness.h"
 
 /* Collective over MPI_COMM_WORLD; what is sent is counted in traffic. */
 void rounds_master_worker(int steps, struct traffic *traffic);

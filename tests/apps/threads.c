@@ -8,7 +8,7 @@
  * where the MPI grants less than MPI_THREAD_MULTIPLE.
  */
 #include "tests/apps/app.h"
-#include "tests/apps/traffic.h"
+#include "tests/apps/witness.h"
 
 #include <mpi.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* What a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued. */
 #include "share/base/command.h"
 #include "calibrate/job/raw_file.h"
-#include "tests/fuzz/readers.h"
+#include "tests/fuzz/fuzz_readers.h"
 #include "calibrate/measure/resume.h"
 
 void read_samples(const uint8_t *data, size_t size)

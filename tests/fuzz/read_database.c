@@ -10,7 +10,7 @@
 
 #include "share/base/command.h"
 #include "share/base/installation.h"
-#include "tests/fuzz/readers.h"
+#include "tests/fuzz/fuzz_readers.h"
 
 static const char rows[] =
     "INSERT INTO run VALUES(1,'run','0.1.0',1700000000000000000,100000,'MPICH','MPICH "

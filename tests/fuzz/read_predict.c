@@ -1,6 +1,6 @@
 /* Tables, patterns, placements and topologies by way of `mpistair predict` and what else reads them. */
 #include "share/base/command.h"
-#include "tests/fuzz/readers.h"
+#include "tests/fuzz/fuzz_readers.h"
 
 static const char table[] = "name m\nsource s\n"
                             "intra_socket eager tau - 1e-6 s\nintra_socket eager bw 1 1e9 B/s\n"

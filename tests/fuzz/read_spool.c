@@ -15,7 +15,7 @@
 #include "interpose/functions.h"
 #include "interpose/trace/ingest.h"
 #include "interpose/trace/gather/place.h"
-#include "tests/fuzz/readers.h"
+#include "tests/fuzz/fuzz_readers.h"
 #include "interpose/trace/gather/spools.h"
 
 enum { MAX_PROCESSES = 4, CHUNK_BYTES = 4096, MAX_CHUNKS = 16 };

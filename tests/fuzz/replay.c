@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/fuzz/readers.h"
+#include "tests/fuzz/fuzz_readers.h"
 
 enum { MAX_BYTES = 1 << 20 };
 

@@ -1,0 +1,300 @@
+/* See concurrent_rounds.h. Each socket, and each node's NIC, is a lane with the spans of the rounds that use it; where
+ * two spans of a lane overlap it is crowded. The crowded segments of a lane, sorted and apart, say of any interval how
+ * much of it is crowded by two searches. */
+#include "interpose/sums/concurrent_rounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "interpose/database/cursor.h"
+
+/* Begin and end of a round on a lane, or of a crowded segment of a lane. */
+struct span {
+    int64_t begin_ns, end_ns;
+    double before_ns; /* of a segment: how long those before it are together */
+    uint32_t lane;
+};
+
+struct spans {
+    struct span *items; /* [n] */
+    size_t n;
+};
+
+/* Where a rank is: its socket's lane, and its node's. */
+struct place {
+    uint32_t socket, node;
+};
+
+enum { NO_LANE = UINT32_MAX };
+
+struct lanes {
+    struct place *ranks; /* [n_ranks] */
+    size_t n_ranks;
+    uint32_t n;
+    struct spans used;      /* of all rounds */
+    struct spans *crowded;  /* [n] */
+    struct spans *with_nic; /* [n] of a socket's lane: crowded there or on its node's NIC */
+    struct span *round;     /* [n] of the round at hand; end below begin: not used */
+};
+
+static int push(struct spans *spans, struct span span)
+{
+    if (list_grow(&spans->items, spans->n, sizeof *spans->items) != 0)
+        return -1;
+    spans->items[spans->n++] = span;
+    return 0;
+}
+
+/* Gives each socket and each node a lane of its own. */
+static int read_places(sqlite3 *database, const char *path, struct lanes *lanes, struct error *error)
+{
+    struct cursor rows;
+    int64_t node = -1, socket = -1;
+    struct place place = {NO_LANE, NO_LANE};
+    cursor_open(
+        &rows, database, path,
+        "SELECT rank, node, socket FROM process WHERE node >= 0 AND socket >= 0 AND rank >= 0 AND rank < 16777216 "
+        "ORDER BY node, socket, rank",
+        error);
+    while (cursor_next(&rows)) {
+        size_t rank = (size_t)cursor_integer(&rows, 0);
+        bool new_node = place.node == NO_LANE || cursor_integer(&rows, 1) != node;
+        if (new_node)
+            place.node = lanes->n++;
+        if (new_node || cursor_integer(&rows, 2) != socket)
+            place.socket = lanes->n++;
+        node = cursor_integer(&rows, 1);
+        socket = cursor_integer(&rows, 2);
+        while (rows.result == 0 && lanes->n_ranks <= rank)
+            if (list_grow(&lanes->ranks, lanes->n_ranks, sizeof *lanes->ranks) != 0)
+                cursor_no_memory(&rows);
+            else
+                lanes->ranks[lanes->n_ranks++] = (struct place){NO_LANE, NO_LANE};
+        if (rows.result == 0)
+            lanes->ranks[rank] = place;
+    }
+    return cursor_close(&rows);
+}
+
+static int make_lanes(struct lanes *lanes)
+{
+    size_t n = lanes->n + (size_t)1;
+    lanes->crowded = calloc(n, sizeof *lanes->crowded);
+    lanes->with_nic = calloc(n, sizeof *lanes->with_nic);
+    lanes->round = calloc(n, sizeof *lanes->round);
+    if (lanes->crowded == NULL || lanes->with_nic == NULL || lanes->round == NULL)
+        return -1;
+    for (uint32_t lane = 0; lane < lanes->n; lane++)
+        lanes->round[lane] = (struct span){.begin_ns = INT64_MAX, .end_ns = INT64_MIN, .lane = lane};
+    return 0;
+}
+
+static struct place place_of(const struct lanes *lanes, const struct round_entry *entry)
+{
+    return entry->rank < lanes->n_ranks ? lanes->ranks[entry->rank] : (struct place){NO_LANE, NO_LANE};
+}
+
+static int64_t end_of(const struct round_entry *entry)
+{
+    int64_t end_ns;
+    return __builtin_add_overflow(entry->begin_ns, entry->length_ns, &end_ns) ? INT64_MAX : end_ns;
+}
+
+static void widen(struct span *span, const struct round_entry *entry)
+{
+    int64_t end_ns = end_of(entry);
+    span->begin_ns = entry->begin_ns < span->begin_ns ? entry->begin_ns : span->begin_ns;
+    span->end_ns = end_ns > span->end_ns ? end_ns : span->end_ns;
+}
+
+static int take(struct lanes *lanes, uint32_t lane, bool wanted)
+{
+    struct span span = lanes->round[lane];
+    lanes->round[lane] = (struct span){.begin_ns = INT64_MAX, .end_ns = INT64_MIN, .lane = lane};
+    return wanted && span.end_ns > span.begin_ns ? push(&lanes->used, span) : 0;
+}
+
+static bool of_several_nodes(const struct lanes *lanes, const struct round_sums *sums, const struct round_span *round)
+{
+    uint32_t first = NO_LANE;
+    for (size_t i = 0; i < round->n; i++) {
+        uint32_t node = place_of(lanes, &sums->entries[round->first + i]).node;
+        if (first != NO_LANE && node != NO_LANE && node != first)
+            return true;
+        first = node != NO_LANE ? node : first;
+    }
+    return false;
+}
+
+/* Adds the spans of a round on the lanes of its ranks. */
+static int add_round(struct lanes *lanes, const struct round_sums *sums, const struct round_span *round)
+{
+    const struct round_entry *entries = sums->entries + round->first;
+    bool several = of_several_nodes(lanes, sums, round);
+    int result = 0;
+    for (size_t i = 0; i < round->n; i++) {
+        struct place place = place_of(lanes, &entries[i]);
+        if (place.socket == NO_LANE)
+            continue;
+        widen(&lanes->round[place.socket], &entries[i]);
+        widen(&lanes->round[place.node], &entries[i]);
+    }
+    for (size_t i = 0; result == 0 && i < round->n; i++) {
+        struct place place = place_of(lanes, &entries[i]);
+        if (place.socket != NO_LANE)
+            result = take(lanes, place.socket, true) == 0 ? take(lanes, place.node, several) : -1;
+    }
+    return result;
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+    const struct span *a = left, *b = right;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+static double length_ns(const struct span *span)
+{
+    return (double)span->end_ns - (double)span->begin_ns;
+}
+
+/* Adds a segment that begins no earlier than those there; what it shares with them counts once. */
+static int add_segment(struct spans *segments, struct span segment)
+{
+    struct span *last = segments->n > 0 ? &segments->items[segments->n - 1] : NULL;
+    if (last != NULL && segment.begin_ns <= last->end_ns) {
+        last->end_ns = segment.end_ns > last->end_ns ? segment.end_ns : last->end_ns;
+        return 0;
+    }
+    segment.before_ns = last != NULL ? last->before_ns + length_ns(last) : 0;
+    return push(segments, segment);
+}
+
+/* Where a span begins before another of its lane has ended, both are under way until one of them ends. */
+static int find_crowded(struct lanes *lanes)
+{
+    int64_t until_ns = INT64_MIN;
+    if (lanes->used.n > 1)
+        qsort(lanes->used.items, lanes->used.n, sizeof *lanes->used.items, compare_spans);
+    for (size_t i = 0; i < lanes->used.n; i++) {
+        struct span span = lanes->used.items[i], both = span;
+        if (i == 0 || span.lane != lanes->used.items[i - 1].lane)
+            until_ns = INT64_MIN;
+        both.end_ns = span.end_ns < until_ns ? span.end_ns : until_ns;
+        if (both.end_ns > both.begin_ns && add_segment(&lanes->crowded[span.lane], both) != 0)
+            return -1;
+        until_ns = span.end_ns > until_ns ? span.end_ns : until_ns;
+    }
+    return 0;
+}
+
+/* Both lists of segments as one. */
+static int unite(const struct spans *a, const struct spans *b, struct spans *both)
+{
+    for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
+        bool first = k == b->n || (i < a->n && a->items[i].begin_ns <= b->items[k].begin_ns);
+        if (add_segment(both, first ? a->items[i++] : b->items[k++]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int unite_with_nics(struct lanes *lanes)
+{
+    int result = 0;
+    for (size_t rank = 0; result == 0 && rank < lanes->n_ranks; rank++) {
+        struct place place = lanes->ranks[rank];
+        if (place.socket != NO_LANE && lanes->with_nic[place.socket].items == NULL)
+            result = unite(&lanes->crowded[place.socket], &lanes->crowded[place.node], &lanes->with_nic[place.socket]);
+    }
+    return result;
+}
+
+/* How much of the time before at_ns lies in the segments. */
+static double crowded_before(const struct spans *segments, int64_t at_ns)
+{
+    size_t low = 0, high = segments->n; /* the first segment that ends behind at_ns */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (segments->items[middle].end_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == segments->n)
+        return low > 0 ? segments->items[low - 1].before_ns + length_ns(&segments->items[low - 1]) : 0;
+    const struct span *segment = &segments->items[low];
+    return segment->before_ns + fmax((double)at_ns - (double)segment->begin_ns, 0);
+}
+
+/* NaN without any time. */
+static double sum_share(const struct lanes *lanes, const struct round_sums *sums)
+{
+    double time_ns = 0, crowded_ns = 0;
+    for (size_t i = 0; i < sums->n_rounds; i++) {
+        const struct round_span *round = &sums->rounds[i];
+        bool several = of_several_nodes(lanes, sums, round);
+        for (size_t k = 0; k < round->n; k++) {
+            const struct round_entry *entry = &sums->entries[round->first + k];
+            uint32_t socket = place_of(lanes, entry).socket;
+            time_ns += fmax((double)entry->length_ns, 0);
+            if (socket == NO_LANE || round->n < 2 || entry->length_ns <= 0)
+                continue;
+            const struct spans *segments = several ? &lanes->with_nic[socket] : &lanes->crowded[socket];
+            crowded_ns += crowded_before(segments, end_of(entry)) - crowded_before(segments, entry->begin_ns);
+        }
+    }
+    return time_ns > 0 ? crowded_ns / time_ns : NAN;
+}
+
+static int find_share(sqlite3 *database, const char *path, const struct round_sums *sums, struct lanes *lanes,
+                      double *share, struct error *error)
+{
+    if (read_places(database, path, lanes, error) != 0)
+        return -1;
+    int result = make_lanes(lanes);
+    for (size_t i = 0; result == 0 && i < sums->n_rounds; i++)
+        if (sums->rounds[i].n > 1)
+            result = add_round(lanes, sums, &sums->rounds[i]);
+    if (result == 0)
+        result = find_crowded(lanes);
+    if (result == 0)
+        result = unite_with_nics(lanes);
+    if (result != 0)
+        return error_set(error, "%s: no memory for %zu rounds", path, sums->n_rounds);
+    *share = sum_share(lanes, sums);
+    return 0;
+}
+
+static void release(struct lanes *lanes)
+{
+    for (uint32_t lane = 0; lane < lanes->n; lane++) {
+        if (lanes->crowded != NULL)
+            free(lanes->crowded[lane].items);
+        if (lanes->with_nic != NULL)
+            free(lanes->with_nic[lane].items);
+    }
+    free(lanes->ranks);
+    free(lanes->crowded);
+    free(lanes->with_nic);
+    free(lanes->round);
+    free(lanes->used.items);
+}
+
+int concurrent_rounds_make(sqlite3 *database, const char *path, const struct round_sums *sums, struct error *error)
+{
+    struct lanes lanes = {0};
+    double share = NAN;
+    int result = find_share(database, path, sums, &lanes, &share, error);
+    release(&lanes);
+    if (result != 0)
+        return -1;
+    struct cursor rows;
+    cursor_open(&rows, database, path, "CREATE TEMP TABLE concurrent AS SELECT ? AS share", error);
+    if (rows.result == 0)
+        sqlite3_bind_double(rows.statement, 1, share); /* a NaN becomes NULL */
+    cursor_next(&rows);
+    return cursor_close(&rows);
+}

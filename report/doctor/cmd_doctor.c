@@ -1,0 +1,89 @@
+/* mpistair doctor: what works here and what is missing. */
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/command.h"
+#include "report/doctor/doctor.h"
+#include "share/base/error.h"
+#include "share/base/options.h"
+#include "interpose/database/cursor.h"
+
+static const char usage[] =
+    "usage: mpistair doctor [--json]\n"
+    "\n"
+    "Looks at what recording needs on this machine: processors, clock, room for spools, LD_PRELOAD, and each MPI's\n"
+    "launcher, library and backend. Exit code 0 if a job of at least one MPI can be recorded, else 1.\n"
+    "On a cluster, run it where the job runs: mpiexec -n 1 mpistair doctor.\n";
+
+struct doctor_check *doctor_add(struct doctor *doctor, const char *name, enum doctor_state state)
+{
+    size_t at = doctor->n_checks < DOCTOR_MAX_CHECKS ? doctor->n_checks++ : DOCTOR_MAX_CHECKS - 1;
+    doctor->checks[at] = (struct doctor_check){.name = name, .state = state};
+    return &doctor->checks[at];
+}
+
+static const char *const state_names[] = {[DOCTOR_OK] = "ok", [DOCTOR_NOTE] = "note", [DOCTOR_MISSING] = "missing"};
+
+static void print_text(const struct doctor *doctor, bool works)
+{
+    for (size_t i = 0; i < doctor->n_checks; i++) {
+        const struct doctor_check *check = &doctor->checks[i];
+        printf("%-8s %-11s %s\n", state_names[check->state], check->name, check->found);
+        if (check->advice[0] != '\0')
+            printf("%-8s %-11s -> %s\n", "", "", check->advice);
+    }
+    puts(works ? "\nJobs can be recorded here." : "\nJobs cannot be recorded here yet: see what is missing above.");
+}
+
+static int print_json(const struct doctor *doctor, bool works)
+{
+    struct pool pool = {0};
+    json_t *checks = json_array();
+    for (size_t i = 0; i < doctor->n_checks; i++) {
+        const struct doctor_check *check = &doctor->checks[i];
+        const char *found = pool_clean(&pool, check->found, strlen(check->found));
+        const char *advice = pool_clean(&pool, check->advice, strlen(check->advice));
+        json_array_append_new(checks,
+                              json_pack("{ss ss ss? ss?}", "check", check->name, "state", state_names[check->state],
+                                        "found", found, "advice", check->advice[0] != '\0' ? advice : NULL));
+    }
+    json_t *all = json_pack("{sb so}", "can_record", (int)works, "checks", checks);
+    int result = all == NULL ? -1 : json_dumpf(all, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(all);
+    pool_release(&pool);
+    return result == 0 ? EXIT_DONE : fail("doctor: the JSON cannot be written");
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    bool json = false;
+    optind = 0;
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", known, NULL)) != -1;)
+        switch (option) {
+        case 'j':
+            json = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return EXIT_DONE;
+        default:
+            return option_refused("doctor", option, argv);
+        }
+    if (optind < argc)
+        return wrong_usage("doctor", "%s: takes no arguments", argv[optind]);
+    struct doctor doctor = {0};
+    doctor_look_at_host(&doctor);
+    doctor_look_at_mpis(&doctor);
+    bool works = doctor.preload_works && doctor.spool_works && doctor.recordable > 0;
+    if (json && print_json(&doctor, works) != EXIT_DONE)
+        return EXIT_WORK_FAILED;
+    if (!json)
+        print_text(&doctor, works);
+    return works ? EXIT_DONE : EXIT_WORK_FAILED;
+}

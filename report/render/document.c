@@ -1,0 +1,130 @@
+#include "report/render/document.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void document_release(struct document *document)
+{
+    for (size_t i = 0; i < document->n_blocks; i++) {
+        free(document->blocks[i].cells);
+        free(document->blocks[i].bars);
+    }
+    free(document->blocks);
+    pool_release(&document->pool);
+    *document = (struct document){0};
+}
+
+static const char *print(struct document *document, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    int written = vasprintf(&text, format, arguments);
+    const char *kept = written < 0 ? NULL : pool_clean(&document->pool, text, (size_t)written);
+    if (written >= 0)
+        free(text);
+    if (kept == NULL)
+        document->no_memory = true;
+    return kept;
+}
+
+static void add_block(struct document *document, struct document_block block)
+{
+    if (list_grow(&document->blocks, document->n_blocks, sizeof block) != 0)
+        document->no_memory = true;
+    else
+        document->blocks[document->n_blocks++] = block;
+}
+
+void document_add(struct document *document, enum document_kind kind, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_block(document, (struct document_block){.kind = kind, .text = print(document, format, arguments)});
+    va_end(arguments);
+}
+
+void document_table(struct document *document, const struct document_column *columns, size_t n_columns)
+{
+    struct document_block block = {.kind = DOCUMENT_TABLE, .n_columns = n_columns};
+    memcpy(block.columns, columns, n_columns * sizeof *columns);
+    add_block(document, block);
+}
+
+void document_cell(struct document *document, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = print(document, format, arguments);
+    va_end(arguments);
+    if (document->no_memory)
+        return;
+    struct document_block *table = &document->blocks[document->n_blocks - 1];
+    if (list_grow(&table->cells, table->n_cells, sizeof *table->cells) != 0)
+        document->no_memory = true;
+    else
+        table->cells[table->n_cells++] = text;
+}
+
+/* A length that can be drawn, else NaN: a damaged database may hold anything. */
+static double length(double value)
+{
+    return isfinite(value) && value >= 0 ? value : NAN;
+}
+
+void document_bar(struct document *document, double measured, double modelled)
+{
+    if (document->no_memory)
+        return;
+    struct document_block *table = &document->blocks[document->n_blocks - 1];
+    if (list_grow(&table->bars, table->n_bars, sizeof *table->bars) != 0) {
+        document->no_memory = true;
+        return;
+    }
+    struct document_bar bar = {length(measured), length(modelled)};
+    table->bars[table->n_bars++] = bar;
+    table->bar_end = fmax(table->bar_end, fmax(bar.measured, bar.modelled)); /* fmax leaves NaN out */
+}
+
+/* Three significant digits up to 999, then all of the integer part. */
+static void quantity(struct document *document, double value, const char *unit)
+{
+    double size = fabs(value);
+    document_cell(document, "%.*f %s", size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2, value, unit);
+}
+
+void document_seconds(struct document *document, double seconds)
+{
+    double size = fabs(seconds);
+    if (isnan(seconds))
+        document_cell(document, "-");
+    else if (size >= 0.9995)
+        quantity(document, seconds, "s");
+    else if (size >= 0.9995e-3)
+        quantity(document, seconds * 1e3, "ms");
+    else
+        quantity(document, seconds * 1e6, "us");
+}
+
+void document_bytes(struct document *document, double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    while (unit + 1 < sizeof units / sizeof units[0] && fabs(bytes) >= 999.5) {
+        bytes /= 1e3;
+        unit++;
+    }
+    if (unit == 0)
+        document_cell(document, "%.0f B", bytes);
+    else
+        quantity(document, bytes, units[unit]);
+}
+
+void document_percent(struct document *document, double ratio, bool with_sign)
+{
+    if (isnan(ratio))
+        document_cell(document, "-");
+    else
+        document_cell(document, with_sign ? "%+.1f %%" : "%.1f %%", ratio * 100);
+}

@@ -1,0 +1,55 @@
+/* A report as headings, lines and tables of finished strings: what text and HTML have in common. Built from struct
+ * report by present.c, written by render_text.c and render_html.c. */
+#ifndef MPISTAIR_REPORT_DOCUMENT_H
+#define MPISTAIR_REPORT_DOCUMENT_H
+
+#include "interpose/database/cursor.h"
+
+enum { DOCUMENT_MAX_COLUMNS = 16 };
+
+enum document_kind { DOCUMENT_HEADING, DOCUMENT_LINE, DOCUMENT_WARNING, DOCUMENT_TABLE };
+
+struct document_column {
+    const char *title; /* NULL in all columns: a table without header */
+    bool right;        /* numbers */
+};
+
+/* Measured against modelled, as lengths of at least 0, NaN where there is none. Belongs to one row. */
+struct document_bar {
+    double measured, modelled;
+};
+
+struct document_block {
+    enum document_kind kind;
+    const char *text; /* heading, line, warning */
+    struct document_column columns[DOCUMENT_MAX_COLUMNS];
+    size_t n_columns;
+    const char **cells; /* [rows * n_columns] */
+    size_t n_cells;
+    struct document_bar *bars; /* [rows], behind the last column; or NULL */
+    size_t n_bars;
+    double bar_end; /* length of the longest */
+};
+
+struct document {
+    struct pool pool;
+    struct document_block *blocks;
+    size_t n_blocks;
+    bool no_memory; /* something is missing: do not write it */
+};
+
+void document_release(struct document *document);
+void document_add(struct document *document, enum document_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Begins a table of at most DOCUMENT_MAX_COLUMNS columns, whose titles stay the caller's. */
+void document_table(struct document *document, const struct document_column *columns, size_t n_columns);
+/* The next cell, or the bar of the row just ended, of the last table begun. */
+void document_cell(struct document *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void document_bar(struct document *document, double measured, double modelled);
+
+/* Cells of quantities, three significant digits: "12.3 ms", "4.56 MB", "7.8 %"; "-" for NaN. */
+void document_seconds(struct document *document, double seconds);
+void document_bytes(struct document *document, double bytes);
+void document_percent(struct document *document, double ratio, bool with_sign);
+
+#endif

@@ -1,0 +1,166 @@
+/* What the recording lacks, each loss in a sentence with its cause and ranks. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/render/render.h"
+
+static const char *plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* What a cause in the table loss means. */
+static const char *loss_text(const char *cause)
+{
+    static const char *const texts[][2] = {
+        {"disk", "the file system had no room"},
+        {"limit", "the limit of the spool was reached (MPISTAIR_SPOOL_LIMIT)"},
+        {"memory", "no memory for the recorder's tables"},
+        {"closed", "the program closed the descriptor of the spool"},
+        {"file_size", "the limit of the size of files was reached (ulimit -f, RLIMIT_FSIZE)"},
+        {"address_space", "the limit of the address space was reached (ulimit -v, RLIMIT_AS)"},
+        {"cut_off", "the spool ends early, as after a copy that was cut off"},
+        {"damaged", "records that cannot be read"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (strcmp(texts[i][0], cause) == 0)
+            return texts[i][1];
+    return cause;
+}
+
+static const char *reason_text(const char *reason)
+{
+    static const char *const texts[][2] = {
+        {"partner_lost", "the other process left no spool, or lost records"},
+        {"failed", "their call returned an error, or was left by a jump"},
+        {"pending", "never completed"},
+        {"freed", "their request was freed"},
+        {"unmatched", "the other side was not recorded"},
+        {"proc_null", "MPI_PROC_NULL"},
+        {"cancelled", "by the program"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (strcmp(texts[i][0], reason) == 0)
+            return texts[i][1];
+    return reason;
+}
+
+static void present_lost(struct document *document, const struct report *report)
+{
+    for (size_t i = 0; i < report->n_losses; i++) {
+        const struct report_count *loss = &report->losses[i];
+        if (strcmp(loss->name, "no_spool") == 0)
+            document_add(document, DOCUMENT_WARNING,
+                         "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); what they did is not here",
+                         loss->ranks, report->run.world_size, plural(loss->ranks), loss->where);
+        else if (strcmp(loss->name, "at_once") == 0)
+            document_add(document, DOCUMENT_WARNING,
+                         "ended at once, in MPI_Init: %" PRId64 " of %" PRId64 " ranks (rank%s %s)", loss->ranks,
+                         report->run.world_size, plural(loss->ranks), loss->where);
+        else
+            document_add(document, DOCUMENT_WARNING, "lost: %" PRId64 " record%s on rank%s %s (%s): %s", loss->n,
+                         plural(loss->n), plural(loss->ranks), loss->where, loss->name, loss_text(loss->name));
+    }
+}
+
+static void present_untracked(struct document *document, const struct report *report)
+{
+    int64_t calls = 0, functions = 0;
+    for (size_t i = 0; i < report->n_untracked; i++) {
+        const struct report_count *count = &report->untracked[i];
+        if (!count->affects_messages) {
+            functions++;
+            if (__builtin_add_overflow(calls, count->n, &calls))
+                calls = INT64_MAX;
+            continue;
+        }
+        document_add(document, DOCUMENT_WARNING,
+                     "not recorded: %s, %" PRId64 " call%s on rank%s %s; may carry messages", count->name, count->n,
+                     plural(count->n), plural(count->ranks), count->where);
+    }
+    if (functions > 0)
+        document_add(document, DOCUMENT_LINE,
+                     "only counted: %" PRId64 " call%s of %" PRId64 " function%s; no message is missing for them",
+                     calls, plural(calls), functions, plural(functions));
+}
+
+static void present_unmatched(struct document *document, const struct report *report)
+{
+    for (size_t i = 0; i < report->n_unmatched; i++) {
+        const struct report_count *count = &report->unmatched[i];
+        document_add(document, count->affects_messages ? DOCUMENT_WARNING : DOCUMENT_LINE,
+                     "without a partner: %" PRId64 " operation%s on rank%s %s (%s): %s", count->n, plural(count->n),
+                     plural(count->ranks), count->where, count->name, reason_text(count->name));
+    }
+}
+
+static void present_doubts(struct document *document, const struct report *report)
+{
+    const struct report_completeness *complete = &report->completeness;
+    if (complete->uncertain > 0)
+        document_add(document, DOCUMENT_WARNING,
+                     "the order of %" PRId64 " message%s was not certain:", complete->uncertain,
+                     plural(complete->uncertain));
+    for (size_t i = 0; i < report->n_doubts; i++)
+        document_add(document, DOCUMENT_WARNING, "  of %" PRId64 ": %s", report->doubts[i].n, report->doubts[i].name);
+    if (complete->unknown_communicators > 0)
+        document_add(document, DOCUMENT_WARNING, "communicators whose creation was not seen: %" PRId64,
+                     complete->unknown_communicators);
+}
+
+static void present_ends(struct document *document, const struct report *report)
+{
+    const struct report_rank *first = NULL;
+    int64_t unfinished = 0;
+    for (size_t i = 0; i < report->n_ranks; i++)
+        if (strcmp(report->ranks[i].ended, "finalize") != 0 && strcmp(report->ranks[i].ended, "lost") != 0 &&
+            strcmp(report->ranks[i].ended, "at once") != 0) {
+            first = first == NULL ? &report->ranks[i] : first;
+            unfinished++;
+        }
+    if (first != NULL)
+        document_add(document, DOCUMENT_WARNING,
+                     "ended without MPI_Finalize: %" PRId64 " rank%s, first rank %" PRId64 " (%s)", unfinished,
+                     plural(unfinished), first->rank, first->ended);
+}
+
+static void present_off(struct document *document, const struct report_off *off)
+{
+    if (off->times == 0)
+        return;
+    document_add(document, DOCUMENT_WARNING,
+                 "recording was off (MPI_Pcontrol, MPISTAIR_WINDOW): %" PRId64
+                 " time%s on rank%s %s, %.3g s in all; left out: %" PRId64 " operation%s posted then and %" PRId64
+                 " partner%s of them",
+                 off->times, plural(off->times), plural(off->ranks), off->where, off->time_s, off->operations,
+                 plural(off->operations), off->partners, plural(off->partners));
+}
+
+void present_completeness(struct document *document, const struct report *report)
+{
+    const struct report_completeness *complete = &report->completeness;
+    document_add(document, DOCUMENT_HEADING, "Completeness");
+    document_add(document, DOCUMENT_LINE, "%s; %" PRId64 " operation%s posted, %" PRId64 " matched", complete->verdict,
+                 complete->posted, plural(complete->posted), complete->matched);
+    if (report->run.launched > 0)
+        document_add(document, DOCUMENT_WARNING,
+                     "%" PRId64
+                     " ranks were expected, each made a world and a trace of its own: start the job with the "
+                     "mpiexec of its MPI",
+                     report->run.launched);
+    present_lost(document, report);
+    present_ends(document, report);
+    present_untracked(document, report);
+    present_unmatched(document, report);
+    present_doubts(document, report);
+    present_off(document, &complete->off);
+    for (size_t i = 0; i < complete->n_sums; i++)
+        document_add(document, DOCUMENT_LINE,
+                     "from %.3g s on only sums are kept of %s calls: %" PRId64 " on %" PRId64
+                     " rank%s (MPISTAIR_DETAIL)",
+                     complete->sums[i].from_s, complete->sums[i].kind, complete->sums[i].calls, complete->sums[i].ranks,
+                     plural(complete->sums[i].ranks));
+    if (complete->idle_calls > 0)
+        document_add(document, DOCUMENT_LINE, "unsuccessful tests and probes: %" PRId64 ", of which only sums are kept",
+                     complete->idle_calls);
+}

@@ -1,0 +1,161 @@
+/* The section on why: what the times of the worst ranks are made of, with whom, and who waits for whom. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/render/render.h"
+
+/* Parts that are not zero for all of the worst. */
+static size_t parts_shown(const struct report *report, size_t model, size_t parts[PART_COUNT])
+{
+    size_t n = 0;
+    for (size_t part = 0; part < PART_COUNT; part++) {
+        bool shown = false;
+        for (size_t i = 0; i < report->n_worst; i++)
+            shown = shown || report->worst[i].rank->part_s[model * PART_COUNT + part] > 0;
+        if (shown)
+            parts[n++] = part;
+    }
+    return n;
+}
+
+static bool interval_known(const struct report *report, size_t model)
+{
+    for (size_t i = 0; i < report->n_worst; i++)
+        if (!isnan(report->worst[i].rank->low_s[model]))
+            return true;
+    return false;
+}
+
+static void present_parts(struct document *document, const struct report *report, size_t model)
+{
+    static const struct document_column names[PART_COUNT] = {[PART_LATENCY] = {"latency", true},
+                                                             [PART_BANDWIDTH] = {"bandwidth", true},
+                                                             [PART_CONTENTION] = {"contention", true},
+                                                             [PART_QUEUE] = {"queue", true},
+                                                             [PART_LINK] = {"link", true},
+                                                             [PART_SKEW] = {"skew", true}};
+    struct document_column columns[DOCUMENT_MAX_COLUMNS];
+    size_t parts[PART_COUNT], n_parts = parts_shown(report, model, parts), n = 0;
+    bool interval = interval_known(report, model), extrapolated = false;
+    columns[n++] = (struct document_column){"rank", true};
+    columns[n++] = (struct document_column){"measured", true};
+    columns[n++] = (struct document_column){"modelled", true};
+    if (interval) {
+        columns[n++] = (struct document_column){"from", true};
+        columns[n++] = (struct document_column){"to", true};
+    }
+    for (size_t i = 0; i < n_parts; i++)
+        columns[n++] = names[parts[i]];
+    columns[n++] = (struct document_column){"mostly", false};
+    document_table(document, columns, n);
+    for (size_t i = 0; i < report->n_worst; i++) {
+        const struct report_rank *rank = report->worst[i].rank;
+        document_cell(document, "%" PRId64, rank->rank);
+        document_seconds(document, rank->covered_s[model]);
+        document_seconds(document, rank->model_s[model]);
+        if (interval) {
+            document_seconds(document, rank->low_s[model]);
+            document_seconds(document, rank->high_s[model]);
+        }
+        for (size_t k = 0; k < n_parts; k++)
+            document_percent(document, rank->part_s[model * PART_COUNT + parts[k]] / rank->model_s[model], false);
+        document_cell(document, "%s%s", rank->mostly[model][0] != '\0' ? rank->mostly[model] : "-",
+                      rank->extrapolated[model] ? " *" : "");
+        extrapolated = extrapolated || rank->extrapolated[model];
+    }
+    if (extrapolated)
+        document_add(document, DOCUMENT_LINE, "* with values beyond the ends of a bandwidth table of the machine");
+}
+
+static void present_partners(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"rank", true},     {"partner", false}, {"level", false},
+                                                     {"messages", true}, {"volume", true},   {"alone", true},
+                                                     {"share", true}};
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_worst; i++)
+        n += report->worst[i].n_partners;
+    if (n == 0)
+        return;
+    document_add(document, DOCUMENT_LINE,
+                 "partners that cost them most, in all rounds; alone: at BW(1); share: of all from,");
+    document_add(document, DOCUMENT_LINE, "or to, others:");
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < report->n_worst; i++)
+        for (size_t k = 0; k < report->worst[i].n_partners; k++) {
+            const struct report_partner *partner = &report->worst[i].partners[k];
+            document_cell(document, "%" PRId64, report->worst[i].rank->rank);
+            document_cell(document, "%s %" PRId64, partner->direction, partner->rank);
+            document_cell(document, "%s", partner->level);
+            document_cell(document, "%" PRId64, partner->messages);
+            document_bytes(document, (double)partner->bytes);
+            document_seconds(document, partner->alone_s);
+            document_percent(document, partner->share, false);
+        }
+}
+
+static void present_waits(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"kind", true},      {"rounds", true},  {"ranks", true},
+                                                     {"mean wait", true}, {"longest", true}, {"share", true},
+                                                     {"last rank", true}, {"in", true}};
+    document_add(document, DOCUMENT_LINE,
+                 "waits: until the last rank of a round is done, those that are wait %.1f %% of the time",
+                 report->wait_s > 0 ? report->wait_s / (report->actual_s + report->wait_s) * 100 : 0);
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < report->n_waits; i++) {
+        const struct report_wait *wait = &report->waits[i];
+        document_cell(document, "%" PRId64, wait->kind);
+        document_cell(document, "%" PRId64, wait->rounds);
+        document_cell(document, "%" PRId64, wait->ranks);
+        document_seconds(document, wait->mean_s);
+        document_seconds(document, wait->longest_s);
+        document_percent(document, wait->share, false);
+        document_cell(document, "%" PRId64, wait->last_rank);
+        document_percent(document, (double)wait->last_rounds / (double)wait->rounds, false);
+    }
+    document_add(document, DOCUMENT_LINE,
+                 "mean wait: of a rank in a round; longest: of the first that is done; last rank: the one that");
+    document_add(document, DOCUMENT_LINE, "is last most often, in what share of the rounds");
+}
+
+/* Who waited for whom. */
+static void present_late(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"rank", true},     {"waits for", false}, {"late", false},
+                                                     {"messages", true}, {"waited", true},     {"longest", true},
+                                                     {"in", false}};
+    if (report->n_late == 0)
+        return;
+    document_add(document, DOCUMENT_LINE,
+                 "late: receives that waited for their sender, sends that waited for their receiver:");
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < report->n_late; i++) {
+        const struct report_late *late = &report->late[i];
+        document_cell(document, "%" PRId64, late->rank);
+        document_cell(document, "%" PRId64, late->partner);
+        document_cell(document, "%s", late->cause);
+        document_cell(document, "%" PRId64, late->messages);
+        document_seconds(document, late->late_s);
+        document_seconds(document, late->longest_s);
+        document_cell(document, "%s %s", late->function, late->place);
+    }
+}
+
+void present_why(struct document *document, const struct report *report)
+{
+    size_t model = report_best_model(report);
+    if (report->n_worst == 0)
+        return;
+    document_add(document, DOCUMENT_HEADING, "Why");
+    if (model < report->n_models) {
+        document_add(document, DOCUMENT_LINE,
+                     "the %zu rank%s with the longest time, parts of it by %s on %s:", report->n_worst,
+                     report->n_worst == 1 ? "" : "s", report->models[model].title, report->models[model].machine);
+        present_parts(document, report, model);
+        present_partners(document, report);
+    }
+    present_waits(document, report);
+    present_late(document, report);
+}
