@@ -85,7 +85,12 @@ static struct image *plain_trace(void)
         sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(database, rows, NULL, NULL, NULL) != SQLITE_OK)
         abort();
-    image.bytes = sqlite3_serialize(database, "main", &image.size, 0);
+    unsigned char *bytes = sqlite3_serialize(database, "main", &image.size, 0);
+    image.bytes = malloc((size_t)image.size);
+    if (bytes == NULL || image.bytes == NULL)
+        abort();
+    memcpy(image.bytes, bytes, (size_t)image.size);
+    sqlite3_free(bytes);
     free(schema);
     sqlite3_close(database);
     return &image;

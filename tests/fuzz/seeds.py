@@ -1,9 +1,11 @@
 """First inputs for the fuzzer: the golden traces, shipped tables and topologies, and a few lines of each other format.
 
 usage: seeds.py GEN_WRAPPERS MPI.TBL SOURCE_ROOT FOLDER
-writes FOLDER/READER/seed-...; the form of the inputs stands in read_spool.c and read_database.c.
+writes FOLDER/READER/seed-... and FOLDER/READER.dict, the words of a reader's seeds; the form of the inputs stands in
+read_spool.c and read_database.c.
 """
 import os
+import re
 import struct
 import sys
 import tempfile
@@ -13,6 +15,20 @@ sys.path.insert(0, os.path.join(SOURCE, "tests/golden/trace"))
 import spool
 
 HEADER_USED = 12288
+
+SETS = 'nodeset="0x1" complete_nodeset="0x1"'
+CORES = "".join(f'<object type="Core" os_index="{i}" cpuset="0x{i + 1}" complete_cpuset="0x{i + 1}" {SETS}><object type="PU" '
+                f'os_index="{i}" cpuset="0x{i + 1}" complete_cpuset="0x{i + 1}" {SETS}/></object>' for i in (0, 1))
+SETS = f'os_index="0" cpuset="0x3" complete_cpuset="0x3" {SETS}'
+SMALL_NODE = f"""<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+<object type="Machine" {SETS} allowed_cpuset="0x3" allowed_nodeset="0x1">
+<object type="Package" {SETS}>
+<object type="NUMANode" {SETS}/>
+<object type="L3Cache" {SETS} cache_size="9" depth="3" cache_linesize="64" cache_associativity="1" cache_type="0">
+{CORES}</object></object></object></topology>
+"""
 
 TEXTS = {
     "pattern": ["src,dst,bytes\n0,1,100\n1,2,8000\n3,3,0\n",
@@ -35,7 +51,7 @@ TEXTS = {
     "resume": ["# mpistair calibrate 1\nbenchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s\n"
                "pingpong,,intra_socket,8,1,1,1e-6,1,0-1,l3,1,0.5\n"],
     "maps": ["00400000-00500000 r-xp 00001000 08:01 123 /bin/true\n7f00-8f00 r--p 0 0:0 0 /x\n7f00000-8f00000 r-xp 0 0:0 0 [vdso]\n"],
-    "machine": [], "topology": [], "node_topology": [],
+    "machine": [], "topology": [], "node_topology": [SMALL_NODE],
     "database": [bytes([command, 0]) + sql for command in range(8) for sql in (
         b"", b"UPDATE message_row SET bytes = 9223372036854775807;", b"INSERT INTO message_row SELECT id + 10, src, dst, comm, "
         b"tag, bytes, form, round_id, send_post_ns + 7, send_ns, late_ns, recv_ns, room_bytes, 0, 0, 5, 5 FROM message_row;",
@@ -97,6 +113,17 @@ def write_seed(reader, number, content):
         file.write(content if isinstance(content, bytes) else content.encode())
 
 
+def write_words(reader, contents):
+    """The words for libFuzzer to put in; of a trace's SQL the schema's, too."""
+    texts = [content if isinstance(content, str) else content.decode("latin-1") for content in contents]
+    if reader == "database":
+        with open(os.path.join(SOURCE, "share/sql/schema.sql"), encoding="utf-8") as file:
+            texts.append(file.read())
+    words = sorted({word for text in texts for word in re.findall(r'[A-Za-z_]{2,}(?:="(?:0x)?)?', text)})
+    with open(os.path.join(sys.argv[4], reader + ".dict"), "w", encoding="utf-8") as file:
+        file.writelines('"' + word.replace('"', '\\"') + '"\n' for word in words)
+
+
 def main():
     functions = spool.read_functions(sys.argv[1], sys.argv[2])
     for reader, folder in (("machine", "share/machines"), ("topology", "share/topologies")):
@@ -108,6 +135,7 @@ def main():
     for reader, contents in TEXTS.items():
         for number, content in enumerate(contents):
             write_seed(reader, number, content)
+        write_words(reader, contents)
     for name in SCRIPTS:
         write_seed("spool", name, pack_spools(functions, read_script(name)))
 
