@@ -11,7 +11,7 @@
 #include "calibrate/machine/machine.h"
 #include "predictor/pattern/pattern.h"
 
-/* Which messages' latency a rank pays (MODELS.md, staircase, rule 3). */
+/* Which messages' latency a rank pays (share/doc/MODELS.md, Latency). */
 enum latency_side { LATENCY_IN = 0, LATENCY_OUT, LATENCY_MAX };
 
 struct topology;

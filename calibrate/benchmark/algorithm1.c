@@ -10,7 +10,7 @@
  *
  * Each rank posts all repetitions, each at another place of a long buffer, and waits for all. A sample is several such
  * executions back to back, as many as last about 1 ms, so that what a start costs does not count; its seconds are the
- * slowest rank's, repetitions divided out (MODELS.md, rule 4).
+ * slowest rank's, repetitions divided out (share/doc/MODELS.md, The bandwidth table, rule 7).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The bytes that the transport takes without a receiver's progress: MODELS.md's B of the flow staircase.
+/* The bytes that the transport takes without a receiver's progress: B of share/doc/MODELS.md, flow.
  *
  * First one message of 1 MiB. The receiver waits until it is there to be received (MPI_Iprobe), posts the receive,
  * which lets a rendezvous go on, and then sleeps: no MPI call until the pause is over. The sender starts an MPI_Isend

@@ -1,5 +1,5 @@
 /* Queue search: what one step through the queues of an MPI costs, by many messages in order and in reverse (B section
- * 4.1; MODELS.md, queue search).
+ * 4.1; share/doc/MODELS.md, Queue search).
  *
  * A rank receives n messages of 8 B with the tags 0 to n - 1. Searched linearly, a queue of n entries costs n steps in
  * all if the messages are asked for in the order in which they stand there, n(n + 1)/2 in the reverse order; everything

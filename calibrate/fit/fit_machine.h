@@ -1,6 +1,6 @@
 /* From raw samples to a machine table.
  *
- * Per level and protocol, after MODELS.md's "The bandwidth table BW(n)", rule 4 (T section II.B):
+ * Per level and protocol, after share/doc/MODELS.md, The bandwidth table, rule 7 (T section II.B):
  *   - for each N a line of time over size, one time a size (median or minimum of its samples);
  *   - bw, n = N: N / slope of that line;
  *   - tau: the intercept of N = 2 for rendezvous (and where there is one protocol only), of N = 1 for short and eager,

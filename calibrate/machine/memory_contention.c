@@ -1,8 +1,8 @@
 /* How computation slows the messages of a node down, and they it: a threshold of the memory's bandwidth.
  *
  * A. Denis, E. Jeannot and P. Swartvagher, Modeling Memory Contention between Communications and Computations in
- * Distributed HPC Systems (Extended Version), RR-9451, 2022 (D), equations 1-8 and Algorithms 1-4; MODELS.md, memory
- * contention.
+ * Distributed HPC Systems (Extended Version), RR-9451, 2022 (D), equations 1-8 and Algorithms 1-4;
+ * share/doc/MODELS.md, Memory contention.
  *
  *   T(n)     = T_par                        n <= N_par                                   D1
  *              T_par - d_l (n - N_par)      N_par < n <= N_seq

@@ -16,7 +16,8 @@
  *   BW_max    the last value of the table, or R_N       limit_bytes_per_s            B/s
  *   tau       latency of a message                      message_class.tau_s          s
  *
- * Several protocols at a level: each message's own tau; both bandwidths are V_i / sum_p(V_p / BW_p) (MODELS.md).
+ * Several protocols at a level: each message's own tau; both bandwidths are V_i / sum_p(V_p / BW_p)
+ * (share/doc/MODELS.md, Several protocols in one round).
  * Limits: a rank that finishes leaves nothing to the others; senders do not count; levels do not disturb each other. */
 #include "predictor/engine/critical.h"
 #include "predictor/pattern/group.h"

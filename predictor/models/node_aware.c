@@ -7,7 +7,7 @@
  *
  * over the outgoing messages of a rank. A. Bienz, L. N. Olson, W. D. Gropp and S. Lockhart, Modeling Data Movement
  * Performance on Heterogeneous Architectures, HPEC 2021, prints equation 2 with `max` for `min` and a trailing `beta *
- * s`, both misprints (MODELS.md).
+ * s`, both misprints (share/doc/MODELS.md, node-aware).
  *
  *   alpha   latency of a message                                    message_class.tau_s     s
  *   R_b     bandwidth of one pair, BW(1)                            single_bytes_per_s      B/s

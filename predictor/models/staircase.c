@@ -22,7 +22,7 @@
  *
  * Domain: every rank posts all its messages, then waits (T Algorithm 2); a send is complete when it is delivered, so
  * rendezvous messages. Limits: the sender's side shares nothing; the two parts of T18 do not overlap; order is by size,
- * never by arrival. MODELS.md settles what the paper leaves open. */
+ * never by arrival. share/doc/MODELS.md settles what the paper leaves open. */
 #include "predictor/models/staircase.h"
 
 #include <math.h>

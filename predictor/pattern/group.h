@@ -1,4 +1,4 @@
-/* Groups: the ranks that share a bandwidth, one socket or one node (MODELS.md, Words). */
+/* Groups: the ranks that share a bandwidth, one socket or one node (share/doc/MODELS.md, Words). */
 #ifndef MPISTAIR_PREDICTOR_GROUP_H
 #define MPISTAIR_PREDICTOR_GROUP_H
 

@@ -1,4 +1,4 @@
-"""`mpistair predict` as its users call it: patterns against MODELS.md's worked values, traces against patterns.
+"""`mpistair predict` as its users call it: patterns against share/doc/MODELS.md's worked values, traces against patterns.
 
 usage: test_predict.py MPISTAIR SCHEMA.sql
 """

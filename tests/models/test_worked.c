@@ -1,4 +1,4 @@
-/* MODELS.md's worked values A, B and C, and hand-worked cases of what they leave out. */
+/* share/doc/MODELS.md's worked values A, B and C, and hand-worked cases of what they leave out. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

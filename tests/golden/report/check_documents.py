@@ -1,6 +1,6 @@
 """The documents against the program: every command and option of --help is in the man page and in the completion, every
 table and view of the schema in mpistair.5, every file and folder that the README and share/doc name exists (NAME stands for
-any name), and groff has no complaint.
+any name), every reference to MODELS.md can be opened, and groff has no complaint.
 
 usage: check_documents.py MPISTAIR SOURCE
 """
@@ -57,6 +57,16 @@ for document in documents:
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         if not (document.parent / link).exists():
             failures.append(f"{document.name} links {link}, which is not there")
+headings = re.findall(r"^## (.*)", (SOURCE / "share/doc/MODELS.md").read_text(), re.MULTILINE)
+for source in (path for folder in folders for path in (SOURCE / folder).rglob("*.[chp15]*") if path.is_file()):
+    if source.name == pathlib.Path(__file__).name:
+        continue
+    cited = re.sub(r"\s+(?:\* |# )?", " ", source.read_text(errors="replace"))
+    for before, section in re.findall(r"(share/doc/)?\bMODELS\.md(?:, ([^;:.)]+))?", cited):
+        if not before:
+            failures.append(f"{source.relative_to(SOURCE)} cites MODELS.md without its folder, share/doc")
+        if section and not any(section.lower().startswith(heading.split(" (")[0].lower()) for heading in headings):
+            failures.append(f"{source.relative_to(SOURCE)} cites MODELS.md, {section}: no such section")
 for page in ("mpistair.1", "mpistair.5"):
     if shutil.which("groff"):
         formatted = output("groff", "-man", "-Tutf8", "-ww", str(SOURCE / "share/man" / page))
