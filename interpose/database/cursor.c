@@ -1,3 +1,6 @@
+/* Everything that report and query print passes through this cursor. A trace may hold any bytes (host names, command
+ * lines, MPI's version text), so text is made harmless here once, and errors are kept until the caller closes the
+ * cursor. */
 #include "interpose/database/cursor.h"
 
 #include <math.h>
@@ -15,7 +18,7 @@ void pool_release(struct pool *pool)
     }
 }
 
-/* Length of the well-formed UTF-8 character at bytes (Unicode 15, table 3-7), 0 if there is none. */
+/* Returns the length of the well-formed UTF-8 character at bytes (Unicode 15, table 3-7), 0 if there is none. */
 static size_t utf8_length(const unsigned char *bytes, size_t left)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Reading rows of a trace.db: prepare, step and finalize in one cursor that keeps the first error until it is closed.
+/* Reads rows of a trace.db: one cursor prepares, steps and finalizes, and keeps the first error until it is closed.
  *
  *     struct cursor rows;
  *     cursor_open(&rows, database, path, "SELECT rank, host FROM ...", error);
@@ -7,8 +7,7 @@
  *     return cursor_close(&rows);
  *
  * Text comes out fit for a terminal, JSON and HTML alike: valid UTF-8 without control characters. The strings live in a
- * pool until it is released.
- */
+ * pool until it is released. */
 #ifndef MPISTAIR_DATABASE_CURSOR_H
 #define MPISTAIR_DATABASE_CURSOR_H
 
@@ -24,14 +23,14 @@ struct pool_text {
     char text[];
 };
 
-/* Owner of strings; zero-initialised. */
+/* Owns strings; begins zero-initialised. */
 struct pool {
     struct pool_text *first;
 };
 
 void pool_release(struct pool *pool);
-/* A copy of bytes[length]: tabs and ends of lines become blanks, other control characters and invalid UTF-8 '?'. NULL
- * without memory. */
+/* Returns a copy of bytes[length], owned by the pool, or NULL without memory. Tabs and ends of lines become blanks,
+ * other control characters and invalid UTF-8 become '?'. */
 const char *pool_clean(struct pool *pool, const char *bytes, size_t length);
 
 struct cursor {
@@ -42,22 +41,22 @@ struct cursor {
     int result; /* 0, or -1 once something failed and the error is set */
 };
 
-/* A failure shows in cursor_next (false) and cursor_close (-1). */
+/* Prepares sql. A failure shows in cursor_next (false) and cursor_close (-1). */
 void cursor_open(struct cursor *rows, sqlite3 *database, const char *path, const char *sql, struct error *error);
 bool cursor_next(struct cursor *rows);
-/* Remembers a failure of the caller, as of list_grow: no memory. */
+/* Remembers that the caller itself ran out of memory, as in list_grow. */
 void cursor_no_memory(struct cursor *rows);
 int cursor_close(struct cursor *rows);
 
-/* 0 for NULL. */
+/* Returns 0 for NULL. */
 int64_t cursor_integer(struct cursor *rows, int column);
-/* NaN for NULL. */
+/* Returns NaN for NULL. */
 double cursor_real(struct cursor *rows, int column);
-/* "" for NULL. */
+/* Returns "" for NULL. */
 const char *cursor_text(struct cursor *rows, int column, struct pool *pool);
 
-/* Makes room for item n of the array that *(T **)items points to: its capacity doubles at the powers of two. 0, or -1
- * without memory, the array unchanged. */
+/* Makes room for item n of the array that *(T **)items points to: its capacity doubles at the powers of two. Returns 0,
+ * or -1 without memory, which leaves the array unchanged. */
 int list_grow(void *items, size_t n, size_t item_size);
 
 #endif

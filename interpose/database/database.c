@@ -1,3 +1,5 @@
+/* A file named by the user may be anything. It is checked here once, before a query can fail with a message of SQLite's
+ * that does not say what is wrong with the file. */
 #include "interpose/database/database.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@ int database_error(sqlite3 *database, const char *path, const char *what, struct
     return error_set(error, "%s: %s: %s", path, what, sqlite3_errmsg(database));
 }
 
-/* One integer of a pragma or query; -1 with the reason. */
+/* Reads one integer of a pragma or query. Returns 0, or -1 with the reason. */
 static int read_integer(sqlite3 *database, const char *path, const char *sql, sqlite3_int64 *value, struct error *error)
 {
     sqlite3_stmt *statement = NULL;

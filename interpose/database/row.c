@@ -1,3 +1,5 @@
+/* Writes tables of many columns in one line of code each: the letters of row_insert stand for types and for the value
+ * that means NULL. A failure is kept until row_finish, so that callers need not look after every row. */
 #include "interpose/database/row.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Inserting rows: one prepared statement a table, values given like printf's. */
+/* Inserts rows: a table has one prepared statement, and values are given as to printf. */
 #ifndef MPISTAIR_DATABASE_ROW_H
 #define MPISTAIR_DATABASE_ROW_H
 
@@ -13,15 +13,16 @@ struct row {
 
 /* Prepares an INSERT into a table that has that many columns. */
 struct row row_prepare(sqlite3 *database, const char *table, int columns);
-/* Inserts one row; a letter a column:
+/* Inserts one row. Each column has a letter:
  *     i   int64_t
  *     o   int64_t, INT64_MIN for NULL
  *     u   an index (uint32_t), UINT32_MAX for NULL
  *     n   int32_t, -1 for NULL
  *     d   double, NaN for NULL
- *     t   text that lives on, or NULL */
+ *     t   text that lives on, or NULL
+ */
 void row_insert(struct row *row, const char *letters, ...);
-/* 0, or -1 if anything failed since row_prepare. */
+/* Releases the statement. Returns 0, or -1 if anything has failed since row_prepare. */
 int row_finish(struct row *row);
 
 #endif

@@ -1,4 +1,5 @@
-/* Choice of the clock and pairs of it, see clock.h. */
+/* Asks the kernel whether it trusts the TSC, and pairs that clock with CLOCK_MONOTONIC. Tests can shift the clock of a
+ * node here, so that the alignment of nodes can be tested on one machine. */
 #include "interpose/spool/clock.h"
 
 #include <fcntl.h>
@@ -8,7 +9,7 @@
 
 #define PAIR_READINGS 5
 
-/* What a test makes of this node's clock: node_ns = t + offset_ns + t * rate. */
+/* Holds how a test shifts this node's clock: node_ns = t + offset_ns + t * rate. */
 static struct {
     int64_t offset_ns;
     double rate;

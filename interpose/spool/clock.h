@@ -1,6 +1,6 @@
-/* The recorder's clock: ticks of the TSC where the kernel itself trusts it (its clock source is "tsc"), else
- * nanoseconds of CLOCK_MONOTONIC. A tick costs one unordered counter read; a clock pair, taken in every chunk,
- * lets ingest map ticks to CLOCK_MONOTONIC afterwards, so nothing is calibrated while the job runs. */
+/* The recorder's clock counts ticks of the TSC where the kernel itself trusts it (its clock source is "tsc"), and
+ * nanoseconds of CLOCK_MONOTONIC elsewhere. A tick costs one unordered counter read. Every chunk takes a clock pair, by
+ * which ingest maps ticks to CLOCK_MONOTONIC afterwards, so nothing is calibrated while the job runs. */
 #ifndef MPISTAIR_SPOOL_CLOCK_H
 #define MPISTAIR_SPOOL_CLOCK_H
 
@@ -13,10 +13,10 @@
 #include <x86intrin.h>
 #endif
 
-/* enum spool_clock_source of this machine, from /sys; SPOOL_CLOCK_MONOTONIC where that cannot be read. */
+/* Returns the clock of this machine as /sys tells it; SPOOL_CLOCK_MONOTONIC where that cannot be read. */
 enum spool_clock_source spool_clock_detect(void);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* Returns CLOCK_MONOTONIC in nanoseconds. */
 static inline uint64_t clock_monotonic_ns(void)
 {
     struct timespec now;
@@ -24,16 +24,16 @@ static inline uint64_t clock_monotonic_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC of this node, as clock pairs and links between nodes take it: the same, but where a test shifts it.
- */
+/* Returns this node's CLOCK_MONOTONIC in nanoseconds, shifted where a test asks for it. Clock pairs and links between
+ * nodes use it. */
 uint64_t spool_clock_node_ns(void);
 
-/* For tests: makes this node's clock another one, by `spec`: HOST:OFFSET_NS[,PPM], several with a blank between. The
- * first whose HOST is `host` counts: OFFSET_NS nanoseconds ahead, and faster by PPM millionths. Ticks stay as they are,
- * so that recording costs the same; with SPOOL_CLOCK_MONOTONIC, where ticks are that clock, it has no effect. */
+/* Shifts this node's clock for tests, by `spec`: HOST:OFFSET_NS[,PPM], several with a blank between. The first whose
+ * HOST is `host` counts: the clock is OFFSET_NS nanoseconds ahead, and faster by PPM millionths. Ticks stay as they
+ * are, so that recording costs the same. With SPOOL_CLOCK_MONOTONIC, where ticks are that clock, it has no effect. */
 void spool_clock_test(const char *spec, const char *host);
 
-/* Now, in ticks of source. */
+/* Returns the present time in ticks of source. */
 static inline uint64_t clock_ticks(enum spool_clock_source source)
 {
 #if defined(__x86_64__)
@@ -44,7 +44,7 @@ static inline uint64_t clock_ticks(enum spool_clock_source source)
     return clock_monotonic_ns();
 }
 
-/* Both clocks at one moment: the tightest of a few readings. */
+/* Reads both clocks at one moment and returns the tightest of a few readings. */
 struct spool_clock_pair spool_clock_pair(enum spool_clock_source source);
 
 #endif

@@ -38,7 +38,7 @@ enum spool_clock_source { SPOOL_CLOCK_MONOTONIC = 0, SPOOL_CLOCK_TSC = 1 };
 
 enum spool_family { SPOOL_FAMILY_UNKNOWN = 0, SPOOL_FAMILY_MPICH = 1, SPOOL_FAMILY_OPENMPI = 2 };
 
-/* How the process ended; the last one stored wins. */
+/* Says how the process ended; the last one stored wins. */
 enum spool_end {
     SPOOL_END_NONE = 0,     /* killed, or still running */
     SPOOL_END_FINALIZE = 1, /* MPI_Finalize was reached */
@@ -61,8 +61,9 @@ struct spool_clock_pair {
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC at the same moment */
 };
 
-/* The clock of this node against its parent in the tree of node leaders:
- * parent CLOCK_MONOTONIC = own CLOCK_MONOTONIC + offset_ns, at own time at_ns, uncertain by rtt_ns / 2. */
+/* Relates the clock of this node to that of its parent in the tree of node leaders:
+ * parent CLOCK_MONOTONIC = own CLOCK_MONOTONIC + offset_ns, at own time at_ns, uncertain by rtt_ns / 2.
+ */
 struct spool_clock_link {
     uint64_t at_ns;
     int64_t offset_ns;
@@ -105,7 +106,7 @@ struct spool_header {
     struct spool_clock_link link_init;
     struct spool_clock_link link_finalize;
     uint64_t lost[SPOOL_LOSS_COUNT]; /* records not written, by cause */
-    char run_key[64];                /* the same in all processes of a job, differs between jobs */
+    char run_key[64];                /* differs between jobs, is the same in all processes of a job */
     char host[256];
     char library[512];     /* MPI_Get_library_version, cut */
     char command[1024];    /* the process's command line, blanks between, cut */
@@ -115,10 +116,10 @@ struct spool_header {
     uint64_t calls[1024];  /* passed-through calls by function number, families untracked and counted */
     char world[64];        /* the launcher's name for this MPI_COMM_WORLD; empty: none */
     char parent_world[64]; /* that of the processes that spawned it; empty: not told, or not spawned */
-    int32_t parent_root;   /* rank there of the root of the spawn; where parent_world is known */
+    int32_t parent_root;   /* rank of the spawn's root in parent_world, where that is known */
     uint32_t connected;    /* 1: it has communicators SPOOL_BY_TIME */
-    uint64_t lost_ticks;   /* before the first record that was lost; 0: none was */
-    int32_t launched;      /* processes that the launcher of any MPI says it started together; 0: not known */
+    uint64_t lost_ticks;   /* time before the first record that was lost; 0: none was */
+    int32_t launched;      /* processes that the launcher says it started together, whatever their MPI; 0: not known */
     uint32_t pad;
     struct spool_processor_use use_init; /* once MPI was initialised, and at the end */
     struct spool_processor_use use_finalize;
@@ -152,38 +153,42 @@ enum spool_record_type {
 
 enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
 
-/* Flags of operations; those of collectives and one-sided calls are the same where they make sense. */
+/* Flags describe operations; collectives and one-sided calls use the same flags where they make sense. */
 enum spool_operation_flag {
     SPOOL_BLOCKING = 1U << 0,   /* Send, Recv, Sendrecv: post and completion in one call */
     SPOOL_ANY_SOURCE = 1U << 1, /* posted with MPI_ANY_SOURCE; peer becomes the source at completion */
     SPOOL_ANY_TAG = 1U << 2,    /* posted with MPI_ANY_TAG; tag becomes the message's at completion */
     SPOOL_SHARED_HANDLE =
-        1U << 3,            /* its request handle was that of other live operations: completed are the newest first */
+        1U << 3,            /* its request handle was also that of other live operations: the newest completes first */
     SPOOL_FAILED = 1U << 4, /* the call that posted or completed it returned an error */
-    SPOOL_CANCELLED = 1U << 5,       /* its status says so */
+    SPOOL_CANCELLED = 1U << 5,       /* its status says that it was cancelled */
     SPOOL_UNCERTAIN_ORDER = 1U << 6, /* several threads posted on its envelope at once */
-    SPOOL_SAME_CALL = 1U << 7,      /* second operation of one call (the receive of Sendrecv), right behind the first */
-    SPOOL_STARTED = 1U << 8,        /* posted by Start or Startall; `persistent` says of what */
-    SPOOL_PARTITIONED = 1U << 9,    /* of MPI_Psend_init, MPI_Precv_init: a SPOOL_PARTITIONS record lies right behind */
-    SPOOL_MATCHED_PROBE = 1U << 10, /* a receive that Mprobe or Improbe posted and matched; Mrecv or Imrecv took it */
-    SPOOL_OFF = 1U << 11,           /* recording was off (MPI_Pcontrol): it only takes its place in matching */
-    SPOOL_FREED = 1U << 12,         /* MPI_Request_free: no call will report it */
-    SPOOL_BY_WINDOW = 1U << 14,     /* marks: no call of the program, but the recording window's (MPISTAIR_WINDOW) */
-    SPOOL_NONBLOCKING = 1U << 13,   /* collectives, one-sided calls: their end is that of the completing call */
-    SPOOL_HELD = 1U << 14,          /* MPI_Request_get_status reported it, and its request is still there */
-    SPOOL_TOOK = 1U << 13,          /* receives, with SPOOL_FAILED: it took a message all the same, cut off */
-    SPOOL_CANCELLING = 1U << 15,    /* MPI_Cancel was called on it, and what came of it is not known */
+    SPOOL_SAME_CALL = 1U << 7,       /* second operation of one call (the receive of Sendrecv), stored right behind the
+                                     * first */
+    SPOOL_STARTED = 1U << 8,         /* posted by Start or Startall; `persistent` names the request */
+    SPOOL_PARTITIONED = 1U << 9,     /* from MPI_Psend_init or MPI_Precv_init: a SPOOL_PARTITIONS record lies right
+                                     * behind */
+    SPOOL_MATCHED_PROBE = 1U << 10,  /* a receive that Mprobe or Improbe posted and matched; Mrecv or Imrecv took it */
+    SPOOL_OFF = 1U << 11,            /* recording was off (MPI_Pcontrol): the record only keeps its place in matching */
+    SPOOL_FREED = 1U << 12,          /* MPI_Request_free was called: no call will report its completion */
+    SPOOL_BY_WINDOW = 1U << 14,      /* marks: the recording window (MPISTAIR_WINDOW) made it, not a call of the program
+                                     */
+    SPOOL_NONBLOCKING = 1U << 13,    /* collectives, one-sided calls: they end when the completing call reports them */
+    SPOOL_HELD = 1U << 14,           /* MPI_Request_get_status reported it, and its request still exists */
+    SPOOL_TOOK = 1U << 13,       /* receives, with SPOOL_FAILED: it took a message all the same, which was cut off */
+    SPOOL_CANCELLING = 1U << 15, /* MPI_Cancel was called on it, and nobody knows whether that cancelled it */
 };
 
-/* One cache line a posted point-to-point operation. At completion peer and tag of a wildcard are resolved
- * first, complete_ticks is stored last. The order of matching is the order of these records in their lane, but of
- * partitioned ones that of their SPOOL_PERSISTENT records, then of their starts. A matched probe stores its record when
- * Mprobe returns, with post_ticks and site of Mprobe; bytes follow at Mrecv. */
+/* Records one posted point-to-point operation in one cache line. At completion peer and tag of a wildcard are resolved
+ * first, and complete_ticks is stored last. Operations match in the order of these records in their lane. Partitioned
+ * ones match in the order of their SPOOL_PERSISTENT records, then of their starts. A matched probe stores its record
+ * when Mprobe returns, with post_ticks and site of Mprobe; the bytes follow at Mrecv. */
 struct spool_operation {
     uint8_t type; /* SPOOL_OPERATION */
     uint8_t direction;
     uint16_t function;       /* number of the MPI function that posted it: MPI_Isend, MPI_Start, MPI_Mprobe ... */
-    uint32_t communicator;   /* spool_communicator.index of this process; SPOOL_NO_COMMUNICATOR: MPI knows it neither */
+    uint32_t communicator;   /* spool_communicator.index of this process; SPOOL_NO_COMMUNICATOR: MPI does not know it
+                              * either */
     int32_t peer;            /* rank in the communicator, SPOOL_ANY, SPOOL_PROC_NULL */
     int32_t tag;             /* or SPOOL_ANY */
     uint64_t bytes;          /* count * size of the datatype, as posted; of all partitions */
@@ -198,8 +203,8 @@ struct spool_operation {
     uint32_t persistent; /* spool_persistent.number; 0: none */
 };
 
-/* One completion call (Wait..., and Test... that completed something), and every other call whose time counts: probes,
- * Mrecv, Cancel. Unsuccessful tests and probes are summed: spool_idle. */
+/* Records one completion call (Wait..., and Test... that completed something), or another call whose time counts:
+ * probes, Mrecv, Cancel. Unsuccessful tests and probes are summed in spool_idle. */
 struct spool_call {
     uint8_t type; /* SPOOL_CALL */
     uint8_t pad;
@@ -210,8 +215,8 @@ struct spool_call {
     uint64_t call_ticks; /* entry to return */
 };
 
-/* The unsuccessful Test... and probes that a thread made of one function at one call site while it stored no record of
- * another type: such calls come by the million. Counted up in place. */
+/* Sums the unsuccessful Test... and probes that a thread made of one function at one call site while it stored no
+ * record of another type, as such calls come by the million. The record is counted up in place. */
 struct spool_idle {
     uint8_t type; /* SPOOL_IDLE */
     uint8_t pad;
@@ -222,13 +227,13 @@ struct spool_idle {
     uint64_t ticks;       /* entry to return, added up */
 };
 
-/* One collective, and every creation of a communicator as the time that it took. */
+/* Records one collective, or the creation of a communicator for the time that it took. */
 struct spool_collective {
     uint8_t type; /* SPOOL_COLLECTIVE */
     uint8_t pad;
     uint16_t function;
     uint32_t communicator;
-    uint64_t bytes; /* what this rank hands in (Bcast, Scatter: what it gets where it is not the root) */
+    uint64_t bytes; /* what this rank hands in (Bcast, Scatter: what it gets unless it is the root) */
     uint64_t begin_ticks;
     uint64_t end_ticks; /* its return; SPOOL_NONBLOCKING: return of the call that reported it; 0: none did */
     uint64_t site;
@@ -240,44 +245,46 @@ struct spool_collective {
     uint64_t pad2;
 };
 
-/* How a communicator is recognised in other processes. */
+/* Says how a communicator is recognised in other processes. */
 enum spool_identity {
-    SPOOL_BY_CREATION = 0, /* number of the creation on the parent: collective over an intracommunicator */
-    SPOOL_BY_MEETING = 1,  /* met in a call without having seen its creation; parent and creation say nothing */
-    SPOOL_BY_MEMBERS = 2,  /* members of both groups, function and `creation`, then the order of creation: groups,
-                              sessions, intercommunicators and what is made of them */
-    SPOOL_BY_TIME = 3, /* has members of another MPI_COMM_WORLD: spawn, accept, connect, join, what is made of those,
-                          and MPI_Comm_get_parent's, which is there from the start (creation UINT32_MAX) */
+    SPOOL_BY_CREATION = 0, /* by its number among the creations on the parent: collective over an intracommunicator */
+    SPOOL_BY_MEETING = 1,  /* met in a call, its creation was not seen; parent and creation say nothing */
+    SPOOL_BY_MEMBERS = 2,  /* by the members of both groups, function and `creation`, then the order of creation:
+                            * groups, sessions, intercommunicators and what is made of them */
+    SPOOL_BY_TIME = 3, /* has members of another MPI_COMM_WORLD: made by spawn, accept, connect, join, or from such a
+                        * communicator; also that of MPI_Comm_get_parent, which exists from the start (creation
+                        * UINT32_MAX) */
 };
 
-/* A communicator as this process knows it. Index 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF. The same communicator
- * in different processes has the same (parent, creation, leader, size), parent unified the same way, but of
- * MPI_Intercomm_create, accept and connect the parents are different ones; sessions' have none. */
+/* Describes a communicator as this process knows it. Index 0 is MPI_COMM_WORLD, 1 is MPI_COMM_SELF. The same
+ * communicator in different processes has the same (parent, creation, leader, size), with the parents unified in the
+ * same way. The two sides of MPI_Intercomm_create, accept and connect have different parents; communicators of sessions
+ * have none. */
 struct spool_communicator {
     uint8_t type;      /* SPOOL_COMMUNICATOR */
     uint8_t identity;  /* enum spool_identity */
-    uint16_t function; /* that made it */
-    uint32_t index;    /* in this process */
+    uint16_t function; /* function that made it */
+    uint32_t index;    /* its number in this process */
     uint32_t parent;   /* index of the communicator that it was made from, or SPOOL_NO_COMMUNICATOR */
-    uint32_t creation; /* 0, 1, ... : number of the creation on the parent, those without a result included; of
-                          MPI_Comm_create_group, MPI_Intercomm_create the tag; of sessions a hash of its text */
-    int32_t leader;    /* world rank of its rank 0, of an intercommunicator of the local group's; -1: another world's */
+    uint32_t creation; /* 0, 1, ...: number of the creation on the parent, counting those without a result; the tag for
+                        * MPI_Comm_create_group and MPI_Intercomm_create; for sessions a hash of the given text */
+    int32_t leader;    /* world rank of rank 0 (intercommunicators: of the local group); -1: in another world */
     int32_t size;      /* of the local group */
     int32_t rank;      /* own rank in it */
     int32_t remote_size;   /* intercommunicators; else 0 */
-    uint64_t begin_ticks;  /* entry of the call that made it; SPOOL_BY_MEETING: of the call that met it; of what is
-                              there from the start the call that initialised MPI, during which parents still spawn */
+    uint64_t begin_ticks;  /* entry of the call that made it; SPOOL_BY_MEETING: of the call that met it; if it exists
+                            * from the start: of the call that initialised MPI, during which parents still spawn */
     uint64_t end_ticks;    /* its return */
     uint64_t members_hash; /* FNV-1a over the world ranks of all members, the group with the smaller first rank first;
-                              SPOOL_BY_TIME: over their ranks in the parent where both are intracommunicators, else 0;
-                              0 with SPOOL_BY_CREATION */
+                            * SPOOL_BY_TIME: over their ranks in the parent where both are intracommunicators, else 0;
+                            * SPOOL_BY_CREATION: 0 */
     uint64_t pad;
 };
 
-/* A request made by MPI_..._init, inactive: what its starts have in common. */
+/* Describes an inactive request made by MPI_..._init: what all its starts have in common. */
 struct spool_persistent {
     uint8_t type;      /* SPOOL_PERSISTENT */
-    uint8_t direction; /* or UINT8_MAX: a collective */
+    uint8_t direction; /* of an operation; UINT8_MAX: it is a collective */
     uint16_t function; /* MPI_Ssend_init, MPI_Psend_init, MPI_Bcast_init ... */
     uint32_t communicator;
     int32_t peer;
@@ -292,20 +299,20 @@ struct spool_persistent {
     uint64_t pad2;
 };
 
-/* The partitions of one started operation, whose record lies right before this one. Of a send: MPI_Pready; of a
- * receive: MPI_Parrived that answered yes. Stored into by any thread. */
+/* Describes the partitions of one started operation, whose record lies right before this one. A send counts MPI_Pready,
+ * a receive counts MPI_Parrived that answered yes. Any thread may store into it. */
 struct spool_partitions {
     uint8_t type; /* SPOOL_PARTITIONS */
     uint8_t pad[3];
     uint32_t number;      /* 1, 2, ... in this process */
     uint64_t first_ticks; /* entry of the first Pready, return of the first Parrived; 0: none */
     uint64_t last_ticks;
-    uint32_t done;       /* partitions that were marked ready, answers yes of Parrived */
-    uint32_t partitions; /* all */
+    uint32_t done;       /* partitions that were marked ready, or for which Parrived answered yes */
+    uint32_t partitions; /* how many there are */
     uint64_t pad2[4];
 };
 
-/* One partition, stored only with MPISTAIR_PARTITIONS=1. */
+/* Records one partition; stored only with MPISTAIR_PARTITIONS=1. */
 struct spool_partition {
     uint8_t type; /* SPOOL_PARTITION */
     uint8_t pad;
@@ -317,7 +324,7 @@ struct spool_partition {
     uint64_t site;
 };
 
-/* One call of one-sided communication: a transfer with its bytes, or a synchronisation. */
+/* Records one call of one-sided communication: a transfer with its bytes, or a synchronisation. */
 struct spool_rma {
     uint8_t type; /* SPOOL_RMA */
     uint8_t pad;
@@ -325,7 +332,7 @@ struct spool_rma {
     uint32_t communicator; /* of the window, or SPOOL_NO_COMMUNICATOR */
     int32_t target;        /* rank in it, -1: none */
     uint32_t window;       /* 1, 2, ... in this process, 0: not known */
-    uint64_t bytes;        /* of the origin buffer; of results too where the call fetches */
+    uint64_t bytes;        /* bytes of the origin buffer, and of the results where the call fetches */
     uint64_t begin_ticks;
     uint64_t end_ticks; /* as in spool_collective */
     uint64_t site;
@@ -335,14 +342,14 @@ struct spool_rma {
     uint64_t pad2;
 };
 
-/* Calls of one function at one call site that have no record of their own: those beyond MPISTAIR_DETAIL, and all but
- * point-to-point operations while recording was off. Counted up in place. */
+/* Sums the calls of one function at one call site that have no record of their own: those beyond MPISTAIR_DETAIL, and,
+ * while recording was off, all but point-to-point operations. The record is counted up in place. */
 struct spool_sum {
     uint8_t type; /* SPOOL_SUM */
     uint8_t pad;
     uint16_t function;
     uint32_t communicator; /* of collectives and one-sided calls; else SPOOL_NO_COMMUNICATOR */
-    int32_t target;        /* of one-sided calls, rank in it; -1: none, or several */
+    int32_t target;        /* one-sided calls: rank in communicator; -1: none, or several */
     uint32_t flags;        /* SPOOL_OFF */
     uint64_t calls;
     uint64_t bytes;       /* as in the records of single calls */
@@ -352,8 +359,8 @@ struct spool_sum {
     uint64_t site;        /* 0: not known, or several */
 };
 
-/* MPI_Pcontrol(number): 0 off, 1 on, 2 flush, anything else a mark of the program's; or where the recording window
- * begins (1) or ends (0). */
+/* Records MPI_Pcontrol(number): 0 off, 1 on, 2 flush, and any other number is a mark that the program set. Also records
+ * where the recording window begins (1) or ends (0). */
 struct spool_mark {
     uint8_t type; /* SPOOL_MARK */
     uint8_t pad;
@@ -364,15 +371,15 @@ struct spool_mark {
     uint64_t pad2;
 };
 
-/* MPI_Comm_set_name. */
+/* Records MPI_Comm_set_name. */
 struct spool_name {
     uint8_t type; /* SPOOL_NAME */
     uint8_t pad[3];
-    uint32_t index; /* of the communicator */
+    uint32_t index; /* index of the communicator */
     char name[152]; /* ended by 0; MPI allows at most 128 here */
 };
 
-/* A stack of return addresses, stored once, before the first record that has it; with MPISTAIR_STACK=n. The record is
+/* Holds a stack of return addresses (MPISTAIR_STACK=n). It is stored once, before the first record that has it, and is
  * 8 + 8 * frames bytes long, rounded up to a multiple of 32. */
 #define SPOOL_STACK_LIMIT 63
 struct spool_stack {
@@ -388,7 +395,8 @@ static inline size_t spool_stack_bytes(uint32_t frames)
     return (sizeof(struct spool_stack) + frames * sizeof(uint64_t) + 31) / 32 * 32;
 }
 
-/* Length of the record of which the first `rest` bytes can be read; 0: of no known type, or it does not fit. */
+/* Returns the length of the record of which the first `rest` bytes can be read; 0 if its type is unknown or it does not
+ * fit. */
 static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
 {
     size_t bytes = 0;

@@ -1,4 +1,5 @@
-/* See file_limit.h. */
+/* Blocks SIGXFSZ for the thread that writes and takes back what the write raised, so that a file size limit costs
+ * records and not the process. */
 #include "interpose/spool/file_limit.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ void file_limit_end(const struct file_limit *limit)
     const sigset_t signals = only_too_large();
     const struct timespec none = {0, 0};
     int saved_errno = errno;
-    /* One that waits since before is the program's own, which has it blocked. */
+    /* A signal that was pending before belongs to the program, which has it blocked. */
     if (!sigismember(&limit->before, SIGXFSZ))
         while (sigtimedwait(&signals, NULL, &none) < 0 && errno == EINTR)
             ;

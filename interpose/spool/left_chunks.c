@@ -1,4 +1,5 @@
-/* See left_chunks.h. */
+/* Decides when a chunk that its lane has left may be unmapped. The records themselves tell: as long as one of them
+ * lacks its end, a call may still store into it. */
 #include "interpose/spool/left_chunks.h"
 
 #include <sys/mman.h>
@@ -8,7 +9,7 @@
 #define LOOK_AGAIN  16U /* chunks, whenever one is added */
 #define FIRST_BYTES 4096U
 
-/* Whether something may still be stored into a record, or asked of it. Its end is stored last. */
+/* Says whether something may still be stored into a record, or read from it. The end of a record is stored last. */
 static int is_open(const uint8_t *record)
 {
     const struct spool_operation *operation = (const void *)record;
@@ -39,7 +40,7 @@ static int is_open(const uint8_t *record)
     return !(now & SPOOL_FREED) && (ended == 0 || (now & SPOOL_HELD));
 }
 
-/* Goes on to the first open record. Returns whether there is one. */
+/* Goes on to the first open record. Returns 1 if there is one, else 0. */
 static int find_open(struct left_chunk *chunk)
 {
     while (chunk->at < chunk->used) {
@@ -52,7 +53,7 @@ static int find_open(struct left_chunk *chunk)
     return 0;
 }
 
-/* Gives back what can be given back. Returns whether the chunk is still mapped. */
+/* Gives back what can be given back. Returns 1 while the chunk is still mapped, else 0. */
 static int give_back(struct left_chunk *chunk)
 {
     int stays = find_open(chunk);
@@ -63,7 +64,7 @@ static int give_back(struct left_chunk *chunk)
     return stays;
 }
 
-/* Not by malloc, which gives a thread that uses it first, as the supply's, 64 MiB of addresses. */
+/* Doubles the list by mmap: malloc gives a thread that uses it first, as the supply's does, 64 MiB of addresses. */
 static struct left_chunk *widen(struct left_chunks *chunks)
 {
     size_t bytes = chunks->room * sizeof *chunks->open, wider_bytes = bytes > 0 ? bytes * 2 : FIRST_BYTES;

@@ -2,10 +2,10 @@
  * itself (function, direction, size, order of its times). What only the whole run can tell (peers, communicators) is
  * checked where it is used.
  *
- * Lengths: a file of a process that ended well is cut to what it used, so its last chunk may be short and ends with a
- * whole record; one of a killed process holds whole chunks. Anything else was cut off. A chunk that was handed out but
- * not begun (magic 0, no record) is empty. Behind a record of unknown type the chunk cannot be walked on.
- */
+ * A file of a process that ended well is cut to what it used, so its last chunk may be short and ends with a whole
+ * record. A file of a killed process holds whole chunks. A file of any other length was cut off. A chunk that was
+ * handed out but not begun (magic 0, no record) is empty. Behind a record of unknown type the rest of a chunk cannot be
+ * read. */
 #include "interpose/spool/reader.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static enum spool_open_result check_header(const char *path, const struct spool_
     return SPOOL_UNUSABLE;
 }
 
-/* Length of the UTF-8 character at text, 0 if there is none: text may be cut or damaged anywhere. */
+/* Returns the length of the UTF-8 character at text, 0 if there is none: text may be cut or damaged anywhere. */
 static size_t character_bytes(const unsigned char *text)
 {
     size_t bytes = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
@@ -76,7 +76,7 @@ static size_t character_bytes(const unsigned char *text)
     return bytes;
 }
 
-/* spool_clean_text; if strict, for the name of a file. */
+/* Does what spool_clean_text promises; if strict, makes the text fit for the name of a file. */
 static void clean_text(char *text, size_t size, bool strict)
 {
     text[size - 1] = '\0';
@@ -192,7 +192,7 @@ static enum spool_open_result read_chunks(struct spool *spool, struct error *err
     size_t in_file = (spool->size - SPOOL_HEADER_BYTES + chunk_bytes - 1) / chunk_bytes;
     size_t chunks = spool->header.chunks < in_file ? spool->header.chunks : in_file;
     if (spool->header.chunks > in_file) {
-        /* Absurd numbers come from a damaged header, not from a cut. */
+        /* A cut file does not have absurd numbers: they come from a damaged header. */
         if ((uint64_t)spool->header.chunks * chunk_bytes > UINT64_C(1) << 46)
             spool->damaged++;
         else
@@ -211,7 +211,7 @@ static enum spool_open_result read_chunks(struct spool *spool, struct error *err
     return SPOOL_READY;
 }
 
-/* Takes pages out of the process: whoever looks again, reads the file again. */
+/* Takes pages out of the process: whoever looks again reads the file again. */
 static void forget(const struct spool *spool, size_t begin, size_t end)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -247,7 +247,8 @@ enum spool_open_result spool_open(const char *path, struct spool *spool, struct 
     }
     opened.data = data;
     copy_header(&opened.header, opened.data);
-    /* Mapped on, its pages would come back with those of the first records, which the system maps along. */
+    /* If this part stayed mapped, its pages would come back with those of the first records, which the system maps
+     * along. */
     munmap(data, SPOOL_HEADER_BYTES);
     result = check_header(path, &opened.header, error);
     if (result == SPOOL_READY)
@@ -274,7 +275,7 @@ void spool_close(struct spool *spool)
     *spool = (struct spool){0};
 }
 
-/* Room left behind a record that cannot be read, without the zeroes that were never written. */
+/* Counts the bytes behind a record that cannot be read, without the zeroes that were never written. */
 static uint64_t count_rest(const uint8_t *data, size_t begin, size_t end)
 {
     while (end > begin && data[end - 1] == 0)
@@ -282,7 +283,7 @@ static uint64_t count_rest(const uint8_t *data, size_t begin, size_t end)
     return (end - begin + sizeof(struct spool_operation) - 1) / sizeof(struct spool_operation);
 }
 
-/* Whether the call began, and the later of its moments (0: not reached) followed, within the process's life. */
+/* Says whether the call began, and its end (0: not reached) followed, within the process's life. */
 static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t end)
 {
     uint64_t start = spool->header.start.ticks;
@@ -290,18 +291,19 @@ static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t 
     return begin >= start && begin < latest && (end == 0 || (end >= begin && end < latest));
 }
 
-/* The same of a call, or of several together, that took so long. */
+/* Says the same of one call, or of several together, that took so long. */
 static bool plausible_length(const struct spool *spool, uint64_t begin, uint64_t ticks)
 {
     return ticks < UINT64_C(1) << 62 && plausible_times(spool, begin, begin + ticks);
 }
 
-/* Processes of several worlds in one communicator; ingest keeps a number for each. */
+/* Limits how many processes of several worlds a communicator may have: ingest keeps a number for each. */
 #define FOREIGN_LIMIT (1 << 20)
 
 static bool plausible_communicator(const struct spool *spool, const struct spool_communicator *communicator)
 {
-    /* What is there from the start was made in MPI_Init, which began before the process's life does here. */
+    /* Communicators that exist from the start were made in MPI_Init, which began before the process's life does here.
+     */
     bool is_given = communicator->creation == UINT32_MAX && communicator->begin_ticks <= communicator->end_ticks;
     return communicator->function < FN_COUNT && communicator->identity <= SPOOL_BY_TIME && communicator->size > 0 &&
            communicator->size <= (communicator->identity == SPOOL_BY_TIME ? FOREIGN_LIMIT : spool->header.world_size) &&
@@ -320,7 +322,7 @@ static bool plausible_operation(const struct spool *spool, const struct spool_op
            plausible_times(spool, operation->post_ticks, operation->complete_ticks);
 }
 
-/* What a record can be asked without the rest of the run. */
+/* Checks what a record says of itself, without the rest of the run. */
 static bool plausible(const struct spool *spool, const void *record)
 {
     switch (*(const uint8_t *)record) {

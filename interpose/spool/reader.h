@@ -1,6 +1,5 @@
-/* Reading a spool file that anything may have happened to: its process was killed, its disk was full, its copy was cut
- * off, or it is not a spool at all. The file is mapped; nothing in it is trusted before it was checked.
- */
+/* Reads a spool file that anything may have happened to: its process was killed, its disk was full, its copy was cut
+ * off, or it is not a spool at all. The file is mapped; nothing in it is trusted before it has been checked. */
 #ifndef MPISTAIR_SPOOL_READER_H
 #define MPISTAIR_SPOOL_READER_H
 
@@ -10,14 +9,14 @@
 #include "share/base/error.h"
 #include "interpose/spool/event.h"
 
-/* World sizes beyond this are taken for damage, as are times (9 years, of a TSC of 4 GHz 2): what is computed with them
- * stays far from overflow. */
+/* World sizes beyond this are taken for damage, as are times over 9 years (2 with a TSC of 4 GHz): what is computed
+ * with them stays far from overflow. */
 #define SPOOL_WORLD_LIMIT (1 << 24)
 #define SPOOL_TIME_LIMIT  (UINT64_C(1) << 58)
-/* The same of one operation's bytes: 1 PiB. */
+/* Limits the bytes of one operation in the same way: 1 PiB. */
 #define SPOOL_BYTES_LIMIT (UINT64_C(1) << 50)
 
-/* The room for records of one chunk. */
+/* Marks the room for records in one chunk. */
 struct spool_span {
     uint32_t lane;
     uint32_t sequence;
@@ -30,7 +29,8 @@ struct spool {
     const uint8_t *data; /* [size], mapped but for the first SPOOL_HEADER_BYTES */
     size_t size;
     struct spool_header header; /* a copy with all strings terminated */
-    uint32_t world; /* of the run's MPI_COMM_WORLDs, 0, 1, ..., and its first rank there; the reader leaves 0 */
+    uint32_t world; /* number (0, 1, ...) of its MPI_COMM_WORLD in the run, and that world's first rank there; the
+                     * reader leaves 0 */
     int32_t world_first;
     struct spool_span *spans; /* [n_spans] by lane, then sequence */
     size_t n_spans;
@@ -42,12 +42,12 @@ struct spool {
 
 enum spool_open_result {
     SPOOL_READY = 0,
-    SPOOL_UNUSABLE = 1, /* nothing to get from this file, the others may be good: damaged, too short, no rank yet */
-    SPOOL_BEGUN = 2,    /* the same: its process ended before it had said in the header who it is */
-    SPOOL_FOREIGN = -1, /* of another version or another mpi.tbl: the whole run was recorded by another build */
+    SPOOL_UNUSABLE = 1, /* this file gives nothing, others may be good: it is damaged, too short, or has no rank yet */
+    SPOOL_BEGUN = 2,    /* as SPOOL_UNUSABLE: its process ended before it had said in the header who it is */
+    SPOOL_FOREIGN = -1, /* from another version or another mpi.tbl: the whole run was recorded by another build */
 };
 
-/* Opens one file. Unless SPOOL_READY, error says why and spool is untouched. */
+/* Opens one file. Unless it returns SPOOL_READY, error says why and spool is untouched. */
 enum spool_open_result spool_open(const char *path, struct spool *spool, struct error *error);
 void spool_close(struct spool *spool);
 
@@ -57,17 +57,16 @@ struct spool_cursor {
     size_t span;
     size_t at;
     uint64_t damaged; /* records skipped so far */
-    size_t end_span;  /* it ends before this one; 0: with the last */
+    size_t end_span;  /* stop before this span; 0: after the last */
 };
-/* The memory of chunks that were read through is given back to the system: a record may be looked at again, but costs a
- * page fault then.
- *
- * The next record (its first byte is its type, SPOOL_OPERATION ...), NULL after the last one. */
+/* Returns the next record (its first byte is its type, SPOOL_OPERATION ...), NULL after the last one. The memory of
+ * chunks that were read through is given back to the system: a record may be looked at again, but that costs a page
+ * fault. */
 const void *spool_next(struct spool_cursor *cursor);
 /* Ends the text, puts a blank for a tab ("MPICH Version:\t4.0.2") and '?' for what would harm a terminal or a database.
  */
 void spool_clean_text(char *text, size_t size);
-/* The lane of the record that spool_next gave last. */
+/* Returns the lane of the record that spool_next gave last. */
 uint32_t spool_cursor_lane(const struct spool_cursor *cursor);
 
 #endif

@@ -1,6 +1,5 @@
-/* Who may read what is recorded: its owner alone, unless MPISTAIR_READERS says `group` or `all`. The umask takes away
- * from that as from any file's mode.
- */
+/* Says who may read what is recorded: its owner alone, unless MPISTAIR_READERS says `group` or `all`. The umask takes
+ * bits away as from any file's mode. */
 #ifndef MPISTAIR_SPOOL_READERS_H
 #define MPISTAIR_SPOOL_READERS_H
 
@@ -8,7 +7,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* Bits of a mode with which others than the owner may read; 0 too where the variable says anything else. */
+/* Returns the mode bits with which others than the owner may read; 0 also where the variable has a value that is
+ * refused. */
 static inline mode_t readers_of(mode_t group, mode_t all)
 {
     const char *readers = getenv("MPISTAIR_READERS");
@@ -25,7 +25,7 @@ static inline mode_t readers_folder_mode(void)
     return 0700 | readers_of(0050, 0055);
 }
 
-/* Whether the variable says something that it may not say. */
+/* Says whether the variable has a value that is refused. */
 static inline int readers_is_wrong(void)
 {
     const char *readers = getenv("MPISTAIR_READERS");

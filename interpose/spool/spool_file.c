@@ -1,4 +1,5 @@
-/* See spool_file.h. */
+/* Guards the one descriptor that the recorder keeps open in somebody else's process, and allocates blocks before it
+ * maps them, so that a full disk is an error of a call here and not a SIGBUS in the program. */
 #include "interpose/spool/spool_file.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ enum {
     HIGHEST = 4096,         /* the kernel's table of descriptors grows with the highest */
     ROOM = 64,              /* descriptors up there */
     SLICE_BYTES = 64 << 10, /* pages are made for as many bytes at a time: each time the address space is locked */
-    SPARE_BYTES = 16 << 20, /* of a limited address space, for the program */
+    SPARE_BYTES = 16 << 20, /* address space that is spared for the program where it is limited */
 };
 
 int spool_file_take(struct spool_file *file, int fd)
@@ -73,7 +74,7 @@ int spool_file_allocate(const struct spool_file *file, off_t offset, off_t bytes
     return error;
 }
 
-/* The same on a file system that can only write, where nothing is stored yet. */
+/* Allocates by writing zeros, for file systems that can do nothing else; nothing may be stored there yet. */
 static int write_zeros(const struct spool_file *file, off_t offset, size_t bytes)
 {
     static const uint8_t zeros[SLICE_BYTES];
@@ -94,7 +95,7 @@ static int write_zeros(const struct spool_file *file, off_t offset, size_t bytes
     return error;
 }
 
-/* Bytes of the process's address space; 0 where that cannot be read. */
+/* Returns the bytes of the process's address space; 0 where that cannot be read. */
 static uint64_t address_space_bytes(void)
 {
     char text[32] = "";
@@ -105,7 +106,8 @@ static uint64_t address_space_bytes(void)
     return length > 0 ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Whether RLIMIT_AS is set, and whether it leaves no room for so many bytes and what is spared for the program. */
+/* Says whether RLIMIT_AS is set. *is_reached tells whether it leaves too little room for so many bytes and for what is
+ * spared for the program. */
 static int is_limited(uint64_t bytes, int *is_reached)
 {
     struct rlimit space;
@@ -116,12 +118,12 @@ static int is_limited(uint64_t bytes, int *is_reached)
     return 1;
 }
 
-/* Pages for bytes that have their blocks. Returns 0 or an errno value. */
+/* Makes the pages for bytes whose blocks are allocated. Returns 0 or an errno value. */
 static int populate(uint8_t *map, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += SLICE_BYTES)
         if (madvise(map + at, bytes - at < SLICE_BYTES ? bytes - at : SLICE_BYTES, MADV_POPULATE_WRITE) != 0)
-            /* an older kernel; the pages then fault in one by one, as they have their blocks */
+            /* the kernel is older; the pages then fault in one by one, as their blocks are allocated */
             return errno == EINVAL ? 0 : errno;
     return 0;
 }

@@ -1,4 +1,5 @@
-/* See supply.h. */
+/* Makes chunks in a thread of our own, because a call of the program that needs the next chunk must not wait a
+ * millisecond for the disk. */
 #include "interpose/spool/supply.h"
 
 #include <fcntl.h>
@@ -21,8 +22,8 @@ void supply_open(struct supply *supply, const struct spool_file *file, uint32_t 
     pthread_cond_init(&supply->made, NULL);
 }
 
-/* A number for a new chunk, and in *extent the chunks from there on that should get their blocks with it, 0 if they
- * have them. -1: the limit is reached. Holds the lock. */
+/* Reserves the number of a new chunk. *extent becomes the number of chunks from there on that should get their blocks
+ * with it, 0 if they have them. Returns 0, or -1 if the limit is reached. The caller holds the lock. */
 static int reserve(struct supply *supply, uint32_t *number, uint32_t *extent)
 {
     if (supply->reserved >= supply->limit)
@@ -38,12 +39,13 @@ static int reserve(struct supply *supply, uint32_t *number, uint32_t *extent)
     return 0;
 }
 
-/* Makes a reserved chunk. Without the lock. */
+/* Makes a reserved chunk. The caller does not hold the lock. */
 static int make(const struct supply *supply, uint32_t number, uint32_t extent, struct supply_chunk *chunk,
                 enum spool_loss *cause)
 {
     off_t offset = supply_offset(number);
-    /* Also where blocks should be there: then this costs little, and room for many at once may have been missing. */
+    /* Blocks are asked for even where they should exist: then this costs little, and room for many at once may have
+     * been missing. */
     int allocated =
         extent > 1 && spool_file_allocate(supply->file, offset, (off_t)extent * (off_t)SPOOL_CHUNK_BYTES) == 0;
     chunk->map = spool_file_map(supply->file, offset, SPOOL_CHUNK_BYTES, allocated, cause);
@@ -51,13 +53,13 @@ static int make(const struct supply *supply, uint32_t number, uint32_t extent, s
     return chunk->map ? 0 : -1;
 }
 
-/* The oldest of the chunks that a lane left; without a map: none. Holds the lock. */
+/* Takes the oldest of the chunks that lanes left; its map is NULL if there is none. The caller holds the lock. */
 static struct left_chunk pop_left(struct supply *supply)
 {
     return supply->n_left > 0 ? supply->left[--supply->n_left] : (struct left_chunk){.map = NULL};
 }
 
-/* Holds the lock, but for the work itself. */
+/* Does the thread's work. The caller holds the lock; it is released during the work itself. */
 static void work(struct supply *supply)
 {
     uint32_t number, extent;
@@ -93,7 +95,8 @@ static void *supply_thread(void *data)
     return NULL;
 }
 
-/* Without signals, on any processor, with a small stack; not at all where that is not to be had. */
+/* Starts the thread without signals, on any processor, with a small stack. Returns 0, or -1 where that is impossible.
+ */
 static int start_thread(struct supply *supply)
 {
     pthread_attr_t attributes;

@@ -1,11 +1,10 @@
-/* Chunks of a spool, made ready ahead of need.
+/* Makes the chunks of a spool ahead of need.
  *
  * A chunk costs 0.5 to 1 ms (blocks on the disk, 256 pages of the file's cache), which is more than the records in it.
- * So from a process's second chunk on a thread of our own makes the next one while the application computes, and gives
- * those left behind back to the kernel. It starts with the second chunk only: a process that records
- * little never has one. It takes no signals, calls no MPI, and may run on any processor of the job, not only on those
- * to which the rank is bound. Where it cannot be had the recording thread makes its chunks itself.
- */
+ * So a thread of our own makes the next chunk while the application computes, and gives chunks that lanes have left
+ * back to the kernel. The thread starts with a process's second chunk only: a process that records little never has
+ * one. It takes no signals, calls no MPI, and may run on any processor of the job, not only on those to which the rank
+ * is bound. Where the thread cannot be started, the recording thread makes its chunks itself. */
 #ifndef MPISTAIR_SPOOL_SUPPLY_H
 #define MPISTAIR_SPOOL_SUPPLY_H
 
@@ -18,21 +17,21 @@
 
 enum { SUPPLY_READY = 8, SUPPLY_LEFT = 2 };
 
-/* A chunk of the file: zeroed, allocated, mapped. */
+/* Holds a chunk of the file: zeroed, allocated, mapped. */
 struct supply_chunk {
     uint8_t *map;
     uint32_t number;
 };
 
 struct supply {
-    pthread_mutex_t lock;  /* over all that follows; never held while pages are made */
-    pthread_cond_t needed; /* to the thread */
-    pthread_cond_t made;   /* by the thread */
+    pthread_mutex_t lock;  /* guards all that follows; never held while pages are made */
+    pthread_cond_t needed; /* signalled to the thread */
+    pthread_cond_t made;   /* signalled by the thread */
     pthread_t thread;
     const struct spool_file *file;
     int running, stop;
-    int making;         /* the thread is at it */
-    int failed;         /* no thread, or it could not make a chunk: whoever needs one tries himself */
+    int making;         /* the thread is making one */
+    int failed;         /* no thread, or it could not make a chunk: a lane that needs one tries by itself */
     uint32_t limit;     /* chunks of the file at most */
     uint32_t reserved;  /* numbers handed out */
     uint32_t allocated; /* chunks that have their blocks */
@@ -43,26 +42,26 @@ struct supply {
     struct left_chunks given_back;
 };
 
-/* file stays the caller's. limit: chunks at most. */
+/* Prepares a supply of at most limit chunks. The file stays the caller's. */
 void supply_open(struct supply *supply, const struct spool_file *file, uint32_t limit);
 
-/* The next chunk, ready or made now. 0, or -1 with *cause set. */
+/* Takes the next chunk, ready or made now. Returns 0, or -1 with *cause set. */
 int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause);
 
-/* Every recording thread makes its chunks itself. */
+/* From now on every recording thread makes its chunks itself. */
 void supply_without_thread(struct supply *supply);
 
-/* From now on n chunks are held ready, SUPPLY_READY at most; starts the thread if there is none. */
+/* Holds n chunks ready from now on, SUPPLY_READY at most; starts the thread if there is none. */
 void supply_ahead(struct supply *supply, uint32_t n);
 
-/* A lane left the chunk long ago: it is given back, see left_chunks.h. */
+/* Takes over a chunk that its lane left long ago, to give it back (left_chunks.h). */
 void supply_leave(struct supply *supply, struct left_chunk chunk);
 
-/* Ends the thread; no chunk may be taken afterwards. Blocks of chunks that nobody took are given back, but for those
- * at the end of the file, which is the caller's to cut. */
+/* Ends the thread; no chunk may be taken afterwards. Gives back the blocks of chunks that nobody took, except those at
+ * the end of the file, which the caller cuts. */
 void supply_close(struct supply *supply);
 
-/* Where chunk `number` begins in the file. */
+/* Returns where chunk `number` begins in the file, in bytes. */
 static inline off_t supply_offset(uint32_t number)
 {
     return (off_t)SPOOL_HEADER_BYTES + (off_t)number * (off_t)SPOOL_CHUNK_BYTES;

@@ -1,4 +1,5 @@
-/* Lanes and chunks of a spool, see writer.h. */
+/* Hands each thread a lane of its own, so that storing a record takes no lock: the lock is taken once a chunk. A lane
+ * that gets no further chunk counts what it loses and stays stopped. */
 #include "interpose/spool/writer.h"
 
 #include <errno.h>
@@ -71,7 +72,7 @@ uint64_t spool_writer_close(struct spool_writer *writer)
     pthread_mutex_lock(&writer->lock);
     off_t bytes = supply_offset(writer->header->chunks);
     for (struct spool_lane *lane = writer->lanes; lane; lane = lane->following) {
-        /* The end of the file is that of the last record, if the last chunk is still this lane's current one. */
+        /* The file ends with the last record if the last chunk is still this lane's current one. */
         if (lane->chunk && lane->chunk_number + 1 == writer->header->chunks)
             bytes = supply_offset(lane->chunk_number) + (lane->next - lane->chunk);
         lane->stopped = 1;
@@ -140,7 +141,7 @@ void spool_lane_flush(struct spool_lane *lane)
     errno = saved_errno;
 }
 
-/* The lane leaves its current chunk: the oldest of those it left before is given back. */
+/* Leaves the current chunk of the lane: the oldest of those left before is given back. */
 static void leave_chunk(struct spool_lane *lane)
 {
     struct left_chunk *left = &lane->left[lane->sequence % SPOOL_RESIDENT_CHUNKS];
@@ -162,7 +163,7 @@ static void publish_chunk(struct spool_writer *writer, struct spool_chunk *chunk
     pthread_mutex_unlock(&writer->lock);
 }
 
-/* The next chunk of the lane becomes its current one. Returns 0, or -1 with lane->cause. */
+/* Makes the next chunk of the lane its current one. Returns 0, or -1 with lane->cause. */
 static int open_chunk(struct spool_lane *lane)
 {
     struct spool_writer *writer = lane->writer;

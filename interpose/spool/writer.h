@@ -1,14 +1,13 @@
 /* Writes the spool of one process (the format is in event.h).
  *
  * Each thread stores its records into a lane: a current chunk with a position in it, so that a record costs one
- * comparison and its own stores. Chunks come from a supply (supply.h). Where one cannot be had its lane stops for good
- * and counts what it loses; everything stored before stays readable. Lanes of ended threads are used again.
+ * comparison and its own stores. Chunks come from a supply (supply.h). A lane that gets no chunk stops for good and
+ * counts what it loses; everything stored before stays readable. Lanes of ended threads are used again.
  *
- * Some of the chunks that a lane left behind stay as they are, as most operations complete in there; older ones are
- * given back (left_chunks.h).
+ * Some of the chunks that a lane has left stay mapped, as most operations complete in there; older ones are given back
+ * (left_chunks.h).
  *
- * Nothing here prints, fails the caller or changes errno.
- */
+ * Nothing here prints, fails the caller or changes errno. */
 #ifndef MPISTAIR_SPOOL_WRITER_H
 #define MPISTAIR_SPOOL_WRITER_H
 
@@ -19,7 +18,7 @@
 #include "interpose/spool/event.h"
 #include "interpose/spool/supply.h"
 
-#define SPOOL_RESIDENT_CHUNKS 3U /* of a lane, besides the current one: most operations complete in there */
+#define SPOOL_RESIDENT_CHUNKS 3U /* kept by a lane besides the current one: most operations complete in there */
 
 struct spool_lane {
     uint8_t *next; /* where the next record goes */
@@ -39,29 +38,29 @@ struct spool_lane {
 struct spool_writer {
     struct spool_header *header; /* NULL: not open */
     struct spool_lane *lanes;
-    pthread_mutex_t lock; /* over lanes and header->chunks */
-    struct supply supply; /* of chunks */
+    pthread_mutex_t lock; /* guards lanes and header->chunks */
+    struct supply supply; /* makes the chunks */
     uint32_t n_lanes;
-    uint32_t n_long_lanes; /* of more than one chunk */
+    uint32_t n_long_lanes; /* lanes of more than one chunk */
     struct spool_file file;
 };
 
-/* Creates the file `name` (which must not exist) in a folder, given as to openat, with a header of version, clock
- * source and a first clock pair; the rest of it is the caller's to fill, and it counts once it is published. Chunks are
- * handed out while all of them together stay within limit_bytes, but at least one. Returns 0, or an errno value after
+/* Creates the file `name` (which must not exist) in a folder, given as to openat, with a header that has version, clock
+ * source and a first clock pair. The caller fills the rest of the header, which counts once it is published. Chunks are
+ * handed out, at least one, while all of them together stay within limit_bytes. Returns 0, or an errno value after
  * which the writer is closed. */
 int spool_writer_open(struct spool_writer *writer, int folder, const char *name, uint64_t limit_bytes,
                       enum spool_clock_source clock_source);
 
-/* Makes the header count: readers see the magic number only together with all that was stored before. Which process of
- * which run this is must be. */
+/* Makes the header count: readers see the magic number only together with all that was stored before. The header must
+ * already say which process of which run this is. */
 void spool_writer_publish(struct spool_writer *writer);
 
-/* Truncates the file to what is used and closes it. No record may be stored afterwards; the header stays mapped, as
+/* Truncates the file to what is used and closes it. No record may be stored afterwards. The header stays mapped, as
  * counters in it may still be counted up. Returns the bytes of the file. */
 uint64_t spool_writer_close(struct spool_writer *writer);
 
-/* A lane for the calling thread, or NULL (no memory: counted). spool_lane_release hands it back. */
+/* Returns a lane for the calling thread, or NULL without memory, which is counted. spool_lane_release hands it back. */
 struct spool_lane *spool_lane_acquire(struct spool_writer *writer);
 void spool_lane_release(struct spool_lane *lane);
 
@@ -74,8 +73,8 @@ void spool_writer_lose(struct spool_writer *writer, enum spool_loss cause, uint6
 /* The slow path of spool_lane_reserve: opens the next chunk of the lane. */
 void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes);
 
-/* Room for a record of bytes (a multiple of 32), zeroed; NULL: lost, and counted. The caller fills it and calls
- * spool_record_publish. */
+/* Returns room for a record of bytes (a multiple of 32), zeroed; NULL means that the record is lost, and counted. The
+ * caller fills it and calls spool_record_publish. */
 static inline void *spool_lane_reserve(struct spool_lane *lane, size_t bytes)
 {
     if (__builtin_expect((size_t)(lane->end - lane->next) < bytes, 0))

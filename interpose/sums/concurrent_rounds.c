@@ -1,6 +1,6 @@
-/* See concurrent_rounds.h. Each socket, and each node's NIC, is a lane with the spans of the rounds that use it; where
- * two spans of a lane overlap it is crowded. The crowded segments of a lane, sorted and apart, say of any interval how
- * much of it is crowded by two searches. */
+/* Each socket, and each node's NIC, is a lane with the spans of the rounds that use it (see concurrent_rounds.h). Where
+ * two spans of a lane overlap, the lane is crowded. The crowded segments of a lane are sorted and do not touch, so two
+ * searches tell how much of any interval is crowded. */
 #include "interpose/sums/concurrent_rounds.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #include "interpose/database/cursor.h"
 
-/* Begin and end of a round on a lane, or of a crowded segment of a lane. */
+/* Holds begin and end of a round on a lane, or of a crowded segment of a lane. */
 struct span {
     int64_t begin_ns, end_ns;
-    double before_ns; /* of a segment: how long those before it are together */
+    double before_ns; /* segments: how long those before it are together */
     uint32_t lane;
 };
 
@@ -20,7 +20,7 @@ struct spans {
     size_t n;
 };
 
-/* Where a rank is: its socket's lane, and its node's. */
+/* Says where a rank is: its socket's lane, and its node's. */
 struct place {
     uint32_t socket, node;
 };
@@ -31,10 +31,10 @@ struct lanes {
     struct place *ranks; /* [n_ranks] */
     size_t n_ranks;
     uint32_t n;
-    struct spans used;      /* of all rounds */
+    struct spans used;      /* spans of all rounds */
     struct spans *crowded;  /* [n] */
-    struct spans *with_nic; /* [n] of a socket's lane: crowded there or on its node's NIC */
-    struct span *round;     /* [n] of the round at hand; end below begin: not used */
+    struct spans *with_nic; /* [n] on a socket's lane: crowded there or on its node's NIC */
+    struct span *round;     /* [n] span of the current round; end below begin: not used */
 };
 
 static int push(struct spans *spans, struct span span)
@@ -160,7 +160,7 @@ static double length_ns(const struct span *span)
     return (double)span->end_ns - (double)span->begin_ns;
 }
 
-/* Adds a segment that begins no earlier than those there; what it shares with them counts once. */
+/* Adds a segment that begins no earlier than those there; time that it shares with them counts once. */
 static int add_segment(struct spans *segments, struct span segment)
 {
     struct span *last = segments->n > 0 ? &segments->items[segments->n - 1] : NULL;
@@ -172,7 +172,8 @@ static int add_segment(struct spans *segments, struct span segment)
     return push(segments, segment);
 }
 
-/* Where a span begins before another of its lane has ended, both are under way until one of them ends. */
+/* Finds the crowded segments of each lane: where a span begins before another has ended, both are under way until one
+ * of them ends. */
 static int find_crowded(struct lanes *lanes)
 {
     int64_t until_ns = INT64_MIN;
@@ -190,7 +191,7 @@ static int find_crowded(struct lanes *lanes)
     return 0;
 }
 
-/* Both lists of segments as one. */
+/* Unites two lists of segments into one. */
 static int unite(const struct spans *a, const struct spans *b, struct spans *both)
 {
     for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
@@ -212,7 +213,7 @@ static int unite_with_nics(struct lanes *lanes)
     return result;
 }
 
-/* How much of the time before at_ns lies in the segments. */
+/* Returns how much of the time before at_ns lies in the segments. */
 static double crowded_before(const struct spans *segments, int64_t at_ns)
 {
     size_t low = 0, high = segments->n; /* the first segment that ends behind at_ns */
@@ -229,7 +230,7 @@ static double crowded_before(const struct spans *segments, int64_t at_ns)
     return segment->before_ns + fmax((double)at_ns - (double)segment->begin_ns, 0);
 }
 
-/* NaN without any time. */
+/* Returns the crowded share of all time in rounds, NaN without any time. */
 static double sum_share(const struct lanes *lanes, const struct round_sums *sums)
 {
     double time_ns = 0, crowded_ns = 0;

@@ -1,17 +1,18 @@
-/* How much of the ranks' time in rounds passes while another round is under way where they are. The models take rounds
- * one by one, so what rounds take from each other is in no model. */
+/* Measures how much of the ranks' time in rounds passes while another round is under way where they are. The models
+ * take rounds one by one, so what rounds take from each other is in no model. */
 #ifndef MPISTAIR_SUMS_CONCURRENT_ROUNDS_H
 #define MPISTAIR_SUMS_CONCURRENT_ROUNDS_H
 
 #include "interpose/sums/round_sums.h"
 
-/* Above this share of the ranks' time no error of a model is claimed. */
+/* No error of a model is claimed above this share of the ranks' time. */
 #define CONCURRENT_LIMIT 0.1
 
-/* Makes temp.concurrent(share), one row: of the time of all ranks in rounds, what passes while another round is under
- * way on the rank's socket, or, for a round of several nodes, another of several nodes on its node, whose NIC they
- * share. A round is under way on a socket from its first rank's post there to the last completion; those of one rank
- * alone do not count. NULL without rounds. 0, or -1 with the reason. */
+/* Makes temp.concurrent(share) with one row: the share of the time of all ranks in rounds that passes while another
+ * round is under way on the rank's socket. For a round of several nodes, another round of several nodes on its node
+ * counts too, as they share the NIC. A round is under way on a socket from its first rank's post there to the last
+ * completion; rounds of one rank alone do not count. The share is NULL without rounds. Returns 0, or -1 with the
+ * reason. */
 int concurrent_rounds_make(sqlite3 *database, const char *path, const struct round_sums *sums, struct error *error);
 
 #endif

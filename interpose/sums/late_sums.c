@@ -1,4 +1,5 @@
-/* Few pairs of ranks wait for each other often: a table in memory, where SQLite would sort all messages. */
+/* Few pairs of ranks wait for each other often, so their sums fit a table in memory, where SQLite would sort all
+ * messages. */
 #include "interpose/sums/late_sums.h"
 
 #include <stdlib.h>

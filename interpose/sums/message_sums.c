@@ -1,5 +1,6 @@
-/* SQLite groups by sorting, 1 to 3 s for 3e6 messages. The messages are read in the order that they are stored in, and
- * the sums go to arrays over ranks: by level, and of the first round of each of the heaviest kinds. */
+/* SQLite groups by sorting, which takes 1 to 3 s for 3e6 messages. Here the messages are read once, in the order in
+ * which they are stored. The sums go to arrays over ranks: by level, and, for each of the heaviest kinds, of its first
+ * round. */
 #include "interpose/sums/message_sums.h"
 
 #include <stdlib.h>
@@ -19,15 +20,15 @@ struct sum {
     sqlite3_int64 n, bytes;
 };
 
-/* What a rank receives in one round of a kind. */
+/* Sums what a rank receives in one round of a kind. */
 struct kind_sum {
     int64_t n;
     int64_t bytes[LEVEL_COUNT + 1];
 };
 
-/* One of the heaviest kinds. */
+/* Holds one of the heaviest kinds. */
 struct sample {
-    const struct round_span *round; /* its first one */
+    const struct round_span *round; /* its first round */
     struct kind_sum *of_rank;       /* [n_ranks] */
     size_t n_ranks;
 };
@@ -52,7 +53,7 @@ struct message_sums {
     size_t n_samples;
 };
 
-/* Room for rank in (*array)[*capacity] of items of size bytes. */
+/* Makes room for rank in (*array)[*capacity] of items of size bytes. */
 static int make_room(const struct message_sums *sums, void *array, size_t *capacity, size_t rank, size_t size)
 {
     if (rank < *capacity)
@@ -74,7 +75,7 @@ static int too_many_bytes(const struct message_sums *sums, sqlite3_int64 rank)
     return error_set(sums->error, "%s: the bytes of rank %lld are too many for 64 bits", sums->path, (long long)rank);
 }
 
-/* One message of a rank. */
+/* Adds one message of a rank. */
 static int add(struct message_sums *sums, sqlite3_int64 rank, size_t which, sqlite3_int64 bytes)
 {
     if (rank < 0 || rank >= MAX_RANK)
@@ -126,7 +127,7 @@ static int add_to_round(struct message_sums *sums, const struct round_span *roun
     return 0;
 }
 
-/* A message of which one side was posted before the other, as in the view late; round NULL: it is of none. */
+/* Adds a message of which one side was posted before the other, as in the view late; round is NULL if it is in none. */
 static int add_late(struct message_sums *sums, struct cursor *rows, const struct round_span *round,
                     const struct message_form *form)
 {
@@ -188,7 +189,7 @@ static int read_rows(sqlite3 *database, struct message_sums *sums, const char *s
     return cursor_close(&rows) == 0 ? result : -1;
 }
 
-/* Rows of the sums that are not 0. */
+/* Stores the rows of the sums that are not 0. */
 static int store_levels(sqlite3 *database, const struct message_sums *sums)
 {
     struct cursor in, out;
@@ -215,7 +216,7 @@ static int store_levels(sqlite3 *database, const struct message_sums *sums)
     return cursor_close(&out) == 0 ? result : -1;
 }
 
-/* The traffic of a kind's first round; without messages it stays NULL. */
+/* Stores the traffic of each kind's first round; without messages it stays NULL. */
 static int store_kinds(sqlite3 *database, const struct message_sums *sums)
 {
     struct cursor rows;

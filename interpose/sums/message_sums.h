@@ -1,4 +1,4 @@
-/* The sums over all messages, formed in one pass. */
+/* Forms the sums over all messages in one pass. */
 #ifndef MPISTAIR_SUMS_MESSAGE_SUMS_H
 #define MPISTAIR_SUMS_MESSAGE_SUMS_H
 
@@ -7,8 +7,8 @@
 #include "share/base/error.h"
 #include "interpose/sums/round_sums.h"
 
-/* Fills temp.incoming and temp.outgoing; the traffic of temp.heaviest_kind, whose kinds must be there; and notes in
- * rounds, and in temp.late_form, who waited for whom. 0, or -1 with the reason. */
+/* Fills temp.incoming and temp.outgoing, and the traffic of temp.heaviest_kind, whose kinds must be there. Notes in
+ * rounds and in temp.late_form who waited for whom. Returns 0, or -1 with the reason. */
 int message_sums_make(sqlite3 *database, const char *path, struct round_sums *rounds, struct error *error);
 
 #endif

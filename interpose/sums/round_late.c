@@ -1,11 +1,11 @@
-/* A rank may wait for many at once: what counts is the union of the times, of each cause by itself. */
+/* A rank may wait for many partners at once: what counts is the union of the times, for each cause by itself. */
 #include "interpose/sums/round_late.h"
 
 #include <stdlib.h>
 
 #include "interpose/database/cursor.h"
 
-/* A wait, cut to the time of the rank in the round. */
+/* Holds a wait, cut to the time of the rank in the round. */
 struct late_span {
     size_t of; /* entry * LATE_COUNT + cause */
     int64_t begin_ns, end_ns;

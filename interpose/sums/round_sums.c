@@ -1,7 +1,7 @@
 /* SQLite sums over (kind, rank) by sorting all rows of round_process, 1 s for 1.4e6 of them, and each view that does so
- * sorts anew. Here the rounds are walked kind by kind, so that sums over the ranks of one kind and of one round are all
- * that is held; the rows are what the views give, to the last bit: sums of integers, and the same expression behind
- * them. The entries are kept for the messages (message_sums.c), which come in no order of rounds. */
+ * sorts anew. Here the rounds are walked kind by kind, so that only the sums over the ranks of one kind and of one
+ * round are held. The rows equal those of the views to the last bit: both use sums of integers and the same expression
+ * of them. The entries are kept for the messages (message_sums.c), which come in no order of rounds. */
 #include "interpose/sums/round_sums.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 #include "interpose/database/cursor.h"
 
-/* Of a rank over the rounds of a kind, or over all. */
+/* Sums the times of a rank over the rounds of a kind, or over all rounds. */
 struct times {
     int64_t n, time_ns, in_mpi_ns;
-    int64_t n_half[2], half_ns[2]; /* of the first and the second half of the rounds */
+    int64_t n_half[2], half_ns[2]; /* sums over the first and the second half of the rounds */
 };
 
 enum { INTO_ACTUAL, INTO_IN_MPI, INTO_HALVES, INTO_WAIT, INTO_RANK, INTO_COUNT };
@@ -32,7 +32,7 @@ struct walk {
     struct error *error;
     struct cursor into[INTO_COUNT];
     struct times *of_kind, *of_all; /* [capacity] of a rank */
-    uint32_t *met;                  /* [capacity] the ranks of the kind at hand */
+    uint32_t *met;                  /* [capacity] the ranks of the current kind */
     size_t capacity, n_met;
     size_t n_ranks; /* the largest seen, plus one */
 };
@@ -96,7 +96,7 @@ static bool add_up(struct times *times, int64_t length_ns, int64_t in_mpi_ns)
            !__builtin_add_overflow(times->in_mpi_ns, in_mpi_ns, &times->in_mpi_ns);
 }
 
-/* The row of a rank of the round at hand. */
+/* Adds the row of a rank of the current round. */
 static int add_entry(struct walk *walk, const struct round_span *round, struct cursor *rows)
 {
     struct round_sums *sums = walk->sums;
@@ -123,7 +123,7 @@ static int add_entry(struct walk *walk, const struct round_span *round, struct c
     return 0;
 }
 
-/* Who is last, and how long the others wait for it. */
+/* Stores which rank is last, and how long the others wait for it. */
 static int store_wait(struct walk *walk, const struct round_span *round)
 {
     const struct round_entry *entries = walk->sums->entries + round->first, *last = entries;
@@ -193,7 +193,7 @@ static int store_ranks(struct walk *walk)
     return result;
 }
 
-/* The rounds in the order of kinds. */
+/* Reads the rounds in the order of kinds. */
 static int read_rounds(sqlite3 *database, struct walk *walk)
 {
     struct round_sums *sums = walk->sums;

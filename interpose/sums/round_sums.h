@@ -1,4 +1,4 @@
-/* The times of all rounds, gone through once: tables in the place of the views that sum over them. */
+/* Goes once through the times of all rounds and fills tables in the place of the views that sum over them. */
 #ifndef MPISTAIR_SUMS_ROUND_SUMS_H
 #define MPISTAIR_SUMS_ROUND_SUMS_H
 
@@ -11,7 +11,7 @@
 
 enum { MAX_RANK = 1 << 24 };
 
-/* A rank in a round. */
+/* Describes a rank in a round. */
 struct round_entry {
     int64_t begin_ns, length_ns;
     uint32_t rank;
@@ -19,7 +19,7 @@ struct round_entry {
 
 struct round_span {
     int64_t id, kind_id;
-    int64_t kind_rounds;      /* as the table kind says; -1: it does not know the kind */
+    int64_t kind_rounds;      /* as the table kind says; -1: that table does not know the kind */
     int64_t place, of_rounds; /* 1, 2, ... in the order of time among the of_rounds of its kind */
     size_t first, n;          /* its entries, in the order of ranks */
 };
@@ -34,11 +34,11 @@ struct round_sums {
 };
 
 /* Fills temp.kind_actual, temp.kind_in_mpi, temp.kind_halves, temp.round_wait and temp.rank_actual, which must exist,
- * and *sums. 0, or -1 with the reason; round_sums_release in either case. */
+ * and *sums. Returns 0, or -1 with the reason; the caller calls round_sums_release in either case. */
 int round_sums_make(sqlite3 *database, const char *path, struct round_sums *sums, struct error *error);
 void round_sums_release(struct round_sums *sums);
 
-/* NULL if there is none. */
+/* Returns the round of that id, NULL if there is none. */
 const struct round_span *round_sums_find(const struct round_sums *sums, int64_t round_id);
 
 #endif

@@ -1,6 +1,6 @@
 /* A report asks for the same sums several times, and SQLite groups by sorting. So the rows of all rounds and all
- * messages are gone through once each (round_sums.c, message_sums.c), into tables that bear the names of the views
- * which they stand for. A view of the trace sees no temporary table, so all others are made again as temporary ones,
+ * messages are gone through once each (round_sums.c, message_sums.c), into tables that bear the names of the views for
+ * which they stand. A view of the trace sees no temporary table, so all other views are made again as temporary ones
  * from their own text; names in queries find these first. */
 #include "interpose/sums/working_tables.h"
 
@@ -24,7 +24,7 @@ static const char round_tables[] =
     "CREATE TEMP TABLE round_wait(round_id INTEGER PRIMARY KEY, kind_id, ranks, time_s, wait_s, longest_s, last_rank);"
     "CREATE TEMP TABLE rank_actual(rank INTEGER PRIMARY KEY, rounds, actual_s, in_mpi_s);";
 
-/* heaviest_kind is as the view kind_summary; its traffic comes from the messages. */
+/* heaviest_kind has the columns of the view kind_summary; its traffic comes from the messages. */
 static const char message_tables[] =
     "CREATE TEMP TABLE incoming(level TEXT, dst INTEGER, n INTEGER, bytes INTEGER);"
     "CREATE TEMP TABLE outgoing(src INTEGER PRIMARY KEY, n INTEGER, bytes INTEGER);"
@@ -47,7 +47,7 @@ static int execute(sqlite3 *database, const char *path, const char *sql, struct 
     return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(database, path, error);
 }
 
-/* The views of the trace as temporary ones, but for those that have become tables. */
+/* Makes the views of the trace again as temporary ones, except those that have become tables. */
 static int make_views(sqlite3 *database, const char *path, struct error *error)
 {
     static const char prefix[] = "CREATE VIEW ";

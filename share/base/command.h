@@ -1,5 +1,5 @@
-/* The commands of mpistair, one file cmd_NAME.c each in the folder that it belongs to. argv[0] is the command's name.
- * Each returns the exit code (error.h) and understands --help. */
+/* Declares the commands of mpistair, each in a file cmd_NAME.c in the folder to which it belongs. argv[0] is the
+ * command's name. Each returns the exit code (error.h) and understands --help. */
 #ifndef MPISTAIR_BASE_COMMAND_H
 #define MPISTAIR_BASE_COMMAND_H
 

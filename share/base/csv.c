@@ -23,7 +23,7 @@ struct csv_reader {
     struct error *error;
     union csv_value *values;      /* [n_columns] */
     char **texts;                 /* [n_columns] what values[].text points to */
-    size_t column_of[MAX_FIELDS]; /* n_columns: not asked for */
+    size_t column_of[MAX_FIELDS]; /* column_of[field]; n_columns: not asked for */
     size_t n_fields;              /* of the header; 0: not read yet */
     size_t field;                 /* of the current row */
     size_t line;                  /* from 1 */
@@ -165,7 +165,7 @@ static void take_comment(struct csv_reader *reader, const char *piece, size_t le
         reader->comment(reader->context, reader->comment_text);
 }
 
-/* One piece of at most a line; its last byte is the line's end if ends is set. */
+/* Feeds one piece of at most a line; its last byte is the line's end if ends is set. */
 static int feed(struct csv_parser *parser, struct csv_reader *reader, const char *piece, size_t length, bool ends)
 {
     reader->line_bytes += length;

@@ -1,9 +1,9 @@
-/* CSV with a header line, read by libcsv: columns found by name, numbers checked, errors with file:line and column.
+/* Reads CSV with a header line by libcsv: columns are found by name, numbers checked, and errors name file:line and
+ * column.
  *
  * Accepts LF and CRLF, a last line without end, quoted fields, blank lines at the end, and comments anywhere: lines
  * that begin with '#'. Refuses a missing or repeated required column, rows of another width, and whatever is not a
- * number of the asked kind (NaN, infinities, overflow, blanks, trailing letters).
- */
+ * number of the asked kind (NaN, infinities, overflow, blanks, trailing letters). */
 #ifndef MPISTAIR_BASE_CSV_H
 #define MPISTAIR_BASE_CSV_H
 
@@ -29,14 +29,14 @@ union csv_value {
 };
 
 /* Calls row for every line with values[n_columns] in the order of columns (0 or NULL where an optional column is
- * absent). A row function that returns non-zero ends the reading with -1; it sets error itself, without place: the
- * reader puts `path:line: ` in front. Columns that are not named are ignored. 0 or -1. */
+ * absent). A row function that returns non-zero ends the reading with -1. It sets error itself, without a place, and
+ * the reader puts `path:line: ` in front. Columns that are not named are ignored. Returns 0 or -1. */
 int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
              int (*row)(void *context, size_t line, const union csv_value *values, struct error *error), void *context,
              struct error *error);
 
-/* The same, and calls comment (with the same context) for every line that begins with '#' outside of quotes: text is
- * what stands behind the '#' and blanks after it, cut to CSV_COMMENT_MAX - 1 bytes, without the line's end. */
+/* Does the same, and calls comment (with the same context) for every line that begins with '#' outside of quotes. text
+ * is what stands behind the '#' and the blanks after it, cut to CSV_COMMENT_MAX - 1 bytes, without the line's end. */
 enum { CSV_COMMENT_MAX = 4096 };
 int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
                       int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),

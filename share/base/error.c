@@ -1,3 +1,4 @@
+/* Words every message the same way on stderr, so that users and scripts can rely on "mpistair: " and the exit codes. */
 #include "share/base/error.h"
 
 #include <stdarg.h>

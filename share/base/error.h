@@ -13,14 +13,14 @@ struct error {
 /* Sets the text (cut to fit) and returns -1, so that `return error_set(...)` reads well. error may be NULL. */
 int error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Exit codes of every command. */
+/* Every command ends with one of these exit codes. */
 enum { EXIT_DONE = 0, EXIT_WORK_FAILED = 1, EXIT_WRONG_USAGE = 2 };
 
 /* Prints `mpistair: text` on stderr and returns EXIT_WORK_FAILED. */
 int error_report(const struct error *error);
-/* The same from a format; for commands that understand the failure themselves. */
+/* Prints a message from a format in the same way; for commands that understand the failure themselves. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same for wrong usage, with a hint at `mpistair COMMAND --help`; returns EXIT_WRONG_USAGE. */
+/* Prints wrong usage in the same way, with a hint at `mpistair COMMAND --help`; returns EXIT_WRONG_USAGE. */
 int wrong_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,3 +1,5 @@
+/* The same program must work from a build folder, from an installed tree and from a tree that somebody moved, so no
+ * absolute path is compiled in but that of the source tree, which only a build folder uses. */
 #include "share/base/installation.h"
 
 #include <errno.h>
@@ -7,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Folders relative to that of the program: [0] in a build folder (tests lie deeper, their environment says where),
- * [1] installed. MPISTAIR_TO_LIB, MPISTAIR_TO_SHARE lead from bindir, MPISTAIR_SOURCE_SHARE is the source tree's share
- * folder, used in a build folder only. */
+/* Lists folders relative to that of the program: [0] in a build folder (tests lie deeper, their environment says
+ * where), [1] installed. MPISTAIR_TO_LIB and MPISTAIR_TO_SHARE lead from bindir. MPISTAIR_SOURCE_SHARE is the source
+ * tree's share folder, used in a build folder only. */
 static const char *const preload_folder[] = {"interpose/preload", MPISTAIR_TO_LIB};
 static const char *const program_folder[] = {"calibrate", MPISTAIR_TO_LIB "/mpistair"};
 

@@ -1,6 +1,5 @@
-/* Where the parts of this installation are, found from where the running program lies, so that a build folder, an
- * installed tree and a moved tree all work. Environment: MPISTAIR_SHARE, MPISTAIR_LIB replace what is found.
- */
+/* Finds the parts of this installation from where the running program lies, so that a build folder, an installed tree
+ * and a moved tree all work. The environment variables MPISTAIR_SHARE and MPISTAIR_LIB replace what is found. */
 #ifndef MPISTAIR_BASE_INSTALLATION_H
 #define MPISTAIR_BASE_INSTALLATION_H
 
@@ -14,8 +13,8 @@ enum installation_part {
     INSTALLATION_SHARE,   /* a file of share/, by its path there, as "sql/schema.sql" */
 };
 
-/* Writes the path of an existing file into path[size]. name is unused for INSTALLATION_PRELOAD. 0, or -1 with what was
- * looked for where. */
+/* Writes the path of an existing file into path[size]. name is unused for INSTALLATION_PRELOAD. Returns 0, or -1 with
+ * what was looked for and where. */
 int installation_find(enum installation_part part, const char *name, char *path, size_t size, struct error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Levels: how far a message goes. */
+/* A level says how far a message goes. */
 #ifndef MPISTAIR_BASE_LEVEL_H
 #define MPISTAIR_BASE_LEVEL_H
 
@@ -11,7 +11,7 @@ enum level {
 };
 extern const char *const level_name[LEVEL_COUNT];
 
-/* Turns a name into its level, `any` into LEVEL_COUNT. 0, or -1: there is no such level. */
+/* Turns a name into its level, `any` into LEVEL_COUNT. Returns 0, or -1 if there is no such level. */
 int level_parse(const char *name, enum level *level);
 /* Returns the name, `any` for LEVEL_COUNT. */
 const char *level_text(enum level level);

@@ -1,3 +1,5 @@
+/* Ingest looks up a few keys for every record, so the table is one array without pointers: a look-up mostly touches one
+ * cache line. */
 #include "share/base/map.h"
 
 #include <stdbool.h>
@@ -10,7 +12,7 @@ struct map_entry {
     uint32_t used;
 };
 
-/* The finaliser of MurmurHash3. */
+/* Mixes the bits as the finaliser of MurmurHash3 does. */
 static uint64_t mix(uint64_t x)
 {
     x ^= x >> 33;

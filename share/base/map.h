@@ -1,6 +1,5 @@
-/* From a key of three integers to a small number: the look-up that ingest needs for envelopes, communicators, call
- * sites and kinds. Open addressing, grows by itself, nothing is ever removed.
- */
+/* Maps a key of three integers to a small number: ingest needs it for envelopes, communicators, call sites and kinds.
+ * The table uses open addressing and grows by itself; nothing is ever removed. */
 #ifndef MPISTAIR_BASE_MAP_H
 #define MPISTAIR_BASE_MAP_H
 
@@ -19,15 +18,16 @@ struct map {
     size_t n_entries;
 };
 
-/* Where the number of key stands, MAP_ABSENT in it if the key is new; NULL: no memory. Good until the next call. */
+/* Returns where the number of key stands, with MAP_ABSENT in it if the key is new; NULL without memory. The place is
+ * valid until the next call. */
 uint32_t *map_at(struct map *map, struct map_key key);
-/* The number of key, or MAP_ABSENT. */
+/* Returns the number of key, or MAP_ABSENT. */
 uint32_t map_find(const struct map *map, struct map_key key);
 void map_release(struct map *map);
 /* Empties it and keeps its room. */
 void map_clear(struct map *map);
 
-/* A 64-bit value of a key in which every bit counts. */
+/* Returns a 64-bit value of a key in which every bit counts. */
 uint64_t map_hash(struct map_key key);
 
 #endif

@@ -1,5 +1,5 @@
-/* The C library converts; what it also accepts (blanks, signs on unsigned, inf, nan, hexadecimal, rests) is refused
- * before by the set of characters. */
+/* The C library converts. What it accepts beyond a plain number (blanks, signs on unsigned, inf, nan, hexadecimal,
+ * rests) is refused before by the set of characters. */
 #include "share/base/number.h"
 
 #include <errno.h>

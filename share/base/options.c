@@ -1,3 +1,4 @@
+/* Words the errors about options once, so that all commands refuse a wrong one in the same way. */
 #include "share/base/options.h"
 
 #include <getopt.h>

@@ -1,3 +1,5 @@
+/* A full disk or an interrupt must not destroy the output of an earlier run: the new output is written beside and
+ * renamed only once it has reached the disk. */
 #include "share/base/output_file.h"
 
 #include <errno.h>
@@ -8,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A device, pipe or socket is written to: a rename would put a file into its place. */
+/* Writes to a device, pipe or socket itself: a rename would put a file into its place. */
 static int open_special(struct output_file *file, const char *path, struct error *error)
 {
     char *final = strdup(path);
@@ -56,7 +58,7 @@ int output_file_open(struct output_file *file, const char *path, struct error *e
         free(temporary);
         return -1;
     }
-    /* mkstemp gives 0600; a new file gets what the user's umask says, a replaced one keeps its mode. */
+    /* mkstemp gives mode 0600; a new file gets what the user's umask says, a replaced one keeps its mode. */
     mode_t mask = umask(0);
     umask(mask);
     (void)fchmod(descriptor, exists ? before.st_mode & 07777 : 0666 & ~mask);

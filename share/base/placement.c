@@ -1,4 +1,4 @@
-/* L.csv: rows in any order, so they are gathered first and then put at their rank. */
+/* The rows of L.csv come in any order, so they are gathered first and then put at their rank. */
 #include "share/base/placement.h"
 
 #include <ctype.h>
@@ -23,7 +23,8 @@ struct placement_rows {
     size_t capacity;
 };
 
-/* A number below PLACEMENT_UNKNOWN; that where the column is absent, the field empty or `-`. */
+/* Accepts a number below PLACEMENT_UNKNOWN; gives PLACEMENT_UNKNOWN where the column is absent, the field empty or `-`.
+ */
 static int parse_optional(const char *name, const char *text, uint32_t *value, struct error *error)
 {
     *value = PLACEMENT_UNKNOWN;
@@ -76,7 +77,7 @@ int placement_init(struct placement *placement, size_t n_ranks)
     return 0;
 }
 
-/* seen[rank]: a row was there. */
+/* Puts each row at its rank; seen[rank] is set once a row was there. */
 static int place(const char *path, const struct placement_rows *rows, struct placement *placement, bool *seen,
                  struct error *error)
 {

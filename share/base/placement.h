@@ -1,8 +1,7 @@
-/* Where the ranks of a job run, as text (L.csv) and in memory.
+/* Says where the ranks of a job run, as text (L.csv) and in memory.
  *
- * L.csv: header `rank,node,socket`, optional columns `numa,l3` (only the calibration asks for them; empty or `-`: not
- * known), each rank once, ranks 0 .. n-1 in any order.
- */
+ * L.csv has the header `rank,node,socket` and the optional columns `numa,l3` (only the calibration asks for them; empty
+ * or `-` means not known). It names each rank once, ranks 0 .. n-1 in any order. */
 #ifndef MPISTAIR_BASE_PLACEMENT_H
 #define MPISTAIR_BASE_PLACEMENT_H
 
@@ -12,7 +11,7 @@
 #include "share/base/error.h"
 #include "share/base/level.h"
 
-/* numa, l3: the rank has no such object, or nobody knows which. */
+/* Stands in numa and l3: the rank has no such object, or nobody knows which. */
 #define PLACEMENT_UNKNOWN UINT32_MAX
 
 struct placement {
@@ -23,9 +22,9 @@ struct placement {
     uint32_t *l3;     /* [n_ranks] L3 cache within its node, or PLACEMENT_UNKNOWN */
 };
 
-/* Puts n_ranks ranks on socket 0 of node 0, numa and l3 unknown. 0, or -1 without memory. */
+/* Puts n_ranks ranks on socket 0 of node 0, numa and l3 unknown. Returns 0, or -1 without memory. */
 int placement_init(struct placement *placement, size_t n_ranks);
-/* Reads a file. 0, or -1 with file, line, what was expected in error and the output untouched. */
+/* Reads a file. Returns 0, or -1 with file, line and what was expected in error, and the output untouched. */
 int placement_read_csv(const char *path, struct placement *placement, struct error *error);
 void placement_release(struct placement *placement);
 

@@ -1,4 +1,4 @@
-/* The coarse clock: a step costs a few nanoseconds and may be called in every turn of a loop. */
+/* Reads the coarse clock, so that a step costs a few nanoseconds and may be called in every turn of a loop. */
 #include "share/base/progress.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A counter on stderr for work of more than 2 s, only where stderr is a terminal. */
+/* Shows a counter on stderr for work of more than 2 s, only where stderr is a terminal. */
 #ifndef MPISTAIR_BASE_PROGRESS_H
 #define MPISTAIR_BASE_PROGRESS_H
 
@@ -13,9 +13,9 @@ struct progress {
     struct timespec last;
 };
 
-/* what is borrowed: "predict: kinds of round". */
+/* Starts a count. what, as "predict: kinds of round", is borrowed. */
 void progress_start(struct progress *progress, const char *what);
-/* Shows what and n, at most twice a second. Cheap. */
+/* Shows what and n, at most twice a second. It costs little. */
 void progress_step(struct progress *progress, size_t n);
 /* Wipes what was shown. */
 void progress_end(struct progress *progress);
