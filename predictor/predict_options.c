@@ -1,4 +1,5 @@
-/* getopt_long into a struct; every mistake is printed here, once, with what was expected. */
+/* getopt_long into a struct; every mistake is printed here, once, with what was expected. Papers are named as in
+ * share/doc/MODELS.md. */
 #include "predictor/predict_options.h"
 
 #include <getopt.h>

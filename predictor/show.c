@@ -1,4 +1,5 @@
-/* Plain tables for people, CSV and JSON with the digits that give back the same double. */
+/* Plain tables for people, CSV and JSON with the digits that give back the same double. Papers are named as in
+ * share/doc/MODELS.md. */
 #include "predictor/show.h"
 
 #include <math.h>

@@ -8,8 +8,8 @@
  *
  * It is one way of B's ping-pong, not half of both: processes whose messages got through first turn round first, and
  * the two directions of the link overlap; a link of 23.9 MB/s then seemed to carry up to 35. A sample should not take
- * longer than SAMPLE_S, on any network: what may cross the link in that time is found before the list is made.
- */
+ * longer than SAMPLE_S, on any network: what may cross the link in that time is found before the list is made. Papers
+ * are named as in share/doc/MODELS.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

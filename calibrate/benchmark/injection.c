@@ -4,7 +4,7 @@
  * The node is the one with the most processes; the receivers are spread over all other nodes, so that no receiver's
  * link is the limit where there are several. Sizes from 64 KiB on: R_N limits rendezvous messages only (B Table 1). The
  * seconds of a sample are the slowest rank's, repeats divided out; each repetition has its own place of a long buffer.
- */
+ * Papers are named as in share/doc/MODELS.md. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -4,8 +4,7 @@
  * One pair at a time, up to four pairs a level, and on a socket up to four of each domain (pairs that share an L3, a
  * NUMA node, the package only): one fast pair must not speak for a socket. A sample is a loop of round trips,
  * its seconds half of one. Some round trips before it, which do not count, bring both ranks together and the loop into
- * swing. Every repetition uses another place of a long buffer.
- */
+ * swing. Every repetition uses another place of a long buffer. Papers are named as in share/doc/MODELS.md. */
 #include <stdio.h>
 #include <stdlib.h>
 

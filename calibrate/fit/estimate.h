@@ -10,8 +10,7 @@
  *   - the latency of a protocol is not below that of the protocol of smaller messages: whatever the sender does before,
  *     the last byte crosses the same wires, and a rendezvous needs a round trip more (H Table III has them rising at
  *     every level). A shaped network lets a burst of bytes pass unshaped, so the lines behind it would begin below 0:
- *     the intercept is then that of the protocol before (`-floor`).
- */
+ *     the intercept is then that of the protocol before (`-floor`). Papers are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_CALIBRATE_ESTIMATE_H
 #define MPISTAIR_CALIBRATE_ESTIMATE_H
 

@@ -48,9 +48,9 @@ struct fit_options {
  * levels. 0, or -1 with what was expected in error. */
 int fit_thresholds_parse(const char *text, struct fit_options *options, struct error *error);
 
-/* The fit of one benchmark other than ping-pong and Algorithm 1, one file each (benchmark/fit_queue.c, ...): appends its rows to
- * machine, and says on notes (may be NULL) what the samples do not show. 0 also where there are no samples of it, or
- * they show nothing; -1 with the reason in error. */
+/* The fit of one benchmark other than ping-pong and Algorithm 1, one file each (benchmark/fit_queue.c, ...): appends
+ * its rows to machine, and says on notes (may be NULL) what the samples do not show. 0 also where there are no samples
+ * of it, or they show nothing; -1 with the reason in error. */
 typedef int fit_benchmark(const struct samples *samples, const struct fit_options *options, struct machine *machine,
                           FILE *notes, struct error *error);
 

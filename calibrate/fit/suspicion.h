@@ -1,4 +1,5 @@
-/* What a reader of a machine table should not believe without a second look. */
+/* What a reader of a machine table should not believe without a second look. Papers are named as in
+ * share/doc/MODELS.md. */
 #ifndef MPISTAIR_CALIBRATE_SUSPICION_H
 #define MPISTAIR_CALIBRATE_SUSPICION_H
 

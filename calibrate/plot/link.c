@@ -1,5 +1,6 @@
 /* Contention of a shared link: time over the bytes that cross it, for each number of messages, of the pairs of nodes
- * together and of each alone; and delta l, the table's cost of contention (B eq. 5, Figs. 7 and 9). */
+ * together and of each alone; and delta l, the table's cost of contention (B eq. 5, Figs. 7 and 9). Papers are named as
+ * in share/doc/MODELS.md. */
 #include <math.h>
 
 #include "calibrate/plot/panel.h"

@@ -3,8 +3,7 @@
  * Panels, each in a file of its own: time over size with the table's lines, thresholds and residuals, a level each
  * (times.c); bandwidth of n processes against the max-rate line, after T Fig. 1 (rates.c); queue search (search.c);
  * contention of a shared link, after B Figs. 7 and 9 (link.c); sizes that were taken or refused (outcomes.c). gnuplot
- * draws them (gnuplot.c); page.c arranges.
- */
+ * draws them (gnuplot.c); page.c arranges. Papers are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_CALIBRATE_PLOT_H
 #define MPISTAIR_CALIBRATE_PLOT_H
 

@@ -1,5 +1,6 @@
 /* Bandwidth of n processes at one level, as measured, against the max-rate model's formula n BW(1), at most BW_max,
- * after T Fig. 1 (eq. 3); and what a node sends to other nodes (B eq. 2). */
+ * after T Fig. 1 (eq. 3); and what a node sends to other nodes (B eq. 2). Papers are named as in share/doc/MODELS.md.
+ */
 #include <math.h>
 #include <string.h>
 

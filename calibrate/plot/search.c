@@ -1,5 +1,5 @@
 /* What the search of the receive queues costs (B section 4.1): times of n messages whose receives are posted in the
- * order of arrival or against it, and the table's cost of a step, c(n). */
+ * order of arrival or against it, and the table's cost of a step, c(n). Papers are named as in share/doc/MODELS.md. */
 #include <math.h>
 #include <string.h>
 

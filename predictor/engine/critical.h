@@ -4,7 +4,7 @@
  * Bandwidth is the rank's own bytes on the way that it waits for, at the rate that the model gives them alone, BW(1);
  * contention is the rest, what the others' bytes cost. So a pair that is alone has none. Where a table's BW(1) is below
  * the share BW(n)/n that competitors get (T Table I has BW_SP < BW_MP(2)/2), alone would be slower than together: then
- * all of it is bandwidth, and no part is negative. */
+ * all of it is bandwidth, and no part is negative. Papers are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_PREDICTOR_CRITICAL_H
 #define MPISTAIR_PREDICTOR_CRITICAL_H
 

@@ -21,7 +21,7 @@
  * rendezvous messages (and of all, if there is one protocol), too. O(M log M).
  *
  * Limits: those of flow (the two NICs of a message do not influence each other) and of staggered (posts are taken as
- * they are). */
+ * they are). Papers are named as in share/doc/MODELS.md. */
 #include <math.h>
 #include <stdlib.h>
 

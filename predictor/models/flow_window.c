@@ -42,7 +42,8 @@
  * flow's; every message has the window of a connection of its own; windows do not slow down what they let through. Both
  * of these were in a simulation of the connections packet by packet, with slow start, HyStart, CUBIC and the queues of
  * the NICs. On those five recordings its median T11 was 10.0 to 13.0 %, the formula's 10.3 to 11.7 %, and it took 30
- * times as long: it is not kept. Cost: flow's, and O(M) for each r that is looked at. */
+ * times as long: it is not kept. Cost: flow's, and O(M) for each r that is looked at. Papers are named as in
+ * share/doc/MODELS.md. */
 #include "predictor/models/flow.h"
 #include "predictor/models/models.h"
 

@@ -11,7 +11,8 @@
  *   BW_SP, 1/beta  bandwidth of one pair, BW(1)          single_bytes_per_s     B/s
  *
  * Domain: a rank with one message at a time. Of several messages a rank's are added up, incoming and outgoing apart,
- * and the larger sum counts (share/doc/MODELS.md, postal). It knows no contention: a lower bound where ranks share a bandwidth. */
+ * and the larger sum counts (share/doc/MODELS.md, postal). It knows no contention: a lower bound where ranks share a
+ * bandwidth. */
 #include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"
 

@@ -1,5 +1,5 @@
 /* The steps of the staircase, apart from the model that puts them together, so that tests can hold them against each
- * other. Citation, symbols and equations: staircase.c. */
+ * other. Citation, symbols and equations: staircase.c. Papers are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_PREDICTOR_STAIRCASE_H
 #define MPISTAIR_PREDICTOR_STAIRCASE_H
 

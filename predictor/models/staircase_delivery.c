@@ -1,5 +1,5 @@
 /* When each message is delivered: the messages are put together by receiver and sorted by size. Symbols: staircase.c.
- */
+ * Papers are named as in share/doc/MODELS.md. */
 #include "predictor/pattern/size_order.h"
 #include "predictor/models/staircase.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Of its volume: a rank with no more left at the end of a step finishes with it (share/doc/MODELS.md, staircase, levels of a
- * node mixed, rule 3).
+/* Of its volume: a rank with no more left at the end of a step finishes with it (share/doc/MODELS.md, staircase, levels
+ * of a node mixed, rule 3).
  */
 static const double FINISHED = 1e-12;
 

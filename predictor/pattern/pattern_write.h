@@ -1,4 +1,4 @@
-/* Output of `mpistair pattern`. */
+/* Output of `mpistair pattern`. Papers are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_PREDICTOR_PATTERN_WRITE_H
 #define MPISTAIR_PREDICTOR_PATTERN_WRITE_H
 

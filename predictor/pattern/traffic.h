@@ -46,9 +46,8 @@ static inline bool traffic_class_in(const struct traffic *traffic, size_t class,
 double traffic_latency_s(const struct traffic *traffic, size_t rank, enum direction direction, unsigned levels);
 /* V: the bytes of a rank's messages of those levels. */
 double traffic_bytes(const struct traffic *traffic, size_t rank, enum direction direction, unsigned levels);
-/* Sum over the classes of those levels of V_p / bytes_per_s[class]: V over it is BW_i of share/doc/MODELS.md, Several protocols in one
- * round.
- * s. */
+/* Sum over the classes of those levels of V_p / bytes_per_s[class]: V over it is BW_i of share/doc/MODELS.md, Several
+ * protocols in one round. s. */
 double traffic_transfer_s(const struct traffic *traffic, size_t rank, enum direction direction, unsigned levels,
                           const double bytes_per_s[MAX_CLASSES]);
 /* BW(1) of every class. Returns how many that carry bytes lie beyond their table. */

@@ -14,11 +14,13 @@
  * Without a topology: nodes in ascending order, two a router, routers in order along the edges of the smallest cube
  * that holds them, x first, no way around (B Fig. 8: from router 3 to 11 of 27 it is 4 links); then l is one number for
  * the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is what the routes
- * give: the largest load of a link on the way of a rank's messages, those it sends and those it receives (share/doc/MODELS.md, Network contention).
- * Only ranks with bytes between nodes pay. delta: the machine's at inter_node, else at level any.
+ * give: the largest load of a link on the way of a rank's messages, those it sends and those it receives
+ * (share/doc/MODELS.md, Network contention). Only ranks with bytes between nodes pay. delta: the machine's at
+ * inter_node, else at level any.
  *
  * Limits: l holds all bytes of the round, however they are spread over time. On the paper's own SpMV the term makes
- * the model worse, on its SpGEMM better (share/doc/MODELS.md, Network contention). The routes are static and minimal (topology_route.c). */
+ * the model worse, on its SpGEMM better (share/doc/MODELS.md, Network contention). The routes are static and minimal
+ * (topology_route.c). */
 #include <math.h>
 #include <stdlib.h>
 

@@ -9,8 +9,8 @@
  *   gamma   half of what one step through a queue costs                    step_s/2   s
  *
  * gamma = c(n)/2, c from the machine's table over depth (`queue_step`), or its `gamma`. An upper bound: in the worst
- * order n(n+1)/2 entries are passed, in order n (share/doc/MODELS.md, Queue search). Limits: it knows neither the order of arrival nor an MPI
- * that finds messages by hashing. */
+ * order n(n+1)/2 entries are passed, in order n (share/doc/MODELS.md, Queue search). Limits: it knows neither the order
+ * of arrival nor an MPI that finds messages by hashing. */
 #include <stdlib.h>
 
 #include "predictor/terms/terms.h"

@@ -14,8 +14,8 @@
  *                                                                        queue_step_unexpected
  *
  * n messages, all receives posted before: P_r = n in their order, n(n + 1)/2 reversed, of which +queue is the bound.
- * c(L) is measured as +queue's: on a queue of L entries that becomes empty (calibrate/benchmark/queue.c), so L is the length at
- * its longest.
+ * c(L) is measured as +queue's: on a queue of L entries that becomes empty (calibrate/benchmark/queue.c), so L is the
+ * length at its longest.
  *
  * Inferred: no MPI tells when a message arrives. Here it does a latency (tau of its class) after its send was posted,
  * and never before an earlier one of the same sender. Without times receives are posted first, and messages arrive in

@@ -1,5 +1,6 @@
 /* Overlap: a rank that computes between its posts and its waits need not see in MPI what its messages take. Who does
- * so, and what of the modelled time should stay visible, against the time measured inside MPI. */
+ * so, and what of the modelled time should stay visible, against the time measured inside MPI. Papers are named as in
+ * share/doc/MODELS.md. */
 #include <math.h>
 
 #include "report/collect/report.h"

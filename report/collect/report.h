@@ -2,8 +2,7 @@
  *
  * Times are seconds, sums over all rounds of the run unless said otherwise; as the rounds of one kind are averaged, a
  * modelled time stands beside the measured one of all rounds of the kinds that the model was run for. Where a value is
- * not known it is NaN, an integer is -1, a text "".
- */
+ * not known it is NaN, an integer is -1, a text "". Papers are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_REPORT_REPORT_H
 #define MPISTAIR_REPORT_REPORT_H
 

@@ -526,7 +526,8 @@ CREATE VIEW kind_actual(kind_id, rank, rounds, actual_s) AS
   FROM round_process p JOIN round r ON r.id = p.round_id JOIN kind k ON k.id = r.kind_id
   GROUP BY r.kind_id, p.rank;
 
--- One row a kind: a row of T Table III. The traffic is that of one round, time_s the sum over all ranks and rounds.
+-- One row a kind: a row of T Table III (share/doc/MODELS.md, Papers). The traffic is that of one round, time_s the sum
+-- over all ranks and rounds.
 CREATE VIEW kind_summary(kind_id, rounds, messages, max_messages, bytes, intra_socket_bytes, inter_socket_bytes,
                          inter_node_bytes, time_s) AS
   WITH sample AS (SELECT kind_id, min(id) AS round_id FROM round GROUP BY kind_id),

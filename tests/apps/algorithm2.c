@@ -6,8 +6,7 @@
  * P.csv has the header `src,dst,bytes`. Prints CSV on stdout: header `rank,mean_s`, a row a rank: the time from its
  * first post to its last completion. All ranks begin a repetition at the same moment of a common clock, as barriers end
  * apart by more than what is measured, and no rank begins before all have ended the one before. On several hosts
- * finding that clock takes messages, which are counted too.
- */
+ * finding that clock takes messages, which are counted too. Papers are named as in share/doc/MODELS.md. */
 #include "tests/apps/app.h"
 #include "calibrate/measure/shared_clock.h"
 #include "tests/apps/many_pair.h"

@@ -1,12 +1,12 @@
 /* halo: conjugate gradients on an unstructured 3-D mesh, distributed over the ranks: a real irregular job to record.
  *
- * Solves A x = b, A the weighted graph Laplacian of halo_mesh.c's points plus a small multiple of the identity (symmetric,
- * positive definite), b = A x* for a known x*. Each product with A exchanges the halo (many_pair.c, T Algorithm 2);
- * each iteration has two dot products by MPI_Allreduce. So a run has as many halo exchanges as iterations plus one for
- * the right side and one for the check, all of the same pattern.
+ * Solves A x = b, A the weighted graph Laplacian of halo_mesh.c's points plus a small multiple of the identity
+ * (symmetric, positive definite), b = A x* for a known x*. Each product with A exchanges the halo (many_pair.c, T
+ * Algorithm 2); each iteration has two dot products by MPI_Allreduce. So a run has as many halo exchanges as iterations
+ * plus one for the right side and one for the check, all of the same pattern.
  *
- * It exits with 1 unless the true residual and the distance to x* are as small as asked.
- */
+ * It exits with 1 unless the true residual and the distance to x* are as small as asked. Papers are named as in
+ * share/doc/MODELS.md. */
 #include "tests/apps/app.h"
 #include "tests/apps/exchange.h"
 #include "tests/apps/halo_mesh.h"

@@ -7,7 +7,8 @@
  * receives are posted: so the first half searches posted receives only. In the second
  * half, as printed, rank 0 posts its receives when its sends are over, and finds what is there by then unexpected.
  * Prints CSV on stdout: header `n,bytes,first_s,second_s`, the medians over the repetitions: from rank 1's word that
- * its receives are posted, and from rank 0's first receive, to the end of the receiver's MPI_Waitall. */
+ * its receives are posted, and from rank 0's first receive, to the end of the receiver's MPI_Waitall. Papers are named
+ * as in share/doc/MODELS.md. */
 #include "tests/apps/app.h"
 #include "tests/apps/witness.h"
 

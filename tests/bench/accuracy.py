@@ -14,6 +14,7 @@ of one launch against the other; a perfect model scores about 0.7 of it.
 A benchmark, not a test: it fails only where a step does. The machine is calibrated before, on a node also among and behind
 the patterns; one table is fitted to all samples. What was recorded stays in FOLDER, with times.csv: the seconds of each
 rank, launch and model.
+Papers are named as in share/doc/MODELS.md.
 """
 import argparse
 import contextlib

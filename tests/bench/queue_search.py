@@ -12,6 +12,7 @@ max-rate    without queues, us
 passed      these entries, in the queue of posted receives and in that of unexpected messages, the mean over the rounds; arrivals
             are inferred
 A benchmark, not a test: it fails only where a step does.
+Papers are named as in share/doc/MODELS.md.
 """
 import argparse
 import csv

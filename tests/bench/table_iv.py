@@ -3,6 +3,7 @@ paper's, and what making it takes. The mesh of the paper is not public; ours has
 --far, --far-bytes and --cell-bytes were chosen for them, the rest is what comes out.
 
 Usage: table_iv.py MPISTAIR [--output NAME]
+Papers are named as in share/doc/MODELS.md.
 """
 import argparse
 import json

@@ -4,6 +4,7 @@ size of messages, as B Figs. 7 and 9; and delta against the inverse of the rate 
 Usage: contention.py CLUSTER MPISTAIR PROGRAM MPIEXEC [--link 400mbit] [--host none] [--ranks 2] [--seconds 25]
                      [--output FOLDER]
 Open MPI, root; needs the machine for itself. A benchmark, not a test: it fails only where a step does.
+Papers are named as in share/doc/MODELS.md.
 """
 import argparse
 import csv

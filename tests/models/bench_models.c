@@ -3,7 +3,8 @@
  * messages in proportion: seconds and their growth, the exponent of time over ranks. Aim: 0.5 s a model, 2 s all, 48
  * bytes a message, pattern included. Fails only where a model fails.
  *
- * With an argument, PREFIX: writes the large pattern as PREFIX.P.csv and PREFIX.L.csv instead. */
+ * With an argument, PREFIX: writes the large pattern as PREFIX.P.csv and PREFIX.L.csv instead. Papers are named as in
+ * share/doc/MODELS.md. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

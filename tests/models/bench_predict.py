@@ -1,6 +1,6 @@
 """How long `mpistair predict` takes on a pattern of the size of T Table IV's largest (large.h), from file to output: CSV with
 all models and with each, then a trace with the same messages as one round; `report` of that trace, and of one with as many
-messages in many rounds. Aim: 2 s and 400 MB from CSV.
+messages in many rounds. Aim: 2 s and 400 MB from CSV. Papers are named as in share/doc/MODELS.md.
 
 usage: bench_predict.py MPISTAIR BENCH_MODELS SCHEMA.sql
 """

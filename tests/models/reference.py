@@ -1,5 +1,5 @@
 """The models once more, written from the page of definitions as plainly as possible and as slowly as it likes: what
-`mpistair predict` gives for random patterns is held against this. Seconds, bytes."""
+`mpistair predict` gives for random patterns is held against this. Seconds, bytes. Papers are named as in share/doc/MODELS.md."""
 
 import math
 

@@ -1,5 +1,5 @@
 /* Network contention: B7's cube, the routes of each network and the load that they give, by hand and by what must hold
- * for all pairs. */
+ * for all pairs. Papers are named as in share/doc/MODELS.md. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* Memory contention: share/doc/MODELS.md's worked value D, the placements by hand, and what holds for every shipped machine. */
+/* Memory contention: share/doc/MODELS.md's worked value D, the placements by hand, and what holds for every shipped
+ * machine. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

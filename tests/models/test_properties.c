@@ -1,4 +1,4 @@
-/* What must hold for every pattern: random cases with fixed seeds. */
+/* What must hold for every pattern: random cases with fixed seeds. Papers are named as in share/doc/MODELS.md. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

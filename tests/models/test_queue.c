@@ -1,5 +1,6 @@
 /* Queue search out of the captured order: by hand, against a search that really walks, laws of B section 4.1, and sizes
- * at which only near-linear time ends. Steps of 1 s and 1000 s make entries of the part queue_s. */
+ * at which only near-linear time ends. Steps of 1 s and 1000 s make entries of the part queue_s. Papers are named as in
+ * share/doc/MODELS.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* staggered and flow-staggered: share/doc/MODELS.md's worked value E, cases worked by hand, and what must hold for every pattern.
+/* staggered and flow-staggered: share/doc/MODELS.md's worked value E, cases worked by hand, and what must hold for
+ * every pattern.
  */
 #include <math.h>
 #include <setjmp.h>

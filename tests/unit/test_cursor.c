@@ -1,4 +1,5 @@
-/* interpose/database/cursor.h: text made fit to print, rows with their errors, growing lists; report/render/document.h: quantities. */
+/* interpose/database/cursor.h: text made fit to print, rows with their errors, growing lists; report/render/document.h:
+ * quantities. */
 #include "report/render/document.h"
 #include "interpose/database/cursor.h"
 

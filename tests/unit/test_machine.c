@@ -1,4 +1,5 @@
-/* The machine table: reading, refusing, writing, and the values that the models ask for. */
+/* The machine table: reading, refusing, writing, and the values that the models ask for. Papers are named as in
+ * share/doc/MODELS.md. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

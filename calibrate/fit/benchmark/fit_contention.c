@@ -1,18 +1,18 @@
 /* Network contention (B5, T_c = delta * l): what a byte on a shared link costs.
  *
- * The samples (calibrate/benchmark/contention.c): pairs of nodes send to each other across one link, alone and at the same time, `count`
- * messages of `bytes` from each of n processes, so that l = n * count * bytes crosses the link. One time a shape
- * (count, bytes). Where the link is the limit the time of `shared` is T = tau * count + delta * l,   so   T / l = delta
- * + tau * (count / l): a line over count / l whose intercept is delta; dividing by l also weighs every shape alike, as
- * relative least squares does, whether it took 0.2 or 200 ms. What does not follow the line does not count (bisquare
- * weights): of the smallest shapes, buffers on the way take as much at once as the link should carry.
+ * The samples (calibrate/benchmark/contention.c): pairs of nodes send to each other across one link, alone and at the
+ * same time, `count` messages of `bytes` from each of n processes, so that l = n * count * bytes crosses the link. One
+ * time a shape (count, bytes). Where the link is the limit the time of `shared` is
+ * T = tau * count + delta * l, so T / l = delta + tau * (count / l): a line over count / l whose intercept is delta;
+ * dividing by l also weighs every shape alike, as relative least squares does, whether it took 0.2 or 200 ms. What does
+ * not follow the line does not count (bisquare weights): of the smallest shapes, buffers on the way take as much at
+ * once as the link should carry.
  *
  * A shape says something about the link only if its time grew by the sharing: T(shared) >= 1.25 T(alone). A link that
  * is the limit of k pairs of nodes takes k times as long, less where one pair alone cannot fill it; one that is not, as
  * long as before; a quarter more is above what medians differ by. What limits some l limits every larger one, so most
  * of the shapes from the median l on must have grown, three at least; else single ones did by chance, as on a busy
- * machine, and no shared link is seen.
- */
+ * machine, and no shared link is seen. Papers are named as in share/doc/MODELS.md. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  *
  * R_N is the largest of these rates, if it is one: where the last step to more processes still gave more than half of
  * what it would give without a limit, the limit was not reached, and the row says `lower-bound`. Only sizes of the
- * rendezvous protocol count, as the table has it; a table of one protocol has R_N for `any`.
- */
+ * rendezvous protocol count, as the table has it; a table of one protocol has R_N for `any`. Papers are named as in
+ * share/doc/MODELS.md. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

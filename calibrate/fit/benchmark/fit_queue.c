@@ -4,7 +4,8 @@
  *
  *     c(n) = (T_reversed - T_inorder) / (n(n + 1)/2 - n)
  *
- * (share/doc/MODELS.md, Queue search; B section 4.1, gamma = c/2), of the medians (or minima), from n = 64 on: below, Blue Waters showed no signal. Posted and unexpected queue apart.
+ * (share/doc/MODELS.md, Queue search; B section 4.1, gamma = c/2), of the medians (or minima), from n = 64 on: below,
+ * Blue Waters showed no signal. Posted and unexpected queue apart.
  *
  * Not every MPI searches its queues linearly. One that does has at the largest depths
  *   - a step that takes 0.5 ns: in a list each load waits for the one before, 4 cycles of the nearest cache, 0.8 ns at

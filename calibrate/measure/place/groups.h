@@ -1,8 +1,8 @@
 /* Which ranks share a bandwidth, and the pairs in which N of them exchange: the groups of Algorithm 1.
  *
- * A group is as large as the job has it (share/doc/MODELS.md, Words): one socket for intra_socket, two sockets of one node for
- * inter_socket, two nodes for inter_node. Its pairs are in one order, and N processes use the first of them; they are
- * chosen so that every N is like the whole:
+ * A group is as large as the job has it (share/doc/MODELS.md, Words): one socket for intra_socket, two sockets of one
+ * node for inter_socket, two nodes for inter_node. Its pairs are in one order, and N processes use the first of them;
+ * they are chosen so that every N is like the whole:
  *   - on one socket each pair is of the domain (L3, NUMA node, package) that is furthest behind its share of the
  * group's rank pairs, its ranks come from the caches least used so far, and the second is half of the candidates away:
  * with one L3 and ranks 0 to 7 the pairs are 0-4, 1-5, 2-6, 3-7;

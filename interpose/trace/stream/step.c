@@ -19,7 +19,7 @@
  * reported it: a master's receives in an MPI_Waitany loop. Such a receive, posted anew, is background from the start.
  *
  * Events are taken in order as they come in, but a post waits until it is certain whether it is background, and where
- * the end of a step depends on the posts that follow until they are known.
+ * the end of a step depends on the posts that follow until they are known. Papers are named as in share/doc/MODELS.md.
  */
 #include "interpose/trace/stream/step.h"
 

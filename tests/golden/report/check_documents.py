@@ -57,16 +57,21 @@ for document in documents:
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         if not (document.parent / link).exists():
             failures.append(f"{document.name} links {link}, which is not there")
+papers = {"T": "Thune", "B": "Bienz", "D": "Denis", "H": "Bienz"}
 headings = re.findall(r"^## (.*)", (SOURCE / "share/doc/MODELS.md").read_text(), re.MULTILINE)
-for source in (path for folder in folders for path in (SOURCE / folder).rglob("*.[chp15]*") if path.is_file()):
+sources = (path for folder in folders for path in (SOURCE / folder).rglob("*.*"))
+for source in (path for path in sources if path.suffix in (".c", ".h", ".py", ".sql", ".1", ".5")):
+    name, text = source.relative_to(SOURCE), source.read_text(errors="replace")
     if source.name == pathlib.Path(__file__).name:
         continue
-    cited = re.sub(r"\s+(?:\* |# )?", " ", source.read_text(errors="replace"))
-    for before, section in re.findall(r"(share/doc/)?\bMODELS\.md(?:, ([^;:.)]+))?", cited):
+    for letter in set(re.findall(r"(?<![\w'\"-])([TBDH])(?: (?:Fig|Table|Algorithm|eq|section)|\d+(?![\w.]))", text)):
+        if not re.search(rf"MODELS\.md|{papers[letter]}", text):
+            failures.append(f"{name} cites paper {letter} and names neither its authors nor share/doc/MODELS.md")
+    for before, section in re.findall(r"(share/doc/)?\bMODELS\.md(?:, ([^;:.)]+))?", re.sub(r"\s+(?:\* |# )?", " ", text)):
         if not before:
-            failures.append(f"{source.relative_to(SOURCE)} cites MODELS.md without its folder, share/doc")
+            failures.append(f"{name} cites MODELS.md without its folder, share/doc")
         if section and not any(section.lower().startswith(heading.split(" (")[0].lower()) for heading in headings):
-            failures.append(f"{source.relative_to(SOURCE)} cites MODELS.md, {section}: no such section")
+            failures.append(f"{name} cites MODELS.md, {section}: no such section")
 for page in ("mpistair.1", "mpistair.5"):
     if shutil.which("groff"):
         formatted = output("groff", "-man", "-Tutf8", "-ww", str(SOURCE / "share/man" / page))
