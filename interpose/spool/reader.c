@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "interpose/functions.h"
+#include "interpose/spool/mapped_file.h"
 
 enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES = 1 << 30 };
 
@@ -240,16 +241,16 @@ enum spool_open_result spool_open(const char *path, struct spool *spool, struct 
         goto out;
     }
     opened.size = (size_t)status.st_size;
-    void *data = mmap(NULL, opened.size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (data == MAP_FAILED) {
+    opened.file = mapped_file_open(file, opened.size);
+    if (opened.file == NULL) {
         error_set(error, "%s: cannot be read: %s", path, strerror(errno));
         goto out;
     }
-    opened.data = data;
+    opened.data = mapped_file_data(opened.file);
     copy_header(&opened.header, opened.data);
     /* If this part stayed mapped, its pages would come back with those of the first records, which the system maps
      * along. */
-    munmap(data, SPOOL_HEADER_BYTES);
+    mapped_file_drop_front(opened.file, SPOOL_HEADER_BYTES);
     result = check_header(path, &opened.header, error);
     if (result == SPOOL_READY)
         result = read_chunks(&opened, error);
@@ -267,8 +268,7 @@ out:
 
 void spool_close(struct spool *spool)
 {
-    if (spool->data != NULL && spool->size > SPOOL_HEADER_BYTES)
-        munmap((void *)(uintptr_t)(spool->data + SPOOL_HEADER_BYTES), spool->size - SPOOL_HEADER_BYTES);
+    mapped_file_close(spool->file);
     free(spool->path);
     free(spool->spans);
     free(spool->pairs);

@@ -1,5 +1,6 @@
 /* Reads a spool file that anything may have happened to: its process was killed, its disk was full, its copy was cut
- * off, or it is not a spool at all. The file is mapped; nothing in it is trusted before it has been checked. */
+ * off, or it is not a spool at all. The file is mapped; nothing in it is trusted before it has been checked. What is cut
+ * off it meanwhile reads as if it had never been written: see mapped_file.h. */
 #ifndef MPISTAIR_SPOOL_READER_H
 #define MPISTAIR_SPOOL_READER_H
 
@@ -26,7 +27,8 @@ struct spool_span {
 
 struct spool {
     char *path;
-    const uint8_t *data; /* [size], mapped but for the first SPOOL_HEADER_BYTES */
+    struct mapped_file *file; /* NULL: none is open */
+    const uint8_t *data;      /* [size], its, but for the first SPOOL_HEADER_BYTES */
     size_t size;
     struct spool_header header; /* a copy with all strings terminated */
     uint32_t world; /* number (0, 1, ...) of its MPI_COMM_WORLD in the run, and that world's first rank there; the

@@ -1,7 +1,7 @@
 """Damaged spools: each case has its exit code and what must be said; then a valid spool with bytes flipped and cut at
 places drawn with a fixed seed, which must never crash the reader.
 
-usage: test_ingest_malformed.py MPISTAIR GEN_WRAPPERS MPI.TBL FOLDER_OF_SPOOL_PY
+usage: test_ingest_malformed.py MPISTAIR GEN_WRAPPERS MPI.TBL FOLDER_OF_SPOOL_PY SHARE
 """
 import os
 import random
@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, sys.argv[4])
 import spool
@@ -283,6 +284,35 @@ def check_world(folder):
     return [] if good else [f"a world of 2^24 with one spool: exit {done.returncode}: {done.stderr}"]
 
 
+def check_cut_meanwhile(folder):
+    """A spool that is cut between its first and its last reading: ingest reads the schema between them, here from a pipe."""
+    write_script(folder, SCRIPT)
+    share = os.path.join(folder, "share")
+    schema = os.path.join(share, "sql", "schema.sql")
+    shutil.copytree(sys.argv[5], share)
+    with open(schema, "rb") as file:
+        text = file.read()
+    os.unlink(schema)
+    os.mkfifo(schema)
+    run = subprocess.Popen([MPISTAIR, "ingest", folder, "-o", os.path.join(folder, "trace.db")], stderr=subprocess.PIPE,
+                           text=True, env=os.environ | {"MPISTAIR_SHARE": share})
+    pipe = None
+    while pipe is None and run.poll() is None:
+        try:
+            pipe = os.open(schema, os.O_WRONLY | os.O_NONBLOCK)  # fails until it is read
+        except OSError:
+            time.sleep(0.01)
+    if pipe is not None:
+        os.set_blocking(pipe, True)
+        os.truncate(os.path.join(folder, "run-1.mpispool"), SPOOL_BEGIN + 4096)
+        with open(pipe, "wb") as file:
+            file.write(text)
+    told = run.communicate(timeout=INGEST_SECONDS)[1]
+    left = [name for name in os.listdir(folder) if name.startswith("trace.db")]
+    good = run.returncode == 1 and "run-1.mpispool: became shorter than" in told and left == []
+    return [] if good else [f"cut while it is read: exit {run.returncode}, {left} left: {told}"]
+
+
 def main():
     failures = []
     with tempfile.TemporaryDirectory() as above:
@@ -293,6 +323,8 @@ def main():
         failures += check_named_files(folder, secret) + check_sums(folder)
     with tempfile.TemporaryDirectory() as folder:
         failures += check_world(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        failures += check_cut_meanwhile(folder)
     with tempfile.TemporaryDirectory() as folder:
         generator = random.Random(20231)
         for text, cases in ((SCRIPT, CASES), (RARE_SCRIPT, RARE_CASES)):
@@ -313,7 +345,7 @@ def main():
                 os.mkdir(os.path.join(folder, "x.mpispool"))
     failures = [failure for failure in failures if failure is not None]
     print("\n".join(failures))
-    total = len(CASES) + len(RARE_CASES) + 122 + 12
+    total = len(CASES) + len(RARE_CASES) + 122 + 13
     print(f"{total - len(failures)} of {total} damaged spools read as expected")
     sys.exit(1 if failures else 0)
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "interpose/database/database.h"
+#include "interpose/spool/mapped_file.h"
 #include "interpose/trace/rows/form.h"
 #include "share/base/installation.h"
 #include "interpose/trace/rare/marks.h"
@@ -99,6 +100,22 @@ static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
     return write_kinds(trace, database);
 }
 
+/* Whether each spool was as long to the end of the last reading as it was at first; else error says which was not. */
+static bool were_whole(const struct trace *trace, struct error *error)
+{
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct spool *spool = trace->processes[rank].spool;
+        if (spool == NULL || !mapped_file_is_cut(spool->file))
+            continue;
+        error_set(
+            error,
+            "%s: became shorter than %zu bytes while it was read: ingest the run again, once nothing writes there",
+            spool->path, spool->size);
+        return false;
+    }
+    return true;
+}
+
 /* 0, -1 with the reason, or STREAM_DATABASE. */
 static int write_rows(struct trace *trace, sqlite3 *database, const char *schema, bool calls,
                       struct trace_summary *summary, struct error *error)
@@ -119,6 +136,8 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
         goto out;
     }
     result = stream_run(trace, &sink, error);
+    if (!were_whole(trace, error))
+        result = -1;
     if (result != 0)
         goto out;
     result = STREAM_DATABASE;
