@@ -126,6 +126,8 @@ static int add_entry(struct walk *walk, const struct round_span *round, struct c
 /* Stores which rank is last, and how long the others wait for it. */
 static int store_wait(struct walk *walk, const struct round_span *round)
 {
+    if (round->n == 0)
+        return 0;
     const struct round_entry *entries = walk->sums->entries + round->first, *last = entries;
     int64_t first_ns = INT64_MAX, last_ns = 0, wait_ns = 0, time_ns = 0;
     for (size_t i = 0; i < round->n; i++) {
@@ -143,8 +145,6 @@ static int store_wait(struct walk *walk, const struct round_span *round)
             __builtin_add_overflow(time_ns, entries[i].length_ns, &time_ns))
             return too_long(walk, entries[i].rank);
     }
-    if (round->n == 0)
-        return 0;
     const int64_t values[] = {round->id, round->kind_id,     (int64_t)round->n, time_ns,
                               wait_ns,   last_ns - first_ns, last->rank};
     return store(&walk->into[INTO_WAIT], values, 7);
