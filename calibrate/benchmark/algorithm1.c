@@ -20,6 +20,7 @@
 #include "calibrate/measure/place/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
+#include "share/base/array.h"
 
 /* Repetitions of an execution, T's num_repeats: BATCH_MIN of large messages, if they fit in the buffer; of small ones
  * up to BATCH_MAX, as many as BATCH_BYTES hold, or else their start and end would count for more than they do. */
@@ -40,7 +41,6 @@ struct listing {
     const struct measure *measure;
     struct item *items;
     size_t n_items;
-    size_t capacity;
 };
 
 /* The next N after n: doubled, and the largest at the end. */
@@ -72,14 +72,8 @@ static int append(struct listing *listing, enum level level, const char *ranks, 
                   enum domain domain)
 {
     for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
-        if (listing->n_items == listing->capacity) {
-            size_t capacity = listing->capacity == 0 ? 256 : 2 * listing->capacity;
-            struct item *larger = reallocarray(listing->items, capacity, sizeof *larger);
-            if (larger == NULL)
-                return -1;
-            listing->items = larger;
-            listing->capacity = capacity;
-        }
+        if (array_grow(&listing->items, listing->n_items, sizeof *listing->items) != 0)
+            return -1;
         listing->items[listing->n_items++] = (struct item){
             .level = level,
             .mode = n > 1 ? BOTH_WAYS : ONE_WAY,

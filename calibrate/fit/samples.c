@@ -6,6 +6,7 @@
 
 #include <gsl/gsl_statistics_double.h>
 
+#include "share/base/array.h"
 #include "share/base/csv.h"
 
 const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
@@ -29,14 +30,8 @@ enum {
 
 int samples_append(struct samples *samples, const struct sample *sample)
 {
-    if (samples->n_samples == samples->capacity) {
-        size_t capacity = samples->capacity == 0 ? 1024 : 2 * samples->capacity;
-        struct sample *larger = reallocarray(samples->samples, capacity, sizeof *larger);
-        if (larger == NULL)
-            return -1;
-        samples->samples = larger;
-        samples->capacity = capacity;
-    }
+    if (array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples) != 0)
+        return -1;
     samples->samples[samples->n_samples++] = *sample;
     return 0;
 }
@@ -248,12 +243,10 @@ int curves_make(const struct samples *samples, enum samples_statistic statistic,
             end++;
         if (sample[first].benchmark != BENCHMARK_PINGPONG && sample[first].benchmark != BENCHMARK_ALGORITHM1)
             continue;
-        struct curve *larger = reallocarray(curves->curves, curves->n_curves + 1, sizeof *larger);
-        if (larger == NULL)
+        if (array_grow(&curves->curves, curves->n_curves, sizeof *curves->curves) != 0)
             goto out;
-        curves->curves = larger;
-        curves->n_curves++;
-        if (curve_make(samples, first, end - first, statistic, values, &larger[curves->n_curves - 1]) != 0)
+        struct curve *curve = &curves->curves[curves->n_curves++];
+        if (curve_make(samples, first, end - first, statistic, values, curve) != 0)
             goto out;
     }
     free(values);

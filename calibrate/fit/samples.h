@@ -57,7 +57,6 @@ struct sample {
 struct samples {
     struct sample *samples; /* [n_samples] by level, n, benchmark, variant, bytes, count, domain, seconds once sorted */
     size_t n_samples;
-    size_t capacity;
     double told_bytes[LEVEL_COUNT];    /* smallest rendezvous size as told by the MPI, 0: it tells none */
     double domain_pairs[DOMAIN_COUNT]; /* pairs of ranks on one socket, by what they share; 0: not told */
 };

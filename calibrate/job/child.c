@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "share/base/array.h"
+
 #define POLL_MS 50
 #define TICK_S  0.2
 #define GRACE_S 5.0
@@ -139,16 +141,10 @@ static void fill(struct child *child, enum child_stream stream)
 {
     enum { PIECE = 1 << 16 };
     struct partial *partial = &child->streams[stream];
-    if (partial->capacity < partial->length + PIECE + 1) {
-        size_t capacity = 2 * partial->length + PIECE + 1;
-        char *larger = realloc(partial->bytes, capacity);
-        if (larger == NULL) {
-            error_set(child->error, "no memory");
-            child->stopped = true;
-            return;
-        }
-        partial->bytes = larger;
-        partial->capacity = capacity;
+    if (array_reserve(&partial->bytes, &partial->capacity, partial->length + PIECE + 1, 1) != 0) {
+        error_set(child->error, "no memory");
+        child->stopped = true;
+        return;
     }
     ssize_t got = read(partial->descriptor, partial->bytes + partial->length, PIECE);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "share/base/array.h"
+
 static const char first_line[] = "# mpistair calibrate 1";
 static const char header_start[] = "benchmark,";
 
@@ -27,10 +29,8 @@ static int stage_enter(struct raw_file *raw, const char *program, unsigned launc
         raw->current = (size_t)(known - raw->stages);
         return 0;
     }
-    struct stage *larger = reallocarray(raw->stages, raw->n_stages + 1, sizeof *larger);
-    if (larger == NULL)
+    if (array_grow(&raw->stages, raw->n_stages, sizeof *raw->stages) != 0)
         return -1;
-    raw->stages = larger;
     raw->current = raw->n_stages++;
     raw->stages[raw->current] = (struct stage){.launch = launch, .seconds = seconds};
     snprintf(raw->stages[raw->current].program, sizeof raw->stages->program, "%s", program);

@@ -3,17 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
+
 int text_list_append(struct text_list *list, const char *text)
 {
-    if (list->n == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 32 : 2 * list->capacity;
-        char **larger = reallocarray(list->texts, capacity, sizeof *larger);
-        if (larger == NULL)
-            return -1;
-        list->texts = larger;
-        list->capacity = capacity;
-    }
-    char *copy = strdup(text);
+    char *copy = array_grow(&list->texts, list->n, sizeof *list->texts) == 0 ? strdup(text) : NULL;
     if (copy == NULL)
         return -1;
     list->texts[list->n++] = copy;

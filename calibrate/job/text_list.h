@@ -8,7 +8,6 @@
 struct text_list {
     char **texts; /* [n] */
     size_t n;
-    size_t capacity;
 };
 
 /* Appends a copy. 0, or -1 without memory. */

@@ -1,5 +1,6 @@
 /* The table in memory: its words, its rows. */
 #include "calibrate/machine/machine.h"
+#include "share/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +28,8 @@ bool machine_name_valid(const char *name)
 
 int machine_append(struct machine *machine, const struct machine_parameter *parameter)
 {
-    size_t n = machine->n_parameters;
-    if ((n & (n - 1)) == 0) { /* full at powers of two */
-        struct machine_parameter *grown = realloc(machine->parameters, (n > 0 ? 2 * n : 1) * sizeof *grown);
-        if (grown == NULL)
-            return -1;
-        machine->parameters = grown;
-    }
+    if (array_grow(&machine->parameters, machine->n_parameters, sizeof *machine->parameters) != 0)
+        return -1;
     machine->parameters[machine->n_parameters++] = *parameter;
     return 0;
 }

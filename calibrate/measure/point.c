@@ -4,17 +4,12 @@
 #include <stdlib.h>
 
 #include "calibrate/measure/plan.h"
+#include "share/base/array.h"
 
 int point_add(struct point *point, double seconds)
 {
-    if (point->n == point->capacity) {
-        size_t capacity = point->capacity == 0 ? 16 : 2 * point->capacity;
-        double *larger = reallocarray(point->seconds, capacity, sizeof *larger);
-        if (larger == NULL)
-            return -1;
-        point->seconds = larger;
-        point->capacity = capacity;
-    }
+    if (array_reserve(&point->seconds, &point->capacity, point->n + 1, sizeof *point->seconds) != 0)
+        return -1;
     size_t place = point->n++;
     for (; place > 0 && point->seconds[place - 1] > seconds; place--)
         point->seconds[place] = point->seconds[place - 1];

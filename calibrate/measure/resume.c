@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
 #include "share/base/number.h"
 
 enum column { BENCHMARK, VARIANT, LEVEL, BYTES, N, COUNT, SECONDS, LAUNCH, RANKS, DOMAIN, AT_S, N_COLUMNS };
@@ -19,7 +20,6 @@ struct reading {
     size_t line;
     size_t n_fields;          /* of the header; 0: none read */
     size_t column[N_COLUMNS]; /* where each stands */
-    size_t capacity;
 };
 
 /* Splits a line at its commas in place; the number of fields, FIELDS_MAX at most. */
@@ -91,14 +91,8 @@ static int level_of(const struct reading *reading, char *const *fields, enum lev
 
 static int keep(struct reading *reading, struct resume *resume, const struct resume_row *row, struct error *error)
 {
-    if (resume->n_rows == reading->capacity) {
-        size_t capacity = reading->capacity == 0 ? 256 : 2 * reading->capacity;
-        struct resume_row *larger = reallocarray(resume->rows, capacity, sizeof *larger);
-        if (larger == NULL)
-            return error_set(error, "%s: no memory for its rows", reading->path);
-        resume->rows = larger;
-        reading->capacity = capacity;
-    }
+    if (array_grow(&resume->rows, resume->n_rows, sizeof *resume->rows) != 0)
+        return error_set(error, "%s: no memory for its rows", reading->path);
     resume->rows[resume->n_rows++] = *row;
     return 0;
 }

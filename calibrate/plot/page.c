@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "calibrate/plot/gnuplot.h"
+#include "share/base/array.h"
 #include "share/base/output_file.h"
 #include "calibrate/plot/panel.h"
 #include "calibrate/plot/plot.h"
@@ -143,21 +144,19 @@ static int curves_add_self(const struct samples *samples, struct curves *curves)
     struct curve curve = {.level = LEVEL_SELF, .benchmark = BENCHMARK_SELF, .n = 1};
     if (!group_next(samples, BENCHMARK_SELF, &group) || (curves->n_curves > 0 && curves->curves[0].level == LEVEL_SELF))
         return 0;
-    struct curve *larger = reallocarray(curves->curves, curves->n_curves + 1, sizeof *larger);
-    if (larger == NULL)
+    if (array_grow(&curves->curves, curves->n_curves, sizeof *curves->curves) != 0)
         return -1;
-    curves->curves = larger;
     curve.bytes = calloc(samples->n_samples, sizeof *curve.bytes);
     curve.seconds = calloc(samples->n_samples, sizeof *curve.seconds);
     curve.n_samples = calloc(samples->n_samples, sizeof *curve.n_samples);
-    larger[curves->n_curves++] = curve;
+    curves->curves[curves->n_curves++] = curve;
     if (curve.bytes == NULL || curve.seconds == NULL || curve.n_samples == NULL)
         return -1;
     do {
         const struct sample *sample = &samples->samples[group.first];
         if (sample->level != LEVEL_SELF || sample->n != 1)
             continue;
-        size_t point = larger[curves->n_curves - 1].n_points++;
+        size_t point = curves->curves[curves->n_curves - 1].n_points++;
         curve.bytes[point] = (double)sample->bytes;
         curve.seconds[point] = group_median(samples, &group);
         curve.n_samples[point] = group.end - group.first;

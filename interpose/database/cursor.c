@@ -121,18 +121,3 @@ const char *cursor_text(struct cursor *rows, int column, struct pool *pool)
     }
     return clean;
 }
-
-int list_grow(void *items, size_t n, size_t item_size)
-{
-    if ((n & (n - 1)) != 0)
-        return 0;
-    if (n > SIZE_MAX / 2)
-        return -1;
-    void *old;
-    memcpy(&old, items, sizeof old);
-    void *grown = reallocarray(old, n == 0 ? 1 : 2 * n, item_size);
-    if (grown == NULL)
-        return -1;
-    memcpy(items, &grown, sizeof grown);
-    return 0;
-}

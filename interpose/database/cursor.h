@@ -44,7 +44,7 @@ struct cursor {
 /* Prepares sql. A failure shows in cursor_next (false) and cursor_close (-1). */
 void cursor_open(struct cursor *rows, sqlite3 *database, const char *path, const char *sql, struct error *error);
 bool cursor_next(struct cursor *rows);
-/* Remembers that the caller itself ran out of memory, as in list_grow. */
+/* Remembers that the caller itself ran out of memory, as in array_grow. */
 void cursor_no_memory(struct cursor *rows);
 int cursor_close(struct cursor *rows);
 
@@ -54,9 +54,5 @@ int64_t cursor_integer(struct cursor *rows, int column);
 double cursor_real(struct cursor *rows, int column);
 /* Returns "" for NULL. */
 const char *cursor_text(struct cursor *rows, int column, struct pool *pool);
-
-/* Makes room for item n of the array that *(T **)items points to: its capacity doubles at the powers of two. Returns 0,
- * or -1 without memory, which leaves the array unchanged. */
-int list_grow(void *items, size_t n, size_t item_size);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
+
 /* The key of one spool; 0, or -1 where the file is none. */
 static int read_key(const char *folder, const char *name, struct run_key *key)
 {
@@ -33,13 +35,11 @@ static int add(struct run_keys *keys, const struct run_key *key)
     for (size_t i = 0; i < keys->n; i++)
         if (strcmp(keys->keys[i].text, key->text) == 0)
             return 0;
-    struct run_key *wider = realloc(keys->keys, (keys->n + 1) * sizeof *wider);
-    if (wider == NULL)
+    if (array_grow(&keys->keys, keys->n, sizeof *keys->keys) != 0)
         return -1;
-    keys->keys = wider;
-    for (; place > 0 && wider[place - 1].started_unix_ns > key->started_unix_ns; place--)
-        wider[place] = wider[place - 1];
-    wider[place] = *key;
+    for (; place > 0 && keys->keys[place - 1].started_unix_ns > key->started_unix_ns; place--)
+        keys->keys[place] = keys->keys[place - 1];
+    keys->keys[place] = *key;
     keys->n++;
     return 0;
 }

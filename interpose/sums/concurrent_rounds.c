@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "interpose/database/cursor.h"
+#include "share/base/array.h"
 
 /* Holds begin and end of a round on a lane, or of a crowded segment of a lane. */
 struct span {
@@ -39,7 +40,7 @@ struct lanes {
 
 static int push(struct spans *spans, struct span span)
 {
-    if (list_grow(&spans->items, spans->n, sizeof *spans->items) != 0)
+    if (array_grow(&spans->items, spans->n, sizeof *spans->items) != 0)
         return -1;
     spans->items[spans->n++] = span;
     return 0;
@@ -66,7 +67,7 @@ static int read_places(sqlite3 *database, const char *path, struct lanes *lanes,
         node = cursor_integer(&rows, 1);
         socket = cursor_integer(&rows, 2);
         while (rows.result == 0 && lanes->n_ranks <= rank)
-            if (list_grow(&lanes->ranks, lanes->n_ranks, sizeof *lanes->ranks) != 0)
+            if (array_grow(&lanes->ranks, lanes->n_ranks, sizeof *lanes->ranks) != 0)
                 cursor_no_memory(&rows);
             else
                 lanes->ranks[lanes->n_ranks++] = (struct place){NO_LANE, NO_LANE};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "interpose/database/cursor.h"
+#include "share/base/array.h"
 
 struct late_sum {
     int64_t rank, partner, form, messages, late_ns, longest_ns;
@@ -19,7 +20,7 @@ int late_sums_add(struct late_sums *late, enum late_cause cause, int64_t rank, i
     if (number == NULL)
         return -1;
     if (*number == MAP_ABSENT) {
-        if (late->n_sums >= MAP_ABSENT || list_grow(&late->sums, late->n_sums, sizeof *late->sums) != 0)
+        if (late->n_sums >= MAP_ABSENT || array_grow(&late->sums, late->n_sums, sizeof *late->sums) != 0)
             return -1;
         *number = (uint32_t)late->n_sums;
         late->sums[late->n_sums++] =

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "interpose/sums/late_sums.h"
+#include "share/base/array.h"
 #include "share/base/level.h"
 #include "interpose/database/cursor.h"
 #include "interpose/sums/working_tables.h"
@@ -58,15 +59,8 @@ static int make_room(const struct message_sums *sums, void *array, size_t *capac
 {
     if (rank < *capacity)
         return 0;
-    size_t wanted = 2 * rank + 64;
-    void *grown;
-    memcpy(&grown, array, sizeof grown);
-    grown = reallocarray(grown, wanted, size);
-    if (grown == NULL)
+    if (array_reserve_zeroed(array, capacity, rank + 1, size) != 0)
         return error_set(sums->error, "%s: no memory for the sums of %zu ranks", sums->path, rank);
-    memset((char *)grown + *capacity * size, 0, (wanted - *capacity) * size);
-    memcpy(array, &grown, sizeof grown);
-    *capacity = wanted;
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "interpose/database/cursor.h"
+#include "share/base/array.h"
 
 /* Holds a wait, cut to the time of the rank in the round. */
 struct late_span {
@@ -43,7 +44,7 @@ int round_late_add(struct round_sums *sums, const struct round_span *round, int6
     end_ns = end_ns < entry->begin_ns + entry->length_ns ? end_ns : entry->begin_ns + entry->length_ns;
     if (end_ns <= begin_ns)
         return 0;
-    if (list_grow(&sums->late, sums->n_late, sizeof *sums->late) != 0)
+    if (array_grow(&sums->late, sums->n_late, sizeof *sums->late) != 0)
         return -1;
     size_t number = (size_t)(entry - sums->entries);
     sums->late[sums->n_late++] = (struct late_span){number * LATE_COUNT + (size_t)cause, begin_ns, end_ns};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interpose/database/cursor.h"
+#include "share/base/array.h"
 
 /* Sums the times of a rank over the rounds of a kind, or over all rounds. */
 struct times {
@@ -59,18 +60,6 @@ static int store(struct cursor *rows, const int64_t *values, int n)
     return rows->result;
 }
 
-static int grow(void *array, size_t old_n, size_t n, size_t size)
-{
-    void *grown;
-    memcpy(&grown, array, sizeof grown);
-    grown = reallocarray(grown, n, size);
-    if (grown == NULL)
-        return -1;
-    memset((char *)grown + old_n * size, 0, (n - old_n) * size);
-    memcpy(array, &grown, sizeof grown);
-    return 0;
-}
-
 static int make_room(struct walk *walk, int64_t rank)
 {
     if (rank < 0 || rank >= MAX_RANK)
@@ -78,14 +67,12 @@ static int make_room(struct walk *walk, int64_t rank)
                          MAX_RANK - 1);
     if ((size_t)rank >= walk->n_ranks)
         walk->n_ranks = (size_t)rank + 1;
-    if ((size_t)rank < walk->capacity)
-        return 0;
-    size_t capacity = 2 * (size_t)rank + 64;
-    if (grow(&walk->of_kind, walk->capacity, capacity, sizeof *walk->of_kind) != 0 ||
-        grow(&walk->of_all, walk->capacity, capacity, sizeof *walk->of_all) != 0 ||
-        grow(&walk->met, walk->capacity, capacity, sizeof *walk->met) != 0)
+    size_t of_kind = walk->capacity, of_all = of_kind, met = of_kind, n = (size_t)rank + 1;
+    if (array_reserve_zeroed(&walk->of_kind, &of_kind, n, sizeof *walk->of_kind) != 0 ||
+        array_reserve_zeroed(&walk->of_all, &of_all, n, sizeof *walk->of_all) != 0 ||
+        array_reserve_zeroed(&walk->met, &met, n, sizeof *walk->met) != 0)
         return no_memory(walk);
-    walk->capacity = capacity;
+    walk->capacity = met;
     return 0;
 }
 
@@ -104,7 +91,7 @@ static int add_entry(struct walk *walk, const struct round_span *round, struct c
             length_ns;
     if (make_room(walk, rank) != 0)
         return -1;
-    if (list_grow(&sums->entries, sums->n_entries, sizeof *sums->entries) != 0)
+    if (array_grow(&sums->entries, sums->n_entries, sizeof *sums->entries) != 0)
         return no_memory(walk);
     struct times *times = &walk->of_kind[rank];
     if (times->n == 0)
@@ -205,7 +192,7 @@ static int read_rounds(sqlite3 *database, struct walk *walk)
                 "ORDER BY r.kind_id, r.begin_ns, r.id",
                 walk->error);
     while (cursor_next(&rows)) {
-        if (list_grow(&sums->rounds, sums->n_rounds, sizeof *sums->rounds) != 0) {
+        if (array_grow(&sums->rounds, sums->n_rounds, sizeof *sums->rounds) != 0) {
             cursor_no_memory(&rows);
             break;
         }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
 #include "share/base/csv.h"
 
 struct pattern_reader {
@@ -14,16 +15,10 @@ struct pattern_reader {
 
 enum { COLUMN_SRC, COLUMN_DST, COLUMN_BYTES, COLUMN_SEND, COLUMN_RECV, COLUMN_COMM, COLUMN_ANY, COLUMN_COUNT };
 
-/* slot: address of the array's pointer, whatever it points to. */
-static int grow(void *slot, size_t element_bytes, size_t capacity)
+static int grow(void *array, size_t element_bytes, size_t capacity)
 {
-    void *array;
-    memcpy(&array, slot, sizeof array);
-    array = realloc(array, capacity * element_bytes);
-    if (array == NULL)
-        return -1;
-    memcpy(slot, &array, sizeof array);
-    return 0;
+    size_t any = 0;
+    return array_reserve(array, &any, capacity, element_bytes);
 }
 
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes)

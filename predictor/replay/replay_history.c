@@ -6,6 +6,7 @@
 
 #include "interpose/database/database.h"
 #include "predictor/pattern/radix_sort.h"
+#include "share/base/array.h"
 
 /* Of a message in the rounds of its kind. */
 struct history_use {
@@ -27,7 +28,7 @@ struct history_reader {
     const char *path;
     struct replay_history *history;
     const struct recorded_places *places;
-    size_t n_ranks, kind_capacity, use_capacity;
+    size_t n_ranks;
     double *carried;                /* [n_uses] of a connection */
     sqlite3_int64 *end_ns;          /* [n_uses] of its sender's last round; -1: none */
     sqlite3_int64 *from_ns, *to_ns; /* [n_ranks] of the round at hand */
@@ -43,18 +44,6 @@ static uint32_t src_of(const struct history_use *use)
     return (uint32_t)(use->ends >> 32);
 }
 
-/* Room for one more. array: what *slot points to. */
-static void *reserve(void *array, size_t n, size_t *capacity, size_t element_bytes)
-{
-    if (n < *capacity)
-        return array;
-    size_t grown = *capacity > 0 ? 2 * *capacity : 64;
-    void *moved = realloc(array, grown * element_bytes);
-    if (moved != NULL)
-        *capacity = grown;
-    return moved;
-}
-
 static int add_use(struct history_reader *reader, sqlite3_stmt *row, struct error *error)
 {
     struct replay_history *history = reader->history;
@@ -64,23 +53,19 @@ static int add_use(struct history_reader *reader, sqlite3_stmt *row, struct erro
     const struct recorded_places *places = reader->places;
     if (places != NULL && places->placement.node[src] == places->placement.node[dst])
         return 0;
-    struct history_use *uses = reserve(history->uses, history->n_uses, &reader->use_capacity, sizeof *uses);
-    if (uses == NULL)
+    if (array_grow(&history->uses, history->n_uses, sizeof *history->uses) != 0)
         return error_set(error, "no memory for %zu messages", history->n_uses);
-    history->uses = uses;
-    uses[history->n_uses++] = (struct history_use){.ends = (uint64_t)src << 32 | (uint64_t)dst,
-                                                   .bytes = (double)sqlite3_column_int64(row, 2)};
+    history->uses[history->n_uses++] = (struct history_use){.ends = (uint64_t)src << 32 | (uint64_t)dst,
+                                                            .bytes = (double)sqlite3_column_int64(row, 2)};
     return 0;
 }
 
 static int add_kind(struct history_reader *reader, sqlite3_stmt *row, sqlite3_stmt *messages, struct error *error)
 {
     struct replay_history *history = reader->history;
-    struct history_kind *kinds = reserve(history->kinds, history->n_kinds, &reader->kind_capacity, sizeof *kinds);
-    if (kinds == NULL)
+    if (array_grow(&history->kinds, history->n_kinds, sizeof *history->kinds) != 0)
         return error_set(error, "no memory for %zu kinds of round", history->n_kinds);
-    history->kinds = kinds;
-    struct history_kind *kind = &kinds[history->n_kinds++];
+    struct history_kind *kind = &history->kinds[history->n_kinds++];
     *kind = (struct history_kind){.id = sqlite3_column_int64(row, 0), .first = history->n_uses};
     int step = SQLITE_DONE, result = 0;
     sqlite3_bind_int64(messages, 1, sqlite3_column_int64(row, 1));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrate/machine/machine.h"
+#include "share/base/array.h"
 #include "share/base/number.h"
 #include "predictor/terms/topology.h"
 
@@ -15,7 +16,6 @@ enum { MAX_LINE_BYTES = 1 << 16, MAX_ROUTE_LINKS = 1 << 26 };
 struct topology_reader {
     struct topology topology;
     bool kind_known;
-    size_t route_capacity, link_capacity, place_capacity;
 };
 
 /* A word of the line as a number from `least` to `most`. 0 or -1. */
@@ -37,19 +37,9 @@ static char *next_word(char **rest)
     return strtok_r(NULL, " \t\r\n", rest);
 }
 
-/* slot: address of the array's pointer. */
-static int reserve(void *slot, size_t *capacity, size_t n, size_t element_bytes, struct error *error)
+static int grow(void *array, size_t n, size_t element_bytes, struct error *error)
 {
-    if (n < *capacity)
-        return 0;
-    void *array;
-    memcpy(&array, slot, sizeof array);
-    *capacity = *capacity > 0 ? 2 * *capacity : 64;
-    array = realloc(array, *capacity * element_bytes);
-    if (array == NULL)
-        return error_set(error, "no memory");
-    memcpy(slot, &array, sizeof array);
-    return 0;
+    return array_grow(array, n, element_bytes) == 0 ? 0 : error_set(error, "no memory");
 }
 
 static int read_levels(const char *what, char **rest, uint32_t *levels, size_t *n_levels, struct error *error)
@@ -85,7 +75,7 @@ static int read_node(struct topology_reader *reader, char **rest, struct error *
         return error_set(error, "expected `node NODE POSITION`");
     if (read_number("node", node, 0, UINT32_MAX - 1, &place.node, error) != 0 ||
         read_number("position", position, 0, TOPOLOGY_MAX_POSITIONS - 1, &place.position, error) != 0 ||
-        reserve(&topology->places, &reader->place_capacity, topology->n_places, sizeof place, error) != 0)
+        grow(&topology->places, topology->n_places, sizeof place, error) != 0)
         return -1;
     topology->places[topology->n_places++] = place;
     return 0;
@@ -109,8 +99,7 @@ static int read_route(struct topology_reader *reader, char **rest, struct error 
     for (char *word; (word = next_word(rest)) != NULL; route.n_links++) {
         uint32_t link;
         if (read_number("link", word, 0, TOPOLOGY_MAX_LINKS - 1, &link, error) != 0 ||
-            reserve(&topology->route_links, &reader->link_capacity, route.first + route.n_links, sizeof link, error) !=
-                0)
+            grow(&topology->route_links, route.first + route.n_links, sizeof link, error) != 0)
             return -1;
         if (route.first + route.n_links == MAX_ROUTE_LINKS)
             return error_set(error, "the routes have more than %d links", MAX_ROUTE_LINKS);
@@ -118,7 +107,7 @@ static int read_route(struct topology_reader *reader, char **rest, struct error 
         if (link >= topology->n_links)
             topology->n_links = link + 1;
     }
-    if (reserve(&topology->routes, &reader->route_capacity, topology->n_routes, sizeof route, error) != 0)
+    if (grow(&topology->routes, topology->n_routes, sizeof route, error) != 0)
         return -1;
     topology->routes[topology->n_routes++] = route;
     uint32_t last = route.src > route.dst ? route.src : route.dst;

@@ -10,18 +10,15 @@
 #include <string.h>
 
 #include "predictor/pattern/group.h"
+#include "share/base/array.h"
 #include "share/base/output_file.h"
 
 int hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket)
 {
-    struct host *grown = realloc(hosts->hosts, (hosts->n + 1) * sizeof *grown);
-    if (grown == NULL)
-        return -1;
-    hosts->hosts = grown;
-    char *copy = strdup(name);
+    char *copy = array_grow(&hosts->hosts, hosts->n, sizeof *hosts->hosts) == 0 ? strdup(name) : NULL;
     if (copy == NULL)
         return -1;
-    grown[hosts->n++] = (struct host){.node = node, .name = copy, .cores_per_socket = cores_per_socket};
+    hosts->hosts[hosts->n++] = (struct host){.node = node, .name = copy, .cores_per_socket = cores_per_socket};
     return 0;
 }
 

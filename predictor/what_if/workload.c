@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
+
 int workload_init(struct workload *workload, size_t n_ranks)
 {
     *workload = (struct workload){.n_ranks = n_ranks, .number = calloc(n_ranks + 1, sizeof *workload->number)};
@@ -32,14 +34,8 @@ static size_t smaller(size_t a, size_t b)
 
 int workload_add(struct workload *workload, uint64_t rounds, double weight, struct pattern *pattern)
 {
-    if (workload->n_kinds == workload->capacity) {
-        size_t capacity = workload->capacity > 0 ? 2 * workload->capacity : 16;
-        struct workload_kind *grown = realloc(workload->kinds, capacity * sizeof *grown);
-        if (grown == NULL)
-            return -1;
-        workload->kinds = grown;
-        workload->capacity = capacity;
-    }
+    if (array_grow(&workload->kinds, workload->n_kinds, sizeof *workload->kinds) != 0)
+        return -1;
     size_t most = smaller(workload->n_ranks, 2 * pattern->n_messages), n_ranks = 0;
     uint32_t *world_rank = malloc((most + 1) * sizeof *world_rank);
     if (world_rank == NULL)

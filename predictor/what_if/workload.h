@@ -19,7 +19,6 @@ struct workload {
     size_t n_ranks; /* of the world */
     struct workload_kind *kinds;
     size_t n_kinds;
-    size_t capacity;
     uint32_t *number; /* [n_ranks] all 0 between calls */
     bool one_pattern; /* not a run: how often its one round is repeated is not known */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/collect/report.h"
+#include "share/base/array.h"
 
 static int collect_verdict(struct report *report, sqlite3 *database, struct error *error)
 {
@@ -98,7 +99,7 @@ static int collect_counts(struct report *report, sqlite3 *database, const char *
         if (count == NULL || strcmp(count->name, name) != 0) {
             if (count != NULL)
                 count->where = finish_ranges(&ranges, &report->pool);
-            if (list_grow(counts, *n_counts, sizeof **counts) != 0) {
+            if (array_grow(counts, *n_counts, sizeof **counts) != 0) {
                 cursor_no_memory(&rows);
                 break;
             }
@@ -147,7 +148,7 @@ static int collect_sums(struct report *report, sqlite3 *database, struct error *
                 "GROUP BY kind ORDER BY sum(calls) DESC, kind",
                 error);
     while (cursor_next(&rows)) {
-        if (list_grow(&complete->sums, complete->n_sums, sizeof *complete->sums) != 0) {
+        if (array_grow(&complete->sums, complete->n_sums, sizeof *complete->sums) != 0) {
             cursor_no_memory(&rows);
             break;
         }

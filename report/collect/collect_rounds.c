@@ -6,6 +6,7 @@
 #include "interpose/sums/concurrent_rounds.h"
 #include "report/collect/report.h"
 #include "interpose/sums/working_tables.h"
+#include "share/base/array.h"
 
 static int collect_rounds(struct report *report, sqlite3 *database, struct error *error)
 {
@@ -77,7 +78,7 @@ static int collect_models(struct report *report, sqlite3 *database, const struct
         if ((choice->machine != NULL && strcmp(choice->machine, model.machine) != 0) ||
             (choice->model != NULL && strcmp(choice->model, model.model) != 0))
             continue;
-        if (list_grow(&report->models, report->n_models, sizeof *report->models) != 0) {
+        if (array_grow(&report->models, report->n_models, sizeof *report->models) != 0) {
             cursor_no_memory(&rows);
             break;
         }
@@ -128,7 +129,7 @@ static int collect_kinds(struct report *report, sqlite3 *database, struct error 
                 error);
     while (cursor_next(&rows)) {
         double *kind_error = nan_vector(report->n_models);
-        if (kind_error == NULL || list_grow(&report->kinds, report->n_kinds, sizeof *report->kinds) != 0) {
+        if (kind_error == NULL || array_grow(&report->kinds, report->n_kinds, sizeof *report->kinds) != 0) {
             free(kind_error);
             cursor_no_memory(&rows);
             break;
@@ -198,7 +199,7 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
             .late_receivers_s = cursor_real(&rows, 15),
         };
         if (report_rank_init(&rank, report->n_models) != 0 ||
-            list_grow(&report->ranks, report->n_ranks, sizeof *report->ranks) != 0) {
+            array_grow(&report->ranks, report->n_ranks, sizeof *report->ranks) != 0) {
             report_rank_release(&rank);
             cursor_no_memory(&rows);
             break;

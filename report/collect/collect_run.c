@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "report/collect/report.h"
+#include "share/base/array.h"
 
 static int collect_run(struct report *report, sqlite3 *database, struct error *error)
 {
@@ -97,7 +98,7 @@ static int collect_levels(struct report *report, sqlite3 *database, struct error
                 "  WHEN 'inter_node' THEN 3 ELSE 4 END, level",
                 error);
     while (cursor_next(&rows)) {
-        if (list_grow(&report->levels, report->n_levels, sizeof *report->levels) != 0) {
+        if (array_grow(&report->levels, report->n_levels, sizeof *report->levels) != 0) {
             cursor_no_memory(&rows);
             break;
         }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/collect/report.h"
+#include "share/base/array.h"
 
 #define LONGEST_WAITS "10"
 
@@ -176,7 +177,7 @@ static int collect_waits(struct report *report, sqlite3 *database, struct error 
         "() FROM kind_wait ORDER BY wait_s DESC, kind_id LIMIT " LONGEST_WAITS,
         error);
     while (cursor_next(&rows)) {
-        if (list_grow(&report->waits, report->n_waits, sizeof *report->waits) != 0) {
+        if (array_grow(&report->waits, report->n_waits, sizeof *report->waits) != 0) {
             cursor_no_memory(&rows);
             break;
         }
@@ -213,7 +214,7 @@ static int collect_late(struct report *report, sqlite3 *database, struct error *
                 "ORDER BY late_s DESC, cause, rank, partner, p.function, p.callsite LIMIT " LONGEST_WAITS,
                 error);
     while (cursor_next(&rows)) {
-        if (list_grow(&report->late, report->n_late, sizeof *report->late) != 0) {
+        if (array_grow(&report->late, report->n_late, sizeof *report->late) != 0) {
             cursor_no_memory(&rows);
             break;
         }

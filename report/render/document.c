@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
+
 void document_release(struct document *document)
 {
     for (size_t i = 0; i < document->n_blocks; i++) {
@@ -31,7 +33,7 @@ static const char *print(struct document *document, const char *format, va_list 
 
 static void add_block(struct document *document, struct document_block block)
 {
-    if (list_grow(&document->blocks, document->n_blocks, sizeof block) != 0)
+    if (array_grow(&document->blocks, document->n_blocks, sizeof block) != 0)
         document->no_memory = true;
     else
         document->blocks[document->n_blocks++] = block;
@@ -61,7 +63,7 @@ void document_cell(struct document *document, const char *format, ...)
     if (document->no_memory)
         return;
     struct document_block *table = &document->blocks[document->n_blocks - 1];
-    if (list_grow(&table->cells, table->n_cells, sizeof *table->cells) != 0)
+    if (array_grow(&table->cells, table->n_cells, sizeof *table->cells) != 0)
         document->no_memory = true;
     else
         table->cells[table->n_cells++] = text;
@@ -78,7 +80,7 @@ void document_bar(struct document *document, double measured, double modelled)
     if (document->no_memory)
         return;
     struct document_block *table = &document->blocks[document->n_blocks - 1];
-    if (list_grow(&table->bars, table->n_bars, sizeof *table->bars) != 0) {
+    if (array_grow(&table->bars, table->n_bars, sizeof *table->bars) != 0) {
         document->no_memory = true;
         return;
     }

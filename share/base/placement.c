@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
 #include "share/base/csv.h"
 
 struct placement_row {
@@ -20,7 +21,6 @@ struct placement_row {
 struct placement_rows {
     struct placement_row *rows;
     size_t n;
-    size_t capacity;
 };
 
 /* Accepts a number below PLACEMENT_UNKNOWN; gives PLACEMENT_UNKNOWN where the column is absent, the field empty or `-`.
@@ -44,14 +44,8 @@ static int add_row(void *context, size_t line, const union csv_value *values, st
     struct placement_rows *rows = context;
     if (values[1].u64 > UINT32_MAX || values[2].u64 > UINT32_MAX)
         return error_set(error, "node and socket are numbers below %u", UINT32_MAX);
-    if (rows->n == rows->capacity) {
-        size_t capacity = rows->capacity > 0 ? 2 * rows->capacity : 64;
-        struct placement_row *grown = realloc(rows->rows, capacity * sizeof *grown);
-        if (grown == NULL)
-            return error_set(error, "no memory for %zu ranks", capacity);
-        rows->rows = grown;
-        rows->capacity = capacity;
-    }
+    if (array_grow(&rows->rows, rows->n, sizeof *rows->rows) != 0)
+        return error_set(error, "no memory for %zu ranks", rows->n + 1);
     struct placement_row row = {
         .rank = values[0].u64, .node = (uint32_t)values[1].u64, .socket = (uint32_t)values[2].u64, .line = line};
     if (parse_optional("numa", values[3].text, &row.numa, error) != 0 ||

@@ -1,5 +1,4 @@
-/* interpose/database/cursor.h: text made fit to print, rows with their errors, growing lists; report/render/document.h:
- * quantities. */
+/* interpose/database/cursor.h: text made fit to print, rows with their errors; report/render/document.h: quantities. */
 #include "report/render/document.h"
 #include "interpose/database/cursor.h"
 
@@ -73,22 +72,6 @@ static void test_rows(void **state)
     sqlite3_close(database);
 }
 
-static void test_list_grow(void **state)
-{
-    (void)state;
-    uint32_t *list = NULL;
-    for (size_t i = 0; i < 1000; i++) {
-        assert_int_equal(list_grow(&list, i, sizeof *list), 0);
-        list[i] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < 1000; i++)
-        assert_int_equal(list[i], i);
-    uint32_t *before = list;
-    assert_int_equal(list_grow(&list, SIZE_MAX / 2 + 1, 64), -1);
-    assert_ptr_equal(list, before);
-    free(list);
-}
-
 static void test_quantities(void **state)
 {
     (void)state;
@@ -118,6 +101,6 @@ static void test_quantities(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean_text), cmocka_unit_test(test_rows),
-                                       cmocka_unit_test(test_list_grow), cmocka_unit_test(test_quantities)};
+                                       cmocka_unit_test(test_quantities)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

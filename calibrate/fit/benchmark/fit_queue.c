@@ -21,6 +21,7 @@
 
 #include "calibrate/fit/benchmark/fits.h"
 #include "calibrate/fit/benchmark/difference.h"
+#include "share/base/array.h"
 
 #define DEPTH_MIN  64
 #define STEP_MIN_S 0.5e-9
@@ -67,12 +68,10 @@ static int steps_append(struct steps *steps, uint64_t depth, const struct differ
 {
     if (!isfinite(time->value_s))
         return 0;
-    struct step *larger = reallocarray(steps->steps, steps->n + 1, sizeof *larger);
-    if (larger == NULL)
+    if (array_grow(&steps->steps, steps->n, sizeof *steps->steps) != 0)
         return -1;
-    steps->steps = larger;
     double n = (double)depth, more_steps = n * (n + 1) / 2 - n;
-    larger[steps->n++] = (struct step){
+    steps->steps[steps->n++] = (struct step){
         .gap_s = time->gap_s / more_steps,
         .depth = depth,
         .time = *time,

@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "share/base/array.h"
 #include "share/base/map.h"
 #include "interpose/trace/stream/stream.h"
 
@@ -118,10 +119,8 @@ static int add_message(void *context, const struct trace *trace, const struct tr
     if (index == NULL)
         return -1;
     if (*index == MAP_ABSENT) {
-        struct edge *grown = trace_grow(edges->edges, edges->n_edges, sizeof *grown);
-        if (grown == NULL)
+        if (array_grow(&edges->edges, edges->n_edges, sizeof *edges->edges) != 0)
             return -1;
-        edges->edges = grown;
         *index = (uint32_t)edges->n_edges;
         edges->edges[edges->n_edges++] = (struct edge){from, to, at_least};
     } else if (edges->edges[*index].at_least_ns < at_least) {

@@ -11,6 +11,8 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
+
+#include "share/base/array.h"
 #endif
 
 #define PAIR_DISTANCE_NS INT64_C(1000000)
@@ -26,10 +28,8 @@ static uint32_t find_node(struct trace *trace, const char *host)
 static int add_pairs(struct trace_node *node, const struct spool *spool)
 {
     for (size_t i = 0; i < spool->n_pairs; i++) {
-        struct spool_clock_pair *grown = trace_grow(node->pairs, node->n_pairs, sizeof *grown);
-        if (grown == NULL)
+        if (array_grow(&node->pairs, node->n_pairs, sizeof *node->pairs) != 0)
             return -1;
-        node->pairs = grown;
         node->pairs[node->n_pairs++] = spool->pairs[i];
     }
     return 0;
@@ -100,10 +100,8 @@ static void add_pair_now(struct trace_node *node)
     /* Another boot, or a base long enough already. */
     if (node->n_pairs > 1 && (rate > 1.1 * rate_between(first, last) || rate < 0.9 * rate_between(first, last)))
         return;
-    struct spool_clock_pair *grown = trace_grow(node->pairs, node->n_pairs, sizeof *grown);
-    if (grown == NULL)
+    if (array_grow(&node->pairs, node->n_pairs, sizeof *node->pairs) != 0)
         return;
-    node->pairs = grown;
     node->pairs[node->n_pairs++] = pair;
 #else
     (void)node;
@@ -128,10 +126,8 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
         struct trace_process *process = &trace->processes[spool->header.rank];
         uint32_t found = find_node(trace, spool->header.host);
         if (found == TRACE_NONE) {
-            struct trace_node *grown = trace_grow(trace->nodes, trace->n_nodes, sizeof *grown);
-            if (grown == NULL)
+            if (array_grow(&trace->nodes, trace->n_nodes, sizeof *trace->nodes) != 0)
                 goto no_memory;
-            trace->nodes = grown;
             found = (uint32_t)trace->n_nodes++;
             trace->nodes[found] = (struct trace_node){.host = spool->header.host,
                                                       .leader = TRACE_NONE,

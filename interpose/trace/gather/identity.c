@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "interpose/trace/memory/trace.h"
+#include "share/base/array.h"
 
 /* Of records that are alike in one process. */
 struct identity_repeat {
@@ -70,10 +71,8 @@ static int count_repeat(struct identity_table *table, struct map_key key, const 
     if (index == NULL)
         return -1;
     if (*index == MAP_ABSENT) {
-        struct identity_repeat *grown = trace_grow(table->repeats, table->n_repeats, sizeof *grown);
-        if (grown == NULL)
+        if (array_grow(&table->repeats, table->n_repeats, sizeof *table->repeats) != 0)
             return -1;
-        table->repeats = grown;
         *index = (uint32_t)table->n_repeats;
         table->repeats[table->n_repeats++] = (struct identity_repeat){0, 0};
     }

@@ -16,6 +16,7 @@
 #include "interpose/trace/gather/identity.h"
 #include "interpose/trace/gather/partners.h"
 #include "interpose/trace/memory/trace.h"
+#include "share/base/array.h"
 
 #define CLOCKS_SLACK_NS INT64_C(3000000000) /* wall clocks of two hosts */
 
@@ -69,13 +70,11 @@ int meetings_collect(struct meetings *meetings, const struct spool *spools, size
             const struct spool_communicator *made = (const void *)record;
             if (*record != SPOOL_COMMUNICATOR || made->remote_size <= 0 || !identity_is_meeting(made))
                 continue;
-            struct meeting *grown = trace_grow(meetings->all, meetings->n, sizeof *grown);
-            if (grown == NULL)
+            if (array_grow(&meetings->all, meetings->n, sizeof *meetings->all) != 0)
                 return -1;
-            meetings->all = grown;
             if (rate == NULL)
                 rate = find_rate(spools, n_spools, spool->header.host);
-            grown[meetings->n++] = (struct meeting){
+            meetings->all[meetings->n++] = (struct meeting){
                 .spool = spool,
                 .made = made,
                 .begin_unix_ns = to_unix_ns(spool, rate, made->begin_ticks),
@@ -186,11 +185,9 @@ static int add_edges(struct speakers *speakers, const struct meetings *meetings,
         const struct meeting *other = &meetings->all[speakers->all[i]];
         if (!may_meet(meetings, one, other) && !may_meet(meetings, other, one))
             continue;
-        struct partners_edge *grown = trace_grow(speakers->edges, speakers->n_edges, sizeof *grown);
-        if (grown == NULL)
+        if (array_grow(&speakers->edges, speakers->n_edges, sizeof *speakers->edges) != 0)
             return -1;
-        speakers->edges = grown;
-        grown[speakers->n_edges++] = (struct partners_edge){i, node};
+        speakers->edges[speakers->n_edges++] = (struct partners_edge){i, node};
     }
     return 0;
 }

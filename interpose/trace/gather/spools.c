@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "interpose/trace/memory/trace.h"
+#include "share/base/array.h"
 
 /* A run may be as large as this with one spool, beyond it with one of so many ranks. */
 enum { WORLD_WITHOUT_PROOF = 1 << 16, RANKS_A_SPOOL = 16 };
@@ -34,21 +35,17 @@ static int add_begun(const char *path, struct spools *spools)
         memcpy(begun.key, name, (size_t)(dash - name));
         begun.rank = (int32_t)rank;
     }
-    struct spool_begun *grown = trace_grow(spools->begun, spools->n_begun, sizeof *grown);
-    if (grown == NULL)
+    if (array_grow(&spools->begun, spools->n_begun, sizeof *spools->begun) != 0)
         return -1;
-    spools->begun = grown;
-    grown[spools->n_begun++] = begun;
+    spools->begun[spools->n_begun++] = begun;
     return 0;
 }
 
 /* Opens a file and appends it; one that is of no use is told and left out. */
 static int add_file(const char *path, struct spools *spools, struct error *error)
 {
-    struct spool *grown = trace_grow(spools->spools, spools->n_spools, sizeof *grown);
-    if (grown == NULL)
+    if (array_grow(&spools->spools, spools->n_spools, sizeof *spools->spools) != 0)
         return error_set(error, "%s: no memory", path);
-    spools->spools = grown;
     switch (spool_open(path, &spools->spools[spools->n_spools], error)) {
     case SPOOL_READY:
         spools->n_spools++;

@@ -9,6 +9,7 @@
 
 #include "interpose/trace/gather/meeting.h"
 #include "interpose/trace/memory/trace.h"
+#include "share/base/array.h"
 
 /* The world's size that most files of a run have: one file may be damaged. */
 static int32_t common_size(const struct spool *spools, const struct world *world)
@@ -30,11 +31,9 @@ static int list_worlds(const struct spool *spools, size_t n_spools, struct world
         const struct spool_header *header = &spools[i].header;
         struct world *last = worlds->n_worlds > 0 ? &worlds->worlds[worlds->n_worlds - 1] : NULL;
         if (last == NULL || strcmp(last->key, header->run_key) != 0) {
-            struct world *grown = trace_grow(worlds->worlds, worlds->n_worlds, sizeof *grown);
-            if (grown == NULL)
+            if (array_grow(&worlds->worlds, worlds->n_worlds, sizeof *worlds->worlds) != 0)
                 return -1;
-            worlds->worlds = grown;
-            last = &grown[worlds->n_worlds];
+            last = &worlds->worlds[worlds->n_worlds];
             *last = (struct world){
                 .begin = i, .started_unix_ns = header->started_unix_ns, .group = (uint32_t)worlds->n_worlds};
             memcpy(last->key, header->run_key, sizeof last->key);

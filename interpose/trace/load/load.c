@@ -39,10 +39,8 @@ static void count_post(struct loader *loader, int32_t cpu)
     while (i < process->n_posts && process->posts[i].cpu != cpu)
         i++;
     if (i == process->n_posts) {
-        struct trace_posts *grown = loader_grow(loader, process->posts, i, sizeof *grown);
-        if (grown == NULL)
+        if (loader_grow(loader, &process->posts, i, sizeof *process->posts) != 0)
             return;
-        process->posts = grown;
         process->posts[process->n_posts++] = (struct trace_posts){.cpu = cpu};
     }
     process->posts[i].posts++;
@@ -124,10 +122,8 @@ static void add_collective(struct loader *loader, const struct spool_collective 
         loader->process->damaged++;
         return;
     }
-    struct trace_collective *grown = loader_grow(loader, trace->collectives, trace->n_collectives, sizeof *grown);
-    if (grown == NULL)
+    if (loader_grow(loader, &trace->collectives, trace->n_collectives, sizeof *trace->collectives) != 0)
         return;
-    trace->collectives = grown;
     loader_count_bytes(loader, record->bytes);
     trace->collectives[trace->n_collectives] = (struct trace_collective){
         .begin_ns = loader_ns(loader, record->begin_ticks),
@@ -213,10 +209,8 @@ static void find_lanes(struct loader *loader)
             process->lanes[process->n_lanes - 1].end_span = i + 1;
             continue;
         }
-        struct trace_lane *grown = loader_grow(loader, process->lanes, process->n_lanes, sizeof *grown);
-        if (grown == NULL)
+        if (loader_grow(loader, &process->lanes, process->n_lanes, sizeof *process->lanes) != 0)
             return;
-        process->lanes = grown;
         process->lanes[process->n_lanes++] =
             (struct trace_lane){.number = spool->spans[i].lane, .first_span = i, .end_span = i + 1};
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interpose/trace/memory/trace.h"
+#include "share/base/array.h"
 
 /* Time inside MPI before a moment is a sum of whole intervals and a part. */
 struct busy_interval {
@@ -20,11 +21,8 @@ int busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns)
         return 0;
     }
     struct busy_interval added = {begin_ns, end_ns, last == NULL ? 0 : last->before_ns + last->end_ns - last->begin_ns};
-    struct busy_interval *grown =
-        trace_reserve(busy->intervals, busy->first + busy->n + 1, &busy->capacity, sizeof *grown);
-    if (grown == NULL)
+    if (array_reserve(&busy->intervals, &busy->capacity, busy->first + busy->n + 1, sizeof *busy->intervals) != 0)
         return -1;
-    busy->intervals = grown;
     busy->intervals[busy->first + busy->n++] = added;
     return 0;
 }

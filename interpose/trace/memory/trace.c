@@ -2,25 +2,7 @@
 
 #include <stdlib.h>
 
-void *trace_grow(void *array, size_t n, size_t element_bytes)
-{
-    if (n != 0 && (n & (n - 1)) != 0)
-        return array;
-    size_t capacity = n == 0 ? 1 : 2 * n;
-    return capacity > SIZE_MAX / element_bytes ? NULL : realloc(array, capacity * element_bytes);
-}
-
-void *trace_reserve(void *array, size_t n, size_t *capacity, size_t element_bytes)
-{
-    if (n <= *capacity)
-        return array;
-    size_t wanted = *capacity < 8 ? 16 : 2 * *capacity;
-    wanted = n > wanted ? n : wanted;
-    void *grown = wanted > SIZE_MAX / element_bytes ? NULL : realloc(array, wanted * element_bytes);
-    if (grown != NULL)
-        *capacity = wanted;
-    return grown;
-}
+#include "share/base/array.h"
 
 uint32_t operation_new(struct trace *trace)
 {
@@ -28,12 +10,9 @@ uint32_t operation_new(struct trace *trace)
     if (index != TRACE_NONE) {
         trace->first_free = trace->operations[index].next;
     } else {
-        struct trace_operation *grown = trace->n_operations >= TRACE_NONE
-                                            ? NULL
-                                            : trace_grow(trace->operations, trace->n_operations, sizeof *grown);
-        if (grown == NULL)
+        if (trace->n_operations >= TRACE_NONE ||
+            array_grow(&trace->operations, trace->n_operations, sizeof *trace->operations) != 0)
             return TRACE_NONE;
-        trace->operations = grown;
         index = (uint32_t)trace->n_operations++;
     }
     return index;

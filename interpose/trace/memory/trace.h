@@ -396,13 +396,6 @@ struct trace {
 
 void trace_release(struct trace *trace);
 
-/* Room for one more element at the end of a growing array of which n are in use: its capacity is the next power of two,
- * so that it needs no field. Returns the array, moved perhaps, or NULL without memory (the old one stays). */
-void *trace_grow(void *array, size_t n, size_t element_bytes);
-
-/* Room for n elements in an array of that capacity, which grows; else like trace_grow. */
-void *trace_reserve(void *array, size_t n, size_t *capacity, size_t element_bytes);
-
 /* A zeroed operation of the pool, TRACE_NONE: no memory. It is given back once it is both passed and written. */
 uint32_t operation_new(struct trace *trace);
 void operation_passed(struct trace *trace, uint32_t operation);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
+
 /* Indices of one process run from 0; far larger ones are damage. */
 #define INDEX_LIMIT (1U << 24)
 /* What the communicators of a run may have in members together, and a record of one more for each spool: of a
@@ -20,10 +22,8 @@
 
 static struct trace_communicator *add(struct trace *trace, int32_t size)
 {
-    struct trace_communicator *grown = trace_grow(trace->communicators, trace->n_communicators, sizeof *grown);
-    if (grown == NULL)
+    if (array_grow(&trace->communicators, trace->n_communicators, sizeof *trace->communicators) != 0)
         return NULL;
-    trace->communicators = grown;
     struct trace_communicator *added = &trace->communicators[trace->n_communicators];
     *added = (struct trace_communicator){
         .parent = TRACE_NONE, .remote = TRACE_NONE, .size = size, .known = true, .named_by = -1};
@@ -82,11 +82,9 @@ static int compare_index(const void *left, const void *right)
 
 static int append(const void ***array, size_t *n, const void *record)
 {
-    const void **grown = trace_grow(*array, *n, sizeof *grown);
-    if (grown == NULL)
+    if (array_grow(array, *n, sizeof **array) != 0)
         return -1;
-    *array = grown;
-    grown[(*n)++] = record;
+    (*array)[(*n)++] = record;
     return 0;
 }
 
@@ -110,14 +108,11 @@ static int read_records(const struct spool *spool, struct records *records)
 static int set_local(struct communicator_table *table, uint32_t index, uint32_t id)
 {
     if (index >= table->n_local) {
-        size_t n = (size_t)index + 1 > 2 * table->n_local ? (size_t)index + 1 : 2 * table->n_local;
-        uint32_t *grown = realloc(table->local, n * sizeof *grown);
-        if (grown == NULL)
+        size_t i = table->n_local;
+        if (array_reserve(&table->local, &table->n_local, (size_t)index + 1, sizeof *table->local) != 0)
             return -1;
-        for (size_t i = table->n_local; i < n; i++)
-            grown[i] = TRACE_NONE;
-        table->local = grown;
-        table->n_local = n;
+        for (; i < table->n_local; i++)
+            table->local[i] = TRACE_NONE;
     }
     table->local[index] = id;
     return 0;

@@ -10,6 +10,7 @@
 #include "interpose/trace/clock/node_clock.h"
 #include "interpose/trace/rare/communicators.h"
 #include "interpose/trace/memory/trace.h"
+#include "share/base/array.h"
 
 struct loader {
     struct trace *trace;
@@ -51,13 +52,13 @@ static inline int64_t loader_optional_ns(struct loader *loader, uint64_t ticks)
     return ticks == 0 ? TRACE_NO_TIME : loader_ns(loader, ticks);
 }
 
-/* trace_grow; NULL is remembered. */
-static inline void *loader_grow(struct loader *loader, void *array, size_t n, size_t element_bytes)
+/* array_grow below TRACE_NONE; a failure is remembered. */
+static inline int loader_grow(struct loader *loader, void *array, size_t n, size_t element_bytes)
 {
-    void *grown = n >= TRACE_NONE ? NULL : trace_grow(array, n, element_bytes);
-    if (grown == NULL)
-        loader->no_memory = true;
-    return grown;
+    if (n < TRACE_NONE && array_grow(array, n, element_bytes) == 0)
+        return 0;
+    loader->no_memory = true;
+    return -1;
 }
 
 /* What all operations of a run may have together, so that sums over them are integers of SQL: 1 EiB. */

@@ -6,14 +6,13 @@
 #include "interpose/trace/rare/marks.h"
 
 #include "interpose/database/row.h"
+#include "share/base/array.h"
 
 void mark_load(struct loader *loader, const struct spool_mark *record)
 {
     struct trace *trace = loader->trace;
-    struct trace_collective *grown = loader_grow(loader, trace->collectives, trace->n_collectives, sizeof *grown);
-    if (grown == NULL)
+    if (loader_grow(loader, &trace->collectives, trace->n_collectives, sizeof *trace->collectives) != 0)
         return;
-    trace->collectives = grown;
     int64_t at_ns = loader_ns(loader, record->ticks);
     trace->collectives[trace->n_collectives++] = (struct trace_collective){
         .begin_ns = at_ns,
@@ -30,10 +29,8 @@ void mark_load(struct loader *loader, const struct spool_mark *record)
 
 static struct trace_off *add_off(struct trace *trace, uint32_t rank, int64_t begin_ns)
 {
-    struct trace_off *grown = trace_grow(trace->offs, trace->n_offs, sizeof *grown);
-    if (grown == NULL)
+    if (array_grow(&trace->offs, trace->n_offs, sizeof *trace->offs) != 0)
         return NULL;
-    trace->offs = grown;
     trace->offs[trace->n_offs] =
         (struct trace_off){.rank = rank, .begin_ns = begin_ns, .end_ns = trace->processes[rank].end_ns};
     return &trace->offs[trace->n_offs++];

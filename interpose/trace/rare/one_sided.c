@@ -15,10 +15,8 @@ void rma_load(struct loader *loader, const struct spool_rma *record)
             return;
         }
     }
-    struct trace_rma *grown = loader_grow(loader, trace->rma, trace->n_rma, sizeof *grown);
-    if (grown == NULL)
+    if (loader_grow(loader, &trace->rma, trace->n_rma, sizeof *trace->rma) != 0)
         return;
-    trace->rma = grown;
     loader_count_bytes(loader, record->bytes);
     trace->rma[trace->n_rma] = (struct trace_rma){
         .begin_ns = loader_ns(loader, record->begin_ticks),

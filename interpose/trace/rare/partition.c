@@ -10,10 +10,8 @@ void partitions_load(struct loader *loader, const struct spool_partitions *recor
         loader->process->damaged++;
         return;
     }
-    struct trace_partitions *grown = loader_grow(loader, trace->partitions, trace->n_partitions, sizeof *grown);
-    if (grown == NULL)
+    if (loader_grow(loader, &trace->partitions, trace->n_partitions, sizeof *trace->partitions) != 0)
         return;
-    trace->partitions = grown;
     trace->partitions[trace->n_partitions++] = (struct trace_partitions){
         .first_ns = loader_optional_ns(loader, record->first_ticks),
         .last_ns = loader_optional_ns(loader, record->last_ticks),
@@ -26,11 +24,8 @@ void partitions_load(struct loader *loader, const struct spool_partitions *recor
 void partition_load(struct loader *loader, const struct spool_partition *record)
 {
     struct trace *trace = loader->trace;
-    struct trace_partition *grown =
-        loader_grow(loader, trace->partition_events, trace->n_partition_events, sizeof *grown);
-    if (grown == NULL)
+    if (loader_grow(loader, &trace->partition_events, trace->n_partition_events, sizeof *trace->partition_events) != 0)
         return;
-    trace->partition_events = grown;
     trace->partition_events[trace->n_partition_events++] = (struct trace_partition){
         .at_ns = loader_ns(loader, record->ticks),
         .partitions = record->number,

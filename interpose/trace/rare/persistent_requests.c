@@ -16,10 +16,8 @@ void persistent_load(struct loader *loader, const struct spool_persistent *recor
         loader->process->damaged++;
         return;
     }
-    struct trace_persistent *grown = loader_grow(loader, trace->persistents, trace->n_persistents, sizeof *grown);
-    if (grown == NULL)
+    if (loader_grow(loader, &trace->persistents, trace->n_persistents, sizeof *trace->persistents) != 0)
         return;
-    trace->persistents = grown;
     trace->persistents[trace->n_persistents++] = (struct trace_persistent){
         .begin_ns = loader_ns(loader, record->begin_ticks),
         .end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks),
@@ -44,10 +42,8 @@ uint32_t origin_load(struct loader *loader, const struct spool_operation *record
     struct trace *trace = loader->trace;
     if (record->persistent == 0 && record->stack == 0 && !(record->flags & SPOOL_PARTITIONED))
         return TRACE_NONE;
-    struct trace_origin *grown = loader_grow(loader, trace->origins, trace->n_origins, sizeof *grown);
-    if (grown == NULL)
+    if (loader_grow(loader, &trace->origins, trace->n_origins, sizeof *trace->origins) != 0)
         return TRACE_NONE;
-    trace->origins = grown;
     trace->origins[trace->n_origins] = (struct trace_origin){
         .persistent = record->persistent, .stack = record->stack, .rank = loader->rank, .direction = record->direction};
     return (uint32_t)trace->n_origins++;

@@ -9,10 +9,8 @@ static bool add_frames(struct loader *loader, const struct spool_stack *record)
 {
     struct trace *trace = loader->trace;
     for (uint32_t i = 0; i < record->frames; i++) {
-        uint32_t *grown = loader_grow(loader, trace->frames, trace->n_frames, sizeof *grown);
-        if (grown == NULL)
+        if (loader_grow(loader, &trace->frames, trace->n_frames, sizeof *trace->frames) != 0)
             return false;
-        trace->frames = grown;
         trace->frames[trace->n_frames++] = callsite_of(&loader->callsites, trace, record->sites[i]);
     }
     return true;
@@ -39,12 +37,10 @@ void stack_load(struct loader *loader, const struct spool_stack *record)
     if (!add_frames(loader, record))
         return;
     uint32_t *id = map_at(&loader->stack_ids, key_of(trace, first));
-    struct trace_stack *grown = id == NULL ? NULL : loader_grow(loader, trace->stacks, trace->n_stacks, sizeof *grown);
-    if (grown == NULL) {
+    if (id == NULL || loader_grow(loader, &trace->stacks, trace->n_stacks, sizeof *trace->stacks) != 0) {
         loader->no_memory = true;
         return;
     }
-    trace->stacks = grown;
     if (*id == MAP_ABSENT) {
         *id = (uint32_t)trace->n_stacks;
         trace->stacks[trace->n_stacks++] = (struct trace_stack){first, record->frames};

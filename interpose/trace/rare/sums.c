@@ -7,14 +7,12 @@
 #include "interpose/trace/memory/epochs.h"
 #include "interpose/trace/rows/form.h"
 #include "interpose/database/row.h"
+#include "share/base/array.h"
 
 static struct trace_sum *add(struct trace *trace)
 {
-    struct trace_sum *grown =
-        trace->n_sums >= TRACE_NONE ? NULL : trace_grow(trace->sums, trace->n_sums, sizeof *grown);
-    if (grown == NULL)
+    if (trace->n_sums >= TRACE_NONE || array_grow(&trace->sums, trace->n_sums, sizeof *trace->sums) != 0)
         return NULL;
-    trace->sums = grown;
     return &trace->sums[trace->n_sums++];
 }
 
@@ -37,10 +35,8 @@ static void add_bound(struct loader *loader, const struct trace_sum *sum)
     if (!(sum->flags & SPOOL_OFF) || sum->communicator == TRACE_NONE || sum->calls == 0 ||
         !collective_bounds(&collective))
         return;
-    struct trace_collective *grown = loader_grow(loader, trace->collectives, trace->n_collectives, sizeof *grown);
-    if (grown == NULL)
+    if (loader_grow(loader, &trace->collectives, trace->n_collectives, sizeof *trace->collectives) != 0)
         return;
-    trace->collectives = grown;
     trace->collectives[trace->n_collectives++] = collective;
 }
 

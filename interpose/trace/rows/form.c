@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "interpose/database/row.h"
+#include "share/base/array.h"
 
 int64_t form_of(struct form_table *table, const struct form *form)
 {
@@ -15,10 +16,8 @@ int64_t form_of(struct form_table *table, const struct form *form)
     if (index == NULL)
         return 0;
     if (*index == MAP_ABSENT) {
-        struct form *grown = trace_grow(table->forms, table->n_forms, sizeof *grown);
-        if (grown == NULL)
+        if (array_grow(&table->forms, table->n_forms, sizeof *table->forms) != 0)
             return 0;
-        table->forms = grown;
         *index = (uint32_t)table->n_forms;
         table->forms[table->n_forms++] = *form;
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "interpose/trace/gather/place.h"
+#include "share/base/array.h"
 
 static int insert_batch(struct feed *feeds, const struct sink_batch *batch)
 {
@@ -107,13 +108,13 @@ int sink_end(struct sink *sink)
     return result;
 }
 
-/* Room for one more row at the end of an array of the batch that is filled; NULL: no memory. */
-static void *room(struct sink *sink, void *array, size_t n, size_t *capacity, size_t row_bytes)
+/* Makes room for one more row behind the n of an array of the batch that is filled; false: no memory. */
+static bool room(struct sink *sink, void *array, size_t n, size_t *capacity, size_t row_bytes)
 {
-    void *grown = trace_reserve(array, n + 1, capacity, row_bytes);
-    if (grown == NULL)
-        sink->no_memory = true;
-    return grown;
+    if (array_reserve(array, capacity, n + 1, row_bytes) == 0)
+        return true;
+    sink->no_memory = true;
+    return false;
 }
 
 static int64_t length_of(int64_t begin_ns, int64_t end_ns)
@@ -145,11 +146,8 @@ int64_t sink_message(struct sink *sink, struct trace *trace, uint32_t index, int
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
     const struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
-    struct message_row *grown =
-        room(sink, batch->messages, batch->n_messages, &batch->messages_capacity, sizeof *grown);
-    if (grown == NULL)
+    if (!room(sink, &batch->messages, batch->n_messages, &batch->messages_capacity, sizeof *batch->messages))
         return 0;
-    batch->messages = grown;
     batch->messages[batch->n_messages++] = (struct message_row){
         .id = ++sink->n_messages,
         .round = round,
@@ -187,11 +185,8 @@ int64_t sink_unmatched(struct sink *sink, struct trace *trace, uint32_t index)
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
     const struct trace_operation *operation = &trace->operations[index];
-    struct unmatched_row *grown =
-        room(sink, batch->unmatched, batch->n_unmatched, &batch->unmatched_capacity, sizeof *grown);
-    if (grown == NULL)
+    if (!room(sink, &batch->unmatched, batch->n_unmatched, &batch->unmatched_capacity, sizeof *batch->unmatched))
         return 0;
-    batch->unmatched = grown;
     batch->unmatched[batch->n_unmatched++] = (struct unmatched_row){
         .id = ++sink->n_unmatched,
         .post_ns = operation->post_ns,
@@ -213,30 +208,20 @@ int64_t sink_unmatched(struct sink *sink, struct trace *trace, uint32_t index)
 void sink_call(struct sink *sink, struct call_row row)
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
-    struct call_row *grown =
-        sink->calls ? room(sink, batch->calls, batch->n_calls, &batch->calls_capacity, sizeof *grown) : NULL;
-    if (grown == NULL)
-        return;
-    batch->calls = grown;
-    batch->calls[batch->n_calls++] = row;
+    if (sink->calls && room(sink, &batch->calls, batch->n_calls, &batch->calls_capacity, sizeof row))
+        batch->calls[batch->n_calls++] = row;
 }
 
 void sink_round(struct sink *sink, struct round_row row)
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
-    struct round_row *grown = room(sink, batch->rounds, batch->n_rounds, &batch->rounds_capacity, sizeof *grown);
-    if (grown == NULL)
-        return;
-    batch->rounds = grown;
-    batch->rounds[batch->n_rounds++] = row;
+    if (room(sink, &batch->rounds, batch->n_rounds, &batch->rounds_capacity, sizeof row))
+        batch->rounds[batch->n_rounds++] = row;
 }
 
 void sink_member(struct sink *sink, struct member_row row)
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
-    struct member_row *grown = room(sink, batch->members, batch->n_members, &batch->members_capacity, sizeof *grown);
-    if (grown == NULL)
-        return;
-    batch->members = grown;
-    batch->members[batch->n_members++] = row;
+    if (room(sink, &batch->members, batch->n_members, &batch->members_capacity, sizeof row))
+        batch->members[batch->n_members++] = row;
 }

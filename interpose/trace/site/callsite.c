@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "interpose/trace/gather/beside.h"
+#include "share/base/array.h"
 
 struct mapping {
     uint64_t begin;
@@ -29,10 +30,8 @@ static uint32_t module_of(struct callsite_table *table, struct trace *trace, con
     uint32_t *id = map_at(&table->modules, (struct map_key){hash, strlen(path), 0});
     if (id == NULL || *id != MAP_ABSENT)
         return id == NULL ? TRACE_NONE : *id;
-    struct trace_module *grown = trace_grow(trace->modules, trace->n_modules, sizeof *grown);
-    if (grown == NULL)
+    if (array_grow(&trace->modules, trace->n_modules, sizeof *trace->modules) != 0)
         return TRACE_NONE;
-    trace->modules = grown;
     char *copy = strdup(path);
     if (copy == NULL)
         return TRACE_NONE;
@@ -51,10 +50,8 @@ static int add_mapping(struct callsite_table *table, struct trace *trace, const 
                &path_at) != 4 ||
         path_at == 0 || strchr(permissions, 'x') == NULL || line[path_at] != '/' || end <= begin)
         return 0;
-    struct mapping *grown = trace_grow(table->mappings, table->n_mappings, sizeof *grown);
-    if (grown == NULL)
+    if (array_grow(&table->mappings, table->n_mappings, sizeof *table->mappings) != 0)
         return -1;
-    table->mappings = grown;
     uint32_t module = module_of(table, trace, line + path_at);
     if (module == TRACE_NONE)
         return -1;
@@ -107,10 +104,8 @@ static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, 
     if (module == TRACE_NONE || id == NULL)
         return TRACE_NONE;
     if (*id == MAP_ABSENT) {
-        struct trace_callsite *grown = trace_grow(trace->callsites, trace->n_callsites, sizeof *grown);
-        if (grown == NULL)
+        if (array_grow(&trace->callsites, trace->n_callsites, sizeof *trace->callsites) != 0)
             return TRACE_NONE;
-        trace->callsites = grown;
         *id = (uint32_t)trace->n_callsites;
         trace->callsites[trace->n_callsites++] = (struct trace_callsite){.module = module, .offset = offset};
     }

@@ -13,6 +13,8 @@
 
 #include <stdlib.h>
 
+#include "share/base/array.h"
+
 struct burst {
     uint32_t number;
     uint32_t first;   /* pending operation, linked through burst_next */
@@ -61,10 +63,8 @@ static struct burst *current_burst(struct background *work)
                 work->bursts[kept++] = work->bursts[i];
         work->depth = kept;
     }
-    struct burst *grown = trace_reserve(work->bursts, work->depth + 1, &work->capacity, sizeof *grown);
-    if (grown == NULL)
+    if (array_reserve(&work->bursts, &work->capacity, work->depth + 1, sizeof *work->bursts) != 0)
         return NULL;
-    work->bursts = grown;
     work->bursts[work->depth] = (struct burst){.number = number, .first = TRACE_NONE};
     return &work->bursts[work->depth++];
 }

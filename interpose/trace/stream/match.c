@@ -28,6 +28,7 @@
 
 #include "interpose/trace/stream/match_doubt.h"
 #include "interpose/trace/rare/persistent_requests.h"
+#include "share/base/array.h"
 
 /* Envelopes in which nothing waits are kept up to this number. */
 enum { ENVELOPES_KEPT = 1 << 16 };
@@ -94,10 +95,8 @@ static struct envelope *envelope_of(struct matcher *matcher, const struct trace_
     if (found == NULL)
         return NULL;
     if (*found == MAP_ABSENT) {
-        struct envelope *grown = trace_grow(matcher->envelopes, matcher->n_envelopes, sizeof *grown);
-        if (grown == NULL)
+        if (array_grow(&matcher->envelopes, matcher->n_envelopes, sizeof *matcher->envelopes) != 0)
             return NULL;
-        matcher->envelopes = grown;
         *found = (uint32_t)matcher->n_envelopes;
         matcher->envelopes[matcher->n_envelopes++] = (struct envelope){.key = key,
                                                                        .first = {TRACE_NONE, TRACE_NONE},

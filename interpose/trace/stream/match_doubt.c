@@ -7,6 +7,7 @@
 #include "interpose/trace/stream/match_doubt.h"
 
 #include "interpose/database/row.h"
+#include "share/base/array.h"
 
 /* Of the receives with one communicator, rank, source (SPOOL_ANY: any) and tag (too), the earliest is kept. */
 static struct map_key open_key(uint32_t communicator, uint32_t rank, int32_t source, int32_t tag)
@@ -25,10 +26,8 @@ int doubt_note_open(struct matcher *matcher, const struct trace_operation *opera
         return -1;
     if (*first != MAP_ABSENT)
         return 0;
-    int64_t *grown = trace_grow(matcher->open_posts_ns, matcher->n_open, sizeof *grown);
-    if (grown == NULL)
+    if (array_grow(&matcher->open_posts_ns, matcher->n_open, sizeof *matcher->open_posts_ns) != 0)
         return -1;
-    matcher->open_posts_ns = grown;
     *first = (uint32_t)matcher->n_open;
     matcher->open_posts_ns[matcher->n_open++] = operation->post_ns;
     return 0;

@@ -13,6 +13,7 @@
 
 #include "interpose/trace/memory/in_mpi.h"
 #include "interpose/trace/stream/round_write.h"
+#include "share/base/array.h"
 
 int rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
 {
@@ -47,10 +48,8 @@ uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t epoch, i
     if (step != TRACE_NONE) {
         rounds->first_free = trace->steps[step].next;
     } else {
-        struct trace_step *grown = trace_grow(trace->steps, trace->n_steps, sizeof *grown);
-        if (grown == NULL || trace->n_steps >= TRACE_NONE)
+        if (array_grow(&trace->steps, trace->n_steps, sizeof *trace->steps) != 0 || trace->n_steps >= TRACE_NONE)
             return TRACE_NONE;
-        trace->steps = grown;
         step = (uint32_t)trace->n_steps++;
     }
     trace->steps[step] = (struct trace_step){.begin_ns = begin_ns,
@@ -95,13 +94,11 @@ static void check_complete(struct rounds *rounds, uint32_t root)
         round_free_steps(rounds, root);
         return;
     }
-    uint32_t *grown =
-        trace_reserve(rounds->complete, rounds->n_complete + 1, &rounds->complete_capacity, sizeof *grown);
-    if (grown == NULL) {
+    if (array_reserve(&rounds->complete, &rounds->complete_capacity, rounds->n_complete + 1,
+                      sizeof *rounds->complete) != 0) {
         rounds->no_memory = true;
         return;
     }
-    rounds->complete = grown;
     rounds->complete[rounds->n_complete++] = root;
 }
 
@@ -160,11 +157,9 @@ static void join(struct trace *trace, uint32_t one, uint32_t other)
 int round_add_message(struct rounds *rounds, uint32_t receive, int64_t round)
 {
     struct trace *trace = rounds->trace;
-    struct round_message *grown =
-        trace_reserve(rounds->messages, rounds->n_found_messages + 1, &rounds->messages_capacity, sizeof *grown);
-    if (grown == NULL)
+    if (array_reserve(&rounds->messages, &rounds->messages_capacity, rounds->n_found_messages + 1,
+                      sizeof *rounds->messages) != 0)
         return -1;
-    rounds->messages = grown;
     const struct trace_operation *operation = &trace->operations[receive];
     rounds->messages[rounds->n_found_messages++] =
         (struct round_message){.send_post_ns = trace->operations[operation->partner].post_ns,

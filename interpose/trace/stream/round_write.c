@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 
+#include "share/base/array.h"
+
 static int add_member(struct rounds *rounds, size_t *n, struct round_member member)
 {
-    struct round_member *grown = trace_reserve(rounds->members, *n + 1, &rounds->members_capacity, sizeof *grown);
-    if (grown == NULL)
+    if (array_reserve(&rounds->members, &rounds->members_capacity, *n + 1, sizeof *rounds->members) != 0)
         return -1;
-    rounds->members = grown;
     rounds->members[(*n)++] = member;
     return 0;
 }
@@ -109,10 +109,8 @@ static uint32_t find_kind(struct rounds *rounds, uint32_t root, struct map_key s
 {
     struct trace *trace = rounds->trace;
     uint32_t *kind = map_at(&rounds->kinds, sums);
-    struct trace_kind *grown = kind == NULL ? NULL : trace_grow(trace->kinds, trace->n_kinds, sizeof *grown);
-    if (grown == NULL)
+    if (kind == NULL || array_grow(&trace->kinds, trace->n_kinds, sizeof *trace->kinds) != 0)
         return TRACE_NONE;
-    trace->kinds = grown;
     if (*kind == MAP_ABSENT) {
         if (describe_kind(rounds, root, bytes, &trace->kinds[trace->n_kinds]) != 0)
             return TRACE_NONE;
@@ -206,11 +204,9 @@ static void write_message(struct rounds *rounds, const struct round_message *mes
 int rounds_write(struct rounds *rounds)
 {
     struct trace *trace = rounds->trace;
-    struct round_found *grown =
-        trace_reserve(rounds->found, rounds->n_complete + 1, &rounds->found_capacity, sizeof *grown);
-    if (grown == NULL || rounds->no_memory)
+    if (array_reserve(&rounds->found, &rounds->found_capacity, rounds->n_complete + 1, sizeof *rounds->found) != 0 ||
+        rounds->no_memory)
         return -1;
-    rounds->found = grown;
     for (size_t i = 0; i < rounds->n_complete; i++)
         rounds->found[i] = describe(trace, rounds->complete[i]);
     qsort(rounds->found, rounds->n_complete, sizeof *rounds->found, compare_found);

@@ -4,6 +4,8 @@
  */
 #include "interpose/trace/stream/step_envelope.h"
 
+#include "share/base/array.h"
+
 /* A map that grew beyond this is given back rather than cleared. */
 enum { MAP_KEPT = 1024 };
 
@@ -17,11 +19,9 @@ static struct map_key envelope_as_posted(const struct trace_operation *operation
 
 int step_note_completed(struct stepper *stepper, const struct trace_operation *operation)
 {
-    struct map_key *grown =
-        trace_reserve(stepper->completed, stepper->n_completed + 1, &stepper->completed_capacity, sizeof *grown);
-    if (grown == NULL)
+    if (array_reserve(&stepper->completed, &stepper->completed_capacity, stepper->n_completed + 1,
+                      sizeof *stepper->completed) != 0)
         return -1;
-    stepper->completed = grown;
     stepper->completed[stepper->n_completed++] = envelope_as_posted(operation);
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "interpose/trace/clock/node_clock.h"
 #include "interpose/trace/rare/marks.h"
 #include "interpose/trace/stream/take.h"
+#include "share/base/array.h"
 
 /* Operations that a window holds about, so many a rank at least: what fits a second-level cache takes half of the time
  * of eight times as many. And the most that one rank may have beyond its share. */
@@ -28,10 +29,8 @@ static int keep_alone(void *context, uint32_t index)
         operation_written(trace, index);
         return 0;
     }
-    uint32_t *grown = trace_reserve(stream->alone, stream->n_alone + 1, &stream->alone_capacity, sizeof *grown);
-    if (grown == NULL)
+    if (array_reserve(&stream->alone, &stream->alone_capacity, stream->n_alone + 1, sizeof *stream->alone) != 0)
         return -1;
-    stream->alone = grown;
     stream->alone[stream->n_alone++] = index;
     return 0;
 }

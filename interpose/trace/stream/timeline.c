@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
+
 int timeline_add(struct timeline *timeline, struct timeline_event event)
 {
     if (timeline->first + timeline->n_events == timeline->capacity) {
@@ -10,13 +12,8 @@ int timeline_add(struct timeline *timeline, struct timeline_event event)
         if (timeline->first > timeline->n_events) {
             memmove(timeline->events, timeline->events + timeline->first, timeline->n_events * sizeof event);
             timeline->first = 0;
-        } else {
-            size_t capacity = timeline->capacity == 0 ? 16 : 2 * timeline->capacity;
-            struct timeline_event *grown = realloc(timeline->events, capacity * sizeof *grown);
-            if (grown == NULL)
-                return -1;
-            timeline->events = grown;
-            timeline->capacity = capacity;
+        } else if (array_reserve(&timeline->events, &timeline->capacity, timeline->capacity + 1, sizeof event) != 0) {
+            return -1;
         }
     }
     timeline->events[timeline->first + timeline->n_events++] = event;
@@ -42,11 +39,9 @@ static bool is_before(const struct timeline_due *a, const struct timeline_due *b
 
 int timeline_expect(struct timeline *timeline, struct timeline_due due)
 {
-    struct timeline_due *heap =
-        trace_reserve(timeline->due, timeline->n_due + 1, &timeline->due_capacity, sizeof *heap);
-    if (heap == NULL)
+    if (array_reserve(&timeline->due, &timeline->due_capacity, timeline->n_due + 1, sizeof *timeline->due) != 0)
         return -1;
-    timeline->due = heap;
+    struct timeline_due *heap = timeline->due;
     size_t at = timeline->n_due++;
     for (; at > 0 && is_before(&due, &heap[(at - 1) / 2]); at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
