@@ -3,7 +3,7 @@
  *
  * The samples go to machine.raw.csv.part as they come (raw_file.h). Only when all is measured does that replace
  * machine.raw.csv, and the fit of it the table: a calibration that was killed leaves both as they were, and the same
- * call continues it.
+ * call continues it. One that was too disturbed (drift.h) leaves them too: its samples are set aside.
  */
 #include <getopt.h>
 #include <limits.h>
@@ -23,6 +23,7 @@
 #include "share/base/output_file.h"
 #include "calibrate/job/raw_file.h"
 #include "calibrate/table_print.h"
+#include "calibrate/fit/drift.h"
 
 /* Seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
 #define SECONDS_NORMAL 57.0
@@ -205,13 +206,47 @@ static void describe(const struct request *request, const struct raw_file *raw, 
              "relative least squares of the median per size");
 }
 
-static int fit(const struct raw_file *raw, struct machine *machine, FILE *remarks, struct error *error)
+/* Whether the user takes what there is, however disturbed: tests of other things, and first steps on a busy laptop. */
+static bool takes_disturbed(void)
+{
+    const char *given = getenv("MPISTAIR_DISTURBED");
+    return given != NULL && strcmp(given, "1") == 0;
+}
+
+/* Gives the samples, which are complete, their final name; another one, with -1, where they are no use. */
+static int keep(struct raw_file *raw, const struct samples *samples, struct error *error)
+{
+    struct drift drift;
+    struct error reason;
+    drift_find(samples, &drift);
+    if (drift_check(&drift, samples, &reason) == 0)
+        return raw_file_commit(raw, error);
+    if (takes_disturbed()) {
+        fprintf(stderr, "mpistair: %s; taken all the same, as MPISTAIR_DISTURBED=1 says\n", reason.text);
+        return raw_file_commit(raw, error);
+    }
+    if (raw_file_set_aside(raw, error) != 0)
+        return -1;
+    return error_set(error,
+                     "%s; end what else runs on these processors, bind the ranks to free ones, or give it more "
+                     "--seconds, and call it again; the samples are in %s",
+                     reason.text, raw->path);
+}
+
+/* Fits the complete samples, and gives them their name: also where there is no fit, which would not be better the next
+ * time. */
+static int fit(struct raw_file *raw, struct machine *machine, FILE *remarks, struct error *error)
 {
     struct samples samples;
     struct fit_options options = {0};
-    if (samples_read_csv(raw->path, &samples, error) != 0)
+    struct error ignored;
+    if (samples_read_csv(raw->part, &samples, error) != 0) {
+        raw_file_commit(raw, &ignored);
         return -1;
-    int result = fit_machine(&samples, &options, machine, remarks, error);
+    }
+    int result = keep(raw, &samples, error);
+    if (result == 0)
+        result = fit_machine(&samples, &options, machine, remarks, error);
     samples_release(&samples);
     return result;
 }
@@ -225,7 +260,7 @@ static int write_table(const char *path, const struct machine *machine, struct e
     return output_file_commit(&file, error);
 }
 
-/* Measures, or finds out that the raw file holds all already; then it has its final name. */
+/* Measures, or finds out that the raw file holds all already. */
 static int measure(const struct request *request, struct raw_file *raw, struct error *error)
 {
     char path[PATH_MAX];
@@ -241,7 +276,7 @@ static int measure(const struct request *request, struct raw_file *raw, struct e
     if (raw->continued)
         fprintf(stderr, "mpistair: continuing with the %zu samples of %s\n", raw->n_samples, raw->part);
     if (calibration_run(&request->calibration, raw, error) == 0)
-        return raw_file_commit(raw, error);
+        return 0;
     if (raw_file_leave(raw))
         fprintf(stderr, "mpistair: %zu samples are in %s; the same call continues with them\n", raw->n_samples,
                 raw->part);

@@ -8,6 +8,7 @@
 #include "calibrate/fit/estimate.h"
 #include "calibrate/fit/intervals.h"
 #include "calibrate/fit/thresholds.h"
+#include "calibrate/fit/drift.h"
 
 /* Every other benchmark's fit, in the order of its rows. */
 static fit_benchmark *const benchmarks[] = {
@@ -104,5 +105,9 @@ int fit_machine(const struct samples *samples, const struct fit_options *options
     }
     if (rows == 0)
         return error_set(error, "no level has a protocol with two sizes; a line needs two, an interval three");
+    struct drift drift;
+    drift_find(samples, &drift);
+    if (rows > 0 && drift_apply(&drift, machine) != 0)
+        return error_set(error, "no memory");
     return rows < 0 ? -1 : 0;
 }

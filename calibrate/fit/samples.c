@@ -1,5 +1,6 @@
 #include "calibrate/fit/samples.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 
 #include "share/base/array.h"
 #include "share/base/csv.h"
+#include "calibrate/fit/disturbed.h"
+#include "share/base/number.h"
 
 const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
                                                      "queue",    "contention", "buffer", "eager"};
@@ -25,6 +28,7 @@ enum {
     COLUMN_VARIANT,
     COLUMN_LAUNCH,
     COLUMN_DOMAIN,
+    COLUMN_WAITED,
     N_COLUMNS,
 };
 
@@ -48,7 +52,24 @@ static int name_find(const char *name, const char *const *names, int n_names)
 struct reading {
     struct samples samples;
     const struct csv_column *columns;
+    size_t epoch; /* the first sample since the last probe of the machine */
 };
+
+/* Empty where it is not known. */
+static int read_waited(const char *text, double *waited, struct error *error)
+{
+    double value;
+    *waited = NAN;
+    if (text == NULL || text[0] == '\0')
+        return 0;
+    const char *wrong = number_real(text, &value);
+    if (wrong != NULL)
+        return error_set(error, "waited '%.40s' %s", text, wrong);
+    if (!(value >= 0 && value <= 1))
+        return error_set(error, "waited %.40s: expected a share from 0 to 1, or nothing", text);
+    *waited = value;
+    return 0;
+}
 
 static int read_row(void *context, size_t line, const union csv_value *values, struct error *error)
 {
@@ -80,13 +101,35 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
                          (unsigned long long)values[COLUMN_LAUNCH].u64);
     sample.count = reading->columns[COLUMN_COUNT].present ? (uint32_t)values[COLUMN_COUNT].u64 : 1;
     sample.launch = (uint32_t)values[COLUMN_LAUNCH].u64;
+    if (read_waited(values[COLUMN_WAITED].text, &sample.waited, error) != 0)
+        return -1;
+    sample.disturbed = probing_disturbs(PROBING_QUIET, sample.waited);
     return samples_append(&reading->samples, &sample) == 0 ? 0 : error_set(error, "no memory");
 }
 
-/* What the calibration was told besides samples; other comments are for other readers. */
-static void read_comment(void *context, const char *text)
+/* A probe judges the samples since the last one, or since the program began. */
+static int read_probing(struct reading *reading, const char *text, struct error *error)
 {
-    struct samples *samples = &((struct reading *)context)->samples;
+    struct samples *samples = &reading->samples;
+    struct probing probing;
+    if (probing_parse(text, &probing, error) != 0)
+        return -1;
+    for (; reading->epoch < samples->n_samples; reading->epoch++) {
+        struct sample *sample = &samples->samples[reading->epoch];
+        sample->disturbed = probing_disturbs(probing.verdict, sample->waited);
+    }
+    return probings_append(&samples->probings, &probing) == 0 ? 0 : error_set(error, "no memory");
+}
+
+/* What the calibration was told besides samples; other comments are for other readers. */
+static int read_comment(void *context, const char *text, struct error *error)
+{
+    struct reading *reading = context;
+    struct samples *samples = &reading->samples;
+    if (probing_is_probe(text))
+        return read_probing(reading, text, error);
+    if (strncmp(text, "begin ", 6) == 0)
+        reading->epoch = samples->n_samples;
     char level[32], domain[32];
     double number;
     if (sscanf(text, "rendezvous %31s %lf", level, &number) == 2 && number >= 1 && number <= 1e15) {
@@ -99,6 +142,7 @@ static void read_comment(void *context, const char *text)
         if (found != DOMAIN_NONE && !(samples->domain_pairs[found] > 0))
             samples->domain_pairs[found] = number;
     }
+    return 0;
 }
 
 int samples_read_csv(const char *path, struct samples *samples, struct error *error)
@@ -113,6 +157,7 @@ int samples_read_csv(const char *path, struct samples *samples, struct error *er
         [COLUMN_VARIANT] = {.name = "variant", .kind = CSV_TEXT, .optional = true},
         [COLUMN_LAUNCH] = {.name = "launch", .kind = CSV_U64, .optional = true},
         [COLUMN_DOMAIN] = {.name = "domain", .kind = CSV_TEXT, .optional = true},
+        [COLUMN_WAITED] = {.name = "waited", .kind = CSV_TEXT, .optional = true},
     };
     struct reading reading = {.columns = columns};
     int result = csv_read_comments(path, columns, N_COLUMNS, read_row, read_comment, &reading, error);
@@ -123,6 +168,7 @@ int samples_read_csv(const char *path, struct samples *samples, struct error *er
         return -1;
     }
     samples_sort(&reading.samples);
+    disturbed_leave_out(&reading.samples);
     *samples = reading.samples;
     return 0;
 }
@@ -130,6 +176,7 @@ int samples_read_csv(const char *path, struct samples *samples, struct error *er
 void samples_release(struct samples *samples)
 {
     free(samples->samples);
+    probings_release(&samples->probings);
     *samples = (struct samples){0};
 }
 
@@ -146,16 +193,20 @@ static int compare_curves(const struct sample *a, const struct sample *b)
     return order != 0 ? order : COMPARE(a->variant, b->variant);
 }
 
-static int compare_samples(const void *left, const void *right)
+int samples_compare_points(const struct sample *a, const struct sample *b)
 {
-    const struct sample *a = left, *b = right;
     int order = compare_curves(a, b);
     if (order == 0)
         order = COMPARE(a->bytes, b->bytes);
     if (order == 0)
         order = COMPARE(a->count, b->count);
-    if (order == 0)
-        order = COMPARE(a->domain, b->domain);
+    return order != 0 ? order : COMPARE(a->domain, b->domain);
+}
+
+static int compare_samples(const void *left, const void *right)
+{
+    const struct sample *a = left, *b = right;
+    int order = samples_compare_points(a, b);
     return order != 0 ? order : COMPARE(a->seconds, b->seconds);
 }
 

@@ -4,15 +4,19 @@
  * known are ignored. Rows without benchmark, or of one that is not known, count as ping-pong. Curves are made of
  * ping-pong and Algorithm 1 only; where rows with n = 1 come from both, the first give the latencies and the small
  * messages, the second the bandwidth of the large ones (fit_machine.h). Every other benchmark has a fit of its own.
+ *
+ * Disturbed samples (probing.h) are left out wherever what they measured was measured again without a disturbance.
  */
 #ifndef MPISTAIR_CALIBRATE_SAMPLES_H
 #define MPISTAIR_CALIBRATE_SAMPLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "share/base/error.h"
 #include "calibrate/machine/machine.h"
+#include "calibrate/probing/probing.h"
 
 enum benchmark {
     BENCHMARK_PINGPONG = 0,
@@ -52,6 +56,16 @@ struct sample {
     uint8_t benchmark; /* enum benchmark */
     uint8_t variant;   /* enum variant */
     uint8_t domain;    /* enum domain (machine.h) */
+    bool disturbed;    /* as probing.h says */
+    double waited;     /* of the processor time that its ranks wanted, the share of others; NaN: not known */
+};
+
+/* How much of a benchmark was disturbed: samples as they were read, and points, which are what is measured again. */
+struct disturbance {
+    size_t n_samples;
+    size_t n_disturbed;
+    size_t n_points;
+    size_t n_unrepeated; /* points with disturbed samples, and too few others to do without these */
 };
 
 struct samples {
@@ -59,12 +73,16 @@ struct samples {
     size_t n_samples;
     double told_bytes[LEVEL_COUNT];    /* smallest rendezvous size as told by the MPI, 0: it tells none */
     double domain_pairs[DOMAIN_COUNT]; /* pairs of ranks on one socket, by what they share; 0: not told */
+    struct probings probings;          /* of the machine, as measured; none in files of earlier versions */
+    struct disturbance disturbance[BENCHMARK_COUNT]; /* of each benchmark but the searches (eager, buffer) */
 };
 
 /* 0, or -1 with file:line, what was expected in error and samples untouched. The result is sorted. */
 int samples_read_csv(const char *path, struct samples *samples, struct error *error);
 int samples_append(struct samples *samples, const struct sample *sample);
 void samples_sort(struct samples *samples);
+/* Their order but for the seconds: 0 where both measure the same. */
+int samples_compare_points(const struct sample *a, const struct sample *b);
 void samples_release(struct samples *samples);
 
 enum samples_statistic { STATISTIC_MEDIAN = 0, STATISTIC_MIN };

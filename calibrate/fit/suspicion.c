@@ -10,9 +10,12 @@
 
 enum { SAMPLES_MIN = 10 };
 
-#define INTERVAL_MAX 0.10 /* width over value */
-#define RATE_MAX     1.10 /* promised over best measured */
-#define SHARE_MAX    1.01 /* a process's share with more competitors over that with fewer */
+#define INTERVAL_MAX  0.10 /* width over value */
+#define RATE_MAX      1.10 /* promised over best measured */
+#define DRIFT_MAX     0.05 /* relative standard deviation */
+#define DISTURBED_MAX 0.10 /* share of the samples */
+#define STEAL_MAX     0.01
+#define SHARE_MAX     1.01 /* a process's share with more competitors over that with fewer */
 
 struct finding {
     const struct machine *machine;
@@ -45,6 +48,24 @@ static bool one_of(const char *quantity, const char *const *names)
         if (strcmp(quantity, *names) == 0)
             return true;
     return false;
+}
+
+/* What a calibration found out about itself (drift.h). */
+static void check_drift(struct finding *finding, const struct machine_parameter *row)
+{
+    if (strncmp(row->quantity, "drift_", 6) == 0 && row->value > DRIFT_MAX)
+        say(finding, row, "the machine's own speed went up and down by %.3g %% while it was calibrated",
+            100 * row->value);
+    else if (strcmp(row->quantity, "disturbed") == 0 && row->value > DISTURBED_MAX)
+        say(finding, row, "others had the machine during %.3g %% of the samples", 100 * row->value);
+    else if (strcmp(row->quantity, "steal") == 0 && row->value > STEAL_MAX)
+        say(finding, row, "the hypervisor took %.3g %% of the processors", 100 * row->value);
+}
+
+static bool is_drift(const struct machine_parameter *row)
+{
+    static const char *const own[] = {"drift_small", "drift_large", "disturbed", "waited", "steal", NULL};
+    return one_of(row->quantity, own);
 }
 
 static void check_certainty(struct finding *finding, const struct machine_parameter *row)
@@ -153,7 +174,10 @@ int suspicion_find(const struct machine *machine, const struct samples *samples,
     struct finding finding = {.machine = machine, .report = report, .context = context};
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        check_certainty(&finding, row);
+        if (is_drift(row))
+            check_drift(&finding, row);
+        else
+            check_certainty(&finding, row);
         if (strcmp(row->quantity, "injection") == 0)
             check_injection(&finding, row);
         if (strcmp(row->quantity, "bw") != 0)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "share/base/array.h"
+#include "calibrate/probing/probing.h"
 
 static const char first_line[] = "# mpistair calibrate 1";
 static const char header_start[] = "benchmark,";
@@ -84,6 +85,14 @@ static int read_comment(struct raw_file *raw, const char *text, struct error *er
     return notes_take(&raw->notes, text, error) < 0 ? -1 : 0;
 }
 
+/* A probe of a calibration program, whole. */
+static bool is_probe(const char *line)
+{
+    struct probing epoch;
+    struct error error;
+    return strncmp(line, "# ", 2) == 0 && probing_is_probe(line + 2) && probing_parse(line + 2, &epoch, &error) == 0;
+}
+
 /* Reads what is there; *end: the end of its last whole line. */
 static int read_lines(struct raw_file *raw, long *end, struct error *error)
 {
@@ -98,6 +107,8 @@ static int read_lines(struct raw_file *raw, long *end, struct error *error)
         bool known = strlen(line) == (size_t)length - 1;
         if (number++ == 0) {
             known = known && strcmp(line, first_line) == 0;
+        } else if (known && strncmp(line, "# ", 2) == 0 && probing_is_probe(line + 2)) {
+            known = is_probe(line);
         } else if (known && strncmp(line, "# ", 2) == 0) {
             result = read_comment(raw, line + 2, error);
         } else if (known && strncmp(line, header_start, sizeof header_start - 1) == 0 && raw->header == NULL) {
@@ -236,6 +247,8 @@ int raw_file_done(struct raw_file *raw, double spent_s, struct error *error)
 
 int raw_file_line(struct raw_file *raw, const char *line, struct error *error)
 {
+    if (is_probe(line))
+        return fprintf(raw->stream, "%s\n", line) < 0 ? write_error(raw, error) : 1;
     if (strncmp(line, header_start, sizeof header_start - 1) == 0) {
         if (raw->header != NULL && strcmp(raw->header, line) != 0)
             return error_set(error,
@@ -276,6 +289,16 @@ int raw_file_commit(struct raw_file *raw, struct error *error)
     fclose(raw->stream);
     raw->stream = NULL;
     return result;
+}
+
+int raw_file_set_aside(struct raw_file *raw, struct error *error)
+{
+    size_t length = strlen(raw->path);
+    static const char suffix[] = ".disturbed";
+    if (length + sizeof suffix > sizeof raw->path)
+        return error_set(error, "%.200s...: the name is too long", raw->path);
+    memcpy(raw->path + length, suffix, sizeof suffix);
+    return raw_file_commit(raw, error);
 }
 
 bool raw_file_leave(struct raw_file *raw)

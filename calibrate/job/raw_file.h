@@ -9,6 +9,7 @@
  *   # ranks 8                               a note (notes.h)
  *   benchmark,variant,level,...             header, once
  *   pingpong,,intra_socket,...              samples
+ *   # probe curves 1 1.1 1.2e-07 ...        what the machine was like since the last probe (probing.h)
  *   # done curves 1 17.2                    program, launch, seconds that it took
  *
  * Lines are appended as they come and flushed by raw_file_flush(); a line that was cut off is removed when a later
@@ -68,6 +69,8 @@ int raw_file_flush(struct raw_file *raw, struct error *error);
 
 /* Renames it to its final name and closes it. */
 int raw_file_commit(struct raw_file *raw, struct error *error);
+/* The same under another name, FILE.disturbed, which is path from then on: it is not continued, FILE stays. */
+int raw_file_set_aside(struct raw_file *raw, struct error *error);
 /* Closes it and leaves it for the next time, or removes it where it holds no samples. True: it is there to be
  * continued. Nothing happens where it is not open. */
 bool raw_file_leave(struct raw_file *raw);

@@ -14,7 +14,8 @@ enum range { FROM_ZERO, ABOVE_ZERO, ANY };
  * receives (n = depth); buffer: B of share/doc/MODELS.md, flow: what the transport takes without the receiver;
  * memory_...: D Table 3 and following, memory_contention.c; numa_nodes: of a socket; tau_gpu ...: between GPUs,
  * tau_to_gpu ..., tau_from_gpu ...: copies to and from one, injection_gpu: H Tables I, II, IV; tau_l3 ...: of pairs of
- * a socket that share an L3 cache, else a NUMA node, else the package only. */
+ * a socket that share an L3 cache, else a NUMA node, else the package only;
+ * drift_small ...: calibrate/fit/drift.h. */
 static const struct quantity {
     const char *name;
     const char *unit;
@@ -56,6 +57,11 @@ static const struct quantity {
     {"memory_computation", "B/s", N_NONE, ABOVE_ZERO, false},
     {"memory_message", "B/s", N_NONE, ABOVE_ZERO, false},
     {"numa_nodes", "1", N_NONE, ABOVE_ZERO, true},
+    {"drift_small", "1", N_NONE, FROM_ZERO, false},
+    {"drift_large", "1", N_NONE, FROM_ZERO, false},
+    {"disturbed", "1", N_NONE, FROM_ZERO, false},
+    {"waited", "1", N_NONE, FROM_ZERO, false},
+    {"steal", "1", N_NONE, FROM_ZERO, false},
 };
 
 int machine_check_parameter(const struct machine_parameter *parameter, struct error *error)

@@ -1,5 +1,6 @@
 #include "calibrate/measure/measure.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "calibrate/measure/sharing.h"
 #include "calibrate/measure/thresholds_mpit.h"
 #include "calibrate/measure/visit.h"
+#include "calibrate/measure/probe.h"
 
 enum { CACHE_LINE = 64, PARTS_MAX = 16 };
 
@@ -21,9 +23,12 @@ enum { CACHE_LINE = 64, PARTS_MAX = 16 };
 void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, double seconds)
 {
-    printf("%s,%s,%s,%llu,%llu,%d,%.9g,%u,%s,%s,%d,%.3f\n", benchmark_of(program, item->part)->name, item->variant,
+    char waited[16] = "";
+    if (!isnan(measure->waited))
+        snprintf(waited, sizeof waited, "%.3f", measure->waited);
+    printf("%s,%s,%s,%llu,%llu,%d,%.9g,%u,%s,%s,%d,%s,%.3f\n", benchmark_of(program, item->part)->name, item->variant,
            level_name[item->level], (unsigned long long)item->bytes, (unsigned long long)item->n, item->count, seconds,
-           measure->launch, item->ranks, item->domain != NULL ? item->domain : "", repeats,
+           measure->launch, item->ranks, item->domain != NULL ? item->domain : "", repeats, waited,
            clock_now_s() - measure->begin_s);
 }
 
@@ -31,10 +36,13 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
 {
     puts(MEASURE_CSV_HEADER);
     measure->begin_s = clock_now_s() - measure->resume.spent_s;
+    (void)probe_take(measure);
     if ((program->lead != NULL ? program->lead : schedule_lead)(measure, program) != 0) {
         fprintf(stderr, "mpistair: rank 0: no memory for the list of measurements\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    if (measure->n_visits > 0)
+        (void)probe_take(measure);
     visit_end(measure);
     fflush(stdout);
 }
@@ -76,8 +84,10 @@ static int read_resumed(struct measure *measure, const struct benchmark_program 
 int measure_main(int argc, char **argv, const struct benchmark_program *program)
 {
     MPI_Init(&argc, &argv);
-    struct measure measure = {
-        .program = program, .lead_s = LEAD_S, .machine = sharing_machine(), .n_processors = binding_processors()};
+    struct measure measure = {.program = program,
+                              .lead_s = LEAD_S,
+                              .machine = sharing_machine(),
+                              .n_processors = binding_processors(&measure.cpus)};
     struct error error;
     MPI_Comm_rank(MPI_COMM_WORLD, &measure.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &measure.size);
@@ -101,7 +111,10 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
             code = leads ? error_report(&error) : EXIT_WORK_FAILED;
         } else if (program->prepare == NULL || (code = program->prepare(&measure, leads)) == 0) {
             measure.offset_s = clock_offset_s(measure.control, measure.host);
-            if (leads) {
+            if (probe_prepare(&measure) != 0) {
+                error_set(&error, "no memory for the places of %d ranks", measure.size);
+                code = leads ? error_report(&error) : EXIT_WORK_FAILED;
+            } else if (leads) {
                 note_levels(&measure);
                 lead(&measure, program);
             } else {

@@ -11,6 +11,7 @@
 #define MPISTAIR_CALIBRATE_MEASURE_H
 
 #include <mpi.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,8 +22,10 @@
 
 /* variant: what the benchmark tells apart; n: processes that share a bandwidth, or as the benchmark says; count:
  * messages of a process in one repetition; domain: what an on-socket pair shares, `l3`, `numa` or `package`, else
- * empty; at_s: since the program began. */
-#define MEASURE_CSV_HEADER "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s"
+ * empty; waited: of the processor time that the ranks of the
+ * visit wanted, the share that others had, empty where they were more than processors; at_s: since the program began.
+ */
+#define MEASURE_CSV_HEADER "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,waited,at_s"
 #define MEASURE_NOTE       "mpistair-note: "
 
 struct pair {
@@ -80,6 +83,8 @@ struct measure {
     size_t late;      /* samples that were dropped because a rank could not start in time */
     bool drop_shared; /* samples in which ranks shared a processor (sharing.h), for the next visits */
     size_t shared;    /* samples that were dropped for that */
+    double waited;    /* of the processor time that the ranks of the last visit wanted, the share of others; NaN: they
+                         were more than processors, and wait for each other by nature */
     const char *link; /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
 
     /* private */
@@ -87,11 +92,18 @@ struct measure {
     MPI_Comm control;
     int *host;
     uint64_t machine;  /* sharing.h */
-    int n_processors;  /* that this rank may run on */
+    cpu_set_t cpus;    /* that this rank may run on */
+    int n_processors;  /* of these */
     int shared_on_end; /* samples */
     double offset_s;
     double lead_s;
     double expected_s; /* from the start of a sample to its end, for the next visits */
+    size_t
+        n_visits; /* since the last probe of the machine (probe.h); what their ranks wanted of processors, and lost */
+    double wanted_s;
+    double lost_s;
+    double stolen_s; /* of the processors of the ranks of the last probe, since boot, in all */
+    double all_s;
     char *send_buffer;
     char *recv_buffer;
     size_t cursor;
@@ -99,8 +111,8 @@ struct measure {
     struct resume resume;
 };
 
-/* Samples of one visit at most. */
-enum { MEASURE_SAMPLES_MAX = 16 };
+/* Samples of one visit at most; the part of an item that probes the machine (probe.h), of any program. */
+enum { MEASURE_SAMPLES_MAX = 16, MEASURE_PROBE = -1 };
 
 /* Ranks that have nothing to do look for a task at the multiples of that time on rank 0's clock. */
 #define MEASURE_IDLE_S 5e-3
@@ -132,9 +144,13 @@ struct benchmark_part {
     double weight; /* share of the time, against those of the other parts that have items */
 };
 
+extern const struct benchmark_program self_program;
+
 /* The benchmark that an item or a task is of. */
 static inline const struct benchmark_program *benchmark_of(const struct benchmark_program *program, int part)
 {
+    if (part == MEASURE_PROBE)
+        return &self_program;
     return program->n_parts > 0 ? program->parts[part].program : program;
 }
 

@@ -17,6 +17,17 @@ int point_add(struct point *point, double seconds)
     return 0;
 }
 
+void point_remove(struct point *point, double seconds)
+{
+    for (size_t i = 0; i < point->n; i++)
+        if (point->seconds[i] >= seconds) {
+            point->n--;
+            for (; i < point->n; i++)
+                point->seconds[i] = point->seconds[i + 1];
+            return;
+        }
+}
+
 void point_release(struct point *point)
 {
     free(point->seconds);

@@ -18,6 +18,8 @@ struct point {
 
 /* 0, or -1 without memory. */
 int point_add(struct point *point, double seconds);
+/* Takes a sample back that was added. */
+void point_remove(struct point *point, double seconds);
 void point_release(struct point *point);
 
 /* Whether its median is known within PLAN_PRECISION from PLAN_SAMPLES or more. */

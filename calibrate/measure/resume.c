@@ -1,6 +1,7 @@
 #include "calibrate/measure/resume.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,18 +9,20 @@
 
 #include "share/base/array.h"
 #include "share/base/number.h"
+#include "calibrate/probing/probing.h"
 
-enum column { BENCHMARK, VARIANT, LEVEL, BYTES, N, COUNT, SECONDS, LAUNCH, RANKS, DOMAIN, AT_S, N_COLUMNS };
+enum column { BENCHMARK, VARIANT, LEVEL, BYTES, N, COUNT, SECONDS, LAUNCH, RANKS, DOMAIN, AT_S, WAITED, N_COLUMNS };
 enum { FIELDS_MAX = 64 };
 
-static const char *const column_name[N_COLUMNS] = {"benchmark", "variant", "level", "bytes",  "n",   "count",
-                                                   "seconds",   "launch",  "ranks", "domain", "at_s"};
+static const char *const column_name[N_COLUMNS] = {"benchmark", "variant", "level", "bytes",  "n",    "count",
+                                                   "seconds",   "launch",  "ranks", "domain", "at_s", "waited"};
 
 struct reading {
     const char *path;
     size_t line;
     size_t n_fields;          /* of the header; 0: none read */
-    size_t column[N_COLUMNS]; /* where each stands */
+    size_t column[N_COLUMNS]; /* where each stands; n_fields: it is absent, as waited was in earlier versions */
+    size_t epoch;             /* the first row since the last probe of the machine */
 };
 
 /* Splits a line at its commas in place; the number of fields, FIELDS_MAX at most. */
@@ -39,7 +42,7 @@ static int read_header(struct reading *reading, char *line, struct error *error)
         size_t found = 0;
         while (found < n && strcmp(fields[found], column_name[column]) != 0)
             found++;
-        if (found == n)
+        if (found == n && column != WAITED)
             return error_set(error, "%s:%zu: no column '%s'; expected a header line as the calibration programs write",
                              reading->path, reading->line, column_name[column]);
         reading->column[column] = found;
@@ -66,6 +69,15 @@ static int real(const struct reading *reading, char *const *fields, enum column 
 {
     const char *text = fields[reading->column[column]];
     return number_real(text, value) == NULL && *value >= 0 ? 0 : wrong(reading, column, text, error);
+}
+
+/* Empty where it is not known. */
+static int waited_of(const struct reading *reading, char *const *fields, double *waited, struct error *error)
+{
+    *waited = NAN;
+    if (reading->column[WAITED] == reading->n_fields || fields[reading->column[WAITED]][0] == '\0')
+        return 0;
+    return real(reading, fields, WAITED, waited, error);
 }
 
 static int text_of(const struct reading *reading, char *const *fields, enum column column, char *text, size_t size,
@@ -139,11 +151,40 @@ static int read_row(struct reading *reading, char *line, const struct wanted *wa
         text_of(reading, fields, DOMAIN, row.domain, sizeof row.domain, error) != 0 ||
         level_of(reading, fields, &row.level, error) != 0 || whole(reading, fields, BYTES, &row.bytes, error) != 0 ||
         whole(reading, fields, N, &row.n, error) != 0 || whole(reading, fields, COUNT, &row.count, error) != 0 ||
-        real(reading, fields, SECONDS, &row.seconds, error) != 0 || real(reading, fields, AT_S, &at_s, error) != 0)
+        real(reading, fields, SECONDS, &row.seconds, error) != 0 || real(reading, fields, AT_S, &at_s, error) != 0 ||
+        waited_of(reading, fields, &row.waited, error) != 0)
         return -1;
+    row.disturbed = probing_disturbs(PROBING_QUIET, row.waited);
     if (at_s > resume->spent_s)
         resume->spent_s = at_s;
     return keep(reading, resume, &row, error);
+}
+
+/* A probe judges the rows since the last one, or since the program began. */
+static int read_comment(struct reading *reading, const char *line, struct resume *resume, struct error *error)
+{
+    struct probing probing;
+    struct error reason;
+    if (strncmp(line, "# begin ", 8) == 0)
+        reading->epoch = resume->n_rows;
+    if (strncmp(line, "# ", 2) != 0 || !probing_is_probe(line + 2))
+        return 0;
+    if (probing_parse(line + 2, &probing, &reason) != 0)
+        return error_set(error, "%s:%zu: %s", reading->path, reading->line, reason.text);
+    for (; reading->epoch < resume->n_rows; reading->epoch++) {
+        struct resume_row *row = &resume->rows[reading->epoch];
+        row->disturbed = probing_disturbs(probing.verdict, row->waited);
+    }
+    return 0;
+}
+
+static void drop_disturbed(struct resume *resume)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < resume->n_rows; i++)
+        if (!resume->rows[i].disturbed)
+            resume->rows[kept++] = resume->rows[i];
+    resume->n_rows = kept;
 }
 
 int resume_read(const char *path, const char *const *names, size_t n_names, unsigned launch, struct resume *resume,
@@ -167,13 +208,16 @@ int resume_read(const char *path, const char *const *names, size_t n_names, unsi
             line[--length] = '\0';
         if (strlen(line) != (size_t)length)
             result = error_set(error, "%s:%zu: zero byte; expected text", path, reading.line);
-        else if (length > 0 && line[0] != '#')
+        else if (length > 0 && line[0] == '#')
+            result = read_comment(&reading, line, &found, error);
+        else if (length > 0)
             result = read_row(&reading, line, &wanted, &found, error);
     }
     if (result == 0 && ferror(file))
         result = error_set(error, "--resume %s: cannot be read: %s", path, strerror(errno));
     free(line);
     fclose(file);
+    drop_disturbed(&found);
     if (result != 0)
         resume_release(&found);
     else

@@ -7,6 +7,7 @@
 #ifndef MPISTAIR_CALIBRATE_RESUME_H
 #define MPISTAIR_CALIBRATE_RESUME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ struct resume_row {
     uint64_t n;
     uint64_t count;
     double seconds;
+    double waited; /* NaN: not known */
+    bool disturbed;
 };
 
 struct resume {
@@ -31,7 +34,8 @@ struct resume {
     double spent_s; /* largest at_s */
 };
 
-/* Takes the rows of the benchmarks of these names[n_names] and of that launch. A file without rows leaves an empty
+/* Takes the rows of the benchmarks of these names[n_names] and of that launch, but for those that were disturbed
+ * (probing.h), which are to be measured again; their time is spent. A file without rows leaves an empty
  * resume. 0 and *resume for resume_release; -1 with file:line: not readable, no header before the rows, a column
  * missing, a row of these benchmarks that is none. */
 int resume_read(const char *path, const char *const *names, size_t n_names, unsigned launch, struct resume *resume,

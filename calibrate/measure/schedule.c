@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "calibrate/measure/shared_clock.h"
+#include "share/base/array.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/measure/point.h"
+#include "calibrate/probing/probing.h"
+#include "calibrate/measure/probe.h"
 
 /* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
  * takes to reach the ranks. One, where three take long, for another item may come in between; and where time is so
@@ -32,6 +35,16 @@ struct schedule {
     double told_s; /* when progress was told last */
     uint64_t random;
     size_t rows;
+    size_t disturbed;      /* rows that do not count */
+    struct taken *pending; /* [n_pending] that count unless the next probe says that the epoch was disturbed */
+    size_t n_pending;
+    size_t pending_capacity;
+};
+
+struct taken {
+    struct point *point;
+    double seconds;
+    double waited; /* NaN: not known of the visit itself */
 };
 
 /* xorshift64*: the order must be the same everywhere for a seed. */
@@ -71,6 +84,31 @@ static void tell_progress(struct schedule *schedule, bool ends)
     fprintf(stderr, MEASURE_NOTE "progress %s %zu %zu %.1f\n", schedule->program->name, done, schedule->n_points,
             left_s);
     schedule->told_s = now_s;
+}
+
+/* Counts a sample, for the time being. */
+static int take(struct schedule *schedule, struct point *point, double seconds)
+{
+    if (array_reserve(&schedule->pending, &schedule->pending_capacity, schedule->n_pending + 1,
+                      sizeof *schedule->pending) != 0)
+        return -1;
+    schedule->pending[schedule->n_pending++] = (struct taken){point, seconds, schedule->measure->waited};
+    return point_add(point, seconds);
+}
+
+/* Probes the machine. What was taken in a disturbed epoch does not count, so that it is measured again as long as there
+ * is time. */
+static void end_epoch(struct schedule *schedule)
+{
+    enum probing_verdict verdict = probe_take(schedule->measure);
+    for (size_t i = 0; i < schedule->n_pending; i++) {
+        const struct taken *taken = &schedule->pending[i];
+        if (!probing_disturbs(verdict, taken->waited))
+            continue;
+        point_remove(taken->point, taken->seconds);
+        schedule->disturbed++;
+    }
+    schedule->n_pending = 0;
 }
 
 /* Untimed visits, until a sample is long enough to tell how long a repetition takes. */
@@ -120,6 +158,8 @@ static void expect(struct point *point, double longest_s)
 
 static int visit(struct schedule *schedule, struct point *point)
 {
+    if (probe_is_due(schedule->measure))
+        end_epoch(schedule);
     struct measure *measure = schedule->measure;
     const struct item *item = item_of(schedule, point);
     double seconds[SAMPLES_A_VISIT], begin_s = clock_now_s();
@@ -132,7 +172,9 @@ static int visit(struct schedule *schedule, struct point *point)
     for (int i = 0; i < n; i++) {
         if (!(seconds[i] > 0))
             continue;
-        if (point_add(point, seconds[i]) != 0)
+        if (probing_disturbs(PROBING_QUIET, measure->waited))
+            schedule->disturbed++;
+        else if (take(schedule, point, seconds[i]) != 0)
             return -1;
         measure_write(measure, schedule->program, item, point->repeats, seconds[i]);
         taken++;
@@ -267,6 +309,9 @@ static void tell_result(struct schedule *schedule)
     if (schedule->measure->late > 0)
         fprintf(stderr, MEASURE_NOTE "late %s: %zu of %zu samples dropped, a rank could not start in time\n", name,
                 schedule->measure->late, schedule->rows + schedule->measure->late);
+    if (schedule->disturbed > 0)
+        fprintf(stderr, MEASURE_NOTE "disturbed %s: %zu of %zu samples, while others had the processors\n", name,
+                schedule->disturbed, schedule->rows);
     if (schedule->measure->shared > 0)
         fprintf(stderr, MEASURE_NOTE "shared %s: %zu samples dropped, ranks were on one processor with another free\n",
                 name, schedule->measure->shared);
@@ -346,6 +391,8 @@ int schedule_lead(struct measure *measure, const struct benchmark_program *progr
         result = resume(&schedule);
     if (result == 0 && schedule.n_points > 0)
         result = run(&schedule);
+    if (schedule.n_pending > 0)
+        end_epoch(&schedule);
     if (result == 0 && schedule.n_points > 0)
         tell_result(&schedule);
     for (size_t i = 0; i < schedule.n_points && schedule.points != NULL; i++)
@@ -353,5 +400,6 @@ int schedule_lead(struct measure *measure, const struct benchmark_program *progr
     free(schedule.points);
     free(schedule.order);
     free(schedule.items);
+    free(schedule.pending);
     return result;
 }

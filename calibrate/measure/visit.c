@@ -13,6 +13,7 @@
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/sharing.h"
 #include "calibrate/measure/visit.h"
+#include "calibrate/measure/processor.h"
 
 enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
 
@@ -26,13 +27,15 @@ enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
 enum { SHARED_MAX = 100 };
 
 /* What a rank answers: of each sample its seconds, -1 where it started late, and its processors; how late it was told;
- * how long the longest and the shortest took in all. */
+ * how long the longest and the shortest took in all; what it had of the processors. */
 struct result {
     double seconds[MEASURE_SAMPLES_MAX];
     struct sharing sharing[MEASURE_SAMPLES_MAX];
     double late_s;
     double longest_s;
     double shortest_s;
+    struct processor_use use;
+    double stolen_s, all_s; /* of a probe: processor_stolen() */
 };
 
 /* The first look at the mailbox after that time, on rank 0's clock. */
@@ -86,6 +89,13 @@ static void make_buffers(struct measure *measure)
     memset(measure->recv_buffer, 0, measure->buffer_bytes);
 }
 
+static void add_time(struct processor_time *sum, const struct processor_time *begin)
+{
+    struct processor_time end = processor_now();
+    sum->run_s += end.run_s - begin->run_s;
+    sum->wait_s += end.wait_s - begin->wait_s;
+}
+
 /* A send may be complete for its sender while the MPI still holds some of it: nobody sleeps before the other side of
  * its messages is at the end of the sample, too, or what is left would move on at the next look only. */
 static void wait_for_partner(const struct measure *measure, int partner)
@@ -96,7 +106,8 @@ static void wait_for_partner(const struct measure *measure, int partner)
 
 static struct result perform(struct measure *measure, const struct benchmark_program *program, const struct task *task)
 {
-    struct result result = {.late_s = fmax(clock_now_s() + measure->offset_s - task->start_s, 0)};
+    struct result result = {.late_s = fmax(clock_now_s() + measure->offset_s - task->start_s, 0),
+                            .use = {.machine = measure->machine, .cpus = measure->cpus}};
     make_buffers(measure);
     for (int i = 0; i < task->samples; i++) {
         double late_s = 0;
@@ -104,15 +115,19 @@ static struct result perform(struct measure *measure, const struct benchmark_pro
             late_s = clock_wait_until(task->start_s + i * task->gap_s - measure->offset_s);
         struct sharing *sharing = &result.sharing[i];
         *sharing = (struct sharing){.machine = measure->machine, .n_processors = measure->n_processors};
+        struct processor_time before = processor_now();
         sharing->begin = sched_getcpu();
         double begin_s = clock_now_s(), seconds = benchmark_of(program, task->part)->exchange(measure, task);
         double duration_s = clock_now_s() - begin_s;
         sharing->end = sched_getcpu();
+        add_time(&result.use.time, &before);
         result.longest_s = fmax(result.longest_s, duration_s);
         result.shortest_s = i == 0 ? duration_s : fmin(result.shortest_s, duration_s);
         result.seconds[i] = late_s > 0 ? -1 : seconds;
         wait_for_partner(measure, task->partner);
     }
+    if (task->part == MEASURE_PROBE && !processor_stolen(&result.stolen_s, &result.all_s))
+        result.all_s = result.stolen_s = 0;
     return result;
 }
 
@@ -174,6 +189,26 @@ static void drop_shared(struct measure *measure, const struct result *ranks, siz
     free(sharing);
 }
 
+/* What the ranks of a visit lost of their processors to others, and of a probe, to the hypervisor. */
+static void account(struct measure *measure, const struct result *ranks, size_t n)
+{
+    struct processor_use *uses = calloc(n + 1, sizeof *uses);
+    double wanted_s = 0, lost_s = 0;
+    measure->stolen_s = measure->all_s = 0;
+    for (size_t i = 0; i < n && uses != NULL; i++) {
+        uses[i] = ranks[i].use;
+        measure->stolen_s += ranks[i].stolen_s;
+        measure->all_s += ranks[i].all_s;
+    }
+    if (uses != NULL)
+        processor_lost(uses, n, &wanted_s, &lost_s);
+    measure->waited = wanted_s > 0 ? fmin(lost_s / wanted_s, 1) : NAN;
+    measure->wanted_s += wanted_s;
+    measure->lost_s += lost_s;
+    measure->n_visits++;
+    free(uses);
+}
+
 /* Further ahead where somebody was told too late, slowly nearer where nobody was: one visit in ten may be late. A rank
  * that was told in time and still started late was held up by something else, which more time does not prevent. */
 static void adapt_lead(struct measure *measure, bool late)
@@ -223,6 +258,7 @@ void measure_visit(struct measure *measure, const struct benchmark_program *prog
     }
     if (measure->drop_shared)
         drop_shared(measure, ranks, n_ranks, n_samples, &slowest);
+    account(measure, ranks, n_ranks);
     free(ranks);
     adapt_lead(measure, slowest.late_s > 0);
     measure->longest_s = slowest.longest_s;

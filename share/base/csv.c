@@ -18,7 +18,7 @@ struct csv_reader {
     struct csv_column *columns;
     size_t n_columns;
     int (*row)(void *context, size_t line, const union csv_value *values, struct error *error);
-    void (*comment)(void *context, const char *text);
+    int (*comment)(void *context, const char *text, struct error *error);
     void *context;
     struct error *error;
     union csv_value *values;      /* [n_columns] */
@@ -161,8 +161,11 @@ static void take_comment(struct csv_reader *reader, const char *piece, size_t le
     reader->comment_text[reader->comment_length] = '\0';
     reader->comment_length = 0;
     reader->line_is_comment = false;
-    if (reader->comment != NULL)
-        reader->comment(reader->context, reader->comment_text);
+    struct error reason = {.text = "refused"};
+    if (reader->comment != NULL && reader->comment(reader->context, reader->comment_text, &reason) != 0) {
+        reader->failed = true;
+        error_set(reader->error, "%s:%zu: %s", reader->path, reader->line, reason.text);
+    }
 }
 
 /* Feeds one piece of at most a line; its last byte is the line's end if ends is set. */
@@ -229,7 +232,8 @@ int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
 
 int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
                       int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                      void (*comment)(void *context, const char *text), void *context, struct error *error)
+                      int (*comment)(void *context, const char *text, struct error *error), void *context,
+                      struct error *error)
 {
     int result = -1;
     struct csv_parser parser;

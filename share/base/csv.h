@@ -36,10 +36,12 @@ int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
              struct error *error);
 
 /* Does the same, and calls comment (with the same context) for every line that begins with '#' outside of quotes. text
- * is what stands behind the '#' and the blanks after it, cut to CSV_COMMENT_MAX - 1 bytes, without the line's end. */
+ * is what stands behind the '#' and the blanks after it, cut to CSV_COMMENT_MAX - 1 bytes, without the line's end. A
+ * comment function fails as a row function does. */
 enum { CSV_COMMENT_MAX = 4096 };
 int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
                       int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                      void (*comment)(void *context, const char *text), void *context, struct error *error);
+                      int (*comment)(void *context, const char *text, struct error *error), void *context,
+                      struct error *error);
 
 #endif

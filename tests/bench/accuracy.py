@@ -248,15 +248,20 @@ def fit(calibrations):
         for number in range(calibrations):
             with open(f"machine.{number}.raw.csv", newline="") as file:
                 lines = file.read().splitlines()
-            rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-            if header is None:
-                header = list(rows[0])
-                pooled.writelines(line + "\n" for line in lines if line.startswith("#"))
-                pooled.write(",".join(header) + "\n")
-            for row in rows:
-                row["launch"] = str(launches + int(row["launch"] or 1))
-                pooled.write(",".join(row[name] for name in header) + "\n")
-            launches = max(int(row["launch"]) for row in rows)
+            own_launches = 0
+            for line in lines:  # in their order: a probe says of the samples before it whether they were disturbed
+                if line.startswith("benchmark,"):
+                    if header is None:
+                        pooled.write(line + "\n")
+                    header = line.split(",")
+                elif line.startswith("#"):
+                    pooled.write(line + "\n")
+                else:
+                    row = dict(zip(header, line.split(",")))
+                    own_launches = max(own_launches, int(row["launch"]))
+                    row["launch"] = str(launches + int(row["launch"]))
+                    pooled.write(",".join(row.values()) + "\n")
+            launches += own_launches
     run(OPTIONS.mpistair, "machine", "fit", "machine.raw.csv", "--name", OPTIONS.place, "-o", "machine.tbl")
 
 

@@ -37,7 +37,7 @@ def run(*words):
 def print_shapes(raw, tau, delta):
     """A line a number and size of messages: measured, modelled, and what the pairs take alone."""
     times, alone = defaultdict(list), defaultdict(list)
-    for row in csv.DictReader(open(raw)):
+    for row in csv.DictReader(line for line in open(raw) if not line.startswith("#")):
         shape = int(row["count"]), int(row["bytes"])
         (times[shape, int(row["n"])] if row["variant"] == "shared" else alone[shape]).append(float(row["seconds"]))
     print(f"{'count':>5} {'bytes':>8} {'l, bytes':>9} {'measured, ms':>12} {'modelled, ms':>12} {'error':>7}  {'alone, ms':>9} samples")

@@ -43,7 +43,7 @@ def contention():
     lines = run(CLUSTER, "run", "-n", 4, "-m", 1, "-r", "none", "-l", "200mbit", "--", "sh", "-c",
                 "; ".join([job, *counters])).splitlines()
     sent = {line.split()[1]: int(line.split()[2]) for line in lines if line.startswith("counted")}
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("counted")))
+    rows = list(csv.DictReader(line for line in lines if not line.startswith(("counted", "#"))))
     expect("contention: rows", {(r["variant"], r["n"]) for r in rows} == {("alone", "1"), ("shared", "2")})
     across = sum(int(r["n"]) * int(r["count"]) * int(r["bytes"]) for r in rows)
     expect(f"contention: {across} B claimed, {sent} counted on the link", 0 < across < sent["between0"])
@@ -55,7 +55,7 @@ def contention():
 def injection():
     lines = run(CLUSTER, "run", "-n", 3, "-m", 2, "-r", "200mbit", "--", MPIEXEC, "-n", 6,
                 f"{PROGRAMS}/injection-openmpi", "--seconds", 5).splitlines()
-    rows = list(csv.DictReader(lines))
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     expect("injection: rows", {(r["level"], r["n"]) for r in rows} == {("inter_node", "1"), ("inter_node", "2")})
     table = fitted(rows, "injection")
     expect(f"injection: {table}", len(table) == 1 and table[0][:4] == ["inter_node", "rendezvous", "injection", "-"])

@@ -24,7 +24,7 @@ def run(*words):
 def between_nodes(program, *mca):
     output = run(CLUSTER, "run", "-n", 2, "-m", 2, "-r", "400mbit", "--", MPIEXEC, "-n", 4, *mca,
                  f"{PROGRAMS}/{program}-openmpi", "--seconds", 12)
-    return [row for row in csv.DictReader(output.splitlines()) if row["level"] == "inter_node"]
+    return [row for row in csv.DictReader(line for line in output.splitlines() if not line.startswith("#")) if row["level"] == "inter_node"]
 
 
 def sizes(rows, variant):

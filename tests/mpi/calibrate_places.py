@@ -34,7 +34,7 @@ def launch(program, ranks, *, bound=False, seconds="1.5", **variables):
     if done.returncode != 0:
         failures.append(f"{program} {variables}: exit {done.returncode}: {done.stderr}")
     notes = [line.split()[1:] for line in done.stderr.splitlines() if line.startswith("mpistair-note: ")]
-    return notes, list(csv.DictReader(done.stdout.splitlines()))
+    return notes, list(csv.DictReader(line for line in done.stdout.splitlines() if not line.startswith("#")))
 
 
 def of(notes, key):

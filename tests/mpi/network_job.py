@@ -41,7 +41,7 @@ def run(program, ranks, *words, code=0, says=None, placement=None):
     said = done.stderr
     if done.returncode != code or (says or "") not in done.stderr:
         failures.append(f"{' '.join(command)}: exit {done.returncode}, expected {code} and '{says}'; stderr: {done.stderr}")
-    return list(csv.DictReader(done.stdout.splitlines()))
+    return list(csv.DictReader(line for line in done.stdout.splitlines() if not line.startswith("#")))
 
 
 def expect_rows(program, rows, level):

@@ -28,7 +28,7 @@ def run(program, settings, *words):
     environment = {**ENVIRONMENT, **({} if mca else {name: str(value) for name, value in settings.items()})}
     command = [MPIEXEC, *OPTIONS, *mca, "-n", "2", f"{PROGRAMS}/{program}-{MPI}", "--seconds", "20", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=90, env=environment)
-    rows = list(csv.DictReader(done.stdout.splitlines()))
+    rows = list(csv.DictReader(line for line in done.stdout.splitlines() if not line.startswith("#")))
     expect(f"{command}: exit {done.returncode}; stderr: {done.stderr}", done.returncode == 0 and rows)
     for row in rows:
         if row["variant"] not in ("taken", "refused") or not float(row["seconds"]) > 0 or not int(row["bytes"]) > 0:

@@ -45,7 +45,7 @@ def measure(raw, options):
         if done.returncode != 0:
             expect(f"{' '.join(words)}: exit {done.returncode}, {done.stderr}", options)
             return None
-        samples = list(csv.DictReader(done.stdout.splitlines()))
+        samples = list(csv.DictReader(line for line in done.stdout.splitlines() if not line.startswith("#")))
         if not missing(samples):
             break
     if missing(samples) and "incomplete queue" in done.stderr:

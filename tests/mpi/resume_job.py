@@ -41,7 +41,7 @@ def run(*options, code=0):
 
 
 def rows_of(text):
-    return list(csv.DictReader(text.splitlines()))
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
 
 
 def marked():

@@ -129,11 +129,12 @@ static void refuses_binary_and_endless_lines(void **state)
     assert_non_null(strstr(error.text, "cannot be opened"));
 }
 
-static void note_comment(void *context, const char *text)
+static int note_comment(void *context, const char *text, struct error *error)
 {
     struct seen *seen = context;
     size_t length = strlen(seen->text);
     snprintf(seen->text + length, sizeof seen->text - length, "[%.20s]", text);
+    return strcmp(text, "bad") == 0 ? error_set(error, "a bad one") : 0;
 }
 
 static void hands_comments_on(void **state)
@@ -148,6 +149,9 @@ static void hands_comments_on(void **state)
     if (csv_read_comments(path, columns, 3, note_row, note_comment, &seen, &error) != 0)
         fail_msg("%s", error.text);
     assert_string_equal(seen.text, "[first][second , \"]4:1/2/-;[][last]");
+    assert_int_equal(
+        csv_read_comments(scratch_text("n,x\n1,2\n# bad\n"), columns, 3, note_row, note_comment, &seen, &error), -1);
+    assert_non_null(strstr(error.text, ":3: a bad one"));
     /* One that is longer than what is handed on, and than the pieces in which the file is read. */
     size_t length = 200000;
     char *text = malloc(length);

@@ -13,6 +13,7 @@
 #include <cmocka.h> /* last: it defines fail as a macro */
 
 #define HEADER  "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s"
+#define PROBE   "# probe pingpong 1 0.100 1e-07 2e-04 0.0000 - quiet"
 #define ROW(at) "pingpong,,intra_socket,8,1,1,1e-06,1,0-1,,10," at
 
 static char folder[] = "/tmp/mpistair-raw-XXXXXX";
@@ -84,22 +85,45 @@ static void writes_and_renames(void **state)
     assert_int_equal(raw_file_line(&raw, "Algorithm 1,,intra_socket,8,1,1,1e-06,1,0-1,,10,0.1", &error), 0);
     assert_int_equal(raw_file_line(&raw, "pingpong,,intra_socket,8,1,1,1e-06,1,0", &error), 0);
     assert_int_equal(raw_file_line(&raw, "pingpongs are fun", &error), 0);
+    assert_int_equal(raw_file_line(&raw, PROBE, &error), 1);
+    assert_int_equal(raw_file_line(&raw, "# probe pingpong 1 0.1", &error), 0);
+    assert_int_equal(raw_file_line(&raw, "# other", &error), 0);
     assert_int_equal(raw_file_note(&raw, "ranks 2", &error), 0);
     assert_int_equal(raw_file_note(&raw, "progress pingpong 1 2 3.0", &error), 0);
     assert_int_equal(raw_file_done(&raw, 17.25, &error), 0);
     assert_int_equal(raw_file_commit(&raw, &error), 0);
     raw_file_release(&raw);
-    assert_string_equal(contents(path),
-                        "# mpistair calibrate 1\n# asked launcher mpiexec -n 2\n# asked seconds 57\n"
-                        "# begin pingpong 1 19.5\n" HEADER "\n# ranks 2\n" ROW("0.1") "\n"
-                                                                                      "# done pingpong 1 17.250\n");
+    assert_string_equal(contents(path), "# mpistair calibrate 1\n# asked launcher mpiexec -n 2\n# asked seconds 57\n"
+                                        "# begin pingpong 1 19.5\n" HEADER
+                                        "\n# ranks 2\n" ROW("0.1") "\n" PROBE "\n# done pingpong 1 17.250\n");
     assert_int_equal(access(part, F_OK), -1);
 }
 
-static const char interrupted[] = "# mpistair calibrate 1\n# asked launcher mpiexec -n 2\n# asked seconds 57\n"
-                                  "# begin eager 1 2\n" HEADER "\n# ranks 2\n# library MPI of old\n"
-                                  "eager,taken,intra_socket,8,1,1,1e-06,1,0-1,,1,1.5\n# done eager 1 2.125\n"
-                                  "# begin pingpong 1 19.5\n" ROW("0.250") "\n" ROW("4.500") "\n" ROW("4.125") "\n";
+static void sets_aside(void **state)
+{
+    (void)state;
+    struct raw_file raw;
+    struct error error;
+    char aside[96];
+    snprintf(aside, sizeof aside, "%s.disturbed", path);
+    write_part("", 0);
+    assert_int_equal(rename(part, path), 0);
+    open_well(&raw, false);
+    assert_int_equal(raw_file_begin(&raw, "pingpong", 1, 19.5, &error), 0);
+    assert_int_equal(raw_file_set_aside(&raw, &error), 0);
+    assert_string_equal(raw.path, aside);
+    raw_file_release(&raw);
+    assert_string_equal(contents(path), "");
+    assert_non_null(strstr(contents(aside), "# begin pingpong 1 19.5\n"));
+    assert_int_equal(access(part, F_OK), -1);
+    unlink(aside);
+}
+
+static const char interrupted[] =
+    "# mpistair calibrate 1\n# asked launcher mpiexec -n 2\n# asked seconds 57\n"
+    "# begin eager 1 2\n" HEADER "\n# ranks 2\n# library MPI of old\n"
+    "eager,taken,intra_socket,8,1,1,1e-06,1,0-1,,1,1.5\n# done eager 1 2.125\n"
+    "# begin pingpong 1 19.5\n" ROW("0.250") "\n" PROBE "\n" ROW("4.500") "\n" ROW("4.125") "\n";
 
 static void continues_what_was_cut_off(void **state)
 {
@@ -171,6 +195,8 @@ static void refuses_what_is_none(void **state)
         "# mpistair calibrate 1\n# begin pingpong 1 2\n" HEADER "\n" ROW("x") "\n",
         "# mpistair calibrate 1\n# begin pingpong 1 2\n" HEADER "\npingpong,,1\n",
         "# mpistair calibrate 1\n\n",
+        "# mpistair calibrate 1\n# probe pingpong 1 0.100 1e-07 2e-04 0 -\n",
+        "# mpistair calibrate 1\n# probe pingpong 1 0.100 1e-07 2e-04 0 - loud\n",
         "# mpistair calibrate 1\n# begin pingpong 1 2\n" HEADER "\n" HEADER "\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -287,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(writes_and_renames, files_remove),
+        cmocka_unit_test_teardown(sets_aside, files_remove),
         cmocka_unit_test_teardown(continues_what_was_cut_off, files_remove),
         cmocka_unit_test_teardown(refuses_another_calibration, files_remove),
         cmocka_unit_test_teardown(refuses_what_is_none, files_remove),

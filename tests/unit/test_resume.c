@@ -14,6 +14,8 @@
 #define HEADER "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s\n"
 #define ROW    "pingpong,,intra_socket,64,1,1,2.5e-07,1,0-1,l3,4000,1.250\n"
 
+#define PROBE(verdict) "# probe pingpong 1 1.1 1e-07 2e-04 0 0 " verdict "\n"
+
 static const char *const pingpong[] = {"pingpong"};
 
 static void takes_own_rows(void **state)
@@ -30,11 +32,16 @@ static void takes_own_rows(void **state)
         {HEADER ROW, 1, 1.25},
         {HEADER ROW ROW, 2, 1.25},
         {"# mpistair calibrate\n#\n" HEADER "# rendezvous intra_socket 4096 x\n" ROW, 1, 1.25},
-        {HEADER ROW "pingpong,,intra_socket,64,1,1,2.5e-07,1,0-1,l3,40", 1, 1.25},        /* cut off */
-        {HEADER ROW "pingpong,,intra_socket,64,1,1,2.5e-07,1,0-1,l3,4000,9.9", 1, 1.25},  /* perhaps cut off */
-        {HEADER "algorithm1,,intra_socket,64,1,1,1,1,x,,1,7\n" ROW, 1, 1.25},             /* another benchmark */
-        {HEADER ROW "pingpong,,intra_socket,64,1,1,1,2,0-1,,1,7\n", 1, 1.25},             /* another launch */
-        {HEADER ROW HEADER ROW, 2, 1.25},                                                 /* programs in turn */
+        {HEADER ROW "pingpong,,intra_socket,64,1,1,2.5e-07,1,0-1,l3,40", 1, 1.25},       /* cut off */
+        {HEADER ROW "pingpong,,intra_socket,64,1,1,2.5e-07,1,0-1,l3,4000,9.9", 1, 1.25}, /* perhaps cut off */
+        {HEADER "algorithm1,,intra_socket,64,1,1,1,1,x,,1,7\n" ROW, 1, 1.25},            /* another benchmark */
+        {HEADER ROW "pingpong,,intra_socket,64,1,1,1,2,0-1,,1,7\n", 1, 1.25},            /* another launch */
+        {HEADER ROW HEADER ROW, 2, 1.25},                                                /* programs in turn */
+        {HEADER ROW PROBE("quiet") ROW PROBE("level") ROW, 2, 1.25},                     /* to be measured again */
+        {HEADER ROW "# begin pingpong 1 9\n" PROBE("level") ROW, 2, 1.25},
+        {HEADER ROW "# probe pingpong 1 1.1 1e-07 2e-04 0 0\n", 0, -1},
+        {"waited," HEADER "0.01," ROW "0.5," ROW "," ROW, 2, 1.25},
+        {"waited," HEADER "1.01x," ROW, 0, -1},
         {HEADER "queue,posted_inorder,intra_socket,nonsense\n", 0, -1},                   /* fields lack */
         {"at_s,benchmark,new,variant,level,bytes,n,count,seconds,launch,ranks,domain\r\n" /* other order, CRLF */
          "3.5,pingpong,?,,inter_node,18446744073709551615,2,1,1,1,0-3,\r\n",

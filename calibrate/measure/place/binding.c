@@ -117,8 +117,10 @@ void binding_note(FILE *stream, const struct placement *placement, const struct 
     free(hosts);
 }
 
-int binding_processors(void)
+int binding_processors(cpu_set_t *cpus)
 {
-    cpu_set_t cpus;
-    return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 0;
+    if (sched_getaffinity(0, sizeof *cpus, cpus) == 0)
+        return CPU_COUNT(cpus);
+    CPU_ZERO(cpus);
+    return 0;
 }

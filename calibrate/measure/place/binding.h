@@ -26,7 +26,7 @@ struct seat {
  *   oversubscribed 8 2                              ranks and cores of the fullest host, if it has fewer cores */
 void binding_note(FILE *stream, const struct placement *placement, const struct seat *seats, const int *host);
 
-/* Processors that this process may run on; 0: not known. */
-int binding_processors(void);
+/* Processors that this process may run on, in cpus, and how many; 0: not known. */
+int binding_processors(cpu_set_t *cpus);
 
 #endif

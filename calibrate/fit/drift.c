@@ -1,0 +1,163 @@
+#include "calibrate/fit/drift.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/line.h"
+
+/* Welford's running mean and sum of squares. */
+struct moments {
+    size_t n;
+    double mean;
+    double squares;
+};
+
+static void moments_add(struct moments *moments, double value)
+{
+    if (isnan(value))
+        return;
+    double before = value - moments->mean;
+    moments->mean += before / (double)++moments->n;
+    moments->squares += before * (value - moments->mean);
+}
+
+static double moments_deviation(const struct moments *moments)
+{
+    return moments->n > 1 ? sqrt(moments->squares / (double)(moments->n - 1)) : NAN;
+}
+
+/* Over all benchmarks. */
+static struct disturbance disturbance_of(const struct samples *samples)
+{
+    struct disturbance sum = {0};
+    for (int i = 0; i < BENCHMARK_COUNT; i++) {
+        const struct disturbance *own = &samples->disturbance[i];
+        sum.n_samples += own->n_samples;
+        sum.n_disturbed += own->n_disturbed;
+        sum.n_points += own->n_points;
+        sum.n_unrepeated += own->n_unrepeated;
+    }
+    return sum;
+}
+
+static double share(size_t part, size_t all)
+{
+    return all > 0 ? (double)part / (double)all : NAN;
+}
+
+void drift_find(const struct samples *samples, struct drift *drift)
+{
+    struct disturbance disturbance = disturbance_of(samples);
+    struct moments small = {0}, large = {0}, waited = {0}, steal = {0};
+    for (size_t i = 0; i < samples->probings.n; i++) {
+        const struct probing *probing = &samples->probings.probings[i];
+        moments_add(&waited, probing->waited);
+        moments_add(&steal, probing->steal);
+        if (probing_disturbs(probing->verdict, 0))
+            continue;
+        moments_add(&small, log(probing->small_s));
+        moments_add(&large, log(probing->large_s));
+    }
+    *drift = (struct drift){
+        .small = moments_deviation(&small),
+        .large = moments_deviation(&large),
+        .n_probes = small.n < large.n ? small.n : large.n,
+        .disturbed = samples->probings.n > 0 ? share(disturbance.n_disturbed, disturbance.n_samples) : NAN,
+        .unrepeated = share(disturbance.n_unrepeated, disturbance.n_points),
+        .waited = waited.n > 0 ? waited.mean : NAN,
+        .steal = steal.n > 0 ? steal.mean : NAN,
+    };
+}
+
+static bool begins_with_any(const char *quantity, const char *const *beginnings)
+{
+    for (; *beginnings != NULL; beginnings++)
+        if (strncmp(quantity, *beginnings, strlen(*beginnings)) == 0)
+            return true;
+    return false;
+}
+
+/* What a value of that quantity drifts by; 0: it does not. */
+static double deviation_of(const struct drift *drift, const char *quantity)
+{
+    static const char *const of_processor[] = {"tau", "gamma", "queue_step", NULL};
+    static const char *const of_memory[] = {"bw", "injection", "delta", NULL};
+    if (begins_with_any(quantity, of_processor))
+        return drift->small;
+    return begins_with_any(quantity, of_memory) ? drift->large : 0;
+}
+
+static void widen(const struct drift *drift, struct machine_parameter *row)
+{
+    double n = (double)drift->n_probes, deviation = deviation_of(drift, row->quantity);
+    if (drift->n_probes < 2 || !(deviation > 0))
+        return;
+    double half = line_quantile(drift->n_probes - 1) * deviation * sqrt(1 + 1 / n) * row->value;
+    double low = row->value - hypot(row->value - row->ci_low, half);
+    row->ci_low = low < 0 ? fmin(row->ci_low, 0) : low; /* NaN stays */
+    row->ci_high = row->value + hypot(row->ci_high - row->value, half);
+}
+
+static int append(struct machine *machine, const char *quantity, double value, size_t n_probes)
+{
+    const struct line_value known = {value, NAN, NAN};
+    return isnan(value) ? 0
+                        : benchmark_append(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, MACHINE_NO_N, &known, "1",
+                                           n_probes, "probes");
+}
+
+int drift_apply(const struct drift *drift, struct machine *machine)
+{
+    for (size_t i = 0; i < machine->n_parameters; i++)
+        widen(drift, &machine->parameters[i]);
+    if (append(machine, "drift_small", drift->small, drift->n_probes) != 0 ||
+        append(machine, "drift_large", drift->large, drift->n_probes) != 0 ||
+        append(machine, "disturbed", drift->disturbed, drift->n_probes) != 0 ||
+        append(machine, "waited", drift->waited, drift->n_probes) != 0)
+        return -1;
+    return append(machine, "steal", drift->steal, drift->n_probes);
+}
+
+static void write_percent(FILE *stream, const char *format, double share)
+{
+    if (!isnan(share))
+        fprintf(stream, format, 100 * share);
+}
+
+static void write_benchmarks(FILE *stream, const struct samples *samples)
+{
+    const char *separator = " (";
+    for (int i = 0; i < BENCHMARK_COUNT; i++) {
+        const struct disturbance *own = &samples->disturbance[i];
+        if (own->n_unrepeated == 0)
+            continue;
+        fprintf(stream, "%s%s %zu of %zu", separator, benchmark_name[i], own->n_unrepeated, own->n_points);
+        separator = ", ";
+    }
+    fputs(separator[0] == ',' ? ")" : "", stream);
+}
+
+int drift_check(const struct drift *drift, const struct samples *samples, struct error *error)
+{
+    bool drifted = drift->small > DRIFT_LEVEL_MAX || drift->large > DRIFT_LEVEL_MAX;
+    if (!(drift->unrepeated >= DRIFT_UNREPEATED_MAX) && !(drift->waited >= DRIFT_WAITED_MAX) && !drifted)
+        return 0;
+    char text[512] = "";
+    FILE *stream = fmemopen(text, sizeof text, "w");
+    if (stream == NULL)
+        return error_set(error, "no memory");
+    write_percent(stream, "%.0f %% of the measurements were taken only while others had the machine",
+                  drift->unrepeated);
+    write_benchmarks(stream, samples);
+    write_percent(stream, "; others had %.0f %% of the processor time that the ranks wanted", drift->waited);
+    write_percent(stream, ", the hypervisor took %.1f %%", drift->steal);
+    write_percent(stream, "; the processor drifted by %.0f %%", drift->small);
+    write_percent(stream, ", the memory by %.0f %%", drift->large);
+    fclose(stream);
+    return error_set(error,
+                     "too disturbed: %s (expected below %.0f %% of the measurements, %.0f %% of the processor time, a "
+                     "drift of %.0f %%)",
+                     text, 100 * DRIFT_UNREPEATED_MAX, 100 * DRIFT_WAITED_MAX, 100 * DRIFT_LEVEL_MAX);
+}

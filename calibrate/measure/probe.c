@@ -1,0 +1,154 @@
+#include "calibrate/measure/probe.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/shared_clock.h"
+#include "calibrate/probing/probing.h"
+#include "calibrate/measure/plan.h"
+
+enum { SAMPLES = 3, VISITS_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
+
+#define EVERY_S 1.0
+
+/* What a rank tells of its processors to rank 0, which chooses. */
+struct rank_place {
+    uint64_t machine;
+    cpu_set_t cpus;
+};
+
+/* On rank 0. */
+static struct probe {
+    struct pair pairs[PROBE_RANKS_MAX]; /* [n_pairs] */
+    size_t n_pairs;
+    double last_s;
+    double stolen_s; /* at the last probe */
+    double all_s;
+    struct probings probings;
+} probe;
+
+/* Takes a rank unless the ranks of its machine that are taken have all of its processors. */
+static void choose(const struct rank_place *places, int rank)
+{
+    cpu_set_t cpus = places[rank].cpus;
+    int n_ranks = 1;
+    for (size_t i = 0; i < probe.n_pairs; i++)
+        if (places[probe.pairs[i].first].machine == places[rank].machine) {
+            CPU_OR(&cpus, &cpus, &places[probe.pairs[i].first].cpus);
+            n_ranks++;
+        }
+    if (n_ranks == 1 || n_ranks <= CPU_COUNT(&cpus))
+        probe.pairs[probe.n_pairs++] = (struct pair){rank, rank};
+}
+
+int probe_prepare(struct measure *measure)
+{
+    struct rank_place own = {.machine = measure->machine, .cpus = measure->cpus}, *places = NULL;
+    int result = 0;
+    if (measure->rank == 0)
+        result = (places = calloc((size_t)measure->size, sizeof *places)) != NULL ? 0 : -1;
+    MPI_Bcast(&result, 1, MPI_INT, 0, measure->control);
+    if (result == 0)
+        MPI_Gather(&own, sizeof own, MPI_BYTE, places, sizeof own, MPI_BYTE, 0, measure->control);
+    int step = (measure->size + PROBE_RANKS_MAX - 1) / PROBE_RANKS_MAX;
+    for (int rank = 0; rank < measure->size && places != NULL; rank += step)
+        choose(places, rank);
+    free(places);
+    return result;
+}
+
+/* The median time of a message, of a few samples of the slowest rank; NaN where none could be taken. */
+static double level_s(struct measure *measure, uint64_t bytes, int repeats)
+{
+    struct item item = {.level = LEVEL_SELF,
+                        .part = MEASURE_PROBE,
+                        .bytes = bytes,
+                        .count = 1,
+                        .n_pairs = probe.n_pairs,
+                        .pairs = probe.pairs};
+    double taken_s[SAMPLES * VISITS_MAX];
+    size_t n = 0;
+    for (int visit = 0; visit < VISITS_MAX && n < SAMPLES; visit++) {
+        double seconds[SAMPLES];
+        measure->gap_s = plan_gap_s(PLAN_SAMPLE_S, MEASURE_IDLE_S);
+        measure->expected_s = PLAN_SAMPLE_S;
+        measure_visit(measure, measure->program, &item, repeats, SAMPLES, seconds);
+        bool undisturbed = measure->waited <= PROBING_WAITED_MAX || visit == VISITS_MAX - 1;
+        for (int i = 0; i < SAMPLES && undisturbed; i++) {
+            if (!(seconds[i] > 0))
+                continue;
+            size_t place = n++;
+            for (; place > 0 && taken_s[place - 1] > seconds[i]; place--)
+                taken_s[place] = taken_s[place - 1];
+            taken_s[place] = seconds[i];
+        }
+    }
+    return n > 0 ? plan_median(taken_s, n) : NAN;
+}
+
+/* The share that the hypervisor took of the processors since the last probe; NaN: not known. */
+static double steal(const struct measure *measure)
+{
+    double stolen_s = measure->stolen_s - probe.stolen_s, all_s = measure->all_s - probe.all_s;
+    probe.stolen_s = measure->stolen_s;
+    probe.all_s = measure->all_s;
+    return all_s > 0 ? fmin(fmax(stolen_s / all_s, 0), 1) : NAN;
+}
+
+/* Both levels of the machine, now. */
+static void take_levels(struct measure *measure, struct probing *probing)
+{
+    probing->small_s = level_s(measure, PROBING_SMALL_BYTES, SMALL_REPEATS);
+    probing->large_s = level_s(measure, PROBING_LARGE_BYTES, LARGE_REPEATS);
+}
+
+/* Judges the new epoch, its levels once more where they are not those of the others: it may have been a moment. */
+static enum probing_verdict judge(struct measure *measure)
+{
+    struct probing *last = &probe.probings.probings[probe.probings.n - 1];
+    enum probing_verdict verdict = probings_judge(&probe.probings);
+    if (verdict != PROBING_LEVEL)
+        return verdict;
+    take_levels(measure, last);
+    return probings_judge(&probe.probings);
+}
+
+enum probing_verdict probe_take(struct measure *measure)
+{
+    /* The probe's own visits are none of the program's. */
+    size_t shared = measure->shared;
+    bool drops_shared = measure->drop_shared, is_first = probe.probings.n == 0;
+    struct probing probing = {.launch = measure->launch};
+    snprintf(probing.program, sizeof probing.program, "%s", measure->program->name);
+    measure->drop_shared = true;
+    if (is_first) /* once for the buffers, and what a first message to oneself needs */
+        (void)level_s(measure, PROBING_LARGE_BYTES, 1);
+    take_levels(measure, &probing);
+    probing.waited = measure->wanted_s > 0 ? fmin(measure->lost_s / measure->wanted_s, 1) : NAN;
+    probing.steal = steal(measure);
+    if (is_first)
+        probing.steal = NAN;
+    if (probings_append(&probe.probings, &probing) == 0) {
+        probing.verdict = judge(measure);
+        probe.probings.probings[probe.probings.n - 1].verdict = probing.verdict;
+        probing = probe.probings.probings[probe.probings.n - 1];
+    }
+    measure->drop_shared = drops_shared;
+    measure->shared = shared;
+    measure->wanted_s = measure->lost_s = 0;
+    measure->n_visits = 0;
+    probe.last_s = clock_now_s();
+    probing.at_s = probe.last_s - measure->begin_s;
+    fputs("# ", stdout);
+    probing_write(stdout, &probing);
+    puts("");
+    fflush(stdout);
+    return probing.verdict;
+}
+
+bool probe_is_due(const struct measure *measure)
+{
+    return measure->n_visits > 0 && clock_now_s() - probe.last_s > EVERY_S;
+}
