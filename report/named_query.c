@@ -5,8 +5,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "share/base/installation.h"
+#include "share/base/text_file.h"
 
 enum { QUERY_MAX_BYTES = 1 << 20 };
 
@@ -38,22 +40,13 @@ int named_query_read(const char *name, char **sql, struct error *error)
     if (query_folder(folder, sizeof folder, error) != 0)
         return -1;
     snprintf(path, sizeof path, "%s/%s.sql", folder, name);
-    FILE *file = strcmp(name, "schema") == 0 ? NULL : fopen(path, "r");
-    if (file == NULL)
+    if (strcmp(name, "schema") == 0 || access(path, R_OK) != 0)
         return error_set(error,
                          "%s: no such query; 'mpistair query --list' shows the names, SQL is written as one "
                          "argument with blanks",
                          name);
-    char *text = calloc(1, QUERY_MAX_BYTES + 1);
-    size_t length = text == NULL ? 0 : fread(text, 1, QUERY_MAX_BYTES, file);
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    if (failed || length == 0) {
-        free(text);
-        return error_set(error, "%s: cannot be read: %s", path, failed ? strerror(errno) : "empty");
-    }
-    *sql = text;
-    return 0;
+    *sql = text_file_read(path, QUERY_MAX_BYTES, error);
+    return *sql == NULL ? -1 : 0;
 }
 
 int named_query_list(FILE *stream, struct error *error)

@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "share/base/clock.h"
 
 /* Over its time a program needs that long at most to start and end. */
 #define START_LIMIT_S 60.0
@@ -47,13 +48,6 @@ struct run {
     char doing[96];
 };
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Whether a program belongs to this calibration. */
 static bool applies(const struct run *run, const struct program *program)
 {
@@ -74,7 +68,7 @@ static void progress_wipe(const struct run *run)
 
 static void progress_show(const struct run *run)
 {
-    double left_s = run->end_s - now_s();
+    double left_s = run->end_s - clock_now_s();
     if (run->terminal)
         fprintf(stderr, "\rcalibrating: %s, at most %.0f s left\033[K", run->doing, left_s > 0 ? left_s : 0);
 }
@@ -96,7 +90,7 @@ static int listen(void *context, enum child_stream stream, const char *line, boo
     const char *note = strncmp(line, LAUNCH_NOTE, sizeof LAUNCH_NOTE - 1) == 0 ? line + sizeof LAUNCH_NOTE - 1 : NULL;
     if (!run->heard && note != NULL) {
         run->heard = true;
-        run->start_s = 1.5 * (now_s() - run->begin_s);
+        run->start_s = 1.5 * (clock_now_s() - run->begin_s);
     }
     if (note != NULL) {
         take_progress(run, note);
@@ -124,7 +118,7 @@ static int tick(void *context, struct error *error)
 /* The seconds that programs[index] gets now. */
 static double share_of(const struct run *run, int index, unsigned launch)
 {
-    double left_s = run->deadline_s - now_s(), weights = 0, all_weights = 0;
+    double left_s = run->deadline_s - clock_now_s(), weights = 0, all_weights = 0;
     for (int i = 0; i < N_PROGRAMS; i++)
         all_weights += applies(run, &programs[i]) ? programs[i].weight : 0;
     for (int i = index; i < N_PROGRAMS; i++)
@@ -164,7 +158,7 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
     const struct child_listener listener = {.line = listen, .tick = tick, .context = run};
     int result = raw_file_begin(run->raw, program->name, launch, given_s, error);
     snprintf(run->doing, sizeof run->doing, "%s", program->name);
-    run->begin_s = now_s();
+    run->begin_s = clock_now_s();
     run->heard = false;
     run->stopped = result != 0;
     if (result == 0)
@@ -173,7 +167,7 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
     progress_wipe(run);
     free(absolute);
     if (result == 0)
-        result = raw_file_done(run->raw, spent_s + now_s() - run->begin_s, error);
+        result = raw_file_done(run->raw, spent_s + clock_now_s() - run->begin_s, error);
     return result;
 }
 
@@ -234,10 +228,10 @@ int calibration_run(const struct calibration *calibration, struct raw_file *raw,
     double before_s = 0;
     for (unsigned launch = 1; launch <= calibration->launches; launch++)
         before_s += spent_before(raw, launch);
-    run.end_s = now_s() + calibration->launches * calibration->seconds - before_s;
+    run.end_s = clock_now_s() + calibration->launches * calibration->seconds - before_s;
     int result = 0;
     for (unsigned launch = 1; launch <= calibration->launches && result == 0; launch++) {
-        run.deadline_s = now_s() + calibration->seconds - spent_before(raw, launch);
+        run.deadline_s = clock_now_s() + calibration->seconds - spent_before(raw, launch);
         result = run_launch(&run, launch, error);
     }
     return result;

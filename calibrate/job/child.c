@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "share/base/array.h"
+#include "share/base/clock.h"
 
 #define POLL_MS 50
 #define TICK_S  0.2
@@ -67,13 +67,6 @@ static void signals_restore(const struct sigaction before[N_SIGNALS])
 {
     for (int i = 0; i < N_SIGNALS; i++)
         sigaction(signals[i], &before[i], NULL);
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* Starts argv with its streams. Returns -1 with errno. */
@@ -187,11 +180,11 @@ static void check_limits(struct child *child, const char *name, double elapsed_s
 static void attend(struct child *child, const char *name, double limit_s, int *status)
 {
     const struct child_listener *listener = child->listener;
-    double begin_s = now_s(), tick_s = begin_s, stop_s = 0, end_s = 0;
+    double begin_s = clock_now_s(), tick_s = begin_s, stop_s = 0, end_s = 0;
     bool killed = false;
     for (;;) {
         listen_once(child);
-        double time_s = now_s();
+        double time_s = clock_now_s();
         if (time_s - tick_s > TICK_S && listener->tick != NULL) {
             tick_s = time_s;
             if (!child->stopped && listener->tick(listener->context, child->error) != 0)

@@ -2,20 +2,14 @@
  */
 #include "calibrate/machine/machine.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/number.h"
+#include "share/base/text_file.h"
 
 enum { MAX_LINE_BYTES = 4096, MAX_ROWS = 100000, MAX_WORDS = 7 };
-
-struct table_reader {
-    const char *path;
-    size_t line;
-    struct machine machine;
-};
 
 /* Cuts the line into words, in place. Returns their number, MAX_WORDS standing for that and more. */
 static size_t split(char *line, char *words[MAX_WORDS])
@@ -111,9 +105,9 @@ static int read_source(struct machine *machine, const char *text, struct error *
     return 0;
 }
 
-static int read_line(struct table_reader *reader, char *line, struct error *error)
+static int read_line(void *context, char *line, struct error *error)
 {
-    struct machine *machine = &reader->machine;
+    struct machine *machine = context;
     char *text = line + strspn(line, " \t\r\n");
     static const char source[] = "source";
     size_t keyword = sizeof source - 1;
@@ -140,54 +134,25 @@ static int read_line(struct table_reader *reader, char *line, struct error *erro
     return machine_append(machine, &row) == 0 ? 0 : error_set(error, "no memory");
 }
 
-/* One line without its end into line[MAX_LINE_BYTES]. 1; 0 at the end of the file; -1 with what is wrong. */
-static int next_line(FILE *stream, char *line, struct error *error)
+static int check(const struct machine *machine, struct error *error)
 {
-    size_t length = 0;
-    int c;
-    while ((c = getc(stream)) != EOF && c != '\n') {
-        if (c == '\0')
-            return error_set(error, "a zero byte, not a text file");
-        if (length == MAX_LINE_BYTES - 1)
-            return error_set(error, "a line of more than %d bytes, not a machine table", MAX_LINE_BYTES - 1);
-        line[length++] = (char)c;
-    }
-    line[length] = '\0';
-    return c != EOF || length > 0;
-}
-
-static int read_stream(struct table_reader *reader, FILE *stream, struct error *error)
-{
-    char line[MAX_LINE_BYTES];
-    struct error reason = {.text = ""};
-    int more;
-    while ((more = next_line(stream, line, &reason)) != 0) {
-        reader->line++;
-        if (more < 0 || read_line(reader, line, &reason) != 0)
-            return error_set(error, "%s:%zu: %s", reader->path, reader->line, reason.text);
-    }
-    if (ferror(stream))
-        return error_set(error, "%s: cannot be read: %s", reader->path, strerror(errno));
-    if (reader->machine.name[0] == '\0')
-        return error_set(error, "%s: no line `name N`, not a machine table", reader->path);
-    if (reader->machine.n_parameters == 0)
-        return error_set(error, "%s: no values; expected rows `level protocol quantity n value unit`", reader->path);
-    if (machine_check(&reader->machine, &reason) != 0)
-        return error_set(error, "%s: %s", reader->path, reason.text);
-    return 0;
+    if (machine->name[0] == '\0')
+        return error_set(error, "no line `name N`, not a machine table");
+    if (machine->n_parameters == 0)
+        return error_set(error, "no values; expected rows `level protocol quantity n value unit`");
+    return machine_check(machine, error);
 }
 
 int machine_read(const char *path, struct machine *machine, struct error *error)
 {
-    FILE *stream = fopen(path, "r");
-    if (stream == NULL)
-        return error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
-    struct table_reader reader = {.path = path};
-    int result = read_stream(&reader, stream, error);
-    fclose(stream);
+    struct machine found = {.name = ""};
+    struct error reason = {.text = ""};
+    int result = text_file_lines(path, MAX_LINE_BYTES - 1, read_line, &found, error);
+    if (result == 0 && check(&found, &reason) != 0)
+        result = error_set(error, "%s: %s", path, reason.text);
     if (result == 0)
-        *machine = reader.machine;
+        *machine = found;
     else
-        machine_release(&reader.machine);
+        machine_release(&found);
     return result;
 }

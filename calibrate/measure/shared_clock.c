@@ -9,13 +9,6 @@ enum { OFFSET_TAG = 1 };
  * from a busy processor only while it runs. */
 #define WAKE_S 2e-3
 
-double clock_now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void clock_sleep_s(double seconds)
 {
     struct timespec rest = {.tv_sec = (time_t)seconds};

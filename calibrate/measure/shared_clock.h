@@ -8,8 +8,7 @@
 
 #include <mpi.h>
 
-/* Seconds on the own host's monotonic clock. */
-double clock_now_s(void);
+#include "share/base/clock.h"
 
 /* Messages of 8 bytes each way between rank 0 and the first rank of every other host that clock_offset_s() takes. */
 #define CLOCK_ROUND_TRIPS 64

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "share/base/utf8.h"
+
 extern char **environ;
 
 static int wait_for(pid_t child)
@@ -84,23 +86,10 @@ int gnuplot_run(const char *script, FILE *picture, struct error *error)
     return result;
 }
 
-/* Bytes of the UTF-8 character that begins the text; 0 where none does. */
-static size_t utf8_length(const unsigned char *text, size_t available)
+/* U+FFFE and U+FFFF, which XML does not have. */
+static bool no_xml(const unsigned char *character, size_t length)
 {
-    size_t length = text[0] < 0x80                      ? 1
-                    : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
-                    : text[0] >= 0xe0 && text[0] < 0xf0 ? 3
-                    : text[0] >= 0xf0 && text[0] < 0xf5 ? 4
-                                                        : 0;
-    if (length > available)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
-    bool beyond = (text[0] == 0xed && text[1] >= 0xa0) || (text[0] == 0xf4 && text[1] >= 0x90);
-    bool no_xml = text[0] == 0xef && text[1] == 0xbf && text[2] >= 0xbe;
-    return overlong || beyond || no_xml ? 0 : length;
+    return length == 3 && character[0] == 0xef && character[1] == 0xbf && character[2] >= 0xbe;
 }
 
 void gnuplot_string(FILE *script, const char *text, size_t length)
@@ -110,6 +99,8 @@ void gnuplot_string(FILE *script, const char *text, size_t length)
     for (size_t i = 0, step; i < length; i += step) {
         const unsigned char *at = (const unsigned char *)text + i;
         size_t n = utf8_length(at, length - i);
+        if (no_xml(at, n))
+            n = 0;
         step = n > 0 ? n : 1;
         if (n == 0)
             fputc('?', script);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interpose/database/database.h"
+#include "share/base/utf8.h"
 
 void pool_release(struct pool *pool)
 {
@@ -16,30 +17,6 @@ void pool_release(struct pool *pool)
         free(pool->first);
         pool->first = next;
     }
-}
-
-/* Returns the length of the well-formed UTF-8 character at bytes (Unicode 15, table 3-7), 0 if there is none. */
-static size_t utf8_length(const unsigned char *bytes, size_t left)
-{
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high;
-        size_t length;
-    } forms[] = {{0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-                 {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (bytes[0] < forms[i].first_low || bytes[0] > forms[i].first_high)
-            continue;
-        if (forms[i].length > left)
-            return 0;
-        if (forms[i].length > 1 && (bytes[1] < forms[i].second_low || bytes[1] > forms[i].second_high))
-            return 0;
-        for (size_t k = 2; k < forms[i].length; k++)
-            if ((bytes[k] & 0xc0) != 0x80)
-                return 0;
-        return forms[i].length;
-    }
-    return 0;
 }
 
 const char *pool_clean(struct pool *pool, const char *bytes, size_t length)

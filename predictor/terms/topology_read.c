@@ -1,8 +1,6 @@
 /* The text form of a topology: a line a word and its numbers. Everything is checked against what a network may be, and
  * the place of what is wrong is told; a list of routes and the nodes' places are sorted afterwards and checked for
  * repeats. */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +8,7 @@
 #include "share/base/array.h"
 #include "share/base/number.h"
 #include "predictor/terms/topology.h"
+#include "share/base/text_file.h"
 
 enum { MAX_LINE_BYTES = 1 << 16, MAX_ROUTE_LINKS = 1 << 26 };
 
@@ -169,8 +168,9 @@ static int read_parameter(struct topology_reader *reader, const char *word, char
     return read_one(word, rest, &topology->global_links, error);
 }
 
-static int read_line(struct topology_reader *reader, char *line, struct error *error)
+static int read_line(void *context, char *line, struct error *error)
 {
+    struct topology_reader *reader = context;
     struct topology *topology = &reader->topology;
     line[strcspn(line, "#")] = '\0';
     char *rest = line, *word = strtok_r(line, " \t\r\n", &rest);
@@ -221,45 +221,13 @@ static int finish(struct topology *topology, struct error *error)
     return 0;
 }
 
-static int read_stream(struct topology_reader *reader, FILE *stream, const char *path, struct error *error)
-{
-    char *line = malloc(MAX_LINE_BYTES);
-    struct error reason = {.text = ""};
-    size_t number = 0;
-    int result = line != NULL ? 0 : error_set(error, "no memory");
-    while (result == 0) {
-        size_t length = 0;
-        int c;
-        while ((c = getc(stream)) != EOF && c != '\n' && c != '\0' && length < MAX_LINE_BYTES - 1)
-            line[length++] = (char)c;
-        line[length] = '\0';
-        number++;
-        if (c == EOF && length == 0)
-            break;
-        if (c != EOF && c != '\n')
-            result = c == '\0' ? error_set(&reason, "a zero byte, not a text file")
-                               : error_set(&reason, "a line of more than %d bytes", MAX_LINE_BYTES - 1);
-        else
-            result = read_line(reader, line, &reason);
-        if (result != 0)
-            error_set(error, "%s:%zu: %s", path, number, reason.text);
-    }
-    free(line);
-    if (result == 0 && ferror(stream))
-        return error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-    if (result == 0 && finish(&reader->topology, &reason) != 0)
-        return error_set(error, "%s: %s", path, reason.text);
-    return result;
-}
-
 int topology_read(const char *path, struct topology *topology, struct error *error)
 {
-    FILE *stream = fopen(path, "r");
-    if (stream == NULL)
-        return error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
     struct topology_reader reader = {.topology = {.name = ""}};
-    int result = read_stream(&reader, stream, path, error);
-    fclose(stream);
+    struct error reason = {.text = ""};
+    int result = text_file_lines(path, MAX_LINE_BYTES - 1, read_line, &reader, error);
+    if (result == 0 && finish(&reader.topology, &reason) != 0)
+        result = error_set(error, "%s: %s", path, reason.text);
     if (result == 0)
         *topology = reader.topology;
     else

@@ -11,10 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "predictor/what_if/arrange.h"
 #include "predictor/what_if/placement_map.h"
+#include "share/base/clock.h"
 
 /* Random exchanges at once where no single one helps, and how often that may be in vain. */
 enum { KICK = 3, VAIN_KICKS = 24 };
@@ -43,16 +43,9 @@ struct state {
     double *rank_s;            /* [n_ranks] */
 };
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static bool time_over(struct state *state)
 {
-    state->found->timed_out = now_s() >= state->end_s;
+    state->found->timed_out = clock_now_s() >= state->end_s;
     return state->found->timed_out;
 }
 
@@ -288,7 +281,8 @@ static void state_release(struct state *state)
 int placement_search(const struct placement_search *search, const struct placement *start, struct placement *best,
                      struct placement_found *found, struct error *error)
 {
-    struct state state = {.search = search, .found = found, .end_s = now_s() + search->seconds, .random = search->seed};
+    struct state state = {
+        .search = search, .found = found, .end_s = clock_now_s() + search->seconds, .random = search->seed};
     struct value best_value;
     *found = (struct placement_found){.mapped_s = NAN};
     int result = state_init(&state);

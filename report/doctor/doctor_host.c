@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -19,6 +18,7 @@
 #include "share/base/error.h"
 #include "interpose/spool/event.h"
 #include "share/base/installation.h"
+#include "interpose/spool/clock.h"
 
 static void look_at_processors(struct doctor *doctor)
 {
@@ -42,13 +42,6 @@ static void look_at_processors(struct doctor *doctor)
     hwloc_topology_destroy(topology);
 }
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t timestamp(bool tsc)
 {
 #if defined(__x86_64__)
@@ -56,7 +49,7 @@ static uint64_t timestamp(bool tsc)
         return __rdtsc();
 #endif
     (void)tsc;
-    return monotonic_ns();
+    return clock_monotonic_ns();
 }
 
 static void look_at_clock(struct doctor *doctor)
@@ -74,11 +67,11 @@ static void look_at_clock(struct doctor *doctor)
     tsc = false;
 #endif
     volatile uint64_t last = 0;
-    uint64_t start = monotonic_ns();
+    uint64_t start = clock_monotonic_ns();
     for (int i = 0; i < TIMESTAMPS; i++)
         last = timestamp(tsc);
     (void)last;
-    double each_ns = (double)(monotonic_ns() - start) / TIMESTAMPS;
+    double each_ns = (double)(clock_monotonic_ns() - start) / TIMESTAMPS;
     struct doctor_check *check = doctor_add(doctor, "clock", each_ns > 200 ? DOCTOR_NOTE : DOCTOR_OK);
     snprintf(check->found, sizeof check->found, "kernel's source %s; recorded with %s, %.0f ns a timestamp", source,
              tsc ? "the TSC" : "CLOCK_MONOTONIC", each_ns);

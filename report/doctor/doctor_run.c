@@ -6,31 +6,23 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "report/doctor/doctor.h"
+#include "share/base/clock.h"
 
-enum { PATIENCE_MS = 10000 };
-
-static long elapsed_ms(const struct timespec *start)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000;
-}
+enum { PATIENCE_S = 10 };
 
 /* Reads until the end or the end of patience; false for the latter. What does not fit is read and dropped. */
 static bool read_output(int descriptor, char *output, size_t size)
 {
-    struct timespec start;
     size_t used = 0;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    double end_s = clock_now_s() + PATIENCE_S;
     for (;;) {
         char dropped[512];
-        long left_ms = PATIENCE_MS - elapsed_ms(&start);
+        double left_s = end_s - clock_now_s();
         struct pollfd ready = {.fd = descriptor, .events = POLLIN};
-        int polled = left_ms <= 0 ? 0 : poll(&ready, 1, (int)left_ms);
+        int polled = left_s <= 0 ? 0 : poll(&ready, 1, (int)(1000 * left_s) + 1);
         if (polled < 0 && errno == EINTR)
             continue;
         if (polled <= 0)

@@ -7,12 +7,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 
 #include "share/base/array.h"
+#include "interpose/spool/clock.h"
 #endif
 
 #define PAIR_DISTANCE_NS INT64_C(1000000)
@@ -87,12 +87,9 @@ static void add_pair_now(struct trace_node *node)
 {
 #if defined(__x86_64__)
     char host[256] = "";
-    struct timespec now;
-    if (!node->ticks || node->n_pairs < 1 || gethostname(host, sizeof host - 1) != 0 || strcmp(host, node->host) != 0 ||
-        clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+    if (!node->ticks || node->n_pairs < 1 || gethostname(host, sizeof host - 1) != 0 || strcmp(host, node->host) != 0)
         return;
-    struct spool_clock_pair pair = {.ticks = __rdtsc(),
-                                    .monotonic_ns = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec};
+    struct spool_clock_pair pair = {.monotonic_ns = clock_monotonic_ns(), .ticks = __rdtsc()};
     const struct spool_clock_pair *first = &node->pairs[0], *last = &node->pairs[node->n_pairs - 1];
     if (pair.ticks <= last->ticks || pair.monotonic_ns <= last->monotonic_ns)
         return;

@@ -21,25 +21,17 @@
 #include "interpose/trace/rare/sums.h"
 #include "interpose/trace/write/write_collectives.h"
 #include "interpose/trace/write/write_run.h"
+#include "share/base/text_file.h"
 
-/* The whole schema; NULL with the reason. */
+enum { SCHEMA_MAX_BYTES = 1 << 20 };
+
+/* Returns the whole schema for free(); NULL with the reason. */
 static char *read_schema(struct error *error)
 {
     char path[4096];
     if (installation_find(INSTALLATION_SHARE, "sql/schema.sql", path, sizeof path, error) != 0)
         return NULL;
-    FILE *file = fopen(path, "re");
-    char *text = NULL;
-    size_t length = 0, room = 0;
-    if (file != NULL && getdelim(&text, &room, '\0', file) > 0)
-        length = 1;
-    if (file != NULL)
-        fclose(file);
-    if (length > 0)
-        return text;
-    free(text);
-    error_set(error, "%s: the schema cannot be read", path);
-    return NULL;
+    return text_file_read(path, SCHEMA_MAX_BYTES, error);
 }
 
 static int read_summary(sqlite3 *database, struct trace_summary *summary)
