@@ -7,10 +7,10 @@
 
 #include "interpose/preload/bind.h"
 
-/* Loads and starts the backend of the MPI in this process and stores its wrappers into the cells. Does so once; every
- * reason not to record ends in recording_stop() and, except where the user asked for it, in one line on stderr. Call
- * it before MPI is initialised. */
-void recording_begin(void);
+/* The first caller gets true, and is to end in recording_start or recording_stop. */
+bool recording_claim(void);
+/* From now on the backend, which has started on the host, records. Returns false where recording was stopped meanwhile. */
+bool recording_start(const struct mpistair_backend *backend, const struct mpistair_host *host);
 
 /* The backend's wrapper of a function; NULL: it has none, or nothing is recorded (yet, or any more). */
 mpistair_code *recording_wrapper(uint32_t function);
