@@ -33,7 +33,8 @@
 #include "interpose/trace/memory/in_mpi.h"
 #include "share/base/map.h"
 #include "interpose/spool/reader.h"
-#include "interpose/trace/gather/worlds.h"
+
+struct worlds; /* gather/worlds.h */
 
 #define TRACE_NONE     UINT32_MAX /* no operation, communicator, call site, step, round */
 #define TRACE_NO_TIME  INT64_MIN

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/trace/gather/worlds.h"
 #include "share/base/array.h"
 
 /* Indices of one process run from 0; far larger ones are damage. */

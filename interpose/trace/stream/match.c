@@ -26,7 +26,6 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/stream/match_doubt.h"
 #include "interpose/trace/rare/persistent_requests.h"
 #include "share/base/array.h"
 
@@ -181,7 +180,7 @@ static int match_first(struct matcher *matcher, struct envelope *envelope)
     envelope->doubts |= lasting_doubts(sender);
     envelope->first[SPOOL_SEND] = sender->next;
     if (taker->complete_ns == TRACE_NO_TIME)
-        doubt_left_over(matcher, envelope, taker->post_ns);
+        doubt_left_over(&matcher->open, envelope, taker->post_ns);
     pair(trace, envelope->doubts, send, receive);
     return matcher->paired(matcher->context, send, receive);
 }
@@ -207,7 +206,7 @@ int match_operation(struct matcher *matcher, uint32_t index)
     struct trace *trace = matcher->trace;
     struct trace_operation *operation = &trace->operations[index];
     operation->reason = (uint8_t)envelope_reason(operation);
-    if (is_open(operation) && doubt_note_open(matcher, operation) != 0)
+    if (is_open(operation) && doubt_note_open(&matcher->open, operation) != 0)
         return -1;
     uint32_t domain = partitioned_as(trace, operation);
     if (operation->reason != REASON_MATCHED || operation->peer_world < 0 || domain == TRACE_NONE)
@@ -219,7 +218,7 @@ int match_operation(struct matcher *matcher, uint32_t index)
     /* Nothing can meet it any more if its partner's process has no more to tell. */
     if (trace->processes[operation->peer_world].exhausted && envelope->first[1 - operation->direction] == TRACE_NONE) {
         if (operation->direction == SPOOL_SEND)
-            doubt_left_over(matcher, envelope, DOUBT_NEVER);
+            doubt_left_over(&matcher->open, envelope, DOUBT_NEVER);
         return stay_alone(matcher, index);
     }
     append(trace, envelope, index);
@@ -254,7 +253,7 @@ int match_end(struct matcher *matcher)
     for (size_t i = 0; i < matcher->n_envelopes; i++) {
         struct envelope *envelope = &matcher->envelopes[i];
         if (envelope->first[SPOOL_SEND] != TRACE_NONE)
-            doubt_left_over(matcher, envelope, DOUBT_NEVER);
+            doubt_left_over(&matcher->open, envelope, DOUBT_NEVER);
         for (unsigned side = SPOOL_SEND; side <= SPOOL_RECEIVE; side++)
             while (result == 0 && envelope->first[side] != TRACE_NONE) {
                 uint32_t index = envelope->first[side];
@@ -268,7 +267,6 @@ int match_end(struct matcher *matcher)
 void match_release(struct matcher *matcher)
 {
     map_release(&matcher->index);
-    map_release(&matcher->open);
     free(matcher->envelopes);
-    free(matcher->open_posts_ns);
+    doubt_release(&matcher->open);
 }

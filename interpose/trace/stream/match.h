@@ -2,20 +2,17 @@
 #ifndef MPISTAIR_TRACE_MATCH_H
 #define MPISTAIR_TRACE_MATCH_H
 
-#include <sqlite3.h>
-
 #include "share/base/map.h"
 #include "interpose/trace/memory/trace.h"
+#include "interpose/trace/stream/match_doubt.h"
 
 struct matcher {
     struct trace *trace;
     struct map index; /* envelope -> envelopes */
     struct envelope *envelopes;
     size_t n_envelopes;
-    size_t live_envelopes;  /* that had something waiting when they were looked at last */
-    struct map open;        /* match_doubt.c: open wildcard receives -> open_posts_ns */
-    int64_t *open_posts_ns; /* [n_open] */
-    size_t n_open;
+    size_t live_envelopes; /* that had something waiting when they were looked at last */
+    struct open_wildcards open;
     /* What becomes of operations: paired (both sides), or certain to stay alone. 0, or -1. */
     int (*paired)(void *context, uint32_t send, uint32_t receive);
     int (*alone)(void *context, uint32_t operation);
@@ -29,9 +26,5 @@ int match_tidy(struct matcher *matcher);
 /* All operations were read: what still waits stays alone. 0, or -1. */
 int match_end(struct matcher *matcher);
 void match_release(struct matcher *matcher);
-
-/* Marks in the database what was found: messages of envelopes that a wildcard receive may have taken from. 0, or -1:
- * the database says why. */
-int match_doubts_write(const struct matcher *matcher, sqlite3 *database);
 
 #endif

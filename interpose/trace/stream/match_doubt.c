@@ -6,6 +6,8 @@
  */
 #include "interpose/trace/stream/match_doubt.h"
 
+#include <stdlib.h>
+
 #include "interpose/database/row.h"
 #include "share/base/array.h"
 
@@ -15,35 +17,42 @@ static struct map_key open_key(uint32_t communicator, uint32_t rank, int32_t sou
     return (struct map_key){(uint64_t)communicator << 32 | rank, (uint64_t)(uint32_t)source << 32 | (uint32_t)tag, 0};
 }
 
-int doubt_note_open(struct matcher *matcher, const struct trace_operation *operation)
+int doubt_note_open(struct open_wildcards *open, const struct trace_operation *operation)
 {
     if (operation->direction != SPOOL_RECEIVE)
         return 0;
     int32_t source = operation->peer_world >= 0 ? operation->peer_world : SPOOL_ANY;
     int32_t tag = operation->tag >= 0 ? operation->tag : SPOOL_ANY;
-    uint32_t *first = map_at(&matcher->open, open_key(operation->communicator, operation->rank, source, tag));
+    uint32_t *first = map_at(&open->numbers, open_key(operation->communicator, operation->rank, source, tag));
     if (first == NULL)
         return -1;
     if (*first != MAP_ABSENT)
         return 0;
-    if (array_grow(&matcher->open_posts_ns, matcher->n_open, sizeof *matcher->open_posts_ns) != 0)
+    if (array_grow(&open->posts_ns, open->n, sizeof *open->posts_ns) != 0)
         return -1;
-    *first = (uint32_t)matcher->n_open;
-    matcher->open_posts_ns[matcher->n_open++] = operation->post_ns;
+    *first = (uint32_t)open->n;
+    open->posts_ns[open->n++] = operation->post_ns;
     return 0;
 }
 
-void doubt_left_over(const struct matcher *matcher, struct envelope *envelope, int64_t before_ns)
+void doubt_left_over(const struct open_wildcards *open, struct envelope *envelope, int64_t before_ns)
 {
     uint32_t communicator = (uint32_t)(envelope->key.b >> 32), destination = (uint32_t)envelope->key.a;
     int32_t source = (int32_t)(envelope->key.a >> 32), tag = (int32_t)(uint32_t)envelope->key.b;
     const int32_t fits[][2] = {{SPOOL_ANY, SPOOL_ANY}, {SPOOL_ANY, tag}, {source, SPOOL_ANY}};
     for (size_t i = 0; envelope->key.c == 0 && i < sizeof fits / sizeof *fits; i++) {
-        uint32_t open = map_find(&matcher->open, open_key(communicator, destination, fits[i][0], fits[i][1]));
-        int64_t post_ns = open == MAP_ABSENT ? DOUBT_NEVER : matcher->open_posts_ns[open];
+        uint32_t number = map_find(&open->numbers, open_key(communicator, destination, fits[i][0], fits[i][1]));
+        int64_t post_ns = number == MAP_ABSENT ? DOUBT_NEVER : open->posts_ns[number];
         if (post_ns < before_ns && post_ns < envelope->doubt_ns)
             envelope->doubt_ns = post_ns;
     }
+}
+
+void doubt_release(struct open_wildcards *open)
+{
+    map_release(&open->numbers);
+    free(open->posts_ns);
+    *open = (struct open_wildcards){0};
 }
 
 static int execute(sqlite3 *database, const char *sql)
@@ -51,19 +60,19 @@ static int execute(sqlite3 *database, const char *sql)
     return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
 }
 
-int match_doubts_write(const struct matcher *matcher, sqlite3 *database)
+int doubts_write(const struct envelope *envelopes, size_t n, sqlite3 *database)
 {
     size_t i = 0;
-    while (i < matcher->n_envelopes && matcher->envelopes[i].doubt_ns == DOUBT_NEVER)
+    while (i < n && envelopes[i].doubt_ns == DOUBT_NEVER)
         i++;
-    if (i == matcher->n_envelopes)
+    if (i == n)
         return 0;
     if (execute(database, "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE doubtful(src, dst, comm, tag, since_ns, "
                           "PRIMARY KEY (src, dst, comm, tag)) WITHOUT ROWID") != 0)
         return -1;
     struct row row = row_prepare(database, "doubtful", 5);
-    for (; i < matcher->n_envelopes; i++) {
-        const struct envelope *envelope = &matcher->envelopes[i];
+    for (; i < n; i++) {
+        const struct envelope *envelope = &envelopes[i];
         if (envelope->doubt_ns != DOUBT_NEVER)
             row_insert(&row, "iiiii", (int64_t)(envelope->key.a >> 32), (int64_t)(uint32_t)envelope->key.a,
                        (int64_t)(envelope->key.b >> 32), (int64_t)(int32_t)(uint32_t)envelope->key.b,

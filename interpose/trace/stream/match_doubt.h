@@ -1,8 +1,11 @@
-/* Messages that an open wildcard receive makes uncertain; what match.c and match_doubt.c share. */
+/* Messages that an open wildcard receive makes uncertain. */
 #ifndef MPISTAIR_TRACE_MATCH_DOUBT_H
 #define MPISTAIR_TRACE_MATCH_DOUBT_H
 
-#include "interpose/trace/stream/match.h"
+#include <sqlite3.h>
+
+#include "interpose/trace/memory/trace.h"
+#include "share/base/map.h"
 
 #define DOUBT_NEVER INT64_MAX
 
@@ -23,10 +26,22 @@ struct envelope {
     int64_t doubt_ns;
 };
 
+/* Wildcard receives that may have taken a message and have no envelope; starts as zeroes. */
+struct open_wildcards {
+    struct map numbers; /* (communicator, rank, source, tag) as posted -> place in posts_ns */
+    int64_t *posts_ns;  /* [n] the earliest of each */
+    size_t n;
+};
+
 /* Notes a receive that has no envelope and may have taken a message. 0, or -1 without memory. */
-int doubt_note_open(struct matcher *matcher, const struct trace_operation *operation);
+int doubt_note_open(struct open_wildcards *open, const struct trace_operation *operation);
 /* A message of the envelope was sent that nobody is known to have received: remembers since when it may be one of the
  * open wildcard receives' that were posted before a moment. */
-void doubt_left_over(const struct matcher *matcher, struct envelope *envelope, int64_t before_ns);
+void doubt_left_over(const struct open_wildcards *open, struct envelope *envelope, int64_t before_ns);
+void doubt_release(struct open_wildcards *open);
+
+/* Marks messages of envelopes[n] in the database that a wildcard receive may have taken. 0, or -1: the database says
+ * why. */
+int doubts_write(const struct envelope *envelopes, size_t n, sqlite3 *database);
 
 #endif

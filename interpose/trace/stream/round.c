@@ -32,15 +32,6 @@ void rounds_release(struct rounds *rounds)
     free(rounds->messages);
 }
 
-uint32_t round_root(struct trace_step *steps, uint32_t step)
-{
-    while (steps[step].parent != step) {
-        steps[step].parent = steps[steps[step].parent].parent;
-        step = steps[step].parent;
-    }
-    return step;
-}
-
 uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t epoch, int64_t begin_ns)
 {
     struct trace *trace = rounds->trace;
@@ -72,16 +63,6 @@ void round_extend_step(struct rounds *rounds, uint32_t step, int64_t end_ns)
     struct trace_step *extended = &rounds->trace->steps[step];
     if (end_ns > extended->end_ns)
         extended->end_ns = end_ns;
-}
-
-void round_free_steps(struct rounds *rounds, uint32_t root)
-{
-    struct trace_step *steps = rounds->trace->steps;
-    uint32_t last = steps[root].last;
-    for (uint32_t i = root; i != TRACE_NONE; i = steps[i].next)
-        steps[i].number = 0;
-    steps[last].next = rounds->first_free;
-    rounds->first_free = root;
 }
 
 /* Whether nothing can join any more: then the round waits for its row, or is none. */
@@ -152,22 +133,6 @@ static void join(struct trace *trace, uint32_t one, uint32_t other)
     else
         trace->operations[steps[one].last_message].next = steps[other].first_message;
     steps[one].last_message = steps[other].last_message;
-}
-
-int round_add_message(struct rounds *rounds, uint32_t receive, int64_t round)
-{
-    struct trace *trace = rounds->trace;
-    if (array_reserve(&rounds->messages, &rounds->messages_capacity, rounds->n_found_messages + 1,
-                      sizeof *rounds->messages) != 0)
-        return -1;
-    const struct trace_operation *operation = &trace->operations[receive];
-    rounds->messages[rounds->n_found_messages++] =
-        (struct round_message){.send_post_ns = trace->operations[operation->partner].post_ns,
-                               .rank = operation->rank,
-                               .receive = receive,
-                               .sequence = operation->sequence,
-                               .round = round};
-    return 0;
 }
 
 /* Both sides of a message are matched, and it is known to which steps they belong: the message is of its receive's

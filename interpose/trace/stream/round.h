@@ -2,32 +2,7 @@
 #ifndef MPISTAIR_TRACE_ROUND_H
 #define MPISTAIR_TRACE_ROUND_H
 
-#include "interpose/trace/memory/epochs.h"
-#include "share/base/map.h"
-#include "interpose/trace/rows/sink.h"
-#include "interpose/trace/memory/trace.h"
-
-struct rounds {
-    struct trace *trace;
-    struct sink *sink;
-    struct epochs epochs;
-    uint32_t first_free; /* of trace.steps, linked through next */
-    uint64_t n_opened;
-    uint32_t *complete; /* [n_complete] representatives of rounds that nothing more can join */
-    size_t n_complete;
-    size_t complete_capacity;
-    struct map kinds;
-    struct map families; /* numbered as they come */
-    int64_t n_rounds;
-    struct round_found *found; /* work space of rounds_write */
-    size_t found_capacity;
-    struct round_member *members;
-    size_t members_capacity;
-    struct round_message *messages; /* [n_found_messages] whose row can be written */
-    size_t n_found_messages;
-    size_t messages_capacity;
-    bool no_memory;
-};
+#include "interpose/trace/stream/round_set.h"
 
 /* 0, or -1 without memory. */
 int rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink);
@@ -47,8 +22,5 @@ void round_take_back(struct rounds *rounds, uint32_t operation);
 /* A receive met its send (0, or -1 without memory); or an operation will never be part of a message of a round. */
 int round_match(struct rounds *rounds, uint32_t receive);
 void round_give_up(struct rounds *rounds, uint32_t operation);
-
-/* Hands the rows of all complete rounds and of their messages to the sink, in the order of time. 0, or -1. */
-int rounds_write(struct rounds *rounds);
 
 #endif

@@ -10,6 +10,22 @@
 
 #include "share/base/array.h"
 
+int round_add_message(struct rounds *rounds, uint32_t receive, int64_t round)
+{
+    struct trace *trace = rounds->trace;
+    if (array_reserve(&rounds->messages, &rounds->messages_capacity, rounds->n_found_messages + 1,
+                      sizeof *rounds->messages) != 0)
+        return -1;
+    const struct trace_operation *operation = &trace->operations[receive];
+    rounds->messages[rounds->n_found_messages++] =
+        (struct round_message){.send_post_ns = trace->operations[operation->partner].post_ns,
+                               .rank = operation->rank,
+                               .receive = receive,
+                               .sequence = operation->sequence,
+                               .round = round};
+    return 0;
+}
+
 static int add_member(struct rounds *rounds, size_t *n, struct round_member member)
 {
     if (array_reserve(&rounds->members, &rounds->members_capacity, *n + 1, sizeof *rounds->members) != 0)

@@ -25,8 +25,6 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/stream/step_envelope.h"
-
 void steps_begin(struct stepper *stepper, uint32_t rank)
 {
     *stepper = (struct stepper){.rank = rank,
@@ -40,9 +38,7 @@ void steps_begin(struct stepper *stepper, uint32_t rank)
 
 void steps_release(struct stepper *stepper)
 {
-    free(stepper->completed);
-    map_release(&stepper->envelopes);
-    map_release(&stepper->standing);
+    step_envelopes_release(&stepper->envelopes);
 }
 
 static void leave_step(struct stepper *stepper, struct rounds *rounds)
@@ -59,7 +55,7 @@ static int open_step(struct stepper *stepper, struct rounds *rounds, int64_t beg
     if (stepper->step == TRACE_NONE)
         return -1;
     stepper->received = stepper->completing = stepper->waited = false;
-    step_forget_completed(stepper);
+    step_forget_completed(&stepper->envelopes);
     stepper->opened_by = UINT64_MAX;
     stepper->blocking_ns = TRACE_NO_TIME;
     return 0;
@@ -117,11 +113,11 @@ static int end_step(struct stepper *stepper, struct rounds *rounds, const struct
     bool cut = stepper->pending == 0;
     if (!cut && stepper->completing) {
         cut = stepper->waited && (stepper->received || stepper->pending_receives == 0);
-        int repeated = cut ? 0 : step_repeats(stepper, rounds->trace, timeline, all);
+        int repeated = cut ? 0 : step_repeats(&stepper->envelopes, rounds->trace, timeline, all);
         if (repeated < 0 || repeated == 2)
             return repeated;
         cut = cut || repeated == 1;
-        if (repeated == 1 && step_note_all_standing(stepper) != 0)
+        if (repeated == 1 && step_note_all_standing(&stepper->envelopes) != 0)
             return -1;
     }
     if (cut && cut_step(stepper, rounds) != 0)
@@ -139,7 +135,7 @@ static int take_post(struct stepper *stepper, struct rounds *rounds, const struc
     int ended = end_step(stepper, rounds, timeline, all);
     if (ended != 0)
         return ended;
-    if (step_is_standing(stepper, operation))
+    if (step_is_standing(&stepper->envelopes, operation))
         operation->background = true;
     if (operation->background)
         return operation->complete_ns == TRACE_NO_TIME ? round_place(rounds, index, TRACE_NONE) : 0;
@@ -170,7 +166,7 @@ static int take_blocking(struct stepper *stepper, struct rounds *rounds, const s
         stepper->received = true;
     round_extend_step(rounds, stepper->step,
                       operation->complete_ns != TRACE_NO_TIME ? operation->complete_ns : operation->post_end_ns);
-    if (step_note_completed(stepper, operation) != 0)
+    if (step_note_completed(&stepper->envelopes, operation) != 0)
         return -1;
     return round_place(rounds, index, stepper->step);
 }
@@ -191,7 +187,8 @@ static int take_completion(struct stepper *stepper, struct rounds *rounds, uint3
             if (open_step(stepper, rounds, stepper->call == 0 ? at_ns : stepper->call_ns) != 0)
                 return -1;
             stepper->opened_by = stepper->call == 0 ? UINT64_MAX : stepper->call;
-            if (operation->direction == SPOOL_RECEIVE && !waited && step_note_standing(stepper, operation) != 0)
+            if (operation->direction == SPOOL_RECEIVE && !waited &&
+                step_note_standing(&stepper->envelopes, operation) != 0)
                 return -1;
         }
     }
@@ -199,7 +196,7 @@ static int take_completion(struct stepper *stepper, struct rounds *rounds, uint3
     stepper->waited = waited;
     stepper->received = stepper->received || operation->direction == SPOOL_RECEIVE;
     round_extend_step(rounds, stepper->step, at_ns);
-    if (step_note_completed(stepper, operation) != 0)
+    if (step_note_completed(&stepper->envelopes, operation) != 0)
         return -1;
     return operation->placed ? 0 : round_place(rounds, index, stepper->step);
 }

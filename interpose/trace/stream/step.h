@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_TRACE_STEP_H
 #define MPISTAIR_TRACE_STEP_H
 
-#include "share/base/map.h"
 #include "interpose/trace/stream/round.h"
+#include "interpose/trace/stream/step_envelope.h"
 #include "interpose/trace/stream/timeline.h"
 #include "interpose/trace/memory/trace.h"
 
@@ -15,17 +15,12 @@ struct stepper {
     uint32_t first_pending; /* operations that hold the step open, linked through held_next */
     size_t pending;
     size_t pending_receives;
-    struct map_key *completed; /* [n_completed] envelopes as posted, in the order of completion, of the present step */
-    size_t n_completed;
-    size_t completed_capacity;
-    size_t n_known;       /* of them, in the map */
-    struct map envelopes; /* as posted, that completed in the present step */
-    struct map standing;  /* as posted, whose receives are posted anew as soon as one completed */
-    int64_t call_ns;      /* begin of the current completion call, TRACE_NO_TIME: none was recorded */
-    uint64_t call;        /* its number, from 1; 0: none */
-    uint16_t function;    /* of the call */
-    uint64_t opened_by;   /* call, of a step that began with a background completion; else UINT64_MAX */
-    int64_t blocking_ns;  /* post of the last blocking call, whose second half may follow */
+    struct step_envelopes envelopes;
+    int64_t call_ns;     /* begin of the current completion call, TRACE_NO_TIME: none was recorded */
+    uint64_t call;       /* its number, from 1; 0: none */
+    uint16_t function;   /* of the call */
+    uint64_t opened_by;  /* call, of a step that began with a background completion; else UINT64_MAX */
+    int64_t blocking_ns; /* post of the last blocking call, whose second half may follow */
     bool completing;
     bool received; /* a receive completed in this step */
     bool waited;   /* the last completion was reported by Wait or Waitall */

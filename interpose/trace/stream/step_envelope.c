@@ -4,6 +4,8 @@
  */
 #include "interpose/trace/stream/step_envelope.h"
 
+#include <stdlib.h>
+
 #include "share/base/array.h"
 
 /* A map that grew beyond this is given back rather than cleared. */
@@ -17,27 +19,35 @@ static struct map_key envelope_as_posted(const struct trace_operation *operation
                             operation->direction};
 }
 
-int step_note_completed(struct stepper *stepper, const struct trace_operation *operation)
+void step_envelopes_release(struct step_envelopes *envelopes)
 {
-    if (array_reserve(&stepper->completed, &stepper->completed_capacity, stepper->n_completed + 1,
-                      sizeof *stepper->completed) != 0)
+    free(envelopes->completed);
+    map_release(&envelopes->known);
+    map_release(&envelopes->standing);
+    *envelopes = (struct step_envelopes){0};
+}
+
+int step_note_completed(struct step_envelopes *envelopes, const struct trace_operation *operation)
+{
+    if (array_reserve(&envelopes->completed, &envelopes->completed_capacity, envelopes->n_completed + 1,
+                      sizeof *envelopes->completed) != 0)
         return -1;
-    stepper->completed[stepper->n_completed++] = envelope_as_posted(operation);
+    envelopes->completed[envelopes->n_completed++] = envelope_as_posted(operation);
     return 0;
 }
 
-void step_forget_completed(struct stepper *stepper)
+void step_forget_completed(struct step_envelopes *envelopes)
 {
-    stepper->n_completed = stepper->n_known = 0;
-    if (stepper->envelopes.capacity > MAP_KEPT)
-        map_release(&stepper->envelopes);
-    map_clear(&stepper->envelopes);
+    envelopes->n_completed = envelopes->n_known = 0;
+    if (envelopes->known.capacity > MAP_KEPT)
+        map_release(&envelopes->known);
+    map_clear(&envelopes->known);
 }
 
-int step_repeats(struct stepper *stepper, const struct trace *trace, const struct timeline *timeline, bool all)
+int step_repeats(struct step_envelopes *envelopes, const struct trace *trace, const struct timeline *timeline, bool all)
 {
-    for (; stepper->n_known < stepper->n_completed; stepper->n_known++) {
-        uint32_t *known = map_at(&stepper->envelopes, stepper->completed[stepper->n_known]);
+    for (; envelopes->n_known < envelopes->n_completed; envelopes->n_known++) {
+        uint32_t *known = map_at(&envelopes->known, envelopes->completed[envelopes->n_known]);
         if (known == NULL)
             return -1;
         *known = 1;
@@ -48,36 +58,36 @@ int step_repeats(struct stepper *stepper, const struct trace *trace, const struc
             continue;
         if (event->kind != EVENT_POST && event->kind != EVENT_BLOCKING)
             return 0;
-        if (map_find(&stepper->envelopes, envelope_as_posted(&trace->operations[event->index])) != MAP_ABSENT)
+        if (map_find(&envelopes->known, envelope_as_posted(&trace->operations[event->index])) != MAP_ABSENT)
             return 1;
     }
     return all ? 0 : 2;
 }
 
-static int note_standing(struct stepper *stepper, struct map_key envelope)
+static int note_standing(struct step_envelopes *envelopes, struct map_key envelope)
 {
-    uint32_t *known = map_at(&stepper->standing, envelope);
+    uint32_t *known = map_at(&envelopes->standing, envelope);
     if (known == NULL)
         return -1;
     *known = 1;
     return 0;
 }
 
-int step_note_standing(struct stepper *stepper, const struct trace_operation *operation)
+int step_note_standing(struct step_envelopes *envelopes, const struct trace_operation *operation)
 {
-    return note_standing(stepper, envelope_as_posted(operation));
+    return note_standing(envelopes, envelope_as_posted(operation));
 }
 
-int step_note_all_standing(struct stepper *stepper)
+int step_note_all_standing(struct step_envelopes *envelopes)
 {
-    for (size_t i = 0; i < stepper->n_completed; i++)
-        if (stepper->completed[i].c == SPOOL_RECEIVE && note_standing(stepper, stepper->completed[i]) != 0)
+    for (size_t i = 0; i < envelopes->n_completed; i++)
+        if (envelopes->completed[i].c == SPOOL_RECEIVE && note_standing(envelopes, envelopes->completed[i]) != 0)
             return -1;
     return 0;
 }
 
-bool step_is_standing(const struct stepper *stepper, const struct trace_operation *operation)
+bool step_is_standing(const struct step_envelopes *envelopes, const struct trace_operation *operation)
 {
-    return operation->direction == SPOOL_RECEIVE && stepper->standing.n_entries > 0 &&
-           map_find(&stepper->standing, envelope_as_posted(operation)) != MAP_ABSENT;
+    return operation->direction == SPOOL_RECEIVE && envelopes->standing.n_entries > 0 &&
+           map_find(&envelopes->standing, envelope_as_posted(operation)) != MAP_ABSENT;
 }

@@ -2,20 +2,35 @@
 #ifndef MPISTAIR_TRACE_STEP_ENVELOPE_H
 #define MPISTAIR_TRACE_STEP_ENVELOPE_H
 
-#include "interpose/trace/stream/step.h"
+#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/stream/timeline.h"
+#include "share/base/map.h"
+
+/* Of one rank; starts as zeroes. */
+struct step_envelopes {
+    struct map_key *completed; /* [n_completed] as posted, in the order of completion, of the present step */
+    size_t n_completed;
+    size_t completed_capacity;
+    size_t n_known;      /* of them, in the map */
+    struct map known;    /* that completed in the present step */
+    struct map standing; /* whose receives are posted anew as soon as one completed */
+};
+
+void step_envelopes_release(struct step_envelopes *envelopes);
 
 /* The operation completed in the step that is open. 0, or -1 without memory. */
-int step_note_completed(struct stepper *stepper, const struct trace_operation *operation);
+int step_note_completed(struct step_envelopes *envelopes, const struct trace_operation *operation);
 /* A step begins: nothing completed in it. */
-void step_forget_completed(struct stepper *stepper);
+void step_forget_completed(struct step_envelopes *envelopes);
 /* Whether one of the posts from the front of the timeline to the next completion repeats an envelope that completed in
  * this step. The map is only kept up where somebody asks: 1 yes, 0 no, -1 no memory, 2 not known yet. */
-int step_repeats(struct stepper *stepper, const struct trace *trace, const struct timeline *timeline, bool all);
+int step_repeats(struct step_envelopes *envelopes, const struct trace *trace, const struct timeline *timeline,
+                 bool all);
 
 /* The envelope of the operation, or of each receive that completed in this step, stands. 0, or -1 without memory. */
-int step_note_standing(struct stepper *stepper, const struct trace_operation *operation);
-int step_note_all_standing(struct stepper *stepper);
+int step_note_standing(struct step_envelopes *envelopes, const struct trace_operation *operation);
+int step_note_all_standing(struct step_envelopes *envelopes);
 /* Whether the operation is a receive of an envelope that stands. */
-bool step_is_standing(const struct stepper *stepper, const struct trace_operation *operation);
+bool step_is_standing(const struct step_envelopes *envelopes, const struct trace_operation *operation);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "interpose/trace/clock/node_clock.h"
 #include "interpose/trace/rare/marks.h"
+#include "interpose/trace/stream/round_write.h"
 #include "interpose/trace/stream/take.h"
 #include "share/base/array.h"
 
@@ -267,7 +268,8 @@ int stream_run(struct trace *trace, struct sink *sink, struct error *error)
         result = 0;
     }
     /* What the database says goes before. */
-    if (sink_end(sink) != 0 || (result == 0 && match_doubts_write(&stream.matcher, sink->database) != 0))
+    if (sink_end(sink) != 0 ||
+        (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0))
         result = STREAM_DATABASE;
     stream_release(&stream);
     return result;
