@@ -20,13 +20,11 @@
 #include "interpose/backend/process/process_spool.h"
 #include "interpose/backend/process/reach.h"
 #include "interpose/backend/process/run.h"
-#include "interpose/backend/family/session.h"
+#include "interpose/backend/process/stage.h"
 #include "interpose/backend/process/world_comm.h"
 
 struct run recorder_run;
 static struct run *const run = &recorder_run;
-static int in_world;  /* between MPI_Init and the end of MPI_Finalize */
-static int is_closed; /* the spool is closed for good */
 static int self_key = MPI_KEYVAL_INVALID;
 static uint64_t run_bytes; /* of all spools; on rank 0, after the closing */
 static int run_connected;  /* to another MPI_COMM_WORLD, which may still run; on rank 0 */
@@ -59,22 +57,6 @@ int lifecycle_start(const struct mpistair_host *host)
     return pthread_atfork(NULL, NULL, forked_child) == 0 && atexit(exiting) == 0 ? 0 : -1;
 }
 
-int lifecycle_in_world(void)
-{
-    return in_world;
-}
-
-int lifecycle_is_closed(void)
-{
-    return is_closed;
-}
-
-void lifecycle_closed(void)
-{
-    is_closed = 1;
-    run->alone = 0;
-}
-
 /* Tells on stderr, once, that processes have no spool. Collective. */
 static void tell_unrecorded(int error)
 {
@@ -90,7 +72,7 @@ static void tell_unrecorded(int error)
 /* Whether a session of any process goes on after MPI_Finalize. Collective. */
 static int sessions_go_on(void)
 {
-    int mine = session_count() > 0, any = 0;
+    int mine = recording_stage.n_open_sessions > 0, any = 0;
 #ifdef MPI_SESSION_NULL
     PMPI(Allreduce)(&mine, &any, 1, MPI_INT, MPI_MAX, run->comm);
 #endif
@@ -103,10 +85,10 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
 {
     uint64_t bytes = 0;
     (void)self, (void)key, (void)value, (void)state;
-    session_lock();
+    stage_lock();
     world_comm_begin(run);
     world_comm_return_errors();
-    int go_on = sessions_go_on(), ends = session_count() == 0;
+    int go_on = sessions_go_on(), ends = recording_stage.n_open_sessions == 0;
     int recorded = recorder.recording;
     if (ends)
         __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
@@ -119,7 +101,7 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
     if (ends) {
         bytes = recorded ? process_spool_close(run) : 0;
         members_set_world(MPI_GROUP_NULL);
-        is_closed = 1;
+        recording_stage.is_closed = 1;
     }
     losses_tell(run, recorded ? recorder.spool.header : NULL);
     PMPI(Reduce)(&recorder.connected, &run_connected, 1, MPI_INT, MPI_MAX, 0, run->comm);
@@ -137,8 +119,8 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
             ingest_say(run, INGEST_SESSIONS);
     }
     world_comm_end(run);
-    in_world = 0;
-    session_unlock();
+    recording_stage.in_world = 0;
+    stage_unlock();
     return MPI_SUCCESS;
 }
 
@@ -202,9 +184,9 @@ static void begin_together(enum mpistair_function function)
     int was_alone = run->alone;
     int error = was_alone ? 0 : process_spool_open(run, thread_level, MPI_GROUP_NULL);
     if (was_alone && communicator_init_world() == 0)
-        session_release(); /* MPI_COMM_WORLD says all from now on */
+        stage_end_session(); /* MPI_COMM_WORLD says all from now on */
     recorder.begun = 1;
-    in_world = 1;
+    recording_stage.in_world = 1;
     if (error == 0 && run->rank == 0)
         process_spool_set_marker(run);
     tell_unrecorded(error);
@@ -235,8 +217,8 @@ void init_end(struct recorded_call *call, int result)
     int saved_errno = errno;
     if (result != MPI_SUCCESS || recorder.pid != getpid())
         return;
-    session_lock();
-    if (is_closed || in_world) {
+    stage_lock();
+    if (recording_stage.is_closed || recording_stage.in_world) {
         /* a process initialises MPI once; an own spool only once */
     } else if (reach_is_this_node_only()) {
         const char *first = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
@@ -250,7 +232,7 @@ void init_end(struct recorded_call *call, int result)
         begin_together(call->function);
         world_comm_end(run);
     }
-    session_unlock();
+    stage_unlock();
     errno = saved_errno;
 }
 

@@ -18,11 +18,6 @@ void finalize_end(struct recorded_call *call, int result);
 void abort_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site);
 void abort_end(struct recorded_call *call, int result);
 
-/* Whether MPI_Init was recorded and MPI_Finalize is still to come; whether the spool is closed. Under session_lock. */
-int lifecycle_in_world(void);
-int lifecycle_is_closed(void);
-void lifecycle_closed(void);
-
 /* mpistair_backend.start, see bind.h. */
 int lifecycle_start(const struct mpistair_host *host);
 

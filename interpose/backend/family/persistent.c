@@ -48,14 +48,6 @@ void persistent_ready(const struct recorded_call *call, struct persistent *persi
     request_table_add_persistent(call->thread, HANDLE_KEY(*request), persistent);
 }
 
-void persistent_free(struct persistent *persistent, struct recorder_thread *thread)
-{
-    if (persistent->active)
-        pending_abandon(persistent->active, thread, SPOOL_FREED);
-    free(persistent->more);
-    free(persistent);
-}
-
 void persistent_describe(const struct persistent *persistent, struct spool_operation *operation, unsigned flags)
 {
     operation->direction = persistent->facts.direction;

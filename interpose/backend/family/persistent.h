@@ -8,17 +8,8 @@
 #define MPISTAIR_BACKEND_PERSISTENT_H
 
 #include "interpose/backend/family/operation.h"
+#include "interpose/backend/table/persistent_request.h"
 #include "interpose/backend/table/request_table.h"
-
-struct persistent {
-    void *active; /* what the last start posted; NULL: inactive, or lost */
-    /* Posts what one start of the request begins, before MPI starts it. Returns the pending thing, NULL: lost. */
-    void *(*start)(struct persistent *self, const struct recorded_call *call);
-    struct spool_persistent facts;   /* as stored, but for the time in the call */
-    struct spool_persistent *record; /* NULL: lost */
-    unsigned flags;                  /* of what it posts: wildcards */
-    void *more;                      /* of its kind; freed by free() with the request */
-};
 
 struct persistent_call {
     struct recorded_call call;
@@ -54,8 +45,5 @@ void startall_end(struct start_call *start, int result, const MPI_Request *reque
 
 /* Fills in, of an operation that a start posts, what its request knows; flags besides SPOOL_STARTED. */
 void persistent_describe(const struct persistent *persistent, struct spool_operation *operation, unsigned flags);
-
-/* The request was freed: what is active goes on unreported. */
-void persistent_free(struct persistent *persistent, struct recorder_thread *thread);
 
 #endif

@@ -1,50 +1,22 @@
-/* The recorder has a session of its own, since the application's first may end before its last, and what the group of
- * mpi://WORLD is made of must not end before the recorder. It is finalised before the application's last one, so that
- * MPI ends where it does without us. Locks are held, as all threads may create sessions. See session.h.
+/* The recorder's own session (stage.c) is finalised before the application's last one, so that MPI ends where it does
+ * without us. See session.h.
  */
 #include "interpose/backend/family/session.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "interpose/backend/family/lifecycle.h"
 #include "interpose/backend/table/members.h"
 #include "interpose/backend/family/own_cost.h"
 #include "interpose/backend/process/process_spool.h"
 #include "interpose/backend/process/run.h"
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int n_open;
-
-void session_lock(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-void session_unlock(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-int session_count(void)
-{
-    return n_open;
-}
+#include "interpose/backend/process/stage.h"
 
 #ifdef MPI_SESSION_NULL
 
-static MPI_Session own = MPI_SESSION_NULL;
 static int is_told; /* why nothing is recorded */
-
-void session_release(void)
-{
-    if (own != MPI_SESSION_NULL)
-        PMPI(Session_finalize)(&own);
-    own = MPI_SESSION_NULL;
-}
 
 /* The thread level that a session says it has; 0 where it does not. */
 static int thread_level_of(MPI_Session session)
@@ -65,20 +37,18 @@ static int thread_level_of(MPI_Session session)
 }
 
 /* Opens our own session and the group of all processes, whose ranks are the run's. Returns 0 or -1. */
-static int open_own(MPI_Info info, MPI_Group *world)
+static int open_own(MPI_Info info, MPI_Session *own, MPI_Group *world)
 {
     struct run *run = &recorder_run;
-    if (PMPI(Session_init)(info, MPI_ERRORS_RETURN, &own) != MPI_SUCCESS) {
-        own = MPI_SESSION_NULL;
+    if (stage_begin_session(info, own) != 0)
         return -1;
-    }
-    if (PMPI(Group_from_session_pset)(own, "mpi://WORLD", world) == MPI_SUCCESS) {
+    if (PMPI(Group_from_session_pset)(*own, "mpi://WORLD", world) == MPI_SUCCESS) {
         if (PMPI(Group_rank)(*world, &run->rank) == MPI_SUCCESS && run->rank >= 0 &&
             PMPI(Group_size)(*world, &run->size) == MPI_SUCCESS)
             return 0;
         PMPI(Group_free)(world);
     }
-    session_release();
+    stage_end_session();
     return -1;
 }
 
@@ -93,14 +63,15 @@ static void tell(const char *reason)
 static void begin_alone(enum mpistair_function function, MPI_Info info)
 {
     struct run *run = &recorder_run;
+    MPI_Session own;
     MPI_Group world;
-    if (open_own(info, &world) != 0) {
+    if (open_own(info, &own, &world) != 0) {
         tell("this MPI does not tell the processes of mpi://WORLD");
         return;
     }
     if (run_name_alone(run) != 0) {
         PMPI(Group_free)(&world);
-        session_release();
+        stage_end_session();
         tell("the launcher gives its processes no common name; start the job by mpistair run");
         return;
     }
@@ -109,7 +80,7 @@ static void begin_alone(enum mpistair_function function, MPI_Info info)
     int error = process_spool_open(run, 3, world);
     if (error != 0) {
         PMPI(Group_free)(&world);
-        session_release();
+        stage_end_session();
         fprintf(stderr, "mpistair: rank %d is not recorded from MPI_Session_init on: it cannot write %s: %s\n",
                 run->rank, run->folder, strerror(error));
         return;
@@ -138,13 +109,13 @@ void session_init_end(struct recorded_call *call, int result, MPI_Info info)
     int saved_errno = errno;
     if (result != MPI_SUCCESS || recorder.pid != getpid())
         return;
-    session_lock();
-    n_open++;
+    stage_lock();
+    recording_stage.n_open_sessions++;
     if (!recorder.begun)
         begin_alone(call->function, info);
-    else if (lifecycle_is_closed())
+    else if (recording_stage.is_closed)
         (*recorder.host->calls)[call->function]++; /* what follows is not recorded */
-    session_unlock();
+    stage_unlock();
     errno = saved_errno;
 }
 
@@ -155,8 +126,9 @@ static void end_alone(void)
     __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
     process_spool_close(run);
     members_set_world(MPI_GROUP_NULL);
-    session_release();
-    lifecycle_closed();
+    stage_end_session();
+    recording_stage.is_closed = 1;
+    run->alone = 0;
     if (run->made_folder)
         rmdir(run->folder); /* empty where all files were brought elsewhere */
     if (run->rank == 0)
@@ -169,22 +141,17 @@ void session_finalize_begin(struct recorded_call *call, enum mpistair_function f
     (void)call, (void)function, (void)site;
     if (recorder.pid != getpid())
         return;
-    session_lock();
-    if (n_open > 0 && --n_open == 0 && recorder_run.alone && !lifecycle_in_world())
+    stage_lock();
+    if (recording_stage.n_open_sessions > 0 && --recording_stage.n_open_sessions == 0 && recorder_run.alone &&
+        !recording_stage.in_world)
         end_alone();
-    session_unlock();
+    stage_unlock();
     errno = saved_errno;
 }
 
 void session_finalize_end(struct recorded_call *call, int result)
 {
     (void)call, (void)result;
-}
-
-#else
-
-void session_release(void)
-{
 }
 
 #endif

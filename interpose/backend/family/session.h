@@ -21,14 +21,4 @@ void session_finalize_end(struct recorded_call *call, int result);
 
 #endif
 
-/* How many of the application's sessions are open. */
-int session_count(void);
-
-/* Ends the session that a recorder has which began alone; its group must be given back before. */
-void session_release(void);
-
-/* Both ends of the recorder exclude each other: MPI_Session_init may be called by several threads. */
-void session_lock(void);
-void session_unlock(void);
-
 #endif

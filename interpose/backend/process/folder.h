@@ -8,7 +8,7 @@
 #ifndef MPISTAIR_BACKEND_FOLDER_H
 #define MPISTAIR_BACKEND_FOLDER_H
 
-#include "interpose/backend/process/run.h"
+#include "interpose/backend/process/run_facts.h"
 
 /* Makes run->folder; is_own: it is the run's own, else one that the user named, which is used as it is. Returns 0 or an
  * errno value, EPERM where somebody else has a folder of that name. */

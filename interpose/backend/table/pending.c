@@ -1,7 +1,7 @@
 /* The ends of requests, see pending.h. */
 #include "interpose/backend/table/pending.h"
 
-#include "interpose/backend/family/operation.h"
+#include "interpose/backend/table/operation_record.h"
 
 /* The flags of its record; NULL: it has none. */
 static uint16_t *flags_of(void *pending)

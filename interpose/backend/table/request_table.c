@@ -2,7 +2,7 @@
 #include "interpose/backend/table/request_table.h"
 
 #include "interpose/backend/table/pending.h"
-#include "interpose/backend/family/persistent.h"
+#include "interpose/backend/table/persistent_request.h"
 #include "interpose/backend/table/shared_queue.h"
 
 struct handle_table request_table;

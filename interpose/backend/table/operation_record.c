@@ -1,5 +1,5 @@
-/* The completion of a record, and what only failures and shared handles need. See operation.h. */
-#include "interpose/backend/family/operation.h"
+/* Completes a record, and asks MPI what only failures, wildcards and shared handles need. See operation_record.h. */
+#include "interpose/backend/table/operation_record.h"
 
 void operation_resolve(struct spool_operation *operation, const MPI_Status *status, int ok)
 {

@@ -1,0 +1,28 @@
+/* How far the recording of this process is: what its two beginnings (MPI_Init, MPI_Session_init) and its two ends know
+ * of each other. */
+#ifndef MPISTAIR_BACKEND_STAGE_H
+#define MPISTAIR_BACKEND_STAGE_H
+
+#include "interpose/backend/recorder/recorder.h"
+
+struct recording_stage {
+    int in_world;        /* MPI_Init was recorded, and MPI_Finalize is still to come */
+    int is_closed;       /* the spool is closed for good */
+    int n_open_sessions; /* the application's */
+};
+
+/* To be used under the lock. */
+extern struct recording_stage recording_stage;
+
+/* Both ends of the recorder exclude each other: MPI_Session_init may be called by several threads. */
+void stage_lock(void);
+void stage_unlock(void);
+
+/* The recorder's own session, with which it begins alone. Begins it; 0, or -1. */
+#ifdef MPI_SESSION_NULL /* an MPI that has sessions */
+int stage_begin_session(MPI_Info info, MPI_Session *session);
+#endif
+/* Ends it, if there is one; its group must be given back before. */
+void stage_end_session(void);
+
+#endif
