@@ -12,7 +12,7 @@
 #include "predictor/show.h"
 #include "predictor/side_by_side.h"
 #include "predictor/terms/topology.h"
-#include "predictor/what_if/what_if.h"
+#include "predictor/what_if/what_if_run.h"
 
 /* With --interval; else, or where the machine has no intervals, without draws. */
 static int make_draws(const struct predict_options *options, const struct machine *machine, struct machine_draws *draws,

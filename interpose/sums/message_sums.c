@@ -10,7 +10,6 @@
 #include "share/base/array.h"
 #include "share/base/level.h"
 #include "interpose/database/cursor.h"
-#include "interpose/sums/working_tables.h"
 
 enum { UNKNOWN_LEVEL = LEVEL_COUNT, SENT, SUM_COUNT };
 

@@ -6,9 +6,6 @@
 
 #include "share/base/error.h"
 
-/* Limits the kinds of round that a report shows. It is a macro, since it stands in the text of a query. */
-#define HEAVIEST_KINDS 10
-
 /* Makes these tables; SQLite keeps them outside of the trace, on disk where they are large. While they are made, each
  * rank of a round takes 32 bytes. Returns 0, or -1 with the reason.
  *

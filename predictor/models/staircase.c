@@ -30,7 +30,7 @@
 
 #include "predictor/pattern/group.h"
 #include "predictor/models/models.h"
-#include "predictor/models/serial.h"
+#include "predictor/models/serial_orders.h"
 
 /* T18: T_i = T_i^inter-node + T_i^intra-node. */
 const struct staircase_part staircase_parts[STAIRCASE_PARTS] = {

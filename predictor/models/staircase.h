@@ -1,11 +1,10 @@
-/* The steps of the staircase, apart from the model that puts them together, so that tests can hold them against each
- * other. Citation, symbols and equations: staircase.c. Papers are named as in share/doc/MODELS.md. */
+/* The staircase as a whole, for the models that change a part of it. Citation, symbols and equations: staircase.c. */
 #ifndef MPISTAIR_PREDICTOR_STAIRCASE_H
 #define MPISTAIR_PREDICTOR_STAIRCASE_H
 
-#include "predictor/engine/critical.h"
-#include "predictor/pattern/group.h"
 #include "predictor/model.h"
+#include "predictor/models/staircase_steps.h"
+#include "predictor/pattern/group.h"
 #include "predictor/pattern/traffic.h"
 
 /* What is predicted at a time: the levels that share a bandwidth, and whose. */
@@ -17,64 +16,6 @@ struct staircase_part {
 /* T18's: between nodes, within them. */
 enum { STAIRCASE_BETWEEN, STAIRCASE_WITHIN, STAIRCASE_PARTS };
 extern const struct staircase_part staircase_parts[STAIRCASE_PARTS];
-
-/* BW(n) of every class for n = 1 .. n_max, and which values were used. */
-struct bandwidth_steps {
-    size_t n_max;
-    size_t n_classes;
-    double *bytes_per_s; /* [n_classes * (n_max + 1)], class by class; entry 0 unused */
-    bool *outside;       /* the same shape: beyond the table's ends */
-    bool *used;
-};
-
-/* 0, or -1 without memory. */
-int bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *traffic, size_t n_max);
-/* BW(n) of a class, noted as used. */
-double bandwidth_steps_at(struct bandwidth_steps *steps, size_t class, size_t n);
-/* How many values beyond the ends of a table were used. */
-size_t bandwidth_steps_extrapolated(const struct bandwidth_steps *steps);
-void bandwidth_steps_release(struct bandwidth_steps *steps);
-
-/* What a rank's rate is made of: of the classes of its incoming bytes, the share of the class in its level, and of the
- * level in all (theta_i of T12, or 1 - theta_i). */
-struct staircase_mix {
-    size_t n_classes;
-    struct {
-        size_t class;
-        double in_level;
-        double level; /* of the class's level */
-        bool last_of_level;
-    } parts[MAX_CLASSES];
-};
-
-/* Of a rank with incoming bytes of those levels. */
-struct staircase_mix staircase_mix_of(const struct traffic *traffic, unsigned levels, size_t rank);
-/* T12: BW^mix(n, theta_i) = theta_i / n BW^on(n) + (1 - theta_i) / n BW^off(n), B/s; BW at a level is the harmonic mean
- * of the protocols' by bytes. */
-double staircase_mix_bandwidth(const struct staircase_mix *mix, struct bandwidth_steps *steps, size_t n);
-
-/* The class of all incoming bytes of the ranks at those levels, or NO_CLASS where there are several, or none. */
-size_t staircase_only_class(const struct traffic *traffic, unsigned levels, const uint32_t *ranks, size_t n);
-
-/* A rank that competes for its group's bandwidth: V_i > 0. */
-struct competitor {
-    uint32_t rank;
-    double volume; /* V_i, B */
-    double rest;   /* of it, not yet received, B */
-    double recv_s; /* t_i^recv, out */
-};
-
-/* t_i^recv of n competitors whose bytes are all of one class (T5, T7). Orders them by (V_i, rank). */
-void staircase_receive_even(size_t class, struct bandwidth_steps *steps, struct competitor *competitors, size_t n);
-/* t_i^recv of n competitors with bytes of any classes of those levels (T12-T14, T16, T17); ordered as they finish, ties
- * by their place before. O(n^2). 0, or -1 without memory. */
-int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
-                            struct competitor *competitors, size_t n);
-
-/* The latest delivery (T9) of each rank's outgoing messages of those levels: sends[n_ranks], all 0 without any, from
- * recv_s[n_ranks]; the way is the receiver's rank. 12 bytes a message of those levels, O(M). 0, or -1 without memory.
- */
-int staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends);
 
 /* M_i tau of a rank's messages of those levels, incoming, outgoing or the larger of both; s. */
 double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side);

@@ -1,5 +1,5 @@
 /* The rate of one rank whose bytes are of several levels and protocols. Symbols: staircase.c. */
-#include "predictor/models/staircase.h"
+#include "predictor/models/staircase_steps.h"
 
 struct staircase_mix staircase_mix_of(const struct traffic *traffic, unsigned levels, size_t rank)
 {

@@ -1,5 +1,5 @@
 /* t_i^recv: when each rank of a group has received its bytes. Symbols: staircase.c. */
-#include "predictor/models/staircase.h"
+#include "predictor/models/staircase_steps.h"
 
 #include <stdlib.h>
 

@@ -2,21 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_REPLAY_H
 #define MPISTAIR_PREDICTOR_REPLAY_H
 
-#include <sqlite3.h>
-
-#include "predictor/interval.h"
-
-/* What to replay with. All borrowed. */
-struct replay {
-    sqlite3 *database;
-    const char *path; /* of the database, for messages */
-    const struct machine *machine;
-    const struct placement *placement; /* NULL: the recorded places */
-    const struct model_choice *models; /* [n_models] */
-    size_t n_models;
-    const struct model_options *options;
-    const struct machine_draws *draws; /* for intervals, or NULL: none are stored */
-};
+#include "predictor/replay/replay_with.h"
 
 /* What the user should know of the result. */
 struct replay_summary {

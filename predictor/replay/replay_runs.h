@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_REPLAY_RUNS_H
 #define MPISTAIR_PREDICTOR_REPLAY_RUNS_H
 
-#include "predictor/replay/replay.h"
+#include "predictor/replay/replay_with.h"
 
 /* One statement, with the machine and, if model is not NULL, model and options as parameters 1 to 3, then n as the 4th.
  * 0, or -1 with the reason. */

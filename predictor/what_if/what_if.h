@@ -1,4 +1,4 @@
-/* `mpistair predict --what-if`: a run predicted as it is and as it would be. */
+/* A run predicted as it is and as it would be: what is made (what_if_run.c) and shown (show_what_if.c). */
 #ifndef MPISTAIR_PREDICTOR_WHAT_IF_H
 #define MPISTAIR_PREDICTOR_WHAT_IF_H
 
@@ -18,8 +18,5 @@ struct what_if {
     struct workload_times before_s[MAX_MODELS], after_s[MAX_MODELS]; /* [options->n_models] */
     struct placement_found found;                                    /* with best_placement */
 };
-
-/* 0, or -1 with the reason and no file written. */
-int what_if_run(const struct predict_options *options, struct error *error);
 
 #endif

@@ -1,11 +1,11 @@
 /* When a rank's sends are over where receivers take one message after another, in any order: the part of the model
  * serial that takes the place of T9. serial.c has the model. */
-#ifndef MPISTAIR_PREDICTOR_SERIAL_H
-#define MPISTAIR_PREDICTOR_SERIAL_H
+#ifndef MPISTAIR_PREDICTOR_SERIAL_ORDERS_H
+#define MPISTAIR_PREDICTOR_SERIAL_ORDERS_H
 
 #include "predictor/pattern/radix_sort.h"
 #include "predictor/pattern/size_order.h"
-#include "predictor/models/staircase.h"
+#include "predictor/models/staircase_steps.h"
 
 /* When a block is delivered where it is the first of its receiver's, and where half of the others come before it. */
 struct serial_times {

@@ -1,6 +1,6 @@
 /* The run as it is, read once; the run as it would be, with what was asked changed; the models on both. Nothing is
  * stored: what was not run is no part of a trace. */
-#include "predictor/what_if/what_if.h"
+#include "predictor/what_if/what_if_run.h"
 
 #include <stdlib.h>
 #include <string.h>
