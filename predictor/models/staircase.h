@@ -1,4 +1,5 @@
-/* The staircase as a whole, for the models that change a part of it. Citation, symbols and equations: staircase.c. */
+/* The staircase as a whole, for the models that change a part of it.
+ * Citation, symbols and equations: staircase.c. Papers are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_PREDICTOR_STAIRCASE_H
 #define MPISTAIR_PREDICTOR_STAIRCASE_H
 
