@@ -1,5 +1,6 @@
 #include "calibrate/fit/disturbed.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_timed(const struct sample *sample)
@@ -7,36 +8,75 @@ static bool is_timed(const struct sample *sample)
     return sample->benchmark != BENCHMARK_EAGER && sample->benchmark != BENCHMARK_BUFFER;
 }
 
-/* Of the n samples of one point; their number afterwards. */
-static size_t leave_out(struct sample *samples, size_t n, struct disturbance *disturbance)
+/* The end of the point that begins at first. */
+static size_t end_of(const struct samples *samples, size_t first)
 {
-    size_t n_quiet = 0, kept = 0;
+    size_t end = first + 1;
+    while (end < samples->n_samples && samples_compare_points(&samples->samples[first], &samples->samples[end]) == 0)
+        end++;
+    return end;
+}
+
+static size_t count_disturbed(const struct sample *samples, size_t n)
+{
+    size_t disturbed = 0;
     for (size_t i = 0; i < n; i++)
-        n_quiet += samples[i].disturbed ? 0 : 1;
-    bool repeated = n_quiet >= DISTURBED_REPEATED;
-    disturbance->n_points++;
-    disturbance->n_samples += n;
-    disturbance->n_disturbed += n - n_quiet;
-    disturbance->n_unrepeated += n_quiet < n && !repeated ? 1 : 0;
+        disturbed += samples[i].disturbed ? 1 : 0;
+    return disturbed;
+}
+
+/* Whether a point has disturbed samples only, and each is known to be by itself, not by what its second was like. */
+static bool never_quiet(const struct sample *samples, size_t n)
+{
     for (size_t i = 0; i < n; i++)
-        if (!samples[i].disturbed || !repeated)
-            samples[kept++] = samples[i];
-    return kept;
+        if (!samples[i].disturbed || isnan(samples[i].waited))
+            return false;
+    return true;
+}
+
+static void count(struct samples *samples)
+{
+    memset(samples->disturbance, 0, sizeof samples->disturbance);
+    for (size_t first = 0, end; first < samples->n_samples; first = end) {
+        const struct sample *point = &samples->samples[first];
+        end = end_of(samples, first);
+        if (!is_timed(point))
+            continue;
+        struct disturbance *own = &samples->disturbance[point->benchmark];
+        own->n_points++;
+        own->n_never_quiet += never_quiet(point, end - first) ? 1 : 0;
+        own->n_samples += end - first;
+        own->n_disturbed += count_disturbed(point, end - first);
+    }
+}
+
+struct disturbance disturbed_sum(const struct samples *samples)
+{
+    struct disturbance sum = {0};
+    for (int i = 0; i < BENCHMARK_COUNT; i++) {
+        const struct disturbance *own = &samples->disturbance[i];
+        sum.n_samples += own->n_samples;
+        sum.n_disturbed += own->n_disturbed;
+        sum.n_points += own->n_points;
+        sum.n_never_quiet += own->n_never_quiet;
+    }
+    return sum;
 }
 
 void disturbed_leave_out(struct samples *samples)
 {
     struct sample *all = samples->samples;
     size_t kept = 0;
-    memset(samples->disturbance, 0, sizeof samples->disturbance);
+    count(samples);
+    struct disturbance sum = disturbed_sum(samples);
+    bool few = (double)sum.n_never_quiet < DISTURBED_MAX * (double)sum.n_points;
     for (size_t first = 0, end; first < samples->n_samples; first = end) {
-        for (end = first; end < samples->n_samples && samples_compare_points(&all[first], &all[end]) == 0;)
-            end++;
-        size_t n = end - first;
-        if (is_timed(&all[first]))
-            n = leave_out(&all[first], n, &samples->disturbance[all[first].benchmark]);
-        memmove(&all[kept], &all[first], n * sizeof *all);
-        kept += n;
+        end = end_of(samples, first);
+        bool repeated = count_disturbed(&all[first], end - first) < end - first;
+        bool none = few && never_quiet(&all[first], end - first);
+        for (size_t i = first; i < end; i++)
+            if (!is_timed(&all[i]) || !(all[i].disturbed && (repeated || none)))
+                all[kept++] = all[i];
     }
     samples->n_samples = kept;
 }

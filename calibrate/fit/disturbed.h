@@ -1,14 +1,19 @@
-/* Samples that were taken while others had the machine: probing.h says which these are. */
+/* Says which samples were taken while others had the machine (probing.h), and does without them where it can. */
 #ifndef MPISTAIR_CALIBRATE_DISTURBED_H
 #define MPISTAIR_CALIBRATE_DISTURBED_H
 
 #include "calibrate/fit/samples.h"
 
-/* Samples without a disturbance from which on the disturbed ones of the same point are left out. */
-enum { DISTURBED_REPEATED = 3 };
+/* From that share of points without any quiet sample on, a calibration is too disturbed (drift.h). */
+#define DISTURBED_MAX 0.1
 
-/* Takes disturbed samples out of the sorted ones, point by point, where they were repeated; counts them before.
- * Searches (eager, buffer) keep all: what was taken or refused is no time. */
+/* Takes disturbed samples out of the sorted ones, and counts them before: those of points that have others, since one
+ * quiet sample is better than the median of many that waited; and points that were never measured without, but where
+ * these are DISTURBED_MAX or more. A point of ranks that wait for each other by nature keeps what it has, as do searches
+ * (eager, buffer): what was taken or refused is no time. */
 void disturbed_leave_out(struct samples *samples);
+
+/* Sums up what all benchmarks have. */
+struct disturbance disturbed_sum(const struct samples *samples);
 
 #endif

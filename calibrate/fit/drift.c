@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/disturbed.h"
 #include "calibrate/fit/line.h"
 
 /* Welford's running mean and sum of squares. */
@@ -28,20 +29,6 @@ static double moments_deviation(const struct moments *moments)
     return moments->n > 1 ? sqrt(moments->squares / (double)(moments->n - 1)) : NAN;
 }
 
-/* Over all benchmarks. */
-static struct disturbance disturbance_of(const struct samples *samples)
-{
-    struct disturbance sum = {0};
-    for (int i = 0; i < BENCHMARK_COUNT; i++) {
-        const struct disturbance *own = &samples->disturbance[i];
-        sum.n_samples += own->n_samples;
-        sum.n_disturbed += own->n_disturbed;
-        sum.n_points += own->n_points;
-        sum.n_unrepeated += own->n_unrepeated;
-    }
-    return sum;
-}
-
 static double share(size_t part, size_t all)
 {
     return all > 0 ? (double)part / (double)all : NAN;
@@ -49,7 +36,7 @@ static double share(size_t part, size_t all)
 
 void drift_find(const struct samples *samples, struct drift *drift)
 {
-    struct disturbance disturbance = disturbance_of(samples);
+    struct disturbance disturbance = disturbed_sum(samples);
     struct moments small = {0}, large = {0}, waited = {0}, steal = {0};
     for (size_t i = 0; i < samples->probings.n; i++) {
         const struct probing *probing = &samples->probings.probings[i];
@@ -65,7 +52,7 @@ void drift_find(const struct samples *samples, struct drift *drift)
         .large = moments_deviation(&large),
         .n_probes = small.n < large.n ? small.n : large.n,
         .disturbed = samples->probings.n > 0 ? share(disturbance.n_disturbed, disturbance.n_samples) : NAN,
-        .unrepeated = share(disturbance.n_unrepeated, disturbance.n_points),
+        .never_quiet = share(disturbance.n_never_quiet, disturbance.n_points),
         .waited = waited.n > 0 ? waited.mean : NAN,
         .steal = steal.n > 0 ? steal.mean : NAN,
     };
@@ -131,9 +118,9 @@ static void write_benchmarks(FILE *stream, const struct samples *samples)
     const char *separator = " (";
     for (int i = 0; i < BENCHMARK_COUNT; i++) {
         const struct disturbance *own = &samples->disturbance[i];
-        if (own->n_unrepeated == 0)
+        if (own->n_never_quiet == 0)
             continue;
-        fprintf(stream, "%s%s %zu of %zu", separator, benchmark_name[i], own->n_unrepeated, own->n_points);
+        fprintf(stream, "%s%s %zu of %zu", separator, benchmark_name[i], own->n_never_quiet, own->n_points);
         separator = ", ";
     }
     fputs(separator[0] == ',' ? ")" : "", stream);
@@ -142,14 +129,14 @@ static void write_benchmarks(FILE *stream, const struct samples *samples)
 int drift_check(const struct drift *drift, const struct samples *samples, struct error *error)
 {
     bool drifted = drift->small > DRIFT_LEVEL_MAX || drift->large > DRIFT_LEVEL_MAX;
-    if (!(drift->unrepeated >= DRIFT_UNREPEATED_MAX) && !(drift->waited >= DRIFT_WAITED_MAX) && !drifted)
+    if (!(drift->never_quiet >= DISTURBED_MAX) && !(drift->waited >= DRIFT_WAITED_MAX) && !drifted)
         return 0;
     char text[512] = "";
     FILE *stream = fmemopen(text, sizeof text, "w");
     if (stream == NULL)
         return error_set(error, "no memory");
     write_percent(stream, "%.0f %% of the measurements were taken only while others had the machine",
-                  drift->unrepeated);
+                  drift->never_quiet);
     write_benchmarks(stream, samples);
     write_percent(stream, "; others had %.0f %% of the processor time that the ranks wanted", drift->waited);
     write_percent(stream, ", the hypervisor took %.1f %%", drift->steal);
@@ -159,5 +146,5 @@ int drift_check(const struct drift *drift, const struct samples *samples, struct
     return error_set(error,
                      "too disturbed: %s (expected below %.0f %% of the measurements, %.0f %% of the processor time, a "
                      "drift of %.0f %%)",
-                     text, 100 * DRIFT_UNREPEATED_MAX, 100 * DRIFT_WAITED_MAX, 100 * DRIFT_LEVEL_MAX);
+                     text, 100 * DISTURBED_MAX, 100 * DRIFT_WAITED_MAX, 100 * DRIFT_LEVEL_MAX);
 }

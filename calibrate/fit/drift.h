@@ -18,21 +18,20 @@
 #include "calibrate/machine/machine.h"
 #include "calibrate/fit/samples.h"
 
-/* From there on a calibration is no use: that share of what it measured rests on disturbed samples, others had that
- * share of the processor time that its ranks wanted, or the relative standard deviation of a level is above that. */
-#define DRIFT_WAITED_MAX     0.5
-#define DRIFT_UNREPEATED_MAX (1.0 / 3)
-#define DRIFT_LEVEL_MAX      0.2
+/* From there on a calibration is no use, as from DISTURBED_MAX on (disturbed.h): others had that share of the processor
+ * time that its ranks wanted, or the relative standard deviation of a level is above that. */
+#define DRIFT_WAITED_MAX 0.5
+#define DRIFT_LEVEL_MAX  0.2
 
 /* NaN where it is not known, as of samples of earlier versions. */
 struct drift {
     double small; /* relative standard deviation of the time of a message of PROBING_SMALL_BYTES to oneself */
     double large; /* of PROBING_LARGE_BYTES */
     size_t n_probes;
-    double disturbed;  /* share of the samples, those included that were repeated */
-    double unrepeated; /* share of what was measured that has disturbed samples and too few others */
-    double waited;     /* of the processor time that ranks wanted, the share of others; mean over the epochs */
-    double steal;      /* of the processors' time, the share that the hypervisor took */
+    double disturbed;   /* share of the samples, those included that were repeated */
+    double never_quiet; /* share of what was measured that has no other samples */
+    double waited;      /* of the processor time that ranks wanted, the share of others; mean over the epochs */
+    double steal;       /* of the processors' time, the share that the hypervisor took */
 };
 
 void drift_find(const struct samples *samples, struct drift *drift);

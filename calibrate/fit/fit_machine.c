@@ -90,12 +90,21 @@ static int fit_curves(const struct samples *samples, const struct curves *curves
     return rows < 0 ? error_set(error, "no memory") : rows;
 }
 
+static void note_disturbed(const struct samples *samples, FILE *notes)
+{
+    for (int i = 0; i < BENCHMARK_COUNT; i++)
+        if (samples->disturbance[i].n_never_quiet > 0)
+            benchmark_note(notes, "%s: %zu of %zu measurements were taken only while others had the processors",
+                           benchmark_name[i], samples->disturbance[i].n_never_quiet, samples->disturbance[i].n_points);
+}
+
 int fit_machine(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
                 struct error *error)
 {
     struct curves curves;
     if (curves_make(samples, options->statistic, &curves) != 0)
         return error_set(error, "no memory");
+    note_disturbed(samples, notes);
     int rows = fit_curves(samples, &curves, options, machine, notes, error);
     curves_release(&curves);
     for (size_t i = 0; i < sizeof benchmarks / sizeof benchmarks[0] && rows >= 0; i++) {

@@ -65,7 +65,7 @@ struct disturbance {
     size_t n_samples;
     size_t n_disturbed;
     size_t n_points;
-    size_t n_unrepeated; /* points with disturbed samples, and too few others to do without these */
+    size_t n_never_quiet; /* points that were only measured while others had the processors of their ranks */
 };
 
 struct samples {

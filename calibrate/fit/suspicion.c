@@ -10,12 +10,12 @@
 
 enum { SAMPLES_MIN = 10 };
 
-#define INTERVAL_MAX  0.10 /* width over value */
-#define RATE_MAX      1.10 /* promised over best measured */
-#define DRIFT_MAX     0.05 /* relative standard deviation */
-#define DISTURBED_MAX 0.10 /* share of the samples */
-#define STEAL_MAX     0.01
-#define SHARE_MAX     1.01 /* a process's share with more competitors over that with fewer */
+#define INTERVAL_MAX          0.10 /* width over value */
+#define RATE_MAX              1.10 /* promised over best measured */
+#define DRIFT_MAX             0.05 /* relative standard deviation */
+#define SAMPLES_DISTURBED_MAX 0.10 /* share of the samples */
+#define STEAL_MAX             0.01
+#define SHARE_MAX             1.01 /* a process's share with more competitors over that with fewer */
 
 struct finding {
     const struct machine *machine;
@@ -56,7 +56,7 @@ static void check_drift(struct finding *finding, const struct machine_parameter 
     if (strncmp(row->quantity, "drift_", 6) == 0 && row->value > DRIFT_MAX)
         say(finding, row, "the machine's own speed went up and down by %.3g %% while it was calibrated",
             100 * row->value);
-    else if (strcmp(row->quantity, "disturbed") == 0 && row->value > DISTURBED_MAX)
+    else if (strcmp(row->quantity, "disturbed") == 0 && row->value > SAMPLES_DISTURBED_MAX)
         say(finding, row, "others had the machine during %.3g %% of the samples", 100 * row->value);
     else if (strcmp(row->quantity, "steal") == 0 && row->value > STEAL_MAX)
         say(finding, row, "the hypervisor took %.3g %% of the processors", 100 * row->value);

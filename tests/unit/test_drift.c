@@ -194,10 +194,10 @@ static void tells_what_is_too_disturbed(void **state)
     } cases[] = {
         {{100, 0, 20, 0}, 1, NULL},
         {{100, 90, 20, 0}, 1, NULL}, /* all repeated */
-        {{100, 50, 20, 6}, 1, NULL},
-        {{100, 50, 20, 7},
+        {{100, 50, 20, 1}, 1, NULL},
+        {{100, 50, 20, 2},
          1,
-         "too disturbed: 35 % of the measurements were taken only while others had the machine (pingpong 7 of 20); "
+         "too disturbed: 10 % of the measurements were taken only while others had the machine (pingpong 2 of 20); "
          "others had 20 %"},
         {{100, 0, 20, 0},
          1.6,

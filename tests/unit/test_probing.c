@@ -158,20 +158,26 @@ static struct samples read(const char *text)
     return samples;
 }
 
-#define QUIET_3 "self,self,8,1e-07,1,0\nself,self,8,1.1e-07,1,0.1\nself,self,8,1.2e-07,1,\n"
+#define POINTS_5(n)                                                                                                    \
+    "self,self," n "1,1e-07,1,0\nself,self," n "2,1e-07,1,0\nself,self," n "3,1e-07,1,0\n"                             \
+    "self,self," n "4,1e-07,1,0\nself,self," n "5,1e-07,1,0\n"
+#define POINTS_20 POINTS_5("2") POINTS_5("3") POINTS_5("4") POINTS_5("5")
+#define QUIET_3   "self,self,8,1e-07,1,0\nself,self,8,1.1e-07,1,0.1\nself,self,8,1.2e-07,1,\n"
 
 static void leaves_out_what_was_repeated(void **state)
 {
     (void)state;
     static const struct {
         const char *text;
-        size_t n_samples, n_disturbed, n_unrepeated;
+        size_t n_samples, n_disturbed, n_never_quiet;
     } cases[] = {
         {QUIET_3, 3, 0, 0},
-        {QUIET_3 "self,self,8,9e-07,1,0.3\n", 3, 1, 0},                /* its ranks waited */
-        {"self,self,8,9e-07,1,0.3\nself,self,8,1e-07,1,0\n", 2, 1, 1}, /* not repeated often enough */
-        {QUIET_3 "self,self,16,9e-07,1,0.3\n", 4, 1, 1},               /* another point */
-        {QUIET_3 PROBE("1e-07", "level"), 3, 3, 1},                    /* nothing else is there */
+        {QUIET_3 "self,self,8,9e-07,1,0.3\n", 3, 1, 0},                                         /* its ranks waited */
+        {"self,self,8,9e-07,1,0.3\nself,self,8,8e-07,1,0.2\nself,self,8,1e-07,1,0\n", 1, 2, 0}, /* one is enough */
+        {POINTS_20 "self,self,16,9e-07,1,0.3\n", 20, 1, 1},                       /* never quiet: left out */
+        {POINTS_20 "self,self,16,9e-07,1,\n" PROBE("1e-07", "waited"), 21, 1, 0}, /* perhaps it was */
+        {QUIET_3 "self,self,16,9e-07,1,0.3\n", 4, 1, 1},                          /* one of two points: no use */
+        {"self,self,8,1e-07,1,0\n" PROBE("1e-07", "level"), 1, 1, 1},
         {QUIET_3 PROBE("1e-07", "quiet") "self,self,8,9e-07,1,0\n" PROBE("3e-07", "level"), 3, 1, 0},
         {QUIET_3 PROBE("1e-07", "quiet") "self,self,8,9e-07,1,0\n" PROBE("3e-07", "waited"), 4, 0, 0},
         {QUIET_3 PROBE("1e-07", "quiet") "self,self,8,9e-07,1,\n" PROBE("3e-07", "waited"), 3, 1, 0},
@@ -180,14 +186,14 @@ static void leaves_out_what_was_repeated(void **state)
         {QUIET_3 "eager,intra_socket,8,1,1,0.9\n", 4, 0, 0}, /* a search: no time */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char text[1024];
+        char text[2048];
         snprintf(text, sizeof text, HEADER "%s", cases[i].text);
         struct samples samples = read(text);
         const struct disturbance *found = &samples.disturbance[BENCHMARK_SELF];
         if (samples.n_samples != cases[i].n_samples || found->n_disturbed != cases[i].n_disturbed ||
-            found->n_unrepeated != cases[i].n_unrepeated)
-            fail_msg("case %zu: %zu samples, %zu disturbed, %zu points not repeated", i, samples.n_samples,
-                     found->n_disturbed, found->n_unrepeated);
+            found->n_never_quiet != cases[i].n_never_quiet)
+            fail_msg("case %zu: %zu samples, %zu disturbed, %zu points never quiet", i, samples.n_samples,
+                     found->n_disturbed, found->n_never_quiet);
         samples_release(&samples);
     }
     /* As earlier versions wrote them. */
