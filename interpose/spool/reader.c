@@ -275,7 +275,7 @@ void spool_close(struct spool *spool)
     *spool = (struct spool){0};
 }
 
-/* Counts the bytes behind a record that cannot be read, without the zeroes that were never written. */
+/* Returns how many records a rest that cannot be read may have held, without the zeroes that were never written. */
 static uint64_t count_rest(const uint8_t *data, size_t begin, size_t end)
 {
     while (end > begin && data[end - 1] == 0)

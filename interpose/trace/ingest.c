@@ -1,3 +1,5 @@
+/* Leads a run through all passes from the spools to trace.db (memory/trace.h lists them), and tells the user what the
+ * trace lacks, since a trace with gaps looks like a whole one. */
 #include "interpose/trace/ingest.h"
 
 #include <inttypes.h>

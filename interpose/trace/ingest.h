@@ -1,4 +1,4 @@
-/* From the spools of a run to its trace.db. */
+/* Makes the trace.db of a run from its spools. */
 #ifndef MPISTAIR_TRACE_INGEST_H
 #define MPISTAIR_TRACE_INGEST_H
 
@@ -13,14 +13,14 @@ struct ingest_options {
     size_t n_folders;
     const char *run_key;                              /* NULL: there is only one run */
     const char *output;                               /* NULL: mpistair-<run key>.db in the working directory */
-    const struct placement *placement;                /* NULL: where the processes were observed */
+    const struct placement *placement;                /* NULL: where the processes were seen to run */
     bool calls;                                       /* fill the table `call` */
     bool quiet;                                       /* no summary on standard error */
     void (*tell)(void *context, const char *run_key); /* NULL, or called for each run that went into the trace */
     void *context;
 };
 
-/* 0, or -1 with the reason, the output as it was. */
+/* Returns 0, or -1 with the reason and the output as it was. */
 int ingest(const struct ingest_options *options, struct error *error);
 
 #endif

@@ -1,16 +1,16 @@
-/* One clock for the run: rank 0's.
+/* Puts the whole run on one clock, that of rank 0.
  *
- * Each node's leader measured its offset against its parent's leader at MPI_Init and MPI_Finalize; along the tree of
- * parents these add up, linear in between (draw_line), constant where only one was measured. What has no link (a killed
- * job has none of the end, a lost leader none at all) is put in the middle of what the messages allow: no receive
- * completes before its send starts, so of two nodes A and B
+ * Each node's leader measured its offset against its parent's leader at MPI_Init and MPI_Finalize. Along the tree of
+ * parents these add up; in between they are linear (draw_line), and constant where only one was measured. Nodes without
+ * a link (a killed job has none of the end, a lost leader none at all) are put in the middle of what the messages
+ * allow: no receive completes before its send starts, so of two nodes A and B
  *
  *     max (send on A - completion on B)  <=  offset(B) - offset(A)  <=  min (completion on A - send on B).
  *
- * The same inequality then corrects all: a node that still receives before it was sent to is moved later, repeatedly
- * (Bellman and Ford's iteration over difference constraints), and all together back so that rank 0's node stays. After
- * as many passes as nodes the rest contradicts itself (drift, a wrong match) and is left.
- */
+ * The same inequality then corrects all nodes: a node that still receives before it was sent to is moved later,
+ * repeatedly (Bellman and Ford's iteration over difference constraints). Then all nodes are moved back together so that
+ * rank 0's node stays. Constraints that still contradict each other after as many passes as nodes (drift, a wrong
+ * match) are left. */
 #include "interpose/trace/clock/node_clock.h"
 
 #include <stdlib.h>
@@ -19,9 +19,9 @@
 #include "share/base/map.h"
 #include "interpose/trace/stream/stream.h"
 
-#define DRIFT_PRIOR 50e-6 /* of two crystals, as they are sold */
+#define DRIFT_PRIOR 50e-6 /* drift between two crystals, as they are sold */
 
-/* What the messages from one node to another say: offset(to) - offset(from) >= at_least. */
+/* States what the messages from one node to another say: offset(to) - offset(from) >= at_least. */
 struct edge {
     uint32_t from;
     uint32_t to;
@@ -39,8 +39,8 @@ int64_t clock_run_ns(const struct trace_node *node, int64_t node_ns)
     return node_ns + node->offset_ns + (int64_t)((double)(node_ns - node->base_ns) * node->drift);
 }
 
-/* The offset of a node against rank 0's at a time of its own, along its parents, and how uncertain it is; *known is
- * false where a link lacks. */
+/* Returns the offset of a node against rank 0's at a time of its own, along its parents, and how uncertain it is;
+ * *known becomes false where a link is missing. */
 static int64_t chain_offset(const struct trace *trace, uint32_t node, int link, uint32_t root, bool *known,
                             double *uncertainty_ns)
 {
@@ -67,9 +67,9 @@ unknown:
     return 0;
 }
 
-/* The line through both measurements, each as good as its round trip was short: on a busy machine one of them may be
- * off by milliseconds, and the slope between them would then be no drift of a clock. Estimated with what is known of
- * clocks before, that they drift by DRIFT_PRIOR. */
+/* Draws the line through both measurements, each as good as its round trip was short. On a busy machine one of them may
+ * be off by milliseconds, and the slope between them would then be no drift of a clock. So the slope is estimated
+ * together with what is known of clocks beforehand: they drift by DRIFT_PRIOR. */
 static void draw_line(struct trace_node *node, double apart_ns, double first_ns, double last_ns)
 {
     double duration_ns = (double)(node->links_ns[1] - node->links_ns[0]);
@@ -78,8 +78,9 @@ static void draw_line(struct trace_node *node, double apart_ns, double first_ns,
     /* The bounds are hard: true offsets are within half a round trip. */
     double least = (apart_ns - first_ns - last_ns) / duration_ns, most = (apart_ns + first_ns + last_ns) / duration_ns;
     drift = drift < least ? least : drift > most ? most : drift;
-    double weight = first_ns * first_ns / (first_ns * first_ns + last_ns * last_ns); /* of the last one */
-    /* A crystal is off by less than this; more is a suspended machine or damage. */
+    double weight = first_ns * first_ns / (first_ns * first_ns + last_ns * last_ns); /* weight of the last measurement
+                                                                                      */
+    /* A crystal is off by less than this; a larger drift comes from a suspended machine or from damage. */
     if (!(drift > -1e-2 && drift < 1e-2))
         return;
     node->drift = drift;
@@ -106,7 +107,7 @@ static void apply_links(struct trace *trace, uint32_t root)
     }
 }
 
-/* The strongest constraint of each ordered pair of nodes under the present offsets: one message more. */
+/* Keeps the strongest constraint of each ordered pair of nodes under the present offsets; takes one more message. */
 static int add_message(void *context, const struct trace *trace, const struct trace_operation *send,
                        const struct trace_operation *receive)
 {
@@ -137,7 +138,7 @@ static int compare_edges(const void *left, const void *right)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* Places one node without link beside those that have a place; false if no message leads to it. */
+/* Places one node without link beside those that have a place; returns false if no message leads to it. */
 static bool place_by_messages(struct trace *trace, struct edges *edges, uint32_t unplaced)
 {
     int64_t lower = INT64_MIN, upper = INT64_MAX;
@@ -165,7 +166,8 @@ static bool place_by_messages(struct trace *trace, struct edges *edges, uint32_t
     return true;
 }
 
-/* Moves nodes later until no receive completes before its send starts, then all back by what rank 0's node moved. */
+/* Moves nodes later until no receive completes before its send starts, then moves all back by as much as rank 0's node
+ * moved. */
 static int tighten(struct trace *trace, const struct edges *edges, uint32_t root)
 {
     int64_t *later = calloc(trace->n_nodes, sizeof *later);
@@ -191,7 +193,7 @@ static int tighten(struct trace *trace, const struct edges *edges, uint32_t root
     return 0;
 }
 
-/* The offsets so that the run starts at zero, and all times that are known already through them. */
+/* Shifts the offsets so that the run starts at zero, and with them all times that are known already. */
 static void shift_times(struct trace *trace)
 {
     int64_t start = INT64_MAX, end = 0;
@@ -224,7 +226,7 @@ static void shift_times(struct trace *trace)
 
 int clock_align(struct trace *trace, struct error *error)
 {
-    uint32_t root = 0; /* the node of the lowest rank that left a spool: rank 0's, where it did */
+    uint32_t root = 0; /* the node of rank 0 if that left a spool, else of the lowest rank that did */
     for (int32_t rank = 0; rank < trace->world_size; rank++)
         if (trace->processes[rank].node != TRACE_NONE) {
             root = trace->processes[rank].node;
@@ -235,7 +237,8 @@ int clock_align(struct trace *trace, struct error *error)
     if (trace->n_nodes > 1) {
         apply_links(trace, root);
         result = stream_messages(trace, add_message, &edges);
-        /* Where the messages contradict each other the order decides: it must not depend on how they were read. */
+        /* Where the messages contradict each other the order of edges decides: it must not depend on how they were
+         * read. */
         if (edges.n_edges > 1)
             qsort(edges.edges, edges.n_edges, sizeof *edges.edges, compare_edges);
         for (bool placed = true; result == 0 && placed;) {

@@ -1,8 +1,8 @@
-/* Ticks to CLOCK_MONOTONIC. The TSC and CLOCK_MONOTONIC belong to the node, not to the process: all pairs of all
- * processes of a node together give one function, linear between pairs (at least PAIR_DISTANCE_NS apart, so that the
- * jitter of reading two clocks does not bend it), and outside with the mean rate of all. A job that was killed early
- * has pairs of its start only; where it is ingested on the same host and boot, a pair taken now gives the rate.
- */
+/* Maps ticks to CLOCK_MONOTONIC. The TSC and CLOCK_MONOTONIC belong to the node, not to the process: the pairs of all
+ * processes of a node together give one function. It is linear between pairs, which are at least PAIR_DISTANCE_NS
+ * apart, so that the jitter of reading two clocks does not bend it; outside of them it has the mean rate of all. A job
+ * that was killed early has pairs of its start only. Where it is ingested on the same host and boot, a pair taken now
+ * gives the rate. */
 #include "interpose/trace/clock/node_clock.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int add_pairs(struct trace_node *node, const struct spool *spool)
     return 0;
 }
 
-/* One link of a leader: only what was measured, so that a missing link_finalize leaves the other. */
+/* Adds the links of a leader: only those that were measured, so that a missing link_finalize leaves the other. */
 static void add_links(struct trace_node *node, const struct spool_header *header)
 {
     const struct spool_clock_link *links[2] = {&header->link_init, &header->link_finalize};
@@ -71,7 +71,7 @@ static void thin_pairs(struct trace_node *node)
     node->n_pairs = kept;
 }
 
-/* Longest base of one node's pairs, ns. */
+/* Returns the longest base of one node's pairs, in ns. */
 static int64_t base_of(const struct trace_node *node)
 {
     return (int64_t)(node->pairs[node->n_pairs - 1].monotonic_ns - node->pairs[0].monotonic_ns);
@@ -82,7 +82,7 @@ static double rate_between(const struct spool_clock_pair *first, const struct sp
     return (double)(last->monotonic_ns - first->monotonic_ns) / (double)(last->ticks - first->ticks);
 }
 
-/* Adds a pair of this moment to a node that has none of the run's end and is this machine in the same boot. */
+/* Adds a pair of this moment to a node that has none from the run's end, if it is this machine in the same boot. */
 static void add_pair_now(struct trace_node *node)
 {
 #if defined(__x86_64__)
@@ -94,7 +94,7 @@ static void add_pair_now(struct trace_node *node)
     if (pair.ticks <= last->ticks || pair.monotonic_ns <= last->monotonic_ns)
         return;
     double rate = rate_between(first, &pair);
-    /* Another boot, or a base long enough already. */
+    /* The machine was booted again, or the base is long enough already. */
     if (node->n_pairs > 1 && (rate > 1.1 * rate_between(first, last) || rate < 0.9 * rate_between(first, last)))
         return;
     if (array_grow(&node->pairs, node->n_pairs, sizeof *node->pairs) != 0)

@@ -1,3 +1,5 @@
+/* A spool's header names further files, and a header may be damaged or forged. So only the last part of the name is
+ * used, in the spool's own folder, and what is opened must be a plain file of bounded length. */
 #include "interpose/trace/gather/beside.h"
 
 #include <fcntl.h>
@@ -6,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The spool's folder, or -1. */
+/* Opens the spool's folder. Returns its descriptor, or -1. */
 static int open_folder(const struct spool *spool)
 {
     const char *slash = strrchr(spool->path, '/');
@@ -16,7 +18,7 @@ static int open_folder(const struct spool *spool)
     return descriptor;
 }
 
-/* All of the file; one that grows meanwhile is cut. */
+/* Reads all of the file; one that grows meanwhile is cut. */
 static char *read_file(int file)
 {
     struct stat status;

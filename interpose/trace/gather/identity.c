@@ -1,11 +1,10 @@
-/* A communicator that all members of its parent made is known by the parent and the number of the creation on it. One
- * that only its members made, or that has no parent, is known by the hash of its members, by its function and tag, and
- * where all that is alike by the order in its process: MPI lets nobody make two such at once but in two threads, which
- * is noticed by their times. One whose creation nobody saw has only its members and the order in which they were met.
+/* Tells which records of different processes describe one communicator. If all members of its parent made it, the
+ * parent and the number of the creation on it identify it. If only its members made it, or it has no parent, the hash
+ * of its members, its function and its tag do; where all these are alike, the order in its process decides. MPI lets
+ * nobody make two such communicators at once except in two threads, which their times show. A communicator whose
+ * creation nobody saw has only its members and the order in which processes met it.
  *
- * Of each group, rank 0 and size tell it from the other parts of a split, and from the other group of an
- * intercommunicator.
- */
+ * Rank 0 and size tell a group from the other parts of a split, and from the other group of an intercommunicator. */
 #include "interpose/trace/gather/identity.h"
 
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 #include "interpose/trace/memory/trace.h"
 #include "share/base/array.h"
 
-/* Of records that are alike in one process. */
+/* Counts records that are alike in one process. */
 struct identity_repeat {
     uint32_t times;
-    uint64_t end_ticks; /* return of the last one's creation */
+    uint64_t end_ticks; /* return of the latest creation among them */
 };
 
 bool identity_has_parent(const struct spool_communicator *record)
@@ -51,7 +50,7 @@ bool identity_is_meeting(const struct spool_communicator *record)
     }
 }
 
-/* One side accepts, the other connects. */
+/* One side accepts, the other connects; both get the same function here. */
 static uint16_t common_function(const struct spool_communicator *record)
 {
     return record->function == FN_Comm_accept ? (uint16_t)FN_Comm_connect : record->function;
@@ -63,7 +62,8 @@ void identity_next_process(struct identity_table *table)
     table->n_repeats = 0;
 }
 
-/* How many records of this process were like this one; *doubtful if the last of them was made at the same time. */
+/* Returns how many records of this process were like this one; *doubtful is set if the last of them was made at the
+ * same time. */
 static int count_repeat(struct identity_table *table, struct map_key key, const struct spool_communicator *record,
                         uint32_t *times, bool *doubtful)
 {
@@ -93,7 +93,7 @@ int identity_look_up(struct identity_table *table, const struct spool_communicat
     struct map_key key = {(uint64_t)parent << 32 | creation, record->members_hash, kind};
     *found = (struct identity){.id = MAP_ABSENT, .first = MAP_ABSENT};
     if (record->identity == SPOOL_BY_CREATION) {
-        key.c = (uint64_t)SPOOL_BY_CREATION << 56; /* the number tells enough */
+        key.c = (uint64_t)SPOOL_BY_CREATION << 56; /* the number is enough */
     } else {
         uint32_t times;
         if (count_repeat(table, key, record, &times, &found->doubtful) != 0)

@@ -1,11 +1,11 @@
-/* Both sides of such a call agree in their sizes, crosswise, and are inside it at one time: accept, connect, join and
- * MPI_Intercomm_create return only once all met, and a spawned process calls MPI_Init while its parents are in
- * MPI_Comm_spawn, which returns only once it did. Where the processes share a clock that is exact; wall clocks of two
- * hosts agree more or less. Where Open MPI tells a spawned process who spawned it, that decides, too.
+/* The two sides of a call by which worlds meet agree in their sizes, crosswise, and are inside the call at one time:
+ * accept, connect, join and MPI_Intercomm_create return only once all have met. A spawned process calls MPI_Init while
+ * its parents are in MPI_Comm_spawn, which returns only after that. Where the processes share a clock this test is
+ * exact; wall clocks of two hosts agree more or less. Open MPI may tell a spawned process who spawned it, which
+ * decides, too.
  *
- * Who may have met is so known; who did is found by elimination, see partners.h. What remains is not told apart: spawns
- * of equal size by several threads at once, or within the uncertainty of two hosts' clocks.
- */
+ * This says who may have met. Who did meet is found by elimination, see partners.h. What stays undecided is left:
+ * spawns of equal size by several threads at once, or within the uncertainty of two hosts' clocks. */
 #include "interpose/trace/gather/meeting.h"
 
 #include <stdbool.h>
@@ -18,14 +18,14 @@
 #include "interpose/trace/memory/trace.h"
 #include "share/base/array.h"
 
-#define CLOCKS_SLACK_NS INT64_C(3000000000) /* wall clocks of two hosts */
+#define CLOCKS_SLACK_NS INT64_C(3000000000) /* how far wall clocks of two hosts may differ */
 
 static bool is_spawn(uint16_t function)
 {
     return function == FN_Comm_spawn || function == FN_Comm_spawn_multiple;
 }
 
-/* The spool of a host with the longest base for its clock's rate. */
+/* Returns the spool of a host whose clock pairs have the longest base for the clock's rate. */
 static const struct spool *find_rate(const struct spool *spools, size_t n_spools, const char *host)
 {
     const struct spool *best = NULL;
@@ -41,7 +41,7 @@ static const struct spool *find_rate(const struct spool *spools, size_t n_spools
     return best;
 }
 
-/* Ticks on the host's wall clock. */
+/* Converts ticks to the host's wall clock. */
 static int64_t to_unix_ns(const struct spool *spool, const struct spool *rate, uint64_t ticks)
 {
     int64_t shift_ns = (int64_t)(spool->header.started_unix_ns - spool->header.start.monotonic_ns);
@@ -93,14 +93,14 @@ static bool have_one_clock(const struct meeting *a, const struct meeting *b)
     return one->clock_source == other->clock_source && strcmp(one->host, other->host) == 0;
 }
 
-/* Whether a can have begun before b began. */
+/* Says whether a can have begun before b began. */
 static bool may_precede(const struct meeting *a, const struct meeting *b)
 {
     return have_one_clock(a, b) ? a->made->begin_ticks <= b->made->begin_ticks
                                 : a->begin_unix_ns <= b->begin_unix_ns + CLOCKS_SLACK_NS;
 }
 
-/* Whether a can have begun before b ended. */
+/* Says whether a can have begun before b ended. */
 static bool may_begin_before_end(const struct meeting *a, const struct meeting *b)
 {
     return have_one_clock(a, b) ? a->made->begin_ticks <= b->made->end_ticks
@@ -112,7 +112,8 @@ static bool may_overlap(const struct meeting *a, const struct meeting *b)
     return may_begin_before_end(a, b) && may_begin_before_end(b, a);
 }
 
-/* Whether two processes of a world may speak of one call. Creations are counted on the communicator of the call. */
+/* Says whether two processes of a world may speak of one call. Creations are counted on the communicator of the call.
+ */
 static bool is_like(const struct meeting *a, const struct meeting *b)
 {
     return a->world == b->world && a->made->function == b->made->function && a->made->leader == b->made->leader &&
@@ -120,7 +121,7 @@ static bool is_like(const struct meeting *a, const struct meeting *b)
            a->made->creation == b->made->creation;
 }
 
-/* Whether the process that the children's launcher named as their parents' root took part in this spawn. */
+/* Says whether the process that the children's launcher named as their parents' root took part in this spawn. */
 static bool was_by_parents(const struct meetings *meetings, const struct meeting *spawn, const struct meeting *child)
 {
     const struct spool_header *own = &child->spool->header;
@@ -144,13 +145,13 @@ static bool may_have_spawned(const struct meetings *meetings, const struct meeti
            may_precede(spawn, child) && may_begin_before_end(child, spawn) && was_by_parents(meetings, spawn, child);
 }
 
-/* Whether two sides may be of one call; the first of them spawned or accepted where they differ. */
+/* Says whether two sides may be of one call; the first of them spawned or accepted where they differ. */
 static bool may_meet(const struct meetings *meetings, const struct meeting *a, const struct meeting *b)
 {
     uint16_t functions[2] = {a->made->function, b->made->function};
     if (a->made->size != b->made->remote_size || a->made->remote_size != b->made->size || a->spool == b->spool)
         return false;
-    if (functions[0] == FN_Intercomm_create) /* in each of both groups there may be processes of both worlds */
+    if (functions[0] == FN_Intercomm_create) /* each of the two groups may have processes of both worlds */
         return functions[1] == functions[0] && a->made->creation == b->made->creation && may_overlap(a, b);
     if (a->world == b->world)
         return false;
@@ -177,7 +178,7 @@ struct speakers {
     size_t n_edges;
 };
 
-/* Adds the edges from one speaker to those before it. 0, or -1 without memory. */
+/* Adds the edges from one speaker to those before it. Returns 0, or -1 without memory. */
 static int add_edges(struct speakers *speakers, const struct meetings *meetings, uint32_t node)
 {
     const struct meeting *one = &meetings->all[speakers->all[node]];
@@ -192,7 +193,7 @@ static int add_edges(struct speakers *speakers, const struct meetings *meetings,
     return 0;
 }
 
-/* Rank 0 of each side speaks for it. 0, or -1 without memory. */
+/* Pairs the sides by their rank 0, which speaks for its side. Returns 0, or -1 without memory. */
 static int pair_speakers(struct meetings *meetings)
 {
     struct speakers speakers = {malloc((meetings->n + 1) * sizeof *speakers.all),
@@ -228,7 +229,7 @@ static int pair_speakers(struct meetings *meetings)
     return has_memory ? 0 : -1;
 }
 
-/* How many like it the process recorded before. */
+/* Returns how many like it the process recorded before. */
 static size_t order_of(const struct meetings *meetings, const struct meeting *meeting)
 {
     size_t order = 0;
@@ -237,8 +238,8 @@ static size_t order_of(const struct meetings *meetings, const struct meeting *me
     return order;
 }
 
-/* The link of the other processes of a side: that of its rank 0, whose call was at the same time; of several the one
- * with the same place in the process. */
+/* Gives another process of a side the link of the side's rank 0, whose call was at the same time; if there are several,
+ * of the one with the same place in the process. */
 static void follow(struct meetings *meetings, struct meeting *meeting)
 {
     const struct meeting *speaker = NULL;

@@ -1,4 +1,5 @@
-/* Calls by which processes of different MPI_COMM_WORLDs got to know each other, and which of them were one. */
+/* Collects calls by which processes of different MPI_COMM_WORLDs got to know each other, and finds which of them were
+ * one call. */
 #ifndef MPISTAIR_TRACE_MEETING_H
 #define MPISTAIR_TRACE_MEETING_H
 
@@ -9,14 +10,14 @@
 
 #define MEETING_NONE UINT32_MAX
 
-/* What one process recorded of such a call. */
+/* Holds what one process recorded about such a call. */
 struct meeting {
     const struct spool *spool;
     const struct spool_communicator *made;
     int64_t begin_unix_ns; /* on its host's wall clock */
     int64_t end_unix_ns;
     uint32_t world;
-    uint32_t link;       /* the same for all processes of both sides, MEETING_NONE: the other side is not known */
+    uint32_t link;       /* the same for all processes of both sides; MEETING_NONE: the other side is not known */
     uint32_t candidates; /* sides that may have been the other one */
 };
 
@@ -26,12 +27,13 @@ struct meetings {
     uint32_t n_links;
 };
 
-/* Adds what the spools [begin, end), of one world, recorded. All spools, [n_spools], help with the rate of the clock.
- * 0, or -1 without memory. */
+/* Adds what the spools [begin, end), all of one world, recorded. All spools, [n_spools], help with the rate of the
+ * clock. Returns 0, or -1 without memory. */
 int meetings_collect(struct meetings *meetings, const struct spool *spools, size_t n_spools, size_t begin, size_t end,
                      uint32_t world);
 
-/* Once all worlds are there: finds the other sides. What several calls may be is left. 0, or -1 without memory. */
+/* Finds the other sides once all worlds are there. What several calls may be is left. Returns 0, or -1 without memory.
+ */
 int meetings_pair(struct meetings *meetings);
 
 #endif

@@ -1,18 +1,18 @@
-/* Nodes that hang together by edges are a component. Where it can be that all of its nodes have a partner, as many on
- * one side as on the other, they are taken to have one: a node with a single edge left has that partner, which takes
- * all other edges from the partner, and so on. Two nodes are so paired only if every way to pair the whole component
- * pairs them. In a component with some nodes too many on a side, nobody knows whose partner was not recorded: nothing
- * is paired there.
- */
+/* Nodes that are connected by edges form a component. If all nodes of a component can have a partner, as many on one
+ * side as on the other, they are taken to have one: a node with a single edge left has that partner, which removes all
+ * other edges of the partner, and so on. So two nodes are paired only if every way to pair the whole component pairs
+ * them. In a component with more nodes on one side nobody knows whose partner was not recorded: nothing is paired
+ * there. */
 #include "interpose/trace/gather/partners.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
 struct work {
-    uint32_t *component; /* [n_nodes] a node that stands for it, or the next one on the way there */
-    int64_t *surplus;    /* [n_nodes] of those nodes: on side 1 more than on side -1 */
-    uint32_t *members;   /* [n_nodes] of those nodes: nodes in the component */
+    uint32_t *component; /* [n_nodes] a node that stands for the component, or the next one on the way there */
+    int64_t *surplus;    /* [n_nodes] for nodes that stand for a component: how many more it has on side 1 than on side
+                          * -1 */
+    uint32_t *members;   /* [n_nodes] for nodes that stand for a component: how many nodes it has */
     uint32_t *left;      /* [n_nodes] edges to nodes without a partner */
 };
 

@@ -1,4 +1,4 @@
-/* Who is whose partner, where it is only known who may be. */
+/* Finds who is whose partner, where it is only known who may be. */
 #ifndef MPISTAIR_TRACE_PARTNERS_H
 #define MPISTAIR_TRACE_PARTNERS_H
 
@@ -7,15 +7,15 @@
 
 #define PARTNERS_NONE UINT32_MAX
 
-/* Two nodes that may be partners. */
+/* Joins two nodes that may be partners. */
 struct partners_edge {
     uint32_t a;
     uint32_t b;
 };
 
-/* Of n_nodes nodes, each of which has at most one partner. side[n_nodes] is 1 or -1 where partners are of different
+/* Pairs n_nodes nodes, each of which has at most one partner. side[n_nodes] is 1 or -1 where partners are of different
  * sides, 0 where any two may be partners. Sets partner[n_nodes], PARTNERS_NONE where it is not certain, and
- * candidates[n_nodes], how many edges a node has. 0, or -1 without memory. */
+ * candidates[n_nodes], how many edges a node has. Returns 0, or -1 without memory. */
 int partners_find(const struct partners_edge *edges, size_t n_edges, size_t n_nodes, const int8_t *side,
                   uint32_t *partner, uint32_t *candidates);
 

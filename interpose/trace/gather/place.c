@@ -1,7 +1,6 @@
 /* A node's hwloc XML says what a processor belongs to; the events say on which processors a rank ran. A message's level
- * comes from where its two ranks were when they posted it, so that ranks that are not bound are told right too; a
- * process as a whole is said to be where it ran most. A placement by hand replaces all of it.
- */
+ * comes from where its two ranks were when they posted it, so that it is right for ranks that are not bound, too. A
+ * process as a whole is said to be where it ran most. A placement by hand replaces all of this. */
 #include "interpose/trace/gather/place.h"
 
 #include <errno.h>
@@ -38,7 +37,7 @@ static int number_objects(hwloc_topology_t topology, hwloc_obj_type_t type, stru
     return objects > 0 ? objects : 0;
 }
 
-/* The topology of a text, for hwloc_topology_destroy; NULL: it is none. */
+/* Loads the topology of a text, for hwloc_topology_destroy; returns NULL if it is none. */
 static hwloc_topology_t load_topology(const char *text)
 {
     hwloc_topology_t topology;
@@ -63,8 +62,8 @@ static void limit_memory(size_t bytes)
         _exit(1);
 }
 
-/* Whether hwloc can read the text. It trusts its own files: a damaged one ends the process, fills the memory or keeps
- * it busy. So another process reads it first. */
+/* Says whether hwloc can read the text. hwloc trusts its own files: a damaged one ends the process, fills the memory or
+ * keeps it busy. So another process reads it first. */
 static bool is_topology(const char *text)
 {
     pid_t child = fork();
@@ -85,7 +84,7 @@ static bool is_topology(const char *text)
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Takes the text, which must be for free. */
+/* Reads the places of all processors from the text, which it takes over and frees in the end. */
 static void read_places(struct trace_node *node, char *text)
 {
     hwloc_topology_t topology = is_topology(text) ? load_topology(text) : NULL;
@@ -109,7 +108,7 @@ static void read_places(struct trace_node *node, char *text)
     number_objects(topology, HWLOC_OBJ_L3CACHE, node, offsetof(struct trace_place, l3));
     node->n_cores = number_objects(topology, HWLOC_OBJ_CORE, node, offsetof(struct trace_place, core));
     if (node->n_sockets == 0) {
-        /* Some virtual machines show none: then all processors are in one. */
+        /* Some virtual machines show no package: then all processors are in one. */
         number_objects(topology, HWLOC_OBJ_MACHINE, node, offsetof(struct trace_place, socket));
         node->n_sockets = 1;
     }
@@ -117,13 +116,14 @@ out:
     hwloc_topology_destroy(topology);
 }
 
-/* The processors' places of a node, known or not. */
+/* Returns the place of a processor of a node, known or not. */
 static const struct trace_place *place_at(const struct trace_node *node, int cpu)
 {
     return cpu >= 0 && (size_t)cpu < node->n_places ? &node->places[cpu] : NULL;
 }
 
-/* Where a process posted most of its operations: the socket first, then the processor in it. counts: zeroed. */
+/* Finds where a process posted most of its operations: the socket first, then the processor in it. counts and
+ * socket_counts come zeroed. */
 static void place_process(const struct trace *trace, uint32_t rank, size_t *counts, size_t *socket_counts)
 {
     struct trace_process *process = &trace->processes[rank];
@@ -195,7 +195,7 @@ int places_find(struct trace *trace, const struct placement *placement, struct e
     return 0;
 }
 
-/* The socket from which an operation was posted. */
+/* Returns the socket from which an operation was posted. */
 static int32_t socket_of(const struct trace *trace, const struct trace_operation *operation)
 {
     const struct trace_process *process = &trace->processes[operation->rank];

@@ -1,4 +1,4 @@
-/* Where processes ran, and how far their messages went. */
+/* Finds where processes ran, and how far their messages went. */
 #ifndef MPISTAIR_TRACE_PLACE_H
 #define MPISTAIR_TRACE_PLACE_H
 
@@ -6,11 +6,11 @@
 #include "share/base/placement.h"
 #include "interpose/trace/memory/trace.h"
 
-/* Reads the nodes' topologies and sets placed, place and by_hand of all processes. placement: by hand, or NULL. 0, or
- * -1 with the reason: a placement of another number of ranks, no memory. */
+/* Reads the nodes' topologies and sets placed, place and by_hand of all processes. placement is one by hand, or NULL.
+ * Returns 0, or -1 with the reason: a placement of another number of ranks, or no memory. */
 int places_find(struct trace *trace, const struct placement *placement, struct error *error);
 
-/* The level (enum level) of a matched pair; -1: not known. */
+/* Returns the level (enum level) of a matched pair, -1 if it is not known. */
 int32_t message_level(const struct trace *trace, const struct trace_operation *send,
                       const struct trace_operation *receive);
 

@@ -1,7 +1,6 @@
 /* A folder of spools may hold more than one run (a user's TMPDIR), the same rank twice (copied by hand), and files that
- * are no spools. Runs are told apart by their key, and joined where their worlds met (worlds.h); of a rank's files the
- * one that ended, else that with more chunks, is kept.
- */
+ * are no spools. Runs are told apart by their key, and joined where their worlds met (worlds.h). If a rank has several
+ * files, the one that ended is kept, else the one with more chunks. */
 #include "interpose/trace/gather/spools.h"
 
 #include <dirent.h>
@@ -14,7 +13,8 @@
 #include "interpose/trace/memory/trace.h"
 #include "share/base/array.h"
 
-/* A run may be as large as this with one spool, beyond it with one of so many ranks. */
+/* Limits the size of a run: up to the first number one spool is proof enough, beyond it one of so many ranks must be
+ * there. */
 enum { WORLD_WITHOUT_PROOF = 1 << 16, RANKS_A_SPOOL = 16 };
 
 static bool is_spool_name(const char *name)
@@ -23,7 +23,7 @@ static bool is_spool_name(const char *name)
     return length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
 }
 
-/* Notes whose file it is: KEY-RANK.mpispool. 0, or -1 without memory. */
+/* Notes whose file it is: KEY-RANK.mpispool. Returns 0, or -1 without memory. */
 static int add_begun(const char *path, struct spools *spools)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path, *dash = strrchr(name, '-');
@@ -41,7 +41,7 @@ static int add_begun(const char *path, struct spools *spools)
     return 0;
 }
 
-/* Opens a file and appends it; one that is of no use is told and left out. */
+/* Opens a file and appends it; one that is of no use is reported and left out. */
 static int add_file(const char *path, struct spools *spools, struct error *error)
 {
     if (array_grow(&spools->spools, spools->n_spools, sizeof *spools->spools) != 0)
@@ -80,7 +80,7 @@ static int add_folder(const char *folder, struct spools *spools, struct error *e
     return result;
 }
 
-/* By run, then rank, then the more complete one first. */
+/* Orders by run, then rank, then the more complete one first. */
 static int compare_spools(const void *left, const void *right)
 {
     const struct spool *a = left, *b = right;
@@ -119,7 +119,7 @@ static bool is_kept(const struct spool *spool, const struct spool *previous, int
     return true;
 }
 
-/* Ranks of the world become ranks of the run. */
+/* Turns ranks of the world into ranks of the run. */
 static void renumber(struct spool *spool, const struct world *world, uint32_t number, int32_t run_size)
 {
     struct spool_header *header = &spool->header;
@@ -132,7 +132,7 @@ static void renumber(struct spool *spool, const struct world *world, uint32_t nu
     header->link_finalize.parent_rank += header->link_finalize.parent_rank >= 0 ? world->first : 0;
 }
 
-/* Those of the chosen worlds, world by world; the others are closed. 0, or -1 without memory. */
+/* Keeps the spools of the chosen worlds, world by world, and closes the others. Returns 0, or -1 without memory. */
 static int keep(struct spools *found)
 {
     const struct worlds *worlds = &found->worlds;
@@ -168,7 +168,7 @@ static int keep(struct spools *found)
     return 0;
 }
 
-/* Ranks of those that ended at once become ranks of the run. */
+/* Turns the ranks of processes that ended at once into ranks of the run. */
 static void renumber_begun(struct spools *found)
 {
     for (size_t i = 0; i < found->n_begun; i++) {
@@ -181,7 +181,8 @@ static void renumber_begun(struct spools *found)
     }
 }
 
-/* What is kept of a process that left no spool is little, but a damaged number of them is large. */
+/* Refuses a world size without proof: what is kept of a process that left no spool is little, but a damaged number of
+ * them may be large. */
 static int check_world(const struct spools *found, struct error *error)
 {
     if (found->world_size <= WORLD_WITHOUT_PROOF || (size_t)found->world_size / RANKS_A_SPOOL <= found->n_spools)

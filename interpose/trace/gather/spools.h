@@ -1,4 +1,4 @@
-/* Which spool files make up a run. */
+/* Finds which spool files make up a run. */
 #ifndef MPISTAIR_TRACE_SPOOLS_H
 #define MPISTAIR_TRACE_SPOOLS_H
 
@@ -9,10 +9,10 @@
 #include "interpose/spool/reader.h"
 #include "interpose/trace/gather/worlds.h"
 
-/* A process that ended before it had said who it is; its file's name does. */
+/* Describes a process that ended before it had said who it is; the name of its file says so. */
 struct spool_begun {
     char key[sizeof((struct spool_header *)0)->run_key];
-    int32_t rank; /* once gathered, of the run; -1: of another run, or it left a whole spool too */
+    int32_t rank; /* rank in the run once gathered; -1: of another run, or it left a whole spool too */
 };
 
 struct spools {
@@ -25,9 +25,9 @@ struct spools {
 };
 
 /* Opens all *.mpispool of the folders. Files that cannot be used, and the less complete of two of the same rank, are
- * left out with a line on standard error. run_key chooses among several runs, NULL: there must be one. Ranks in the
- * headers become ranks of the run: worlds that were joined are numbered one behind the other. 0, or -1 with the reason:
- * no spool, several runs, another build. */
+ * left out with a line on standard error. run_key chooses among several runs; with NULL there must be one. Ranks in the
+ * headers become ranks of the run: worlds that were joined are numbered one behind the other. Returns 0, or -1 with the
+ * reason: no spool, several runs, another build. */
 int spools_gather(char *const *folders, size_t n_folders, const char *run_key, struct spools *spools,
                   struct error *error);
 void spools_release(struct spools *spools);

@@ -1,5 +1,5 @@
-/* Worlds that met are joined into groups, one of which is the run. Its worlds are ordered by their start, and the ranks
- * of each follow those of the one before. See worlds.h and meeting.h. */
+/* Joins worlds that met into groups, one of which is the run. Its worlds are ordered by their start, and the ranks of
+ * each follow those of the one before. See worlds.h and meeting.h. */
 #include "interpose/trace/gather/worlds.h"
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "interpose/trace/memory/trace.h"
 #include "share/base/array.h"
 
-/* The world's size that most files of a run have: one file may be damaged. */
+/* Returns the world's size that most files of a run have, as one file may be damaged. */
 static int32_t common_size(const struct spool *spools, const struct world *world)
 {
     int32_t candidate = 0;
@@ -24,7 +24,7 @@ static int32_t common_size(const struct spool *spools, const struct world *world
     return candidate;
 }
 
-/* One world a key. 0, or -1 without memory. */
+/* Makes one world for each key. Returns 0, or -1 without memory. */
 static int list_worlds(const struct spool *spools, size_t n_spools, struct worlds *worlds)
 {
     for (size_t i = 0; i < n_spools; i++) {
@@ -48,7 +48,7 @@ static int list_worlds(const struct spool *spools, size_t n_spools, struct world
     return 0;
 }
 
-/* All worlds of one group get the smaller number. */
+/* Gives all worlds of both groups the smaller number. */
 static void join(struct worlds *worlds, uint32_t a, uint32_t b)
 {
     uint32_t groups[2] = {worlds->worlds[a].group, worlds->worlds[b].group};
@@ -68,7 +68,7 @@ static void join_all(struct worlds *worlds, const struct meetings *meetings)
     }
 }
 
-/* The group of the key; without a key there must be one. 0, or -1 with the reason. */
+/* Chooses the group of the key; without a key there must be one. Returns 0, or -1 with the reason. */
 static int choose_group(const struct worlds *worlds, const char *run_key, uint32_t *group, struct error *error)
 {
     char keys[sizeof error->text / 2] = "";
@@ -80,7 +80,7 @@ static int choose_group(const struct worlds *worlds, const char *run_key, uint32
             return 0;
         }
         if (world->group != i)
-            continue; /* one with a smaller number stands for it */
+            continue; /* a world with a smaller number stands for the group */
         *group = world->group;
         runs++;
         if (used < sizeof keys)
@@ -103,7 +103,7 @@ static int compare_start(const void *left, const void *right)
     return strcmp(a->key, b->key);
 }
 
-/* Rank in the run of the process that a meeting is of. */
+/* Returns the rank in the run of a meeting's process. */
 static int32_t rank_of(const struct worlds *worlds, const struct meeting *meeting)
 {
     for (size_t i = 0; i < worlds->n_worlds; i++)

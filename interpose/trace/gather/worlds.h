@@ -1,5 +1,5 @@
-/* Several MPI_COMM_WORLDs that belong to one job: spawned, or connected by MPI_Comm_accept, _connect or _join. Each was
- * recorded as a run with a key of its own. */
+/* Finds the MPI_COMM_WORLDs that belong to one job: they were spawned, or connected by MPI_Comm_accept, _connect or
+ * _join. Each was recorded as a run with a key of its own. */
 #ifndef MPISTAIR_TRACE_WORLDS_H
 #define MPISTAIR_TRACE_WORLDS_H
 
@@ -12,7 +12,7 @@
 
 struct world {
     char key[sizeof((struct spool_header){0}.run_key)];
-    size_t begin; /* of the spools that it was found among, by key, then rank */
+    size_t begin; /* position of its first spool among all, which are sorted by key, then rank */
     size_t end;
     int32_t size;
     int32_t first; /* rank in the run of its rank 0 */
@@ -20,20 +20,21 @@ struct world {
     uint32_t group; /* worlds of one group are joined */
 };
 
-/* In worlds.links: a call of which several worlds may have been the other side. */
+/* Stands in worlds.links for a call of which several worlds may have been the other side. */
 #define WORLDS_AMBIGUOUS (MAP_ABSENT - 1)
 
 struct worlds {
     struct world *worlds; /* [n_worlds] of the run, as they started; freed by worlds_release */
     size_t n_worlds;
-    /* (rank in the run, index of a communicator in that process) -> number of the call by which two worlds met; the
-     * communicators on both sides have the same */
+    /* Maps (rank in the run, index of a communicator in that process) to the number of the call by which two worlds
+     * met; the communicators on both sides have the same number. */
     struct map links;
     uint32_t n_links;
 };
 
-/* Chooses among the spools, which are sorted by key and rank, the worlds of one run: that with the key run_key (NULL:
- * there must be one run), and all that were joined to it. Gives them their first ranks. 0, or -1 with the reason. */
+/* Chooses among the spools, which are sorted by key and rank, the worlds of one run: the one with the key run_key
+ * (NULL: there must be one run), and all that were joined to it. Gives them their first ranks. Returns 0, or -1 with
+ * the reason. */
 int worlds_choose(const struct spool *spools, size_t n_spools, const char *run_key, struct worlds *worlds,
                   struct error *error);
 void worlds_release(struct worlds *worlds);

@@ -1,7 +1,6 @@
-/* Records of a thread come in the order of its calls; those of several are merged by time. The operations of a thread
- * keep their order, which is that of matching, whatever their times say. A matched probe has its place at the return of
- * its call, all others at its entry.
- */
+/* Records of one thread come in the order of its calls; those of several threads are merged by time. The operations of
+ * a thread keep their order, which is that of matching, whatever their times say. A matched probe has its place at the
+ * return of its call, all others at its entry. */
 #include "interpose/trace/load/lanes.h"
 
 #include <stdlib.h>
@@ -33,7 +32,7 @@ static void find_record(struct lane *lane, const struct trace *trace, const stru
     }
 }
 
-/* Entry of the record's call; 0: it is of no call. */
+/* Returns the entry of the record's call, 0 if it belongs to no call. */
 static uint64_t begin_ticks(const uint8_t *record)
 {
     switch (*record) {
@@ -99,7 +98,7 @@ void lanes_take(struct lanes *lanes, const struct trace *trace, struct lane *lan
     find_record(lane, trace, lanes->process);
     if (lane->record != NULL)
         return;
-    /* The others keep their order, which decides between equal times. */
+    /* The other lanes keep their order, which decides between equal times. */
     for (struct lane *last = lanes->lanes + --lanes->n_lanes; lane < last; lane++)
         *lane = lane[1];
 }

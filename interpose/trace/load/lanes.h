@@ -1,4 +1,4 @@
-/* The records of one process that make up its timeline, of all its threads in one order. */
+/* Gives the records of one process that make up its timeline, from all its threads in one order. */
 #ifndef MPISTAIR_TRACE_LANES_H
 #define MPISTAIR_TRACE_LANES_H
 
@@ -10,7 +10,7 @@ struct lane {
     uint64_t ticks;        /* its time */
     size_t clock_hint;
     size_t next_origin;  /* of the next operation that has one */
-    int64_t idle_end_ns; /* unsuccessful tests so far, each sum laid behind the one before */
+    int64_t idle_end_ns; /* end of the unsuccessful tests so far; each sum is laid behind the one before */
     uint32_t number;
 };
 
@@ -20,19 +20,20 @@ struct lanes {
     size_t n_lanes;
 };
 
-/* 0, or -1 without memory. */
+/* Begins with the first record of each lane. Returns 0, or -1 without memory. */
 int lanes_begin(struct lanes *lanes, const struct trace *trace, const struct trace_process *process);
-/* The lane whose record (SPOOL_OPERATION, SPOOL_CALL or SPOOL_IDLE) is the next of the process; NULL: there is none. */
+/* Returns the lane whose record (SPOOL_OPERATION, SPOOL_CALL or SPOOL_IDLE) is the next of the process; NULL at the
+ * end. */
 struct lane *lanes_first(const struct lanes *lanes);
 /* Goes on behind the record of that lane. */
 void lanes_take(struct lanes *lanes, const struct trace *trace, struct lane *lane);
 void lanes_release(struct lanes *lanes);
 
-/* Whether the call of the lane's record, an operation, never returned although its thread went on: an error handler
- * left it by a jump. */
+/* Says whether the call of the lane's record, an operation, never returned although its thread went on: an error
+ * handler left it by a jump. */
 bool lane_left_call(const struct lane *lane);
 
-/* Whether the operation has a place in trace.origins. */
+/* Says whether the operation has a place in trace.origins. */
 bool record_has_origin(const struct spool_operation *record);
 
 #endif

@@ -1,8 +1,7 @@
-/* One process after the other, by rank. Of one thread the records come in the order of its calls; with several lanes
- * what is kept of a process is sorted by time. Records that name a communicator or a rank that does not exist are
- * damaged. Of operations and completion calls, of which there are millions, only that is noted which the last reading
- * has to know beforehand: call sites, where the process posted, when it ended.
- */
+/* Reads one process after the other, by rank. The records of one thread come in the order of its calls; with several
+ * lanes what is kept of a process is sorted by time. Records that name a communicator or a rank that does not exist are
+ * damaged. There are millions of operations and completion calls. Of these only that is noted which the last reading
+ * has to know beforehand: call sites, where the process posted, when it ended. */
 #include "interpose/trace/load/load.h"
 
 #include <stdlib.h>
@@ -52,14 +51,14 @@ static void live_until(struct loader *loader, uint64_t ticks)
         loader->last_ticks = ticks;
 }
 
-/* From then on the process may have posted what is not there. */
+/* From that time on records of the process may be missing. */
 static void lose_from(struct trace_process *process, uint64_t ticks)
 {
     if (ticks < process->lost_ticks)
         process->lost_ticks = ticks;
 }
 
-/* Whether MPI did not get beyond looking at what the call named. */
+/* Says whether MPI may have rejected the call after a look at what it named. */
 static bool may_be_rejected(const struct spool_operation *record)
 {
     return record->complete_ticks == 0 || (record->flags & SPOOL_FAILED);
@@ -76,7 +75,7 @@ bool operation_known(const struct trace *trace, const struct trace_process *proc
     return record->peer < (known->remote_size > 0 ? known->remote_size : known->size) || may_be_rejected(record);
 }
 
-/* What has to be known of an operation before any is read for good. */
+/* Notes what has to be known of an operation before any is read for good. */
 static void note_operation(struct loader *loader, const struct spool_operation *record)
 {
     struct trace *trace = loader->trace;
@@ -157,7 +156,7 @@ static int compare_rma(const void *left, const void *right)
     return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
 }
 
-/* Sorts what the process added unless it is in order already, as that of a single thread is. */
+/* Sorts what the process added unless it is in order already, as it is with a single thread. */
 static void sort_new(void *array, size_t first, size_t end, size_t element_bytes,
                      int (*compare)(const void *, const void *))
 {
@@ -187,7 +186,7 @@ static void add_rare(struct loader *loader, const uint8_t *record)
         stack_load(loader, (const void *)record);
 }
 
-/* What the process calls by its own numbers. */
+/* Resolves the numbers that the process itself gave. */
 static void resolve_numbers(struct loader *loader)
 {
     stacks_resolve(loader);
@@ -199,7 +198,7 @@ static void resolve_numbers(struct loader *loader)
     map_release(&loader->partitions);
 }
 
-/* The lanes of a process, in the order of its spans. */
+/* Finds the lanes of a process, in the order of its spans. */
 static void find_lanes(struct loader *loader)
 {
     struct trace_process *process = loader->process;
@@ -241,7 +240,7 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
         lose_from(loader->process, 0);
 }
 
-/* The process's numbers of communicators stay known to the last reading. */
+/* Keeps the process's numbers of communicators for the last reading. */
 static void keep_communicators(struct loader *loader)
 {
     struct trace_process *process = loader->process;
@@ -256,7 +255,7 @@ static void keep_communicators(struct loader *loader)
         process->communicators[i] = loader->communicators.local[i];
 }
 
-/* When the chunk was begun that is the last of the file. */
+/* Returns when the last chunk of the file was begun. */
 static uint64_t last_chunk_ticks(const struct spool *spool)
 {
     const struct spool_span *last = NULL;

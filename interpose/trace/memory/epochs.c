@@ -1,3 +1,5 @@
+/* Two ranks may enter the same collective at very different times, so times cannot tell whether it lies between their
+ * steps. How many collectives of each communicator a rank had passed before its step can. */
 #include "interpose/trace/memory/epochs.h"
 
 #include <stdlib.h>
@@ -36,14 +38,14 @@ bool collective_bounds(const struct trace_collective *collective)
 }
 
 struct epoch_entry {
-    uint64_t communicator; /* or MARKS + the number of marks */
+    uint64_t communicator; /* the communicator, or MARKS + the number of the mark */
     uint32_t epoch;        /* synchronising collectives and marks that the rank had begun before, of any kind */
-    uint64_t passed;       /* of the communicator, up to this one */
+    uint64_t passed;       /* collectives on the communicator, up to this one */
 };
 
 static const uint64_t MARKS = UINT64_C(1) << 32;
 
-/* Marks of one number are like collectives on a communicator of their own: ranks that never set it are not asked. */
+/* Marks of one number count like collectives on a communicator of their own: ranks that never set it are not asked. */
 static uint64_t counted_by(const struct trace_collective *collective)
 {
     return collective->function == FN_Pcontrol ? MARKS + (uint32_t)collective->root : collective->communicator;
@@ -89,7 +91,7 @@ void epochs_release(struct epochs *epochs)
     *epochs = (struct epochs){0};
 }
 
-/* First entry of the rank that is not before (communicator, epoch). */
+/* Returns the first entry of the rank that is not before (communicator, epoch). */
 static size_t lower_bound(const struct epochs *epochs, uint32_t rank, struct epoch_entry key)
 {
     size_t low = epochs->first[rank], high = epochs->first[rank + 1];
@@ -103,7 +105,7 @@ static size_t lower_bound(const struct epochs *epochs, uint32_t rank, struct epo
     return low;
 }
 
-/* Collectives on the communicator that the rank has passed before the step; first: its first entry of it. */
+/* Returns how many collectives on the communicator the rank passed before the step; first is its first entry there. */
 static uint64_t passed_by(const struct epochs *epochs, size_t first, const struct trace_step *step,
                           uint64_t communicator)
 {

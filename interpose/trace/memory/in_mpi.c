@@ -1,3 +1,5 @@
+/* A step asks how much of its time its rank spent inside MPI. Calls of several threads overlap, so they are kept as
+ * disjoint intervals with running sums, and one search answers. */
 #include "interpose/trace/memory/in_mpi.h"
 
 #include <stdlib.h>
@@ -6,11 +8,11 @@
 #include "interpose/trace/memory/trace.h"
 #include "share/base/array.h"
 
-/* Time inside MPI before a moment is a sum of whole intervals and a part. */
+/* Holds one interval: time inside MPI before a moment is a sum of whole intervals and a part. */
 struct busy_interval {
     int64_t begin_ns;
     int64_t end_ns;
-    int64_t before_ns; /* inside MPI before begin_ns */
+    int64_t before_ns; /* time inside MPI before begin_ns */
 };
 
 int busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns)
@@ -33,7 +35,7 @@ int64_t busy_before(const struct busy *busy, int64_t at_ns)
         return 0;
     const struct busy_interval *intervals = busy->intervals + busy->first;
     size_t low = 0, high = busy->n;
-    /* Mostly asked about what was just added. */
+    /* Most questions are about what was just added. */
     if (high > 4 && intervals[high - 4].begin_ns < at_ns)
         low = high - 4;
     while (low < high) {

@@ -1,11 +1,11 @@
-/* How long a rank has been inside MPI calls, up to a moment. */
+/* Tells how long a rank has been inside MPI calls, up to a moment. */
 #ifndef MPISTAIR_TRACE_IN_MPI_H
 #define MPISTAIR_TRACE_IN_MPI_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Calls of a rank as disjoint intervals; starts as zeroes. */
+/* Holds the calls of a rank as disjoint intervals; starts as zeroes. */
 struct busy {
     struct busy_interval *intervals; /* [n] from first on, in the order of time */
     size_t first;
@@ -13,11 +13,11 @@ struct busy {
     size_t capacity;
 };
 
-/* Adds a call; calls come in the order of their begins. 0, or -1 without memory. */
+/* Adds a call; calls come in the order of their begins. Returns 0, or -1 without memory. */
 int busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns);
-/* Time inside MPI before a moment, not earlier than what was forgotten. */
+/* Returns the time inside MPI before a moment, in ns. The moment must not be earlier than what was forgotten. */
 int64_t busy_before(const struct busy *busy, int64_t at_ns);
-/* Nobody will ask about a time before this one. */
+/* Forgets what lies before a time about which nobody will ask any more. */
 void busy_forget(struct busy *busy, int64_t before_ns);
 void busy_release(struct busy *busy);
 

@@ -1,3 +1,5 @@
+/* Owns the memory of a run between the readings: arrays grow by doubling, and operations come from a pool, so that
+ * memory stays with what is open and not with the length of the run. */
 #include "interpose/trace/memory/trace.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A recorded run between the spools and trace.db. The spools are read twice, or three times:
+/* Holds a recorded run between the spools and trace.db. The spools are read twice, or three times:
  *
  *     spools_gather   which files make up the run                        gather/spools.h
  *     nodes_build     hosts, the clock of each                           clock/node_clock.h
@@ -8,19 +8,18 @@
  *                     reading of its own for what their messages say
  *     places_find     node, socket, ... of processes; message levels     gather/place.h
  *     stream_run      last reading: operations and completion calls      stream/stream.h
- *                     in windows of time; of each
+ *                     in windows of time; finds
  *         which send met which receive                                   stream/match.h
  *         what each rank did together                                    stream/background.h, stream/step.h
  *         which ranks did it together; kinds                             stream/round.h
  *         rows of what nothing can change any more                       rows/sink.h
  *     trace_write     all other rows                                     write/write.h
  *
- * So memory depends on the number of ranks and on what is open at one time, not on the length of the run, but for what
- * trace_load keeps.
+ * So memory depends on the number of ranks and on what is open at one time, not on the length of the run, except for
+ * what trace_load keeps.
  *
- * Arrays of structures, indices instead of pointers. Operations and steps live in pools: what is done with is used
- * again.
- */
+ * Structures stand in arrays and name each other by indices instead of pointers. Operations and steps live in pools:
+ * the place of one that is done with is used again. */
 #ifndef MPISTAIR_TRACE_TRACE_H
 #define MPISTAIR_TRACE_TRACE_H
 
@@ -40,7 +39,7 @@ struct worlds; /* gather/worlds.h */
 #define TRACE_NO_TIME  INT64_MIN
 #define TRACE_NOT_LOST UINT64_MAX
 
-/* Why an operation has no partner; the names are those of the column `reason`. */
+/* Says why an operation has no partner; the names are those of the column `reason`. */
 enum trace_reason {
     REASON_MATCHED = 0,
     REASON_PARTNER_LOST,
@@ -52,7 +51,7 @@ enum trace_reason {
     REASON_UNMATCHED,
 };
 
-/* Why the order of a message is not certain: bits, as in the column `uncertain`. */
+/* Says why the order of a message is not certain: bits, as in the column `uncertain`. */
 enum trace_doubt {
     DOUBT_THREADS = 1U << 0,      /* calls of several threads on its envelope overlapped */
     DOUBT_HANDLE = 1U << 1,       /* a wildcard resolved through a request handle that others shared */
@@ -60,21 +59,23 @@ enum trace_doubt {
     DOUBT_TIME = 1U << 3,         /* it was received before it was sent */
     DOUBT_WILDCARD = 1U << 4,     /* a wildcard receive whose message is not known was posted before */
     DOUBT_FAILED = 1U << 5,       /* a receive failed on its envelope, and whether that took a message is not known */
-    DOUBT_CANCEL = 1U << 6,       /* MPI_Cancel was called on its envelope, and what came of it is not known */
+    DOUBT_CANCEL = 1U << 6,       /* MPI_Cancel was called on its envelope, and nobody knows whether that cancelled
+                                   * anything */
     DOUBT_LOST = 1U << 7,         /* records of its sender or receiver were lost before */
 };
 
-/* Times: nanoseconds of the run. A message is made of two; what belongs to it besides is in the receive. */
+/* Describes one operation; times are nanoseconds of the run. A message consists of two operations; whatever else
+ * belongs to it is in the receive. */
 struct trace_operation {
     int64_t post_ns;
     int64_t post_end_ns; /* return of the posting call */
     int64_t complete_ns; /* TRACE_NO_TIME: no call reported it */
-    int64_t busy_ns;     /* inside MPI before the post */
+    int64_t busy_ns;     /* time inside MPI before the post */
     uint64_t bytes;
-    uint64_t sequence;    /* of its rank's operations, in the order of posting */
+    uint64_t sequence;    /* number among its rank's operations, in the order of posting */
     uint64_t step_number; /* trace_step.number of its step */
     uint32_t rank;
-    uint32_t communicator; /* of trace.communicators */
+    uint32_t communicator; /* index in trace.communicators */
     int32_t peer;          /* rank in the communicator, SPOOL_ANY, SPOOL_PROC_NULL, SPOOL_UNKNOWN */
     int32_t peer_world;    /* rank in MPI_COMM_WORLD, -1: none or not known */
     int32_t tag;
@@ -82,12 +83,12 @@ struct trace_operation {
     uint32_t callsite;
     uint32_t step;
     uint32_t lane;
-    uint32_t origin; /* of trace.origins, TRACE_NONE for most */
-    uint32_t next;   /* operation: in its envelope, later in the messages of its round; of what is free */
+    uint32_t origin; /* index in trace.origins, TRACE_NONE for most */
+    uint32_t next;   /* operation: next in its envelope, later in the messages of its round, or next free one */
     uint32_t burst;  /* background.c: burst in which it is pending, TRACE_NONE: none */
     uint32_t burst_next;
     uint32_t burst_previous;
-    uint32_t held_next; /* step.c: pending operations of the step */
+    uint32_t held_next; /* step.c: next pending operation of the step */
     uint32_t held_previous;
     uint16_t function;
     uint16_t flags; /* enum spool_operation_flag */
@@ -97,49 +98,49 @@ struct trace_operation {
     uint8_t reason;
     uint8_t uncertain; /* enum trace_doubt */
     int8_t completed;  /* operations that its call completed, -1: another operation stands for the call */
-    bool settled;      /* whether it is background is certain */
+    bool settled;      /* it is certain whether it is background */
     bool background;
     bool placed;  /* its step is certain */
     bool counts;  /* it is, or may become, part of a message that makes rounds */
-    bool held;    /* and its step waits for that */
+    bool held;    /* it counts, and its step waits for it */
     bool passed;  /* no event of it will come any more */
     bool written; /* no row of it will be written any more */
-    bool unsure;  /* it failed, and whether it took a place in matching is not known */
+    bool unsure;  /* it failed, and nobody knows whether it took a place in matching */
 };
 
-/* What only some operations have: a persistent request, partitions, a stack. Each TRACE_NONE: none. While its process
- * is loaded, persistent and stack hold the process's own numbers (0: none). */
+/* Holds what only some operations have: a persistent request, partitions, a stack; TRACE_NONE means that it has none.
+ * While its process is loaded, persistent and stack hold the process's own numbers (0: none). */
 struct trace_origin {
-    uint32_t persistent; /* of trace.persistents */
-    uint32_t stack;      /* of trace.stacks */
+    uint32_t persistent; /* index in trace.persistents */
+    uint32_t stack;      /* index in trace.stacks */
     uint32_t rank;
     uint8_t direction;
-    int64_t message_id;   /* once written, else 0 */
-    int64_t unmatched_id; /* once written, else 0 */
+    int64_t message_id;   /* id once written, else 0 */
+    int64_t unmatched_id; /* id once written, else 0 */
 };
 
-/* A request made by MPI_..._init. Times of this and the following are of the node's clock for good. */
+/* Describes a request made by MPI_..._init. Its times, and those of what follows, stay on the node's clock. */
 struct trace_persistent {
     int64_t begin_ns;
     int64_t end_ns;
     uint64_t bytes;
     uint32_t rank;
-    uint32_t number; /* in its process */
+    uint32_t number; /* its number in its process */
     uint32_t communicator;
     int32_t peer;
     int32_t peer_world;
     int32_t tag;
     uint32_t partitions; /* 0: not partitioned */
-    uint32_t ordinal;    /* of partitioned ones: 0, 1, ... among those of its rank with the same envelope */
+    uint32_t ordinal;    /* partitioned ones: 0, 1, ... among those of its rank with the same envelope */
     uint32_t starts;
     uint32_t callsite;
     uint32_t lane;
     uint16_t function;
-    uint8_t direction; /* UINT8_MAX: a collective */
+    uint8_t direction; /* UINT8_MAX: it is a collective */
     uint8_t uncertain;
 };
 
-/* The partitions of one started operation. */
+/* Describes the partitions of one started operation. */
 struct trace_partitions {
     int64_t first_ns; /* TRACE_NO_TIME: none was marked */
     int64_t last_ns;
@@ -148,25 +149,25 @@ struct trace_partitions {
     uint32_t partitions;
 };
 
-/* One partition. */
+/* Describes one partition. */
 struct trace_partition {
     int64_t at_ns;
-    uint32_t partitions; /* of trace.partitions, TRACE_NONE: damaged; while loading, the process's own number */
+    uint32_t partitions; /* index in trace.partitions, TRACE_NONE: damaged; while loading, the process's own number */
     uint32_t partition;
     uint32_t callsite;
     uint16_t function;
 };
 
-/* A call of one-sided communication. */
+/* Describes a call of one-sided communication. */
 struct trace_rma {
     int64_t begin_ns;
     int64_t call_end_ns; /* return of the call itself */
-    int64_t end_ns;      /* of the call that completed it; TRACE_NO_TIME: none did */
+    int64_t end_ns;      /* end of the call that completed it; TRACE_NO_TIME: none did */
     uint64_t bytes;
     uint32_t rank;
     uint32_t communicator; /* TRACE_NONE: not known */
     int32_t target;        /* rank in the communicator, -1: none */
-    uint32_t window;       /* of the process, 0: not known */
+    uint32_t window;       /* number in the process, 0: not known */
     uint32_t callsite;
     uint32_t stack;
     uint16_t function;
@@ -175,40 +176,41 @@ struct trace_rma {
 
 enum trace_sum_kind { SUM_CALL, SUM_SEND, SUM_RECEIVE };
 
-/* Calls without rows of their own. */
+/* Sums calls without rows of their own. */
 struct trace_sum {
-    int64_t begin_ns; /* of the first; of the node's clock for the first n_loaded_sums */
-    int64_t end_ns;   /* of the last */
-    int64_t time_ns;  /* inside all */
+    int64_t begin_ns; /* begin of the first call; on the node's clock for the first n_loaded_sums */
+    int64_t end_ns;   /* end of the last call */
+    int64_t time_ns;  /* time inside all of them */
     uint64_t calls;
     uint64_t bytes;
     uint32_t rank;
     uint32_t communicator; /* TRACE_NONE: none */
-    int32_t target;        /* rank in the communicator, of operations in MPI_COMM_WORLD; -1: none, or several */
+    int32_t target;        /* rank in the communicator, for operations in MPI_COMM_WORLD; -1: none, or several */
     uint32_t callsite;
     uint16_t function;
     uint16_t flags; /* SPOOL_OFF */
     enum trace_sum_kind kind;
 };
 
-/* Call sites of a stack, the innermost first. */
+/* Holds the call sites of a stack, the innermost first. */
 struct trace_stack {
-    size_t first; /* of trace.frames */
+    size_t first; /* index in trace.frames */
     uint32_t n_frames;
 };
 
-/* A collective, or a call of MPI_Pcontrol: a mark bounds rounds as a synchronising collective does, so that they are
- * kept together in the order of time. Of a mark root is the number and communicator TRACE_NONE, SPOOL_OFF says that
- * recording is off from there on. Other ones with SPOOL_OFF stand for those of a sum and become no row. */
+/* Describes a collective, or a call of MPI_Pcontrol: a mark bounds rounds as a synchronising collective does, so both
+ * are kept together in the order of time. For a mark, root is its number and communicator TRACE_NONE, and SPOOL_OFF
+ * says that recording is off from there on. Other ones with SPOOL_OFF stand for the collectives of a sum and become no
+ * row. */
 struct trace_collective {
     int64_t begin_ns;
     int64_t call_end_ns; /* return of the call that began it */
-    int64_t end_ns;      /* of the call that completed it, mostly the same; TRACE_NO_TIME: none did */
+    int64_t end_ns;      /* end of the call that completed it, mostly the same; TRACE_NO_TIME: none did */
     uint64_t bytes;
     uint32_t rank;
     uint32_t communicator;
     uint32_t callsite;
-    uint32_t persistent; /* of trace.persistents, TRACE_NONE: none; while loading as in trace_origin */
+    uint32_t persistent; /* index in trace.persistents, TRACE_NONE: none; while loading as in trace_origin */
     uint32_t stack;
     int32_t root;     /* rank in the communicator, -1: none */
     uint32_t further; /* collectives that it stands for besides itself */
@@ -225,12 +227,12 @@ struct trace_communicator {
     int32_t *members;    /* [size] ranks of MPI_COMM_WORLD, -1: not known */
     int32_t named_by;    /* rank whose MPI_Comm_set_name gave the name, -1: none */
     uint16_t function;
-    bool made; /* by a function that was recorded; not MPI_COMM_WORLD, MPI_COMM_SELF, nor one that was met */
+    bool made; /* a recorded function made it; false for MPI_COMM_WORLD, MPI_COMM_SELF, and one that was met */
     bool known;
     bool used;
 };
 
-/* What lies where for one processor; -1: not known. */
+/* Says where one processor lies; -1 means not known. */
 struct trace_place {
     int32_t socket;
     int32_t numa;
@@ -238,22 +240,22 @@ struct trace_place {
     int32_t core;
 };
 
-/* How often a process posted on a processor. */
+/* Counts how often a process posted on a processor. */
 struct trace_posts {
     int32_t cpu;
     uint64_t posts;
 };
 
-/* A time without recording on one rank. */
+/* Describes a time without recording on one rank. */
 struct trace_off {
     int64_t begin_ns;
     int64_t end_ns;
     int64_t operations; /* posted in it */
-    int64_t partners;   /* operations of others, recorded, that met one of them */
+    int64_t partners;   /* recorded operations of others that met one of them */
     uint32_t rank;
 };
 
-/* A host. */
+/* Describes a host. */
 struct trace_node {
     const char *host; /* borrowed from a spool */
     struct spool_clock_pair *pairs;
@@ -261,12 +263,12 @@ struct trace_node {
     bool ticks;          /* pairs map ticks; else times are CLOCK_MONOTONIC already */
     uint32_t leader;     /* world rank, TRACE_NONE: its spool is missing */
     int64_t base_ns;     /* alignment: run time = t - base_ns + offset_ns + drift * (t - base_ns) */
-    int64_t offset_ns;   /* of rank 0's clock against the node's at base_ns, the run's start taken off */
-    int64_t shift_ns;    /* of offset_ns, what the messages added */
-    double drift;        /* nanoseconds a nanosecond */
+    int64_t offset_ns;   /* offset of rank 0's clock against the node's at base_ns, without the run's start */
+    int64_t shift_ns;    /* how much of offset_ns the messages added */
+    double drift;        /* in nanoseconds per nanosecond */
     int64_t links_ns[2]; /* node time of the links, TRACE_NO_TIME: not measured */
     int64_t rtt_ns[2];
-    int64_t uncertainty_ns; /* of an offset that only messages give; -1: not bounded */
+    int64_t uncertainty_ns; /* uncertainty of an offset that only messages give; -1: not bounded */
     bool linked;
     char *topology;             /* hwloc XML, NULL: not known */
     struct trace_place *places; /* [n_places] by processor */
@@ -275,27 +277,27 @@ struct trace_node {
     int32_t n_cores;
 };
 
-/* The chunks of one thread, and the first of the origins that its operations have. */
+/* Describes the chunks of one thread, and the first of the origins that its operations have. */
 struct trace_lane {
     uint32_t number;
-    size_t first_span; /* of the spool */
+    size_t first_span; /* index in the spool's spans */
     size_t end_span;
     size_t first_origin;
 };
 
 struct trace_process {
     struct spool *spool; /* borrowed; NULL: lost */
-    uint32_t node;       /* of trace.nodes, TRACE_NONE: lost */
+    uint32_t node;       /* index in trace.nodes, TRACE_NONE: lost */
     uint32_t placed;     /* number of its node in the database, TRACE_NONE: not known */
     struct trace_place place;
     bool by_hand;
     bool off;       /* it has operations with SPOOL_OFF */
     bool exhausted; /* all its operations were read */
-    bool at_once;   /* lost, since it ended before it had said who it is */
+    bool at_once;   /* it is lost, since it ended before it had said who it is */
     uint64_t damaged;
     uint64_t rejected;       /* calls that named a communicator which MPI does not know */
-    uint64_t lost_ticks;     /* after this, records may be missing; TRACE_NOT_LOST: none are */
-    size_t first_collective; /* of trace.collectives; they end where those of the next rank begin */
+    uint64_t lost_ticks;     /* time after which records may be missing; TRACE_NOT_LOST: none are */
+    size_t first_collective; /* index in trace.collectives; they end where those of the next rank begin */
     size_t first_rma;
     int64_t begin_ns;
     int64_t end_ns;
@@ -310,7 +312,7 @@ struct trace_process {
 };
 
 struct trace_callsite {
-    uint32_t module; /* of trace.modules */
+    uint32_t module; /* index in trace.modules */
     uint64_t offset;
     char *function; /* NULL: not known */
     char *file;
@@ -322,18 +324,19 @@ struct trace_module {
     char *build_id; /* NULL: not known */
 };
 
-/* What a rank did together: see step.c. Steps of one round hang on one of them: see round.c. */
+/* Describes what a rank did together: see step.c. Steps of one round hang on one of them: see round.c. */
 struct trace_step {
     int64_t begin_ns;
     int64_t end_ns;
-    int64_t begin_busy_ns; /* inside MPI before its begin, before its end; once it is closed */
+    int64_t begin_busy_ns; /* time inside MPI before its begin and before its end; set once it is closed */
     int64_t end_busy_ns;
-    int64_t first_post_ns; /* of its own operations posted in it; INT64_MAX: none yet */
+    int64_t first_post_ns; /* first post among its own operations; INT64_MAX: none yet */
     uint64_t number;       /* 1, 2, ... in the order of opening; 0: the place is free */
     uint32_t rank;
     uint32_t epoch;  /* synchronising collectives that the rank had begun before */
-    uint32_t parent; /* union and find; itself: it represents its round, and only then: */
-    uint32_t next;   /* step of the round (of all steps this one); of what is free */
+    uint32_t parent; /* union and find; a step that is its own parent represents its round, and only then the following
+                      * hold: */
+    uint32_t next;   /* next step of the round (for all steps this one), or next free one */
     uint32_t last;
     uint32_t first_message; /* receive, linked through next; TRACE_NONE: none yet */
     uint32_t last_message;
@@ -344,7 +347,7 @@ struct trace_step {
 struct trace_kind {
     uint64_t messages;
     uint64_t bytes;
-    uint64_t smallest_bytes, largest_bytes; /* of its messages */
+    uint64_t smallest_bytes, largest_bytes; /* extremes over its messages */
     uint32_t rounds;
     uint32_t family; /* 0, 1, ... in the order of their first rounds */
 };
@@ -361,7 +364,7 @@ struct trace {
     size_t n_communicators;
     struct trace_operation *operations; /* a pool */
     size_t n_operations;
-    uint32_t first_free; /* of the pool, linked through next */
+    uint32_t first_free; /* first free place of the pool, linked through next */
     struct trace_collective *collectives;
     size_t n_collectives;
     struct trace_origin *origins;
@@ -376,8 +379,8 @@ struct trace {
     size_t n_rma;
     struct trace_sum *sums;
     size_t n_sums;
-    size_t n_loaded_sums;   /* from the spools; behind them those of operations */
-    struct map sum_numbers; /* of these */
+    size_t n_loaded_sums;   /* sums that come from the spools; those of operations stand behind them */
+    struct map sum_numbers; /* numbers of the sums of operations */
     struct trace_stack *stacks;
     size_t n_stacks;
     uint32_t *frames; /* call sites */
@@ -397,14 +400,15 @@ struct trace {
 
 void trace_release(struct trace *trace);
 
-/* A zeroed operation of the pool, TRACE_NONE: no memory. It is given back once it is both passed and written. */
+/* Returns a zeroed operation of the pool, TRACE_NONE without memory. It goes back once it is both passed and written.
+ */
 uint32_t operation_new(struct trace *trace);
 void operation_passed(struct trace *trace, uint32_t operation);
 void operation_written(struct trace *trace, uint32_t operation);
 
-/* "MPI_Isend" of a number of functions.h, which is below FN_COUNT. */
+/* Returns the name ("MPI_Isend") of a number of functions.h, which is below FN_COUNT. */
 const char *function_name(uint16_t function);
-/* Its family in mpi.tbl. */
+/* Returns the function's family in mpi.tbl. */
 enum mpistair_family function_family(uint16_t function);
 
 #endif

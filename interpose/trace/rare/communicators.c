@@ -1,11 +1,10 @@
-/* A process numbers its communicators for itself; identity.c tells which of them are the same. MPI_COMM_SELF is one a
- * process, so what is made of it stays apart too. Of an intercommunicator each process describes its own group; they
- * are two communicators here, each the other's `remote`. Who is rank r, each process says for itself; where one left no
- * spool, the members of what was duplicated tell. A communicator whose creation, or whose parent's creation, nobody saw
- * is marked as not known, as is one that two threads may have mixed up.
+/* A process numbers its communicators for itself; identity.c tells which of them are the same. Each process has its own
+ * MPI_COMM_SELF, so what is made from it stays apart too. Each process describes its own group of an intercommunicator;
+ * the two groups are two communicators here, each the other's `remote`. Each process says itself which rank it has;
+ * where one left no spool, the members of what was duplicated tell. A communicator is marked as not known if nobody saw
+ * its creation or its parent's, or if two threads may have mixed it up.
  *
- * A name is what the process of the lowest rank called it last.
- */
+ * A communicator has the last name that the process of its lowest rank gave it. */
 #include "interpose/trace/rare/communicators.h"
 
 #include <stdlib.h>
@@ -16,8 +15,8 @@
 
 /* Indices of one process run from 0; far larger ones are damage. */
 #define INDEX_LIMIT (1U << 24)
-/* What the communicators of a run may have in members together, and a record of one more for each spool: of a
- * communicator there is a record a member. */
+/* Limits how many members the communicators of a run have together: so many, and MEMBERS_A_RECORD_SPOOL more for each
+ * record and each spool, as every member of a communicator leaves a record of it. */
 #define MEMBERS_LIMIT          (UINT64_C(1) << 26)
 #define MEMBERS_A_RECORD_SPOOL UINT64_C(16)
 
@@ -67,7 +66,7 @@ int communicators_begin(struct communicator_table *table, struct trace *trace)
     return 0;
 }
 
-/* What a spool says of communicators. */
+/* Holds what a spool says of communicators. */
 struct records {
     const void **made; /* [n_made] struct spool_communicator, by index */
     size_t n_made;
@@ -89,7 +88,7 @@ static int append(const void ***array, size_t *n, const void *record)
     return 0;
 }
 
-/* 0, or -1 without memory; the caller frees both arrays. */
+/* Reads the records. Returns 0, or -1 without memory; the caller frees both arrays. */
 static int read_records(const struct spool *spool, struct records *records)
 {
     struct spool_cursor cursor = {.spool = spool};
@@ -119,7 +118,7 @@ static int set_local(struct communicator_table *table, uint32_t index, uint32_t 
     return 0;
 }
 
-/* Makes two groups each other's other one, if they can be an intercommunicator. */
+/* Makes two groups each other's remote group, if they can be an intercommunicator. */
 static void join_groups(struct trace *trace, uint32_t id, uint32_t first)
 {
     struct trace_communicator *one = &trace->communicators[id], *other = &trace->communicators[first];
@@ -130,7 +129,7 @@ static void join_groups(struct trace *trace, uint32_t id, uint32_t first)
     other->remote = id;
 }
 
-/* The two sides of a call by which worlds met get to know each other. */
+/* Joins the two sides of a call by which worlds met. */
 static void join_worlds(struct communicator_table *table, struct trace *trace, uint32_t id, uint32_t link)
 {
     if (table->links[link] == TRACE_NONE)
@@ -151,14 +150,14 @@ static bool is_foreign_duplicate(const struct spool_communicator *record)
     return record->identity == SPOOL_BY_TIME && record->remote_size > 0 && is_duplicate(record->function);
 }
 
-/* Whether rank 0 of the local group may be of another world, where nobody here knows its rank. */
+/* Says whether rank 0 of the local group may be of another world, where nobody here knows its rank. */
 static bool has_foreign_leader(const struct spool_communicator *record)
 {
     return record->identity == SPOOL_BY_TIME &&
            (record->remote_size == 0 || record->function == FN_Intercomm_create || is_foreign_duplicate(record));
 }
 
-/* The record with ranks of the run instead of ranks of its world. */
+/* Returns the record with ranks of the run instead of ranks of its world. */
 static struct spool_communicator in_run(const struct spool *spool, const struct spool_communicator *record)
 {
     struct spool_communicator copy = *record;
@@ -167,18 +166,18 @@ static struct spool_communicator in_run(const struct spool *spool, const struct 
     if (has_foreign_leader(record))
         copy.leader = -1;
     else if (copy.identity != SPOOL_BY_TIME && copy.members_hash != 0)
-        copy.members_hash += spool->world * UINT64_C(0x9e3779b97f4a7c15); /* it is over ranks of the world */
+        copy.members_hash += spool->world * UINT64_C(0x9e3779b97f4a7c15); /* the hash is over ranks of the world */
     return copy;
 }
 
-/* Whether a communicator of so many members may be there, after so many records. */
+/* Says whether a communicator of so many members may exist, after so many records. */
 static bool has_room(const struct communicator_table *table, const struct trace *trace, int32_t size)
 {
     return table->n_members + (uint64_t)size <=
            MEMBERS_LIMIT + MEMBERS_A_RECORD_SPOOL * table->n_records * trace->n_spools;
 }
 
-/* Adds the communicator of a record that is the first to speak of it. 0, or -1 without memory. */
+/* Adds the communicator of a record that is the first to speak of it. Returns 0, or -1 without memory. */
 static int add_new(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
                    struct identity *identity)
 {
@@ -241,7 +240,7 @@ static int add_record(struct communicator_table *table, struct trace *trace, con
     return set_local(table, record->index, identity.id);
 }
 
-/* The names that the process of this rank gave, where none before it did. */
+/* Adds the names that the process of this rank gave, where none before it did. */
 static int add_names(struct communicator_table *table, struct trace *trace, const struct records *records, int32_t rank)
 {
     for (size_t i = 0; i < records->n_names; i++) {

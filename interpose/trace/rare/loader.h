@@ -1,8 +1,8 @@
-/* What trace_load keeps while it reads the records of one process; shared with the files that read the rarer ones.
+/* Holds what trace_load keeps while it reads the records of one process; shared with the files that read the rarer
+ * ones.
  *
  * Processes number their persistent requests, partitions and stacks for themselves. A record may lie before the one
- * that it names (another thread's lane): such numbers are kept as they are and resolved once the process is read.
- */
+ * that it names (in another thread's lane): such numbers are kept as they are and resolved once the process is read. */
 #ifndef MPISTAIR_TRACE_LOADER_H
 #define MPISTAIR_TRACE_LOADER_H
 
@@ -16,28 +16,28 @@ struct loader {
     struct trace *trace;
     struct communicator_table communicators;
     struct callsite_table callsites;
-    struct map persistents; /* of one process: number -> trace.persistents */
-    struct map partitions;  /* of one process: number -> trace.partitions */
-    struct map stacks;      /* of one process: number -> trace.stacks */
-    struct map stack_ids;   /* of the run: hash of the frames -> trace.stacks */
+    struct map persistents; /* within one process: number -> trace.persistents */
+    struct map partitions;  /* within one process: number -> trace.partitions */
+    struct map stacks;      /* within one process: number -> trace.stacks */
+    struct map stack_ids;   /* within the run: hash of the frames -> trace.stacks */
     const struct trace_node *node;
     struct trace_process *process;
     uint32_t rank;
     uint32_t lane;
     uint32_t partitioned; /* origin of the record just read if that was a partitioned operation, else TRACE_NONE */
     size_t clock_hint;
-    uint64_t last_ticks;    /* of the process, so far */
-    uint64_t bytes;         /* of all that was read so far */
-    uint64_t process_bytes; /* of that, the process's */
-    uint64_t most_bytes;    /* of one process so far, and which */
+    uint64_t last_ticks;    /* the latest ticks of the process so far */
+    uint64_t bytes;         /* bytes of all that was read so far */
+    uint64_t process_bytes; /* the process's part of bytes */
+    uint64_t most_bytes;    /* the most bytes of one process so far, and which */
     const struct spool *most_spool;
-    size_t first_origin; /* of the process */
+    size_t first_origin; /* the process's first origin */
     size_t first_persistent;
     size_t first_partition_event;
     bool no_memory;
 };
 
-/* The node's time of a moment, which the process lived to see. */
+/* Returns the node's time of a moment, which the process lived to see. */
 static inline int64_t loader_ns(struct loader *loader, uint64_t ticks)
 {
     int64_t ns = clock_ns(loader->node, ticks, &loader->clock_hint);
@@ -46,7 +46,7 @@ static inline int64_t loader_ns(struct loader *loader, uint64_t ticks)
     return ns;
 }
 
-/* The time of what may not have happened: ticks 0. */
+/* Returns the time of what may not have happened (ticks 0). */
 static inline int64_t loader_optional_ns(struct loader *loader, uint64_t ticks)
 {
     return ticks == 0 ? TRACE_NO_TIME : loader_ns(loader, ticks);
@@ -61,7 +61,7 @@ static inline int loader_grow(struct loader *loader, void *array, size_t n, size
     return -1;
 }
 
-/* What all operations of a run may have together, so that sums over them are integers of SQL: 1 EiB. */
+/* Limits the bytes that all operations of a run have together to 1 EiB, so that sums over them are integers of SQL. */
 #define LOADER_BYTES_LIMIT (UINT64_C(1) << 60)
 
 /* Adds an operation's bytes to those of the run. */
@@ -71,7 +71,8 @@ static inline void loader_count_bytes(struct loader *loader, uint64_t bytes)
     loader->process_bytes += bytes;
 }
 
-/* Notes number -> index in the map of a process, the first one only; whether it was new. */
+/* Notes number -> index in the map of a process, only for the first record of that number; returns whether it was new.
+ */
 static inline bool loader_note(struct loader *loader, struct map *map, uint32_t number, size_t index)
 {
     uint32_t *known = map_at(map, (struct map_key){number, 0, 0});
@@ -85,8 +86,8 @@ static inline bool loader_note(struct loader *loader, struct map *map, uint32_t 
     return true;
 }
 
-/* What a number of the process stands for: TRACE_NONE for 0, and for one that no record has, which is damage unless
- * records are known to be lost. */
+/* Returns what a number of the process stands for: TRACE_NONE for 0, and for one that no record has, which is damage
+ * unless records are known to be lost. */
 uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number);
 
 #endif

@@ -1,8 +1,7 @@
-/* MPI_Pcontrol(0), or the end of the window, ends recording on a rank, 1 or the window's begin begins it again. In
- * between operations are recorded all the same, so that the others of their envelopes meet the right partner; they make
+/* MPI_Pcontrol(0), or the end of the window, ends recording on a rank; 1 or the window's begin starts it again. In
+ * between operations are recorded all the same, so that the others of their envelopes meet the right partner. They make
  * neither messages nor unmatched rows, and nor do their partners, whose recording may have been on. A row of
- * recording_off counts both.
- */
+ * recording_off counts both. */
 #include "interpose/trace/rare/marks.h"
 
 #include "interpose/database/row.h"
@@ -36,8 +35,8 @@ static struct trace_off *add_off(struct trace *trace, uint32_t rank, int64_t beg
     return &trace->offs[trace->n_offs++];
 }
 
-/* Those of a rank in the order of time; where there is none although operations say so (its mark is lost), its whole
- * life is one. */
+/* Finds the times without recording of a rank, in the order of time. Where there is none although operations say so
+ * (its mark is lost), the rank's whole life is one. */
 static int find_offs(struct trace *trace, uint32_t rank)
 {
     const struct trace_process *process = &trace->processes[rank];
@@ -65,7 +64,7 @@ int marks_find(struct trace *trace, struct error *error)
     return 0;
 }
 
-/* The time without recording in which the operation was posted: the last of its rank that began before. */
+/* Returns the time without recording in which the operation was posted: the last of its rank that began before. */
 static struct trace_off *off_of(struct trace *trace, const struct trace_operation *operation)
 {
     size_t low = 0, high = trace->n_offs;
@@ -77,7 +76,7 @@ static struct trace_off *off_of(struct trace *trace, const struct trace_operatio
         else
             high = middle;
     }
-    /* One that was posted before the first, which clocks that were put right may make of it, is counted there. */
+    /* An operation that was posted before the first, as corrected clocks may have it, is counted there. */
     if (low > 0 && trace->offs[low - 1].rank == operation->rank)
         return &trace->offs[low - 1];
     return low < trace->n_offs && trace->offs[low].rank == operation->rank ? &trace->offs[low] : NULL;

@@ -1,3 +1,5 @@
+/* One-sided calls have no partner that recorded them, so they stay apart from matching: they are loaded whole and
+ * written as they are. */
 #include "interpose/trace/rare/one_sided.h"
 
 #include "interpose/trace/rows/form.h"

@@ -1,3 +1,5 @@
+/* A partitioned operation completes as one, but its partitions become ready one by one, and this is what its users want
+ * to see. Few programs have them, so their records stay apart from the operations'. */
 #include "interpose/trace/rare/partition.h"
 
 #include "interpose/database/row.h"
@@ -51,7 +53,7 @@ void partitions_resolve(struct loader *loader)
     }
 }
 
-/* Both kinds of rows begin with the operation; false: it was left out. */
+/* Finds the row with which both kinds of rows begin, that of the operation; false if the operation was left out. */
 static bool has_row(const struct trace *trace, uint32_t partitions, int64_t ids[2], const struct trace_origin **origin)
 {
     *origin = &trace->origins[trace->partitions[partitions].origin];

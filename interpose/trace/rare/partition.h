@@ -1,4 +1,5 @@
-/* Partitions of partitioned operations: when the first and the last were ready or had arrived, each on request. */
+/* Loads the partitions of partitioned operations: when the first and the last were ready or had arrived, on request
+ * each of them. */
 #ifndef MPISTAIR_TRACE_PARTITION_H
 #define MPISTAIR_TRACE_PARTITION_H
 
@@ -6,13 +7,13 @@
 
 #include "interpose/trace/rare/loader.h"
 
-/* The record right behind that of its operation. */
+/* Loads the record right behind that of its operation. */
 void partitions_load(struct loader *loader, const struct spool_partitions *record);
 void partition_load(struct loader *loader, const struct spool_partition *record);
-/* Once the process is read. */
+/* Resolves the numbers of partitions once the process is read. */
 void partitions_resolve(struct loader *loader);
 
-/* The table partition, once all operations are written. 0, or -1: the database says why. */
+/* Writes the table partition, once all operations are written. Returns 0, or -1: the database says why. */
 int partitions_write(const struct trace *trace, sqlite3 *database);
 
 #endif

@@ -1,6 +1,5 @@
 /* A start is an operation like any other, matched in the order of starts. What it has in common with the other starts
- * of its request stands once, in a row of `persistent`; the row of `origin` links the two.
- */
+ * of its request is stored once, in a row of `persistent`; the row of `origin` links the two. */
 #include "interpose/trace/rare/persistent_requests.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Persistent requests: what MPI_..._init made, and which operations were started from it. */
+/* Loads persistent requests: what MPI_..._init made, and which operations were started from it. */
 #ifndef MPISTAIR_TRACE_PERSISTENT_H
 #define MPISTAIR_TRACE_PERSISTENT_H
 
@@ -7,16 +7,18 @@
 #include "interpose/trace/rare/loader.h"
 
 void persistent_load(struct loader *loader, const struct spool_persistent *record);
-/* What an operation has besides its own record, into trace.origins; TRACE_NONE: nothing. */
+/* Puts what an operation has besides its own record into trace.origins. Returns its index, TRACE_NONE if there is
+ * nothing. */
 uint32_t origin_load(struct loader *loader, const struct spool_operation *record);
-/* Once the process is read and its stacks are resolved: sorts its requests by time and links operations and collectives
- * to them. */
+/* Sorts the requests of a process by time and links operations and collectives to them, once the process is read and
+ * its stacks are resolved. */
 void persistents_resolve(struct loader *loader);
 
-/* Counts the partitioned requests of each envelope, by rank, in the order of their making. 0, or -1 without memory. */
+/* Counts the partitioned requests of each envelope, by rank, in the order of their making. Returns 0, or -1 without
+ * memory. */
 int persistents_number(struct trace *trace);
 
-/* The tables persistent and origin, once all operations are written. 0, or -1: the database says why. */
+/* Writes the tables persistent and origin, once all operations are written. Returns 0, or -1: the database says why. */
 int persistents_write(const struct trace *trace, sqlite3 *database);
 
 #endif

@@ -1,6 +1,5 @@
-/* A process stores a stack once and numbers it; addresses differ between processes, call sites do not, so the frames
- * are compared as call sites: by two independent 64-bit sums, as the kinds of rounds are.
- */
+/* A process stores a stack once and numbers it. Addresses differ between processes and call sites do not, so the frames
+ * are compared as call sites: by two independent 64-bit sums, as the kinds of rounds are. */
 #include "interpose/trace/rare/stacks.h"
 
 #include "interpose/database/row.h"

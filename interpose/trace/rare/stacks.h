@@ -1,4 +1,4 @@
-/* Stacks of call sites, equal ones of all processes once. */
+/* Loads stacks of call sites and keeps equal ones of all processes once. */
 #ifndef MPISTAIR_TRACE_STACK_H
 #define MPISTAIR_TRACE_STACK_H
 
@@ -7,10 +7,10 @@
 #include "interpose/trace/rare/loader.h"
 
 void stack_load(struct loader *loader, const struct spool_stack *record);
-/* Once the process is read: those of its operations and collectives. */
+/* Resolves the stacks of operations and collectives once the process is read. */
 void stacks_resolve(struct loader *loader);
 
-/* The table stack. 0, or -1: the database says why. */
+/* Writes the table stack. Returns 0, or -1: the database says why. */
 int stacks_write(const struct trace *trace, sqlite3 *database);
 
 #endif

@@ -1,7 +1,6 @@
-/* A collective that was only summed while recording was off has still been passed by its rank: ranks switch at
- * different times, and the number of those that two of them have passed tells whether one lies between their steps
- * (epochs.c). So a sum of such collectives stands in the order of time as one that counts for all.
- */
+/* A rank has also passed the collectives that were only summed while recording was off. Ranks switch at different
+ * times, and epochs.c counts how many collectives two ranks have passed to tell whether one lies between their steps.
+ * So a sum of such collectives stands in the order of time as one that counts for all. */
 #include "interpose/trace/rare/sums.h"
 
 #include "interpose/trace/memory/epochs.h"
@@ -16,7 +15,7 @@ static struct trace_sum *add(struct trace *trace)
     return &trace->sums[trace->n_sums++];
 }
 
-/* The collectives of the sum as one, at the end of the last. */
+/* Adds the collectives of the sum as one, at the end of the last. */
 static void add_bound(struct loader *loader, const struct trace_sum *sum)
 {
     struct trace *trace = loader->trace;

@@ -1,4 +1,4 @@
-/* Calls of which only sums are kept: those beyond MPISTAIR_DETAIL, and all while recording was off. */
+/* Loads calls of which only sums are kept: those beyond MPISTAIR_DETAIL, and all while recording was off. */
 #ifndef MPISTAIR_TRACE_SUMS_H
 #define MPISTAIR_TRACE_SUMS_H
 
@@ -6,13 +6,14 @@
 
 #include "interpose/trace/rare/loader.h"
 
-/* Into trace.sums; collectives without recording that bound rounds also into trace.collectives, see there. */
+/* Adds the record to trace.sums; collectives without recording that bound rounds go into trace.collectives, too (see
+ * there). */
 void sum_load(struct loader *loader, const struct spool_sum *record);
 
-/* Adds an operation that was posted while recording was off. 0, or -1 without memory. */
+/* Adds an operation that was posted while recording was off. Returns 0, or -1 without memory. */
 int sums_add_operation(struct trace *trace, const struct trace_operation *operation);
 
-/* The table call_sum. 0, or -1: the database says why. */
+/* Writes the table call_sum. Returns 0, or -1: the database says why. */
 int sums_write(const struct trace *trace, sqlite3 *database);
 
 #endif

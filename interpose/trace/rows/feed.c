@@ -1,6 +1,5 @@
-/* A virtual table of SQLite (sqlite.org/vtab.html), eponymous only: it has its module's name, and no statement can make
- * or change one. It is scanned from the first row to the last and knows no other way to be read.
- */
+/* Feeds are virtual tables of SQLite (sqlite.org/vtab.html), eponymous only: the table has its module's name, and no
+ * statement can make or change one. It can only be scanned from the first row to the last. */
 #include "interpose/trace/rows/feed.h"
 
 #include <stdio.h>

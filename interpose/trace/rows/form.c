@@ -1,3 +1,5 @@
+/* Millions of messages share few combinations of function, call site, level and flags. Storing each combination once
+ * keeps the largest table of a trace small. */
 #include "interpose/trace/rows/form.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The forms of messages: what many have in common (functions, call sites, level, flags) is stored once. */
+/* Keeps the forms of messages: what many have in common (functions, call sites, level, flags) is stored once. */
 #ifndef MPISTAIR_TRACE_FORM_H
 #define MPISTAIR_TRACE_FORM_H
 
@@ -26,14 +26,14 @@ struct form_table {
     struct map index;
 };
 
-/* The id of the form; 0 without memory. */
+/* Returns the id of the form, 0 without memory. */
 int64_t form_of(struct form_table *table, const struct form *form);
-/* The rows of `form` and `function`. 0, or -1: the database says why. */
+/* Writes the rows of `form` and `function`. Returns 0, or -1: the database says why. */
 int forms_write(const struct form_table *table, sqlite3 *database);
 int functions_write(sqlite3 *database);
 void forms_release(struct form_table *table);
 
-/* A function's id in the database: 0 is no id. */
+/* Returns a function's id in the database, in which 0 is no id. */
 static inline int64_t function_id(uint16_t function)
 {
     return (int64_t)function + 1;

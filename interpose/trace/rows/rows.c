@@ -1,6 +1,5 @@
-/* The columns of the tables in the order of schema.sql. Where a row's table is read column by column, the compiler
- * turns each switch into a jump.
- */
+/* Gives the columns of the tables in the order of schema.sql. Where a row's table is read column by column, the
+ * compiler turns each switch into a jump. */
 #include "interpose/trace/rows/rows.h"
 
 #include "interpose/trace/rows/form.h"

@@ -1,5 +1,5 @@
-/* Rows by the million: what is kept of each until it is inserted, and how a batch of them goes into its table (feed.h).
- */
+/* Describes the rows that come by the million: what is kept of each until it is inserted, and how a batch of them goes
+ * into its table (feed.h). */
 #ifndef MPISTAIR_TRACE_ROWS_H
 #define MPISTAIR_TRACE_ROWS_H
 
@@ -65,10 +65,10 @@ struct call_row {
     uint16_t function;
 };
 
-/* The tables that batches go into. */
+/* Names the tables that are filled in batches. */
 enum row_table { ROWS_MESSAGE, ROWS_CALL, ROWS_ROUND, ROWS_MEMBER, ROWS_UNMATCHED, ROWS_TABLES };
 
-/* A feed of each table, [ROWS_TABLES], for feed_begin. */
+/* Sets up a feed for each table, feeds[ROWS_TABLES], for feed_begin. */
 void rows_feeds(struct feed *feeds);
 
 #endif

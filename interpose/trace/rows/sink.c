@@ -1,3 +1,5 @@
+/* Finding rows need not wait for SQLite, so a thread of its own inserts them: one batch fills while the other is
+ * inserted. */
 #include "interpose/trace/rows/sink.h"
 
 #include <stdlib.h>
@@ -32,7 +34,7 @@ static void *insert_batches(void *argument)
             break;
         const struct sink_batch *batch = &sink->batches[1 - sink->filling];
         pthread_mutex_unlock(&sink->lock);
-        /* The first failure is the one that the database tells of. */
+        /* The database tells of the first failure. */
         failed = failed || insert_batch(feeds, batch) != 0;
         pthread_mutex_lock(&sink->lock);
         sink->failed = failed;
@@ -122,7 +124,7 @@ static int64_t length_of(int64_t begin_ns, int64_t end_ns)
     return end_ns == TRACE_NO_TIME ? TRACE_NO_TIME : end_ns - begin_ns;
 }
 
-/* What the message has in common with others. */
+/* Returns the form of a message: what it has in common with others. */
 static int64_t form_of_message(struct sink *sink, const struct trace *trace, const struct trace_operation *send,
                                const struct trace_operation *receive)
 {

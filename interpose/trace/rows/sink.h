@@ -1,6 +1,5 @@
-/* Rows by the million on their way into the database: gathered in batches, which a thread of its own inserts while the
- * next one is gathered. Between sink_begin and sink_end the connection belongs to that thread.
- */
+/* Takes rows by the million into the database: they are gathered in batches, which a thread of its own inserts while
+ * the next one is gathered. Between sink_begin and sink_end the connection belongs to that thread. */
 #ifndef MPISTAIR_TRACE_SINK_H
 #define MPISTAIR_TRACE_SINK_H
 
@@ -36,30 +35,31 @@ struct sink {
     int64_t n_messages; /* ids given */
     int64_t n_unmatched;
     struct sink_batch batches[2];
-    unsigned filling; /* of batches */
+    unsigned filling; /* index of the batch that is filled */
     bool no_memory;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool running;
-    /* Under the lock. */
+    /* The lock guards what follows. */
     bool full; /* the other batch waits or is being inserted */
     bool ended;
     bool failed; /* the database says why */
 };
 
-/* 0, or an errno value without a thread. */
+/* Starts the thread. Returns 0, or an errno value without a thread. */
 int sink_begin(struct sink *sink, sqlite3 *database, bool calls);
-/* Hands over what was gathered. 0, or -1: no memory, or the database says why. */
+/* Hands over what was gathered. Returns 0, or -1: no memory, or the database says why. */
 int sink_flush(struct sink *sink);
-/* Flushes, waits for the last row, writes the forms. May be called again; then it only releases. */
+/* Flushes, waits for the last row, writes the forms. Returns 0 or -1 as sink_flush. May be called again; then it only
+ * releases. */
 int sink_end(struct sink *sink);
 
-/* Rows. Without memory they remember it for sink_flush. sink_message gives the id. */
+/* Add a row each. Without memory they remember that for sink_flush. sink_message returns the id. */
 int64_t sink_message(struct sink *sink, struct trace *trace, uint32_t receive, int64_t round);
 int64_t sink_unmatched(struct sink *sink, struct trace *trace, uint32_t operation);
 void sink_call(struct sink *sink, struct call_row row);
-/* The call of an operation without a message. */
+/* Adds the call of an operation without a message. */
 void sink_operation_call(struct sink *sink, const struct trace_operation *operation);
 void sink_round(struct sink *sink, struct round_row row);
 void sink_member(struct sink *sink, struct member_row row);

@@ -1,7 +1,6 @@
 /* The copy of /proc/self/maps that a process left turns its addresses into (file, offset in the file), which is the
- * same in all processes whatever the kernel's address randomisation did. A process that was killed left none: its call
- * sites are of the module "?", apart per process, with the address as the offset.
- */
+ * same in all processes whatever the kernel's address randomisation did. A process that was killed left no copy: its
+ * call sites are of the module "?", apart per process, with the address as the offset. */
 #include "interpose/trace/site/callsite.h"
 
 #include <inttypes.h>
@@ -21,7 +20,7 @@ struct mapping {
 
 static const char unknown_module[] = "?";
 
-/* The module of a path, found by a hash of it. */
+/* Returns the module of a path, found by a hash of it. */
 static uint32_t module_of(struct callsite_table *table, struct trace *trace, const char *path)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -81,7 +80,7 @@ int callsites_of_process(struct callsite_table *table, struct trace *trace, cons
     return result;
 }
 
-/* The mapping that holds the address, NULL: none. */
+/* Returns the mapping that holds the address, NULL if there is none. */
 static const struct mapping *mapping_of(const struct callsite_table *table, uint64_t address)
 {
     size_t low = 0, high = table->n_mappings;

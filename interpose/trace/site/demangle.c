@@ -1,4 +1,4 @@
-/* By the C++ library, which every machine has that runs programs in C++; loaded for the first mangled name. */
+/* Uses the C++ library, which every machine has that runs programs in C++; it is loaded for the first mangled name. */
 #include "interpose/trace/site/demangle.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 #define LIBRARY      "libstdc++.so.6"
 #define LONGEST_NAME 65536 /* no compiler makes longer ones; the demangler recurses */
 
-/* As the Itanium C++ ABI says; the result is of malloc(). */
+/* The Itanium C++ ABI defines this function; its result comes from malloc(). */
 typedef char *demangle_function(const char *symbol, char *buffer, size_t *length, int *status);
 
 static demangle_function *load(void)

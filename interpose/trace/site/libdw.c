@@ -1,3 +1,4 @@
+/* The library is loaded only when a trace has call sites, so that mpistair itself does not depend on elfutils. */
 #include "interpose/trace/site/libdw.h"
 
 #include <dlfcn.h>
@@ -7,7 +8,7 @@
 
 #define LIBRARY "libdw.so.1"
 
-/* Looks all functions up. False with the name of the first that is missing. */
+/* Looks all functions up. Returns false with the name of the first that is missing. */
 static bool find_functions(void *library, struct libdw *libdw, const char **missing)
 {
     const struct {

@@ -5,7 +5,7 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
-/* Those of libelf come along with libdw. */
+/* The functions of libelf come along with libdw. */
 #define LIBDW_FUNCTIONS(EACH)                                                                                          \
     EACH(dwfl_begin)                                                                                                   \
     EACH(dwfl_build_id_find_elf)                                                                                       \
@@ -29,7 +29,7 @@ struct libdw {
 #undef MEMBER
 };
 
-/* The functions; NULL where the library cannot be loaded, with the reason. */
+/* Returns the functions, or NULL with the reason where the library cannot be loaded. */
 const struct libdw *libdw_load(const char **reason);
 
 #endif

@@ -1,7 +1,6 @@
-/* Call sites by elfutils: each module is opened once, offline, and asked for all of its call sites. The instruction of
- * the call lies before the return address, hence - 1. What a module does not have (stripped, gone, another version)
- * stays unknown.
- */
+/* Names call sites by elfutils: each module is opened once, offline, and asked for all of its call sites. The
+ * instruction of the call lies before the return address, hence - 1. What a module does not have (stripped, gone,
+ * another version) stays unknown. */
 #include "interpose/trace/site/callsite.h"
 
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 
 static const struct libdw *libdw;
 
-/* From an offset in the file to the address that the file itself gives it. */
+/* Turns an offset in the file into the address that the file itself gives it. */
 static bool file_address(Elf *elf, uint64_t offset, GElf_Addr *address)
 {
     size_t n;
@@ -55,7 +54,8 @@ static void resolve_callsite(struct trace_callsite *callsite, Dwfl_Module *modul
         callsite->file = strdup(file);
 }
 
-/* The file of a module; whatever a map names that is no plain file is not opened for long. -1: none. */
+/* Opens the file of a module. A map may name what is no plain file; that is closed again at once. Returns -1 without
+ * one. */
 static int open_module(const char *path)
 {
     struct stat status;
@@ -100,7 +100,7 @@ static void resolve_module(struct trace *trace, uint32_t number)
     libdw->dwfl_end(session);
 }
 
-/* False without the library, which is said once. */
+/* Finds the library; returns false without it, which is reported once. */
 static bool find_library(void)
 {
     static bool is_said;
@@ -114,7 +114,7 @@ static bool find_library(void)
 
 void callsites_resolve(struct trace *trace)
 {
-    /* No network for debug information behind the user's back. */
+    /* Debug information must not be fetched from the network without the user's knowledge. */
     unsetenv("DEBUGINFOD_URLS");
     if (trace->n_callsites == 0 || !find_library())
         return;

@@ -1,14 +1,13 @@
 /* An operation is background if it is pending
  *  - across a synchronising collective, or
- *  - across two completed sets of others: twice, everything that was posted after it had completed, a receive among it,
+ *  - across two completed sets of others: twice everything that was posted after it had completed, a receive among it,
  *    when the rank went on to post.
  *
- * For the second, posts are counted in bursts (posts with no completion in between). At each end of a run of
+ * For the second rule, posts are counted in bursts (posts with no completion in between). At each end of a run of
  * completions the youngest burst that has something pending has seen a set complete, if a receive of a younger burst
  * was in it. Elder bursts wait until the younger are complete or background. A blocking receive is a burst and a set by
- * itself; a blocking send is only a post. Sets of sends alone do not count: a rank that sends one by one, its receives
- * posted before, is in the middle of one exchange.
- */
+ * itself; a blocking send is only a post. Sets of sends alone do not count: a rank that sends one by one, with its
+ * receives posted before, is in the middle of one exchange. */
 #include "interpose/trace/stream/background.h"
 
 #include <stdlib.h>
@@ -22,7 +21,7 @@ struct burst {
     uint32_t crossed; /* completed sets of others */
 };
 
-/* Everything pending of a burst is background. */
+/* Makes everything pending of a burst background. */
 static void mark_burst(struct trace *trace, struct burst *burst)
 {
     for (uint32_t i = burst->first; i != TRACE_NONE; i = trace->operations[i].burst_next) {
@@ -34,7 +33,7 @@ static void mark_burst(struct trace *trace, struct burst *burst)
     burst->pending = 0;
 }
 
-/* The rank posts again after completions. */
+/* Ends the set: the rank posts again after completions. */
 static void end_set(struct background *work, struct trace *trace)
 {
     while (work->depth > 0 && work->bursts[work->depth - 1].pending == 0)
@@ -49,13 +48,13 @@ static void end_set(struct background *work, struct trace *trace)
     work->n_bursts++;
 }
 
-/* The burst that posts belong to now; NULL: no memory. */
+/* Returns the burst to which posts belong now; NULL without memory. */
 static struct burst *current_burst(struct background *work)
 {
     uint32_t number = work->n_bursts - 1;
     if (work->depth > 0 && work->bursts[work->depth - 1].number == number)
         return &work->bursts[work->depth - 1];
-    /* Those that are over are left out where the array would have to grow. */
+    /* Where the array would have to grow, bursts that are over are left out. */
     if (work->depth == work->capacity) {
         size_t kept = 0;
         for (size_t i = 0; i < work->depth; i++)
@@ -69,7 +68,7 @@ static struct burst *current_burst(struct background *work)
     return &work->bursts[work->depth++];
 }
 
-/* The burst of that number among those that have something pending. */
+/* Returns the burst of that number among those that have something pending. */
 static struct burst *find_burst(struct background *work, uint32_t number)
 {
     size_t low = 0, high = work->depth - 1;

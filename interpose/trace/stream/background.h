@@ -1,10 +1,10 @@
-/* Operations that are pending in the background of what else a rank does. */
+/* Finds operations that are pending in the background of what else a rank does. */
 #ifndef MPISTAIR_TRACE_BACKGROUND_H
 #define MPISTAIR_TRACE_BACKGROUND_H
 
 #include "interpose/trace/memory/trace.h"
 
-/* What is known of one rank while its events come in; starts as zeroes. */
+/* Holds what is known of one rank while its events come in; starts as zeroes. */
 struct background {
     struct burst *bursts; /* [depth] that have or had something pending, the youngest last */
     size_t depth;
@@ -14,8 +14,8 @@ struct background {
     bool completing;
 };
 
-/* The events of a rank in the order of time. They set `background` of operations, and `settled` as soon as that is
- * certain. 0, or -1 without memory. */
+/* Take the events of a rank in the order of time. They set `background` of operations, and `settled` as soon as that is
+ * certain. Return 0, or -1 without memory. */
 int background_post(struct background *work, struct trace *trace, uint32_t operation);
 void background_complete(struct background *work, struct trace *trace, uint32_t operation);
 void background_blocking(struct background *work, struct trace *trace, uint32_t operation);

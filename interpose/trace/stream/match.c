@@ -1,27 +1,26 @@
-/* MPI's rule of order makes matching a matter of counting: of one envelope (communicator, source, destination, tag) the
- * n-th send meets the n-th receive. Both come in the order of posting; a wildcard receive counts for the envelope that
- * its status gave it. That is right beside specific receives too: whatever resolved to an envelope could have taken
- * each of its messages, and MPI gives the earlier message to the earlier receive.
+/* MPI's rule of order makes matching a matter of counting: the n-th send of an envelope (communicator, source,
+ * destination, tag) meets the n-th receive. Both come in the order of posting; a wildcard receive counts for the
+ * envelope that its status gave it. That is right beside specific receives too: whatever resolved to an envelope could
+ * have taken each of its messages, and MPI gives the earlier message to the earlier receive.
  *
- * Partitioned operations never meet others: of an envelope the i-th Psend_init meets the i-th Precv_init, and of these
- * two the n-th start the n-th (MPI-4.0, 4.2). What was posted while recording was off takes its place like the rest; no
- * message is made of it (marks.c), but those before and after come out right, whichever ranks had it off.
+ * Partitioned operations never meet others: the i-th Psend_init of an envelope meets the i-th Precv_init, and their
+ * n-th starts meet each other (MPI-4.0, 4.2). Operations posted while recording was off take their places like the
+ * rest. They make no message (marks.c), but those before and after come out right, whichever ranks had recording off.
  *
- * What takes no place: cancelled operations, MPI_PROC_NULL, calls that failed. A receive that failed takes one only
- * where its message was too long for it (that message was received, cut off). What never completed (a killed job, a
- * freed request) takes its place in order if its envelope is known: MPI matched by order, whether or not anybody asked.
- * A wildcard receive that never completed has no envelope: match_doubt.c.
+ * Cancelled operations, MPI_PROC_NULL and calls that failed take no place. A receive that failed takes one only where
+ * its message was too long for it (that message was received, cut off). An operation that never completed (a killed
+ * job, a freed request) takes its place in order if its envelope is known: MPI matched by order, whether or not anybody
+ * asked. A wildcard receive that never completed has no envelope: match_doubt.c.
  *
- * Of some operations it is not known whether they took a place: what MPI_Cancel was called on and nobody asked about, a
- * receive that its error handler left by a jump, one that failed after it was posted. They get one where that is
- * likelier; what comes after them on their envelope is uncertain. So is what was posted after records of its process
- * were lost (all before is there, and in order). Uncertain are, besides: threads whose calls on one envelope overlap,
- * receives whose wildcard was resolved through a shared request handle, communicators whose creation was not seen, and
- * pairs that contradict time on one node.
+ * For some operations nobody knows whether they took a place: one on which MPI_Cancel was called and about which nobody
+ * asked, a receive that its error handler left by a jump, one that failed after it was posted. They get a place where
+ * that is likelier; what comes after them on their envelope is uncertain. So is what was posted after records of its
+ * process were lost (all before is there, and in order). Four more things make a pair uncertain: threads whose calls on
+ * one envelope overlap, a wildcard that was resolved through a shared request handle, a communicator whose creation was
+ * not seen, and times on one node that contradict the pair.
  *
- * Operations of a rank come in the order of posting, those of different ranks in any order: what has no partner yet
- * waits in its envelope.
- */
+ * Operations of a rank come in the order of posting, those of different ranks in any order: an operation without a
+ * partner yet waits in its envelope. */
 #include "interpose/trace/stream/match.h"
 
 #include <stdlib.h>
@@ -29,7 +28,7 @@
 #include "interpose/trace/rare/persistent_requests.h"
 #include "share/base/array.h"
 
-/* Envelopes in which nothing waits are kept up to this number. */
+/* Up to this number of envelopes in which nothing waits are kept. */
 enum { ENVELOPES_KEPT = 1 << 16 };
 
 static bool has_lost(const struct trace *trace, int32_t rank)
@@ -37,7 +36,7 @@ static bool has_lost(const struct trace *trace, int32_t rank)
     return trace->processes[rank].spool == NULL || trace->processes[rank].lost_ticks != TRACE_NOT_LOST;
 }
 
-/* Whether the operation counts for its envelope; else the reason. */
+/* Returns REASON_MATCHED if the operation counts for its envelope, else why it does not. */
 static enum trace_reason envelope_reason(const struct trace_operation *operation)
 {
     bool failed = (operation->flags & SPOOL_FAILED) && !(operation->flags & SPOOL_TOOK);
@@ -55,7 +54,7 @@ static enum trace_reason envelope_reason(const struct trace_operation *operation
     return REASON_MATCHED;
 }
 
-/* Why an operation that counts found no partner. */
+/* Returns why an operation that counts found no partner. */
 static enum trace_reason leftover_reason(const struct trace *trace, const struct trace_operation *operation)
 {
     if (operation->flags & SPOOL_FAILED)
@@ -69,8 +68,8 @@ static enum trace_reason leftover_reason(const struct trace *trace, const struct
     return operation->flags & SPOOL_FREED ? REASON_FREED : REASON_PENDING;
 }
 
-/* Number of the request among the partitioned ones of its envelope, from 1; 0: not partitioned. TRACE_NONE: of a
- * request that was not recorded. */
+/* Returns the number of the request among the partitioned ones of its envelope, from 1; 0 if it is not partitioned,
+ * TRACE_NONE if its request was not recorded. */
 static uint32_t partitioned_as(struct trace *trace, struct trace_operation *operation)
 {
     if (!(operation->flags & SPOOL_PARTITIONED))
@@ -106,8 +105,8 @@ static struct envelope *envelope_of(struct matcher *matcher, const struct trace_
     return &matcher->envelopes[*found];
 }
 
-/* Two threads at once on one envelope: which of them came first is not certain. An operation that was written already
- * is not marked any more, the later one is. */
+/* Marks operations of two threads that were on one envelope at once: which of them came first is not certain. An
+ * operation that was written already is not marked any more; the later one is. */
 static void check_overlap(struct trace *trace, struct envelope *envelope, uint32_t index)
 {
     struct trace_operation *operation = &trace->operations[index];
@@ -160,7 +159,7 @@ static int stay_alone(struct matcher *matcher, uint32_t index)
     return matcher->alone(matcher->context, index);
 }
 
-/* What an operation that may not have taken a place makes of itself and of all behind it. */
+/* Returns the doubts that an operation which may not have taken a place brings on itself and on all behind it. */
 static uint8_t lasting_doubts(const struct trace_operation *operation)
 {
     return (uint8_t)((operation->unsure ? DOUBT_FAILED : 0U) |
@@ -175,7 +174,7 @@ static int match_first(struct matcher *matcher, struct envelope *envelope)
     const struct trace_operation *sender = &trace->operations[send], *taker = &trace->operations[receive];
     envelope->doubts |= lasting_doubts(taker);
     envelope->first[SPOOL_RECEIVE] = taker->next;
-    if (taker->unsure && sender->bytes <= taker->bytes) /* it was hardly too long for it */
+    if (taker->unsure && sender->bytes <= taker->bytes) /* the message was hardly too long for the receive */
         return stay_alone(matcher, receive);
     envelope->doubts |= lasting_doubts(sender);
     envelope->first[SPOOL_SEND] = sender->next;
@@ -194,7 +193,7 @@ static int match_envelope(struct matcher *matcher, struct envelope *envelope)
     return result;
 }
 
-/* Whether it may have taken a message of an envelope that is not known. */
+/* Says whether it may have taken a message of an envelope that is not known. */
 static bool is_open(const struct trace_operation *operation)
 {
     return operation->reason == REASON_PENDING || operation->reason == REASON_FREED ||
@@ -215,7 +214,7 @@ int match_operation(struct matcher *matcher, uint32_t index)
     if (envelope == NULL)
         return -1;
     check_overlap(trace, envelope, index);
-    /* Nothing can meet it any more if its partner's process has no more to tell. */
+    /* Nothing can meet the operation any more if its partner's process has no more records. */
     if (trace->processes[operation->peer_world].exhausted && envelope->first[1 - operation->direction] == TRACE_NONE) {
         if (operation->direction == SPOOL_SEND)
             doubt_left_over(&matcher->open, envelope, DOUBT_NEVER);

@@ -11,19 +11,19 @@ struct matcher {
     struct map index; /* envelope -> envelopes */
     struct envelope *envelopes;
     size_t n_envelopes;
-    size_t live_envelopes; /* that had something waiting when they were looked at last */
+    size_t live_envelopes; /* envelopes that had something waiting when they were looked at last */
     struct open_wildcards open;
-    /* What becomes of operations: paired (both sides), or certain to stay alone. 0, or -1. */
+    /* Are told what becomes of operations: paired (both sides), or certain to stay alone. Return 0, or -1. */
     int (*paired)(void *context, uint32_t send, uint32_t receive);
     int (*alone)(void *context, uint32_t operation);
     void *context;
 };
 
-/* The next operation of its rank, its reason and partner not set yet. 0, or -1. */
+/* Takes the next operation of its rank, its reason and partner not set yet. Returns 0, or -1. */
 int match_operation(struct matcher *matcher, uint32_t operation);
-/* Forgets envelopes in which nothing waits, where they have become many. 0, or -1 without memory. */
+/* Forgets envelopes in which nothing waits, where they have become many. Returns 0, or -1 without memory. */
 int match_tidy(struct matcher *matcher);
-/* All operations were read: what still waits stays alone. 0, or -1. */
+/* Ends the matching when all operations were read: what still waits stays alone. Returns 0, or -1. */
 int match_end(struct matcher *matcher);
 void match_release(struct matcher *matcher);
 

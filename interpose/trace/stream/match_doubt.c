@@ -1,9 +1,8 @@
 /* A wildcard receive that never completed (a killed job, a freed request) has no envelope, and may have taken a message
- * of any that it fits. It took none of an envelope whose messages are all known to be received. Where that is not so,
- * for a send is left over at the end or met a receive that never completed either, all messages of the envelope that
+ * of any envelope that it fits. It took none of an envelope whose messages are all known to be received. Otherwise a
+ * send is left over at the end, or met a receive that never completed either. Then all messages of the envelope that
  * were received after the wildcard was posted may be shifted by one, and are marked uncertain. Most of their rows are
- * written by then, so that they are marked in the database, all in one pass.
- */
+ * written by then, so they are marked in the database, all in one pass. */
 #include "interpose/trace/stream/match_doubt.h"
 
 #include <stdlib.h>
@@ -11,7 +10,8 @@
 #include "interpose/database/row.h"
 #include "share/base/array.h"
 
-/* Of the receives with one communicator, rank, source (SPOOL_ANY: any) and tag (too), the earliest is kept. */
+/* Returns the key of open receives with one communicator, rank, source and tag (either may be SPOOL_ANY); the earliest
+ * is kept. */
 static struct map_key open_key(uint32_t communicator, uint32_t rank, int32_t source, int32_t tag)
 {
     return (struct map_key){(uint64_t)communicator << 32 | rank, (uint64_t)(uint32_t)source << 32 | (uint32_t)tag, 0};
@@ -80,8 +80,8 @@ int doubts_write(const struct envelope *envelopes, size_t n, sqlite3 *database)
     }
     if (row_finish(&row) != 0)
         return -1;
-    /* Forms of the messages in question get a twin with the doubt (16: DOUBT_WILDCARD), which then takes their place.
-     */
+    /* Each form of the messages in question gets a twin with the doubt (16: DOUBT_WILDCARD), which then takes its
+     * place. */
     _Static_assert(DOUBT_WILDCARD == 16, "as the statements below have it");
     return execute(
         database,

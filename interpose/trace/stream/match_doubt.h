@@ -9,20 +9,21 @@
 
 #define DOUBT_NEVER INT64_MAX
 
-/* Operations of one envelope that wait, in order, linked through next. */
+/* Holds the operations of one envelope that wait, in order, linked through next. */
 struct envelope {
     struct map_key key;
     uint32_t first[2]; /* [direction] */
     uint32_t last[2];
-    /* The latest operation, waiting or not. */
+    /* When the latest operation, waiting or not, ended its post. */
     int64_t post_end_ns[2];
     uint32_t latest[2];
     uint32_t lane[2];
     uint64_t sequence[2];
-    /* What is paired from now on is uncertain: of an operation before it is not known whether it took a place. */
+    /* What is paired from now on is uncertain for these reasons: nobody knows whether an operation before it took a
+     * place. */
     uint8_t doubts;
-    /* An open wildcard receive posted then may have taken a message, since there is one that nobody is known to have
-     * received; DOUBT_NEVER: none. */
+    /* A wildcard receive that was open and posted then may have taken a message, since there is one that nobody is
+     * known to have received; DOUBT_NEVER: none. */
     int64_t doubt_ns;
 };
 
@@ -33,10 +34,10 @@ struct open_wildcards {
     size_t n;
 };
 
-/* Notes a receive that has no envelope and may have taken a message. 0, or -1 without memory. */
+/* Notes a receive that has no envelope and may have taken a message. Returns 0, or -1 without memory. */
 int doubt_note_open(struct open_wildcards *open, const struct trace_operation *operation);
-/* A message of the envelope was sent that nobody is known to have received: remembers since when it may be one of the
- * open wildcard receives' that were posted before a moment. */
+/* Notes that a message of the envelope was sent which nobody is known to have received. Remembers since when one of the
+ * wildcard receives that were open and posted before a moment may have taken it. */
 void doubt_left_over(const struct open_wildcards *open, struct envelope *envelope, int64_t before_ns);
 void doubt_release(struct open_wildcards *open);
 

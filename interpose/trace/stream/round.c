@@ -1,12 +1,11 @@
-/* Steps that share a message are of one round, and so on transitively (union and find), unless a synchronising
- * collective that both ranks took part in lies between them: then the message belongs to the round of its receive, and
- * the sender has its posting call there. Messages of a rank to itself make no round. A ping-pong by blocking calls is
- * therefore a round a message, a ring of Sendrecv one a shift, a halo exchange one a step.
+/* Steps that share a message are of one round, and so on transitively (union and find). A synchronising collective
+ * between them in which both ranks took part separates them: then the message belongs to the round of its receive, and
+ * the sender has its posting call there. Messages of a rank to itself make no round. So a ping-pong by blocking calls
+ * makes a round for each message, a ring of Sendrecv one for each shift, a halo exchange one for each step.
  *
  * A round is complete once all its steps are closed and each operation in them has its partner, whose step is known too
- * (or will never have one). Steps and messages of a round hang on its representative until then. How
- * those that are complete become rows is in round_write.c.
- */
+ * (or will never have one). Until then steps and messages of a round hang on its representative. round_write.c turns
+ * complete rounds into rows. */
 #include "interpose/trace/stream/round.h"
 
 #include <stdlib.h>
@@ -65,7 +64,7 @@ void round_extend_step(struct rounds *rounds, uint32_t step, int64_t end_ns)
         extended->end_ns = end_ns;
 }
 
-/* Whether nothing can join any more: then the round waits for its row, or is none. */
+/* Notes a round that nothing can join any more: it waits for its row, or is none. */
 static void check_complete(struct rounds *rounds, uint32_t root)
 {
     const struct trace_step *step = &rounds->trace->steps[root];
@@ -87,7 +86,7 @@ void round_close_step(struct rounds *rounds, uint32_t index)
 {
     struct trace *trace = rounds->trace;
     struct trace_step *step = &trace->steps[index];
-    /* A step begins with the first post among its own operations: not with one that turned out to belong elsewhere. */
+    /* A step begins with the first post among its own operations, not with one that turned out to belong elsewhere. */
     if (step->first_post_ns != INT64_MAX)
         step->begin_ns = step->first_post_ns;
     const struct busy *busy = &trace->processes[step->rank].busy;
@@ -98,7 +97,8 @@ void round_close_step(struct rounds *rounds, uint32_t index)
     check_complete(rounds, root);
 }
 
-/* The operation, which may make a message, is in the step; or it is out of it, or its message is known. */
+/* Counts the operation, which may make a message, into its step. let_go undoes this once the operation has left the
+ * step or its message is known. */
 static void hold(struct rounds *rounds, struct trace_operation *operation)
 {
     if (operation->step == TRACE_NONE || operation->held || !operation->counts)
@@ -135,8 +135,8 @@ static void join(struct trace *trace, uint32_t one, uint32_t other)
     steps[one].last_message = steps[other].last_message;
 }
 
-/* Both sides of a message are matched, and it is known to which steps they belong: the message is of its receive's
- * round, else of its send's. */
+/* Takes a message of which both sides are matched and the steps are known: it belongs to its receive's round, else to
+ * its send's. */
 static int take_message(struct rounds *rounds, uint32_t index)
 {
     struct trace *trace = rounds->trace;

@@ -1,9 +1,8 @@
-/* Rows of rounds that are complete and of messages whose round is known, window by window (stream.c). Rounds are
+/* Makes rows of rounds that are complete and of messages whose round is known, window by window (stream.c). Rounds are
  * numbered by their begin. Two are of the same kind if they have the same messages, as a multiset of (source,
- * destination, bytes): compared by two independent 64-bit sums over their hashes, their number and their bytes. Kinds
- * are of one family if the first round of each has the same multiset of (source, destination, both call sites): codes
- * whose messages grow and shrink as what they compute moves have many kinds, of few families.
- */
+ * destination, bytes). Two independent 64-bit sums over their hashes, their number and their bytes are compared for
+ * that. Kinds are of one family if the first round of each has the same multiset of (source, destination, both call
+ * sites). Codes whose messages grow and shrink with what they compute have many kinds, but few families. */
 #include "interpose/trace/stream/round_write.h"
 
 #include <stdlib.h>
@@ -34,7 +33,7 @@ static int add_member(struct rounds *rounds, size_t *n, struct round_member memb
     return 0;
 }
 
-/* The rank had only its posting call in the round, unless its step is part of it. */
+/* Adds a rank that had only its posting call in the round, unless its step is part of it. */
 static int add_caller(struct rounds *rounds, size_t *n, uint32_t root, const struct trace_operation *operation)
 {
     struct trace_step *steps = rounds->trace->steps;
@@ -56,7 +55,7 @@ static int compare_members(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Of each rank one row, in the order of ranks; widens the round. */
+/* Makes one row of each rank, in the order of ranks, and widens the round. */
 static void merge_members(struct rounds *rounds, size_t n, int64_t id, struct round_row *row)
 {
     struct round_member *members = rounds->members;
@@ -94,7 +93,8 @@ static void add_hashes(struct map_key *sums, struct map_key message)
     sums->c++;
 }
 
-/* The kind of the round, which is its first: its messages and their family. 0, or -1 without memory. */
+/* Describes the kind of the round, which is its first: its messages and their family. Returns 0, or -1 without memory.
+ */
 static int describe_kind(struct rounds *rounds, uint32_t root, uint64_t bytes, struct trace_kind *kind)
 {
     struct trace *trace = rounds->trace;
@@ -120,7 +120,7 @@ static int describe_kind(struct rounds *rounds, uint32_t root, uint64_t bytes, s
     return 0;
 }
 
-/* The kind of a round with these sums over its messages, TRACE_NONE: no memory. */
+/* Returns the kind of a round with these sums over its messages, TRACE_NONE without memory. */
 static uint32_t find_kind(struct rounds *rounds, uint32_t root, struct map_key sums, uint64_t bytes)
 {
     struct trace *trace = rounds->trace;
@@ -186,7 +186,7 @@ static int compare_messages(const void *left, const void *right)
     return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
 }
 
-/* When a complete round began, and which of its steps is the first. */
+/* Finds when a complete round began, and which of its steps is the first. */
 static struct round_found describe(const struct trace *trace, uint32_t root)
 {
     struct round_found found = {INT64_MAX, UINT64_MAX, root};
@@ -208,7 +208,7 @@ static void write_message(struct rounds *rounds, const struct round_message *mes
     struct trace *trace = rounds->trace;
     uint32_t receive = message->receive, send = trace->operations[receive].partner;
     int64_t id = sink_message(rounds->sink, trace, receive, message->round);
-    /* For the tables that tell more of few messages. */
+    /* These ids serve the tables that tell more of few messages. */
     if (trace->operations[receive].origin != TRACE_NONE)
         trace->origins[trace->operations[receive].origin].message_id = id;
     if (trace->operations[send].origin != TRACE_NONE)

@@ -1,26 +1,27 @@
 /* A step of a rank is what T Algorithm 2 does once: post, then wait. It opens with the first post while nothing is
  * pending and is over when nothing is pending any more, that is, at the next post. A blocking call by itself is a step
- * of one operation (Sendrecv: of two): the next one cannot begin before it, so they do not compete; inside an open step
- * it is one more operation of it. What is pending in the background (background.c) holds no step open.
+ * of one operation (Sendrecv: of two): the next one cannot begin before it, so they do not compete. Inside an open step
+ * it is one more operation of that step. What is pending in the background (background.c) holds no step open.
  *
  * Programs that post for the next step before they have waited for all of this one would have a single step from end to
- * end. A step ends with operations still pending, when the rank goes on to post after completions, if
- *  - the last of them were reported by MPI_Wait, MPI_Waitall or MPI_Mrecv, which leave nothing of what they were
- *    given, and a receive was among those completed in the step, or no receive is pending: what is left was posted
- * ahead (double-buffered halos), or is a send that will be waited for later; or
- *  - it now posts an envelope (direction, communicator, peer and tag as posted) that completed in this very step:
- *    the exchange has begun anew, however it is waited for.
- * Then the pending receives are background, and the pending sends stay where they were posted. Both look at what the
- * program wrote, not at how long anything took, so that repetitions of one exchange come out alike. A Waitany loop that
- * forwards what it gets, MPI_Test between posts, sends through a window of requests are none of these: one step.
+ * end. So a step ends with operations still pending, when the rank goes on to post after completions, if
+ *  - the last of them were reported by MPI_Wait, MPI_Waitall or MPI_Mrecv, which leave nothing of what they were given, and
+ *    a receive was among those completed in the step, or no receive is pending: what is left was posted ahead
+ *    (double-buffered halos), or is a send that will be waited for later; or
+ *  - it now posts an envelope (direction, communicator, peer and tag as posted) that completed in this very step: the
+ *    exchange has begun anew, however it is waited for.
+ * Then the pending receives are background, and the pending sends stay where they were posted. Both rules look at what
+ * the program wrote, not at how long anything took, so that repetitions of one exchange come out alike. Neither rule
+ * applies to a Waitany loop that forwards what it gets, to MPI_Test between posts, or to sends through a window of
+ * requests: each is one step.
  *
- * A background operation belongs to the step in which it completes: one that is open, or is over and completions by
- * MPI_Wait(all) follow without a post. Else its completion is a step of its own, from the begin of the call that
- * reported it: a master's receives in an MPI_Waitany loop. Such a receive, posted anew, is background from the start.
+ * A background operation belongs to the step in which it completes: to one that is open, or to one that is over if
+ * completions by MPI_Wait(all) follow without a post. Otherwise its completion is a step of its own, from the begin of
+ * the call that reported it, as for a master's receives in an MPI_Waitany loop. Such a receive, posted anew, is
+ * background from the start.
  *
- * Events are taken in order as they come in, but a post waits until it is certain whether it is background, and where
- * the end of a step depends on the posts that follow until they are known. Papers are named as in share/doc/MODELS.md.
- */
+ * Events are taken in order as they come in. A post waits until it is certain whether it is background, and, where the
+ * end of a step depends on the posts that follow, until these are known. Papers are named as in share/doc/MODELS.md. */
 #include "interpose/trace/stream/step.h"
 
 #include <stdlib.h>
@@ -104,8 +105,8 @@ static int cut_step(struct stepper *stepper, struct rounds *rounds)
     return 0;
 }
 
-/* Before a post: ends the step if it is over, or if what is pending was posted ahead. 0, -1 without memory, 2: that is
- * not known yet. */
+/* Ends the step before a post if the step is over, or if what is pending was posted ahead. Returns 0, -1 without
+ * memory, 2 if that is not known yet. */
 static int end_step(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
 {
     if (stepper->step == TRACE_NONE)
@@ -179,7 +180,7 @@ static int take_completion(struct stepper *stepper, struct rounds *rounds, uint3
     if (!operation->background) {
         remove_pending(stepper, rounds->trace, index);
     } else if (operation->placed) {
-        return 0; /* a send, waited for after its step had ended */
+        return 0; /* a send that is waited for after its step has ended */
     } else {
         bool joins = stepper->step != TRACE_NONE &&
                      (stepper->pending > 0 || waited || (stepper->call != 0 && stepper->opened_by == stepper->call));
@@ -233,7 +234,7 @@ static int take_event(struct stepper *stepper, struct rounds *rounds, const stru
     return result;
 }
 
-/* At the end of the run: what is pending stays in the step that it was posted in. */
+/* Ends the steps at the end of the run: what is pending stays in the step in which it was posted. */
 static int end_steps(struct stepper *stepper, struct rounds *rounds)
 {
     int result = 0;

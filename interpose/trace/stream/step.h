@@ -1,4 +1,4 @@
-/* Steps: what one rank posts and completes together. */
+/* Finds steps: what one rank posts and completes together. */
 #ifndef MPISTAIR_TRACE_STEP_H
 #define MPISTAIR_TRACE_STEP_H
 
@@ -7,10 +7,10 @@
 #include "interpose/trace/stream/timeline.h"
 #include "interpose/trace/memory/trace.h"
 
-/* What is known of one rank while its events come in; steps_begin sets it up. */
+/* Holds what is known of one rank while its events come in; steps_begin sets it up. */
 struct stepper {
     uint32_t rank;
-    uint32_t step; /* open or over, TRACE_NONE: none */
+    uint32_t step; /* the step that is open or over, TRACE_NONE: none */
     uint32_t epoch;
     uint32_t first_pending; /* operations that hold the step open, linked through held_next */
     size_t pending;
@@ -19,7 +19,7 @@ struct stepper {
     int64_t call_ns;     /* begin of the current completion call, TRACE_NO_TIME: none was recorded */
     uint64_t call;       /* its number, from 1; 0: none */
     uint16_t function;   /* of the call */
-    uint64_t opened_by;  /* call, of a step that began with a background completion; else UINT64_MAX */
+    uint64_t opened_by;  /* call that opened the step, if that began with a background completion; else UINT64_MAX */
     int64_t blocking_ns; /* post of the last blocking call, whose second half may follow */
     bool completing;
     bool received; /* a receive completed in this step */
@@ -27,8 +27,8 @@ struct stepper {
 };
 
 void steps_begin(struct stepper *stepper, uint32_t rank);
-/* Takes events from the timeline as far as they are certain; with `all` to the end, where the last step ends too. 0, or
- * -1 without memory. */
+/* Takes events from the timeline as far as they are certain; with `all` to the end, where the last step ends too.
+ * Returns 0, or -1 without memory. */
 int steps_advance(struct stepper *stepper, struct rounds *rounds, struct timeline *timeline, bool all);
 void steps_release(struct stepper *stepper);
 

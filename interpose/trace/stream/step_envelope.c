@@ -1,7 +1,6 @@
-/* Envelopes as a rank posted them (direction, communicator, peer and tag, wildcards as such): those that completed in
- * the step that is open, by which step.c sees that an exchange has begun anew; and those that stand, whose receives are
- * posted anew as soon as one completed.
- */
+/* Keeps envelopes as a rank posted them (direction, communicator, peer and tag, wildcards as such). From those that
+ * completed in the open step, step.c sees that an exchange has begun anew. Those that stand have receives that are
+ * posted anew as soon as one completed. */
 #include "interpose/trace/stream/step_envelope.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Envelopes as posted that a step completed, and those whose receives are posted anew at once. */
+/* Remembers envelopes as posted that a step completed, and those whose receives are posted anew at once. */
 #ifndef MPISTAIR_TRACE_STEP_ENVELOPE_H
 #define MPISTAIR_TRACE_STEP_ENVELOPE_H
 
@@ -18,19 +18,21 @@ struct step_envelopes {
 
 void step_envelopes_release(struct step_envelopes *envelopes);
 
-/* The operation completed in the step that is open. 0, or -1 without memory. */
+/* Notes that the operation completed in the step that is open. Returns 0, or -1 without memory. */
 int step_note_completed(struct step_envelopes *envelopes, const struct trace_operation *operation);
-/* A step begins: nothing completed in it. */
+/* Begins a step, in which nothing has completed. */
 void step_forget_completed(struct step_envelopes *envelopes);
-/* Whether one of the posts from the front of the timeline to the next completion repeats an envelope that completed in
- * this step. The map is only kept up where somebody asks: 1 yes, 0 no, -1 no memory, 2 not known yet. */
+/* Tells whether one of the posts from the front of the timeline to the next completion repeats an envelope that
+ * completed in this step. The map is only kept up where somebody asks. Returns 1 yes, 0 no, -1 no memory, 2 not known
+ * yet. */
 int step_repeats(struct step_envelopes *envelopes, const struct trace *trace, const struct timeline *timeline,
                  bool all);
 
-/* The envelope of the operation, or of each receive that completed in this step, stands. 0, or -1 without memory. */
+/* Notes that the envelope of the operation, or of each receive that completed in this step, stands. Returns 0, or -1
+ * without memory. */
 int step_note_standing(struct step_envelopes *envelopes, const struct trace_operation *operation);
 int step_note_all_standing(struct step_envelopes *envelopes);
-/* Whether the operation is a receive of an envelope that stands. */
+/* Says whether the operation is a receive of an envelope that stands. */
 bool step_is_standing(const struct step_envelopes *envelopes, const struct trace_operation *operation);
 
 #endif

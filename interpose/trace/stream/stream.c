@@ -1,8 +1,7 @@
-/* All ranks are read side by side, window by window: of each rank the records up to a moment of the run. At the end of
- * a window the rows of everything that is complete are handed to the sink and what they stood for is forgotten. Where a
- * window ends does not matter to what is found, only to the order of ids; the windows' lengths follow the density of
- * records, and a rank that has very many in one ends it for all.
- */
+/* Reads all ranks side by side, window by window: of each rank the records up to a moment of the run. At the end of a
+ * window the rows of everything that is complete are handed to the sink, and what they stood for is forgotten. Where a
+ * window ends does not matter to what is found, only to the order of ids. The windows' lengths follow the density of
+ * records, and a rank that has very many records in one ends it for all. */
 #include "interpose/trace/stream/stream.h"
 
 #include <stdlib.h>
@@ -13,8 +12,9 @@
 #include "interpose/trace/stream/take.h"
 #include "share/base/array.h"
 
-/* Operations that a window holds about, so many a rank at least: what fits a second-level cache takes half of the time
- * of eight times as many. And the most that one rank may have beyond its share. */
+/* A window holds about so many operations, and at least so many for each rank: windows that fit a second-level cache
+ * take half of the time of windows eight times as large. The last number is the most that one rank may have beyond its
+ * share. */
 enum { WINDOW_OPERATIONS = 2048, WINDOW_OPERATIONS_A_RANK = 4, WINDOW_OPERATIONS_OF_RANK = 64 };
 
 static int keep_alone(void *context, uint32_t index)
@@ -36,7 +36,7 @@ static int keep_alone(void *context, uint32_t index)
     return 0;
 }
 
-/* One side of a message that is left out, since recording was off on this or the other side. */
+/* Leaves out one side of a message, since recording was off on this or the other side. */
 static void leave_out(struct stream *stream, uint32_t index)
 {
     struct trace_operation *operation = &stream->trace->operations[index];
@@ -94,7 +94,7 @@ static int stream_begin(struct stream *stream)
             continue;
         if (lanes_begin(&rank->lanes, trace, process) != 0)
             return -1;
-        /* Before clock_align the process knows its begin by its node's own clock only. */
+        /* Before clock_align the process knows its begin only by its node's own clock. */
         size_t hint = 0;
         const struct trace_node *node = &trace->nodes[process->node];
         int64_t begin_ns = clock_run_ns(node, clock_ns(node, process->spool->header.start.ticks, &hint));
@@ -130,7 +130,7 @@ static int compare_sequence(const void *left, const void *right, void *context)
     return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
 }
 
-/* Rows of what the window completed. */
+/* Writes the rows of what the window completed. */
 static int write_window(struct stream *stream)
 {
     struct trace *trace = stream->trace;
@@ -149,7 +149,8 @@ static int write_window(struct stream *stream)
     return sink_flush(stream->sink);
 }
 
-/* Time in MPI is asked about from the step that is open on, and from the first event that waits. */
+/* Forgets what nobody will ask about: time in MPI is asked for from the open step on, and from the first event that
+ * waits. */
 static void forget_busy(struct stream *stream, struct stream_rank *rank)
 {
     const struct timeline_event *event = timeline_at(&rank->timeline, 0);
@@ -193,7 +194,7 @@ static int read_window(struct stream *stream, bool *left, int64_t *next_ns)
     return match_tidy(&stream->matcher);
 }
 
-/* The length of a first window, from the size of the spools. */
+/* Returns the length of a first window, from the size of the spools. */
 static int64_t first_length_ns(const struct trace *trace)
 {
     size_t records = 0;
@@ -228,7 +229,7 @@ static int read_all(struct stream *stream)
     return result;
 }
 
-/* What is open at the end of the run. */
+/* Finishes what is open at the end of the run. */
 static int finish(struct stream *stream)
 {
     if (match_end(&stream->matcher) != 0)
@@ -267,7 +268,7 @@ int stream_run(struct trace *trace, struct sink *sink, struct error *error)
     } else {
         result = 0;
     }
-    /* What the database says goes before. */
+    /* The database's own message goes before that of the reading. */
     if (sink_end(sink) != 0 ||
         (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0))
         result = STREAM_DATABASE;

@@ -1,4 +1,4 @@
-/* The last reading of all spools: operations and completion calls, in windows of time. */
+/* Reads all spools for the last time: operations and completion calls, in windows of time. */
 #ifndef MPISTAIR_TRACE_STREAM_H
 #define MPISTAIR_TRACE_STREAM_H
 
@@ -6,7 +6,8 @@
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/memory/trace.h"
 
-/* Hands every matched pair to `message`, which returns 0, or -1 to stop; makes no rows. Needs trace_load. 0, or -1. */
+/* Hands every matched pair to `message`, which returns 0, or -1 to stop; makes no rows. Needs trace_load. Returns 0, or
+ * -1. */
 int stream_messages(struct trace *trace,
                     int (*message)(void *context, const struct trace *trace, const struct trace_operation *send,
                                    const struct trace_operation *receive),
@@ -15,7 +16,7 @@ int stream_messages(struct trace *trace,
 enum { STREAM_DATABASE = -2 };
 
 /* Finds messages, steps, rounds and kinds, and writes the rows of all but the kinds. Needs clock_align, places_find and
- * marks_find; ends the sink. 0, -1 with the reason, or STREAM_DATABASE: the database says why. */
+ * marks_find; ends the sink. Returns 0, -1 with the reason, or STREAM_DATABASE: the database says why. */
 int stream_run(struct trace *trace, struct sink *sink, struct error *error);
 
 #endif

@@ -1,10 +1,9 @@
-/* Taking the records of one rank. An operation gets its place in the pool, the times of the run, its communicator and
- * call site; it goes to the matcher, which pairs it, and onto the rank's timeline, from which steps are made. A
+/* Takes the records of one rank. An operation gets its place in the pool, the times of the run, its communicator and
+ * call site. It goes to the matcher, which pairs it, and onto the rank's timeline, from which steps are made. A
  * timeline is in the order of time though completions are known only with the operation: they wait (timeline.c) until
  * the reading has come to their time, as collectives do, which are in memory from the first reading on. A completion
  * call becomes a row of `call` and an event that tells how what follows was waited for. Time inside MPI is added up
- * beside this, from whatever was recorded (in_mpi.c).
- */
+ * beside this, from whatever was recorded (in_mpi.c). */
 #include "interpose/trace/stream/take.h"
 
 #include "interpose/trace/clock/node_clock.h"
@@ -43,7 +42,7 @@ static int add_busy_until(struct stream *stream, struct stream_rank *rank, int64
     }
 }
 
-/* Puts completions and collectives up to a moment on the timeline. Of what happens at one time completions come first,
+/* Puts completions and collectives up to a moment on the timeline. At one and the same time completions come first,
  * then collectives, then posts. */
 static int advance(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
 {
@@ -78,7 +77,7 @@ static int add_events(struct stream *stream, struct stream_rank *rank, uint32_t 
     struct trace *trace = stream->trace;
     struct trace_operation *operation = &trace->operations[index];
     bool completes = operation->complete_ns != TRACE_NO_TIME;
-    /* Of a freed request nobody waits for the end: it holds no step open beyond its call. */
+    /* Nobody waits for the end of a freed request: it holds no step open beyond its call. */
     bool blocking = (operation->flags & SPOOL_BLOCKING) || ((operation->flags & SPOOL_FREED) && !completes);
     if (advance(stream, rank, operation->post_ns) != 0)
         return -1;
@@ -96,8 +95,8 @@ static int add_events(struct stream *stream, struct stream_rank *rank, uint32_t 
     return timeline_expect(&rank->timeline, (struct timeline_due){at_ns, operation->sequence, index});
 }
 
-/* How many operations the call completed, both halves of a Sendrecv counted; -1: another one stands for the call, the
- * first half, or the first of a Startall. */
+/* Returns how many operations the call completed, both halves of a Sendrecv counted; -1 if another operation stands for
+ * the call: the first half, or the first of a Startall. */
 static int8_t completed_by(struct trace *trace, const struct stream_rank *rank, const struct trace_operation *operation)
 {
     struct trace_operation *before = rank->last == TRACE_NONE ? NULL : &trace->operations[rank->last];
@@ -113,16 +112,17 @@ static int8_t completed_by(struct trace *trace, const struct stream_rank *rank, 
     return (operation->flags & SPOOL_BLOCKING) && operation->complete_ns != TRACE_NO_TIME;
 }
 
-/* The return of the posting call. call_ticks ends at 32 bits, which a call that waits may well pass. */
+/* Returns the ticks at which the posting call returned. call_ticks ends at 32 bits, and a call that waits may take
+ * longer. */
 static uint64_t post_end_ticks(const struct spool_operation *record)
 {
     bool waited = (record->flags & SPOOL_BLOCKING) && record->complete_ticks != 0;
     return waited ? record->complete_ticks : record->post_ticks + record->call_ticks;
 }
 
-/* What a call that failed, or that was left by a jump, says of its place in matching. Such a jump is mostly that of a
- * call that MPI rejected, but a receive, blocking, may have been too short for its message; so may one that failed
- * after it was posted. */
+/* Judges what a call that failed, or that was left by a jump, says of its place in matching. Mostly MPI rejected the
+ * call and the error handler jumped. But a blocking receive may have been too short for its message, and so may one
+ * that failed after it was posted. */
 static void judge_failure(struct trace_operation *operation, const struct lane *lane)
 {
     bool left = lane_left_call(lane), blocking = (operation->flags & SPOOL_BLOCKING) != 0;
@@ -223,8 +223,8 @@ static int take_call(struct stream *stream, struct stream_rank *rank, struct lan
     return timeline_add(&rank->timeline, (struct timeline_event){begin_ns, record->function, EVENT_CALL});
 }
 
-/* Unsuccessful tests: where in the time until the lane's next record each of them lay is not known, but how long they
- * were together. */
+/* Takes unsuccessful tests. Nobody knows where each of them lay in the time until the lane's next record, only how long
+ * they were together. */
 static int take_idle(struct stream *stream, struct stream_rank *rank, struct lane *lane)
 {
     struct trace *trace = stream->trace;

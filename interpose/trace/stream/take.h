@@ -1,4 +1,4 @@
-/* What the last reading (stream.c) knows of itself and of each rank, and how it takes a rank's records. */
+/* Holds what the last reading (stream.c) knows of itself and of each rank, and takes a rank's records. */
 #ifndef MPISTAIR_TRACE_TAKE_H
 #define MPISTAIR_TRACE_TAKE_H
 
@@ -19,9 +19,9 @@ struct stream_rank {
     struct stepper stepper;
     uint64_t n_operations;
     size_t next_collective; /* for the timeline */
-    size_t next_busy;       /* collective, for the time in MPI */
+    size_t next_busy;       /* next collective, for the time in MPI */
     size_t next_rma;
-    uint32_t last; /* operation before, TRACE_NONE: none */
+    uint32_t last; /* the operation before, TRACE_NONE: none */
     int64_t next_ns;
 };
 
@@ -34,7 +34,7 @@ struct stream {
                    const struct trace_operation *receive);
     void *message_context;
     struct stream_rank *ranks; /* [world_size] */
-    int64_t *starts_ns;        /* [n_nodes] of the earliest process of the node: windows count from there */
+    int64_t *starts_ns;        /* [n_nodes] begin of the earliest process of the node, from which windows count */
     uint32_t *alone;           /* [n_alone] operations without a partner, of this window */
     size_t n_alone;
     size_t alone_capacity;
@@ -43,8 +43,8 @@ struct stream {
     int64_t n_paired; /* messages that must be written */
 };
 
-/* Reads the records of a rank in the window, or as many as one may have: limit, then the window ends for all where this
- * rank is. 0, or -1 without memory. */
+/* Reads the records of a rank in the window, up to limit: then the window ends for all where this rank is. Returns 0,
+ * or -1 without memory. */
 int take_records(struct stream *stream, struct stream_rank *rank, size_t limit);
 
 #endif

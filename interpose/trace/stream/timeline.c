@@ -1,3 +1,5 @@
+/* Posts must wait until it is known whether they are background, and completions until the reading has come to their
+ * time: hence a queue that is filled and emptied at different paces, and a heap of what is due. */
 #include "interpose/trace/stream/timeline.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-/* What one rank did in the order of time, as a queue of events: filled as its records are read (background.c looks at
- * each event then), emptied by step.c as soon as it is known which of the posts are background.
- */
+/* Queues what one rank did in the order of time. It is filled as the rank's records are read (background.c looks at
+ * each event then), and emptied by step.c as soon as it is known which of the posts are background. */
 #ifndef MPISTAIR_TRACE_TIMELINE_H
 #define MPISTAIR_TRACE_TIMELINE_H
 
@@ -8,7 +7,7 @@
 
 enum timeline_kind {
     EVENT_COMPLETE,   /* index: operation */
-    EVENT_COLLECTIVE, /* one that bounds steps */
+    EVENT_COLLECTIVE, /* a collective that bounds steps */
     EVENT_POST,       /* index: operation that is not blocking */
     EVENT_BLOCKING,   /* index: operation, its whole call */
     EVENT_CALL,       /* a completion call begins; index: its MPI function */
@@ -20,7 +19,7 @@ struct timeline_event {
     enum timeline_kind kind;
 };
 
-/* A completion that lies ahead. */
+/* Describes a completion that lies ahead. */
 struct timeline_due {
     int64_t at_ns;
     uint64_t sequence; /* of the post in its rank */
@@ -37,13 +36,13 @@ struct timeline {
     size_t due_capacity;
 };
 
-/* 0, or -1 without memory. */
+/* Appends an event. Returns 0, or -1 without memory. */
 int timeline_add(struct timeline *timeline, struct timeline_event event);
-/* Event i from the front, NULL: there is none yet. */
+/* Returns event i from the front, NULL if there is none yet. */
 const struct timeline_event *timeline_at(const struct timeline *timeline, size_t i);
 void timeline_take(struct timeline *timeline);
 
-/* Notes a completion that lies ahead; takes out the earliest (timeline->due[0]). */
+/* Note a completion that lies ahead, and take out the earliest (timeline->due[0]). */
 int timeline_expect(struct timeline *timeline, struct timeline_due due);
 void timeline_arrived(struct timeline *timeline);
 void timeline_release(struct timeline *timeline);

@@ -1,3 +1,5 @@
+/* Rows come by the million and tables of every kind follow at the end, but the user must see a whole trace or none. So
+ * the database grows beside its name, without journal or indexes, and is renamed once everything is in it. */
 #include "interpose/trace/write/write.h"
 
 #include <stdio.h>
@@ -51,8 +53,8 @@ static int read_summary(sqlite3 *database, struct trace_summary *summary)
     return result;
 }
 
-/* Takes the indexes off the empty tables; returns what makes them anew, for free; NULL: the database says why, or there
- * was no memory. Sorting all at the end is faster than keeping order at each row. */
+/* Takes the indexes off the empty tables. Returns the SQL that makes them anew, which the caller frees, or NULL: the
+ * database says why, or there was no memory. Sorting all at the end is faster than keeping order at each row. */
 static char *drop_indexes(sqlite3 *database)
 {
     sqlite3_stmt *statement = NULL;
@@ -81,7 +83,7 @@ static char *drop_indexes(sqlite3 *database)
     return make;
 }
 
-/* What is known once all operations were read. */
+/* Writes what is known once all operations were read. */
 static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
 {
     if (write_run(trace, database) != 0 || write_collectives(trace, database) != 0 ||
@@ -108,7 +110,7 @@ static bool were_whole(const struct trace *trace, struct error *error)
     return true;
 }
 
-/* 0, -1 with the reason, or STREAM_DATABASE. */
+/* Writes all rows. Returns 0, -1 with the reason, or STREAM_DATABASE. */
 static int write_rows(struct trace *trace, sqlite3 *database, const char *schema, bool calls,
                       struct trace_summary *summary, struct error *error)
 {
@@ -155,10 +157,10 @@ int trace_write(struct trace *trace, const char *path, bool calls, struct trace_
     }
     if (result != 0)
         goto out;
-    /* What a new trace may be read by; one that is replaced keeps its mode. */
+    /* A new trace gets the mode that MPISTAIR_READERS asks for; one that is replaced keeps its mode. */
     if (access(path, F_OK) != 0)
         (void)chmod(file.temporary, readers_file_mode());
-    /* The schema is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */
+    /* The file is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */
     result = STREAM_DATABASE;
     if (sqlite3_open_v2(file.temporary, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
         result = write_rows(trace, database, schema, calls, summary, error);

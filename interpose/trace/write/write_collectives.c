@@ -1,3 +1,5 @@
+/* Collectives and kinds are few enough to be in memory whole, so they are written at the end, after their numbers and
+ * families are final. */
 #include "interpose/trace/write/write_collectives.h"
 
 #include "interpose/trace/rows/form.h"
@@ -39,7 +41,7 @@ int write_collectives(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
-/* How the sizes of the messages of kinds of one family differ. */
+/* Writes how the sizes of the messages of kinds of one family differ. */
 static int write_families(const struct trace *trace, sqlite3 *database)
 {
     struct row row = row_prepare(database, "kind_family", 4);

@@ -1,3 +1,5 @@
+/* A trace must say by itself what was recorded, where, with which clocks, and what is missing, since the spools may be
+ * gone. All that is written here comes from the processes as a whole, not from their operations. */
 #include "interpose/trace/write/write_run.h"
 
 #include <math.h>
@@ -16,7 +18,7 @@ static const struct trace_process *first_process(const struct trace *trace)
     return process;
 }
 
-/* The first that came to the end of MPI_Init, if there is one: others do not know all of the run. */
+/* Returns the process that came first to the end of MPI_Init, if there is one: others do not know all of the run. */
 static const struct trace_process *first_begun(const struct trace *trace)
 {
     for (int32_t rank = 0; rank < trace->world_size; rank++)
@@ -25,13 +27,13 @@ static const struct trace_process *first_begun(const struct trace *trace)
     return first_process(trace);
 }
 
-/* 0 stands for not known. */
+/* Returns the number, or TRACE_NO_TIME (NULL in the table) for 0, which stands for not known. */
 static int64_t optional_bytes(uint64_t bytes)
 {
     return bytes == 0 || bytes > INT64_MAX ? TRACE_NO_TIME : (int64_t)bytes;
 }
 
-/* Mean of the processes that measured it; NaN: none did. */
+/* Returns the mean of the processes that measured it; NaN if none did. */
 static double own_cost_ns(const struct trace *trace)
 {
     double sum_ps = 0;
@@ -53,7 +55,7 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
                                          "MPI_THREAD_MULTIPLE"};
     const struct trace_process *first = first_begun(trace);
     const struct spool_header *header = &first->spool->header;
-    /* The wall clock of one process, brought back to the run's start: those of other hosts may differ. */
+    /* The wall clock of one process is brought back to the run's start: those of other hosts may differ. */
     uint64_t began_ns = (uint64_t)first->begin_ns;
     uint64_t started_unix_ns = header->started_unix_ns > began_ns ? header->started_unix_ns - began_ns : 0;
     char library[sizeof header->library];
@@ -77,8 +79,8 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
-/* One row a node: a host, or with a placement by hand what it calls a node. clock is that of the host of its first
- * process. */
+/* Writes one row a node: a host, or with a placement by hand what that calls a node. clock is the one of the host of
+ * its first process. */
 static int write_nodes(const struct trace *trace, sqlite3 *database)
 {
     struct map seen = {0};
@@ -125,14 +127,13 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
     return row_finish(&nodes) | row_finish(&clocks);
 }
 
-/* What a process had of its processor between the two readings; all TRACE_NO_TIME: not known, as of one that was
- * killed.
- */
+/* Holds what a process had of its processor between the two readings; all are TRACE_NO_TIME where that is not known, as
+ * for a process that was killed. */
 struct processor_share {
     int64_t observed_ns, run_ns, wait_ns, switches;
 };
 
-/* The growth of a counter that cannot be larger than `most`, else it is damage. */
+/* Returns the growth of a counter that cannot be larger than `most`; a larger one is damage. */
 static int64_t growth(uint64_t begin, uint64_t end, uint64_t most)
 {
     return end >= begin && end - begin <= most ? (int64_t)(end - begin) : TRACE_NO_TIME;
@@ -154,7 +155,7 @@ static struct processor_share processor_share(const struct spool *spool)
     return share;
 }
 
-/* See schema.sql. */
+/* Returns the column `launched`; see schema.sql. */
 static int64_t launched(const struct trace *trace, const struct spool *spool)
 {
     bool is_alone = spool != NULL && trace->world_size == 1 && spool->header.parents == 0;
@@ -218,8 +219,8 @@ static int write_callsites(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
-/* Whether the trace may lack a message, a completion or a communicator since calls of the family were passed through.
- * Of families that are recorded it is few that passed: a function that the backend does not know, MPI_Session_init
+/* Says whether the trace may lack a message, a completion or a communicator because calls of the family were passed
+ * through. For families that are recorded few calls pass: a function that the backend does not know, MPI_Session_init
  * after the spool was closed. */
 static bool may_carry_messages(enum mpistair_family family)
 {
@@ -242,7 +243,8 @@ static bool may_carry_messages(enum mpistair_family family)
     }
 }
 
-/* Counters of a damaged header may be anything: what is written of them adds up to an integer of SQL. */
+/* Takes a count so that all that is written adds up to an integer of SQL: counters of a damaged header may be anything.
+ */
 static int64_t take_count(int64_t *left, uint64_t count)
 {
     int64_t taken = count > (uint64_t)*left ? *left : (int64_t)count;

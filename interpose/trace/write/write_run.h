@@ -1,4 +1,4 @@
-/* The rows that describe the run: processes, nodes, clocks, communicators, call sites, and what is missing. */
+/* Writes the rows that describe the run: processes, nodes, clocks, communicators, call sites, and what is missing. */
 #ifndef MPISTAIR_TRACE_WRITE_RUN_H
 #define MPISTAIR_TRACE_WRITE_RUN_H
 
@@ -6,7 +6,7 @@
 
 #include "interpose/trace/memory/trace.h"
 
-/* 0, or -1: the database says why. */
+/* Returns 0, or -1: the database says why. */
 int write_run(const struct trace *trace, sqlite3 *database);
 
 #endif
