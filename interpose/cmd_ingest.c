@@ -1,4 +1,4 @@
-/* mpistair ingest: reads its options and the placement, the work is in trace/ingest.c. */
+/* Runs `mpistair ingest`: reads its options and the placement; the work is done in trace/ingest.c. */
 #include "share/base/command.h"
 
 #include <getopt.h>

@@ -1,5 +1,5 @@
-/* mpistair run: records a job from its start to its trace. Everything that can be wrong with the names is found before
- * the job starts, since a job may be long. */
+/* Runs `mpistair run`, which records a job from its start to its trace. Everything that can be wrong with the names is
+ * found before the job starts, since a job may be long. */
 #include "share/base/command.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ struct run_options {
     char **command;
 };
 
-/* -1: go on, else the exit code. */
+/* Reads the options. Returns -1 to go on, else the exit code. */
 static int read_options(int argc, char **argv, struct run_options *options)
 {
     enum { OPTION_PLACEMENT = 256, OPTION_SPOOL };
@@ -93,7 +93,7 @@ static int read_options(int argc, char **argv, struct run_options *options)
     return -1;
 }
 
-/* The trace's name, and a folder of spools that is this run's own. 0, or -1 with the reason. */
+/* Finds the trace's name, and a folder of spools that is this run's own. Returns 0, or -1 with the reason. */
 static int claim_output(const struct run_options *options, struct output_name *output, struct spool_folder *folder,
                         struct error *error)
 {
@@ -118,7 +118,7 @@ static int claim_output(const struct run_options *options, struct output_name *o
     return error_set(error, "%s: no free name for another trace beside it", wanted.path);
 }
 
-/* Reads it now, so that a mistake in it shows before the job; the ingest reads it again. */
+/* Reads the placement now, so that a mistake in it shows before the job; the ingest reads it again. */
 static int check_placement(const char *path, struct error *error)
 {
     struct placement placement = {0};
@@ -140,7 +140,7 @@ static int find_preload(char path[PATH_MAX], struct error *error)
     return 0;
 }
 
-/* The spools of one run, and of those that were joined to it, become a trace. Returns the exit code. */
+/* Makes a trace of the spools of one run, and of those that were joined to it. Returns the exit code. */
 static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *keys, size_t number, const char *output,
                       const struct run_options *options)
 {
@@ -165,7 +165,7 @@ static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *k
     return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
-/* A line for each run on how its trace is made by hand. */
+/* Prints a line for each run on how its trace is made by hand. */
 static void tell_ingest(const char *const *folders, size_t n_folders, const struct run_keys *keys,
                         const struct output_name *output)
 {
@@ -182,7 +182,7 @@ static void tell_ingest(const char *const *folders, size_t n_folders, const stru
     }
 }
 
-/* Traces of all runs in the folders. Returns the exit code. */
+/* Makes traces of all runs in the folders. Returns the exit code. */
 static int ingest_runs(const char *const *folders, size_t n_folders, struct run_keys *keys,
                        const struct output_name *output, struct timespec since, const struct run_options *options)
 {
@@ -203,7 +203,8 @@ static int ingest_runs(const char *const *folders, size_t n_folders, struct run_
     return EXIT_DONE;
 }
 
-/* The spools become the trace, or one trace a run where a script started several. Returns the exit code. */
+/* Turns the spools into the trace, or into a trace for each run where a script started several. Returns the exit code.
+ */
 static int ingest_spools(const struct spool_folder *folder, const struct output_name *output,
                          const struct run_options *options)
 {

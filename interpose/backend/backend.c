@@ -1,4 +1,4 @@
-/* What the preload library finds in this shared object, see bind.h. */
+/* Exports what the preload library looks for in this shared object, see bind.h. */
 #include "interpose/backend/family/lifecycle.h"
 #include "interpose/backend/family/wrappers.h"
 

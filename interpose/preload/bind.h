@@ -1,11 +1,10 @@
-/* The contract between the preload library and a backend.
+/* Is the contract between the preload library and a backend.
  *
- * The preload library knows no MPI type: it owns one cell a function (target) through which every MPI_X of the
- * application jumps, finds the MPI in the process and, when MPI is initialised, loads the backend of its family
- * and stores the backend's wrappers into the cells. A backend is a shared object that is built against one MPI
- * and exports mpistair_backend_v1. Function numbers (enum mpistair_function in the generated functions.h) index
- * every array here; both sides are built from the same mpi.tbl, which table_hash proves.
- */
+ * The preload library knows no MPI type. It owns one cell for each function, through which every MPI_X of the
+ * application jumps, finds the MPI in the process and, when MPI is initialised, loads the backend of its family and
+ * stores the backend's wrappers into the cells. A backend is a shared object that is built against one MPI and exports
+ * mpistair_backend_v1. Function numbers (enum mpistair_function in the generated functions.h) index every array here;
+ * both sides are built from the same mpi.tbl, which table_hash proves. */
 #ifndef MPISTAIR_PRELOAD_BIND_H
 #define MPISTAIR_PRELOAD_BIND_H
 
@@ -14,46 +13,46 @@
 
 typedef void mpistair_code(void); /* any MPI function, called through its own type */
 
-/* Where the application's last call of MPI in Fortran came from, per thread: the stubs that libmpistair.so exports
- * under the Fortran names store it (fortran_stub.S), whoever reads it sets both to 0. */
+/* Notes, per thread, where the application's last call of MPI in Fortran came from: the stubs that libmpistair.so
+ * exports under the Fortran names store it (fortran_stub.S); whoever reads it sets both fields to 0. */
 struct mpistair_fortran_note {
     uintptr_t site;  /* return address of the call; 0: none since it was read */
     uintptr_t outer; /* what `site` was before: the application's where a Fortran layer called another one */
 };
 
-/* What the preload library gives a backend; lives as long as the process. */
+/* Holds what the preload library gives a backend; lives as long as the process. */
 struct mpistair_host {
     uint64_t table_hash;
     uint32_t n_functions;
     mpistair_code *const *next;  /* [n_functions] the MPI_X behind us in search order; NULL: this MPI lacks it */
     mpistair_code *const *pnext; /* [n_functions] the MPI's own PMPI_X; NULL: this MPI lacks it */
-    /* Where passed-through calls of families untracked and counted are counted, [n_functions]. A backend points it
-     * into the spool once that is open (the counts so far copied over), so that they survive a kill. */
+    /* Points to the counts, [n_functions], of passed-through calls of families untracked and counted. A backend points
+     * it into the spool once that is open (the counts so far copied over), so that they survive a kill. */
     uint64_t *volatile *calls;
     /* Makes all cells pass through to next, for good: forked children, a backend that gives up. */
     void (*stop)(void);
-    /* The calling thread's note; stays where it is until the thread ends. */
+    /* Returns the calling thread's note, which stays where it is until the thread ends. */
     struct mpistair_fortran_note *(*fortran_note)(void);
-    /* The working directory when the library was loaded, which relative names in the environment mean wherever the
-     * program went since; "": not known. */
+    /* Names the working directory when the library was loaded, which relative names in the environment mean wherever
+     * the program went since; "" if it is not known. */
     const char *folder;
-    /* Whether the code at an address belongs to a Fortran layer of MPI, and not to the application. */
+    /* Says whether the code at an address belongs to a Fortran layer of MPI, and not to the application. */
     bool (*is_fortran_layer)(const void *address);
 };
 
-/* What a backend gives the preload library. */
+/* Holds what a backend gives the preload library. */
 struct mpistair_backend {
     uint64_t table_hash;
     uint32_t n_functions;
     uint32_t family; /* enum spool_family */
-    /* Wrappers by function number; NULL: the function is passed through (counted, where its family says so). */
+    /* Lists wrappers by function number; NULL: the function is passed through (counted, where its family says so). */
     mpistair_code *const *wrappers;
-    /* Called once, before the first wrapper, in the thread that initialises MPI and before the MPI does. Returns 0,
+    /* Is called once, before the first wrapper, in the thread that initialises MPI and before the MPI does. Returns 0,
      * or -1 after which nothing is recorded. Must not call MPI. */
     int (*start)(const struct mpistair_host *host);
 };
 
-/* The symbol that a backend exports. */
+/* Names the symbol that a backend exports. */
 #define MPISTAIR_BACKEND_SYMBOL "mpistair_backend_v1"
 
 #endif

@@ -1,12 +1,12 @@
-/* What stands before us in search order hides our MPI_X: a program with wrappers of its own, a tool that is preloaded
- * in front. Its PMPI_X is the application's call, as we see no other. The MPI's own PMPI_X, and that of a recorder,
- * passes. What stands behind us may be a tool that works on a call of ours, or a library whose wrappers we do not see:
- * such calls pass, and are counted where they cannot be part of one of ours (look_up.c).
+/* Decides on whose behalf PMPI_X was called. What stands before us in search order hides our MPI_X: a program with
+ * wrappers of its own, a tool that is preloaded in front. Its PMPI_X is the application's call, as we see no other. The
+ * MPI's own PMPI_X, and that of a recorder, passes. What stands behind us may be a tool that works on a call of ours,
+ * or a library whose wrappers we do not see: such calls pass, and are counted where they cannot be part of one of ours
+ * (look_up.c).
  *
  * Objects are learned one at a time as they call: the link map may be long, the callers of PMPI_X are few, and a
  * Fortran layer may be loaded at any time. Where the table is full, or another thread is about to add, nothing is
- * remembered and the next call asks again.
- */
+ * remembered and the next call asks again. */
 #include "interpose/preload/callers.h"
 
 #include <string.h>
@@ -21,7 +21,8 @@ _Atomic uint32_t mpistair_n_callers;
 
 static bool is_fortran_layer(const char *path)
 {
-    /* Open MPI: mpif.h, use mpi, use mpi_f08; MPICH before and after it renamed its own, and its family. */
+    /* Open MPI has one for each of mpif.h, use mpi, use mpi_f08; MPICH renamed its own more than once, and its family
+     * has more. */
     static const char *const prefixes[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort", "libmpichf", "libmpifort"};
     const char *name = base_name(path);
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
@@ -30,7 +31,7 @@ static bool is_fortran_layer(const char *path)
     return false;
 }
 
-/* The MPI, a component of Open MPI, our backend. */
+/* Recognises the MPI, a component of Open MPI, our backend. */
 static bool is_part_of_mpi(const struct loaded_object *object)
 {
     mpistair_code *own = atomic_load(&mpistair_pnext[FN_Get_library_version]);
@@ -75,7 +76,7 @@ mpistair_code *_Atomic *callers_cells(const void *return_address)
     if (!object_find(address, &object))
         return mpistair_pnext;
     struct mpistair_caller caller = {object.begin, object.end, cells_of(&object)};
-    if (caller.cells == mpistair_fcells || recording_is_on()) /* before, the MPI may not be known */
+    if (caller.cells == mpistair_fcells || recording_is_on()) /* earlier the MPI may not be known */
         remember(&caller);
     return caller.cells;
 }

@@ -1,5 +1,5 @@
-/* Who calls PMPI_X: a Fortran layer of MPI or the program's own wrappers, on behalf of the application, or anybody
- * else. */
+/* Finds who calls PMPI_X: a Fortran layer of MPI or the program's own wrappers, on behalf of the application, or
+ * anybody else. */
 #ifndef MPISTAIR_PRELOAD_CALLERS_H
 #define MPISTAIR_PRELOAD_CALLERS_H
 
@@ -7,12 +7,12 @@
 
 #include "interpose/preload/bind.h"
 
-/* The cells, by function number, through which PMPI_X of the object goes that holds the code at `return_address`.
- * Remembers the object in mpistair_callers, where the trampolines look first. An object that is unloaded keeps its
- * entry. */
+/* Returns the cells, by function number, through which PMPI_X goes for the object that holds the code at
+ * `return_address`. Remembers the object in mpistair_callers, where the trampolines look first. An object that is
+ * unloaded keeps its entry. */
 mpistair_code *_Atomic *callers_cells(const void *return_address);
 
-/* Whether the code at an address belongs to a Fortran layer. */
+/* Says whether the code at an address belongs to a Fortran layer. */
 bool callers_is_fortran(const void *address);
 
 #endif

@@ -1,6 +1,7 @@
-/* Loading a backend that needs a libmpi which is not in the process would bring a second MPI in. So its needs are read
- * from the file before: program headers, the dynamic segment, the string table that it points to. A program that holds
- * its MPI shows it only in its symbol table, which is not loaded. Every offset is checked against the file's size. */
+/* Loading a backend that needs a libmpi which is not in the process would bring a second MPI in. So the file is read
+ * before to find what it needs: program headers, the dynamic segment, the string table that it points to. A program
+ * that holds its MPI shows it only in its symbol table, which is not loaded. Every offset is checked against the file's
+ * size. */
 #include "interpose/preload/elf_needed.h"
 
 #include <fcntl.h>
@@ -36,7 +37,7 @@ static const ElfW(Phdr) * program_headers(const struct image *image, size_t *n)
     return (const void *)(image->bytes + header->e_phoff);
 }
 
-/* Where in the file the loaded address lies; image->size: nowhere. */
+/* Returns where in the file the loaded address lies; image->size if nowhere. */
 static uint64_t file_offset(const struct image *image, const ElfW(Phdr) * headers, size_t n, uint64_t address)
 {
     for (size_t i = 0; i < n; i++)
@@ -80,7 +81,7 @@ static int find_needed(const struct image *image, const char *prefix, char *name
     return strings < image->size ? 0 : -1;
 }
 
-/* The section headers, or NULL. */
+/* Returns the section headers, or NULL. */
 static const ElfW(Shdr) * section_headers(const struct image *image, size_t *n)
 {
     const ElfW(Ehdr) *header = (const void *)image->bytes;

@@ -1,12 +1,11 @@
 /* A stub stands for whatever the caller would reach without us: the next definition in search order, else one in the
  * caller's own dependencies (an extension module that an interpreter loaded RTLD_LOCAL), else the only place left, any
  * object that has it (a dependency of whoever loaded the caller). Names like mpi_send may also be those of a library
- * that has nothing to do with MPI; the stub hands its calls on just the same. What was found for one caller alone is
- * kept for all only if it lies in a Fortran layer of MPI.
+ * that has nothing to do with MPI; the stub hands its calls on just the same. A definition that was found for one
+ * caller alone is kept for all only if it lies in a Fortran layer of MPI.
  *
- * What cannot be kept: without us a weak reference to a Fortran name that no object has is 0, and a program bound
- * at once (LD_BIND_NOW) that needs one does not start. With us the call itself ends the process.
- */
+ * Two things differ from a run without us. There a weak reference to a Fortran name that no object has is 0, and a
+ * program bound at once (LD_BIND_NOW) that needs one does not start. With us the call itself ends the process. */
 #include "interpose/preload/fortran.h"
 
 #include <dlfcn.h>
@@ -18,7 +17,7 @@
 #include "interpose/preload/cells.h"
 #include "interpose/preload/mpi_library.h"
 
-/* As fortran_stub.S declares it; hidden, so that the stubs need no look-up. */
+/* Repeats the declaration for fortran_stub.S; hidden, so that the stubs need no look-up. */
 extern _Thread_local struct mpistair_fortran_note mpistair_fortran_note
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 _Thread_local struct mpistair_fortran_note mpistair_fortran_note;

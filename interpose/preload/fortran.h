@@ -1,4 +1,4 @@
-/* Calls of MPI in Fortran: where the stubs of fortran_stub.S go on, and what they noted. */
+/* Handles calls of MPI in Fortran: where the stubs of fortran_stub.S go on, and what they noted. */
 #ifndef MPISTAIR_PRELOAD_FORTRAN_H
 #define MPISTAIR_PRELOAD_FORTRAN_H
 
@@ -6,11 +6,12 @@
 
 #include "interpose/preload/bind.h"
 
-/* Where stub `number`, called from `return_address`, goes on: the next definition of its name. Where there is none the
- * process ends as the loader ends one that calls an undefined symbol: with a line on stderr and status 127. */
+/* Returns where stub `number`, called from `return_address`, goes on: the next definition of its name. Where there is
+ * none, the process ends as the loader ends one that calls an undefined symbol: with a line on stderr and status 127.
+ */
 mpistair_code *fortran_target(uint32_t number, const void *return_address);
 
-/* The calling thread's note, see bind.h. */
+/* Returns the calling thread's note, see bind.h. */
 struct mpistair_fortran_note *fortran_note(void);
 
 #endif

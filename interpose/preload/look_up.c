@@ -41,7 +41,7 @@ bool look_up(uint32_t function)
         next = pnext;
     if (next == NULL)
         return false;
-    /* Not the other way round: where only a tool has MPI_X, its call of PMPI_X must not lead back to it. */
+    /* The other way round is wrong: where only a tool has MPI_X, its call of PMPI_X must not lead back to it. */
     if (pnext == NULL)
         pnext = missing_function(function);
     atomic_store_explicit(&mpistair_pnext[function], pnext, memory_order_release);
@@ -62,7 +62,7 @@ bool look_up_is_counted(uint32_t function)
     return families[function] != FAMILY_LOCAL && recording_is_on() && recording_wrapper(function) == NULL;
 }
 
-/* Whether a call of the function posts, or starts, a message. */
+/* Says whether a call of the function posts, or starts, a message. */
 static bool posts_message(uint32_t function)
 {
     switch (families[function]) {
@@ -84,7 +84,7 @@ static bool posts_message(uint32_t function)
     }
 }
 
-/* Whether a tool behind us works on calls of the function. */
+/* Says whether a tool behind us works on calls of the function. */
 static bool is_wrapped_behind(uint32_t function)
 {
     return mpi_library_is_wrapped_behind(atomic_load(&mpistair_next[function]), atomic_load(&mpistair_pnext[function]));

@@ -1,4 +1,4 @@
-/* The functions behind ours, and cells that pass calls on to them. */
+/* Finds the functions behind ours, and makes cells pass calls on to them. */
 #ifndef MPISTAIR_PRELOAD_LOOK_UP_H
 #define MPISTAIR_PRELOAD_LOOK_UP_H
 
@@ -26,7 +26,7 @@ enum mpistair_family look_up_family(uint32_t function);
 /* Whether calls of the function pass through and are counted: nobody records them, or this backend has no wrapper. */
 bool look_up_is_counted(uint32_t function);
 
-/* MPI_Init, MPI_Finalize, MPI_Abort and their like: their cells ask at every call. */
+/* Says whether the function is MPI_Init, MPI_Finalize, MPI_Abort or the like, whose cells ask at every call. */
 bool look_up_is_end(uint32_t function);
 
 #endif

@@ -1,4 +1,4 @@
-/* What answers for a function that no MPI in the process provides. */
+/* Provides what answers for a function that no MPI in the process has. */
 #ifndef MPISTAIR_PRELOAD_MISSING_H
 #define MPISTAIR_PRELOAD_MISSING_H
 
@@ -6,8 +6,8 @@
 
 #include "interpose/preload/bind.h"
 
-/* Never NULL. MPI_Initialized and MPI_Finalized answer "no" with success, functions that return an error code return
- * one, all others zero. */
+/* Returns the stand-in, never NULL. MPI_Initialized and MPI_Finalized answer "no" with success, functions that return
+ * an error code return one, all others return zero. */
 mpistair_code *missing_function(uint32_t function);
 
 #endif

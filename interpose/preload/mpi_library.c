@@ -22,8 +22,8 @@ struct object_names {
 };
 
 struct mpi_scan {
-    void *handle; /* of the first MPI found; dlclose it */
-    unsigned n;   /* distinct MPIs */
+    void *handle; /* of the first MPI found; the caller closes it by dlclose */
+    unsigned n;   /* how many distinct MPIs there are */
     void *bases[8];
 };
 
@@ -33,7 +33,7 @@ const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The object that holds `address`; {0} where there is none. */
+/* Returns the object that holds `address`; {0} where there is none. */
 static Dl_info object_of(const void *address)
 {
     Dl_info info = {0};
@@ -66,7 +66,7 @@ static int add_name(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* True if `base` is new; counts it. */
+/* Counts `base` and returns true if it is new. */
 static bool add_base(struct mpi_scan *scan, void *base)
 {
     size_t room = sizeof scan->bases / sizeof scan->bases[0];
@@ -98,8 +98,8 @@ static struct mpi_scan scan_link_map(void)
     return scan;
 }
 
-/* The only MPI that was loaded RTLD_LOCAL, kept open; NULL: none (yet), several, or there is one in the global scope.
- */
+/* Returns the only MPI that was loaded RTLD_LOCAL, kept open; NULL if there is none (yet), several, or one in the
+ * global scope. */
 static void *local_library(void)
 {
     static void *_Atomic found;
@@ -159,7 +159,7 @@ mpistair_code *mpi_library_find_for(const char *name, const void *address)
     if (handle == NULL)
         return NULL;
     void *symbol = dlsym(handle, name);
-    dlclose(handle); /* the caller is in it: it stays */
+    dlclose(handle); /* the caller is in it, so it stays */
     return symbol != NULL && is_ours(symbol) ? NULL : as_code(symbol);
 }
 
@@ -172,7 +172,7 @@ mpistair_code *mpi_library_find_anywhere(const char *name)
         void *handle = symbol == NULL ? dlopen(list.names[i], RTLD_LAZY | RTLD_NOLOAD) : NULL;
         if (handle != NULL) {
             symbol = dlsym(handle, name);
-            dlclose(handle); /* the caller could not run without it: it stays */
+            dlclose(handle); /* the caller could not run without it, so it stays */
         }
         if (symbol != NULL && is_ours(symbol))
             symbol = NULL;
@@ -219,8 +219,8 @@ bool mpi_library_is_static(void)
     void *probe = dlsym(RTLD_DEFAULT, PROBE);
     if (probe != NULL && dladdr1(probe, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map->l_prev == NULL)
         return true;
-    /* Most programs do not export what they hold. Only what a launcher started, and has no MPI behind us, is worth
-     * reading its file; of a static library it has what it calls. */
+    /* Most programs do not export what they hold. Only the file of a program that a launcher started, and that has no
+     * MPI behind us, is worth reading; a program that is linked statically has what it calls. */
     bool is_rank = getenv("PMI_RANK") != NULL || getenv("PMIX_RANK") != NULL;
     return is_rank && dlsym(RTLD_NEXT, PROBE) == NULL &&
            (elf_defines("/proc/self/exe", "MPI_Init") || elf_defines("/proc/self/exe", "MPI_Init_thread"));
@@ -228,12 +228,13 @@ bool mpi_library_is_static(void)
 
 enum spool_family mpi_library_family(mpistair_code *get_library_version, char *said, size_t size)
 {
-    /* What the libraries say of themselves. The first that occurs decides: derivatives name their ancestor too. */
+    /* Lists what the libraries say of themselves. The first that occurs decides: derivatives name their ancestor too.
+     */
     static const struct {
         const char *phrase;
         enum spool_family family;
     } phrases[] = {
-        {"Open MPI", SPOOL_FAMILY_OPENMPI},      {"MPICH", SPOOL_FAMILY_MPICH}, /* Cray MPICH, too */
+        {"Open MPI", SPOOL_FAMILY_OPENMPI},      {"MPICH", SPOOL_FAMILY_MPICH}, /* also Cray MPICH */
         {"MVAPICH", SPOOL_FAMILY_MPICH},         {"Intel(R) MPI", SPOOL_FAMILY_MPICH},
         {"ParaStation MPI", SPOOL_FAMILY_MPICH},
     };

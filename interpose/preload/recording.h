@@ -1,4 +1,4 @@
-/* Whether this process records: the backend, from its loading to the end. */
+/* Decides whether this process records, and holds the backend from its loading to the end. */
 #ifndef MPISTAIR_PRELOAD_RECORDING_H
 #define MPISTAIR_PRELOAD_RECORDING_H
 
@@ -12,13 +12,13 @@ bool recording_claim(void);
 /* From now on the backend, which has started on the host, records. Returns false where recording was stopped meanwhile. */
 bool recording_start(const struct mpistair_backend *backend, const struct mpistair_host *host);
 
-/* The backend's wrapper of a function; NULL: it has none, or nothing is recorded (yet, or any more). */
+/* Returns the backend's wrapper of a function; NULL if it has none, or nothing is recorded (yet, or any more). */
 mpistair_code *recording_wrapper(uint32_t function);
 
-/* All calls pass through from now on, for good. Safe in a forked child. */
+/* Makes all calls pass through from now on, for good. Safe in a forked child. */
 void recording_stop(void);
 bool recording_is_stopped(void);
-/* A backend records. */
+/* Says whether a backend records. */
 bool recording_is_on(void);
 
 #endif

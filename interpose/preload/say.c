@@ -1,3 +1,5 @@
+/* A line from each of thousands of processes would bury what it says, so only rank 0 speaks, as far as the launcher's
+ * environment tells which process that is. */
 #include "interpose/preload/say.h"
 
 #include <stdarg.h>
@@ -8,7 +10,7 @@
 
 static int is_speaker(void)
 {
-    /* hydra and PMI; Open MPI; PMIx; srun */
+    /* These are set by hydra and PMI; Open MPI; PMIx; srun. */
     static const char *const names[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *rank = getenv(names[i]);

@@ -1,4 +1,4 @@
-/* The one line that the recorder may write, on stderr and from one process of the job. */
+/* Prints the one line that the recorder may write, on stderr and from one process of the job. */
 #ifndef MPISTAIR_PRELOAD_SAY_H
 #define MPISTAIR_PRELOAD_SAY_H
 

@@ -1,7 +1,6 @@
-/* The owner holds a lock on a file in the folder. The kernel takes it back when the process ends, however it does, so a
- * folder without one is of a run that is over. The file may be removed, or its folder renamed, between its opening and
- * its locking: what counts is the file that has the name once it is locked. See claim.h.
- */
+/* The owner holds a lock on a file in the folder. The kernel takes the lock back when the process ends, however it
+ * ends, so a folder without one belongs to a run that is over. The file may be removed, or its folder renamed, between
+ * its opening and its locking: what counts is the file that has the name once it is locked. See claim.h. */
 #include "interpose/run/claim.h"
 
 #include <errno.h>
@@ -22,7 +21,7 @@ static int open_lock(const char *folder, int flags)
     return open(path, flags | O_RDWR | O_CLOEXEC, 0644);
 }
 
-/* Whether the descriptor is of the file that has the name now. */
+/* Says whether the descriptor belongs to the file that has the name now. */
 static bool has_name(int lock, const char *folder, struct stat *locked)
 {
     char path[PATH_MAX + sizeof "/" CLAIM_FILE];
@@ -32,7 +31,7 @@ static bool has_name(int lock, const char *folder, struct stat *locked)
            named.st_dev == locked->st_dev;
 }
 
-/* A file system without locks counts as free. */
+/* Says whether another process holds the lock; a file system without locks counts as free. */
 static bool is_locked_by_other(int lock)
 {
     return flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;

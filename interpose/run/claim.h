@@ -1,4 +1,4 @@
-/* A folder that belongs to one `mpistair run` as long as that lives. */
+/* Claims a folder for one `mpistair run` as long as that lives. */
 #ifndef MPISTAIR_RUN_CLAIM_H
 #define MPISTAIR_RUN_CLAIM_H
 
@@ -19,13 +19,13 @@ struct claim {
 
 enum claim_result {
     CLAIM_OURS = 0,
-    CLAIM_TAKEN = 1,   /* by a process that lives */
+    CLAIM_TAKEN = 1,   /* a process that lives has it */
     CLAIM_FAILED = -1, /* errno says why */
 };
 
-/* Makes the folder if it is missing, and claims it. Unless CLAIM_OURS, claim is as CLAIM_NONE. */
+/* Makes the folder if it is missing, and claims it. Unless it returns CLAIM_OURS, claim is as CLAIM_NONE. */
 enum claim_result claim_take(struct claim *claim, const char *folder);
-/* Whether another process that lives has claimed the folder. */
+/* Says whether another process that lives has claimed the folder. */
 bool claim_is_taken(const char *folder);
 /* Gives the folder back, and removes it if it was made by claim_take and is empty. */
 void claim_release(struct claim *claim);

@@ -1,8 +1,7 @@
-/* The job gets the recorder through its environment alone. hydra and srun hand the environment on to other nodes; Open
- * MPI's rsh launch does not, unless told which variables: by -x options, or by the parameter mca_base_env_list. It
- * refuses both at once, so the list is used unless the command has -x options itself, which are then joined by ours.
- * Neither is done for a launcher that is not Open MPI's: a script may use -x where we do not see it.
- */
+/* The job gets the recorder through its environment alone. hydra and srun hand the environment on to other nodes. Open
+ * MPI's rsh launch does not, unless it is told which variables: by -x options, or by the parameter mca_base_env_list.
+ * It refuses both at once, so the list is used unless the command has -x options itself; then ours join them. Neither
+ * is done for a launcher that is not Open MPI's: a script may use -x where we do not see it. */
 #include "interpose/run/launch.h"
 
 #include <errno.h>
@@ -37,7 +36,7 @@ static const char *base(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The file that execvp would run for a command; false: none. */
+/* Finds the file that execvp would run for a command; returns false if there is none. */
 static bool find_command(const char *name, char path[PATH_MAX])
 {
     if (strchr(name, '/') != NULL)
@@ -54,7 +53,8 @@ static bool find_command(const char *name, char path[PATH_MAX])
     return false;
 }
 
-/* Every mpirun and mpiexec of Open MPI 1 to 4 is a link to orterun; Open MPI 5 has prterun behind its mpirun. */
+/* Recognises the launcher: every mpirun and mpiexec of Open MPI 1 to 4 is a link to orterun; Open MPI 5 has prterun
+ * behind its mpirun. */
 static bool is_openmpi_launcher(const char *command)
 {
     static const char *const names[] = {"orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"};
@@ -67,7 +67,7 @@ static bool is_openmpi_launcher(const char *command)
     return false;
 }
 
-/* The runtime of a sanitizer, preloaded by the user, stays in front of all others, as it wants. */
+/* Recognises the runtime of a sanitizer: preloaded by the user, it stays in front of all others, as it wants. */
 static bool is_sanitizer(const char *library)
 {
     static const char *const names[] = {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so", "libclang_rt."};
@@ -168,7 +168,7 @@ static int set_list(void)
     return result;
 }
 
-/* The command with -x NAME for each of our variables behind the launcher. NULL: no memory. */
+/* Returns the command with -x NAME for each of our variables behind the launcher; NULL without memory. */
 static char **with_options(char **command)
 {
     size_t n = 0, n_variables = 0, used = 0;
@@ -198,7 +198,7 @@ static bool has_option(char **command, const char *option)
     return false;
 }
 
-/* A name of this run for processes that cannot ask each other for one, and for a run within this one. */
+/* Sets a name of this run for processes that cannot ask each other for one, and for a run within this one. */
 static int set_key(void)
 {
     char host[256] = "", key[sizeof host + 64];
@@ -209,13 +209,14 @@ static int set_key(void)
     return setenv("MPISTAIR_KEY", key, 1);
 }
 
-/* The job leaves the ingest to us; what the user wants stays visible to a run within this one. */
+/* Makes the job leave the ingest to us; what the user wants stays visible to a run within this one. */
 static int set_ingest(void)
 {
     return launch_wants_ingest() ? setenv(INGEST_VARIABLE, "run", 1) : 0;
 }
 
-/* In the child: never returns; an errno value goes through the pipe where the command cannot be started. */
+/* Becomes the command, in the child, and never returns; where the command cannot be started an errno value goes through
+ * the pipe. */
 _Noreturn static void become(const struct launch *job, const sigset_t *mask, int report)
 {
     char **command = job->command;
@@ -239,7 +240,8 @@ _Noreturn static void become(const struct launch *job, const sigset_t *mask, int
     _exit(127);
 }
 
-/* Waits for the child, handing on what is sent to us. What the terminal sends reaches the whole group by itself. */
+/* Waits for the child, and hands on signals that are sent to us. What the terminal sends reaches the whole group by
+ * itself. */
 static int wait_for(pid_t child, const sigset_t *signals)
 {
     for (;;) {
@@ -267,7 +269,7 @@ int launch(const struct launch *job, struct error *error)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(&signals, numbers[i]);
     sigprocmask(SIG_BLOCK, &signals, &before);
-    signal(SIGCHLD, SIG_DFL); /* were it ignored, the job's end would be lost */
+    signal(SIGCHLD, SIG_DFL); /* if it were ignored, the job's end would be lost */
     fflush(NULL);
     pid_t child = fork();
     if (child == 0)

@@ -18,7 +18,7 @@ struct launch {
  * started. */
 int launch(const struct launch *job, struct error *error);
 
-/* Whether the trace is to be made when the job has ended: MPISTAIR_INGEST is not 0. */
+/* Says whether the trace is to be made when the job has ended: MPISTAIR_INGEST is not 0. */
 bool launch_wants_ingest(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* The run around this one has set MPISTAIR_KEY and MPISTAIR_SPOOL in our environment; our job gets others. The name is
- * left as the target of a symbolic link, so that it is there as a whole or not at all. See nested.h. */
+/* The run around this one has set MPISTAIR_KEY and MPISTAIR_SPOOL in our environment; our job gets others. The trace's
+ * name is left as the target of a symbolic link, so that it is there as a whole or not at all. See nested.h. */
 #include "interpose/run/nested.h"
 
 #include <dirent.h>

@@ -1,3 +1,5 @@
+/* A trace may have taken hours of a machine, so a name of our own choice never replaces a file, and all that is wrong
+ * with a name is found before the job starts. */
 #include "interpose/run/output_name.h"
 
 #include <errno.h>

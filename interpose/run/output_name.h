@@ -1,4 +1,4 @@
-/* Which file a trace goes to: what a user has is replaced only where the user named it. */
+/* Decides to which file a trace goes: what a user has is replaced only where the user named it. */
 #ifndef MPISTAIR_RUN_OUTPUT_NAME_H
 #define MPISTAIR_RUN_OUTPUT_NAME_H
 
@@ -10,19 +10,20 @@
 
 struct output_name {
     char path[PATH_MAX]; /* absolute */
-    bool is_given;       /* by the user: a trace of that name is replaced */
+    bool is_given;       /* the user named it: a trace of that name is replaced */
 };
 
-/* The name from the option (NULL: none), else from the batch system's job or this process. 0, or -1 with the reason: it
- * must be possible to put a file there. */
+/* Takes the name from the option (NULL: none), else from the batch system's job or this process. Returns 0, or -1 with
+ * the reason: it must be possible to put a file there. */
 int output_name_find(struct output_name *output, const char *given, struct error *error);
 
-/* PATH, PATH-2, PATH-3, ... with the suffix kept, for number 1, 2, 3, ... Returns 0, or -1 where that is too long. */
+/* Writes PATH, PATH-2, PATH-3, ... with the suffix kept, for number 1, 2, 3, ... Returns 0, or -1 where that is too
+ * long. */
 int output_name_number(const char *path, unsigned number, char numbered[PATH_MAX]);
 
-/* The next number, from *number on, whose name no other run records to and no trace has that would be lost; traces that
- * were there before `since` are replaced where the user gave the name, as those of the same script run again. The
- * first number is the run's own claim. 0 with *number and its name, or -1 with the reason. */
+/* Finds the next number, from *number on, to whose name no other run records and whose name no trace has that would be
+ * lost. Traces that were there before `since` are replaced where the user gave the name, as those of the same script
+ * run again. The first number is the run's own claim. Returns 0 with *number and its name, or -1 with the reason. */
 int output_name_next(const struct output_name *output, struct timespec since, unsigned *number, char numbered[PATH_MAX],
                      struct error *error);
 

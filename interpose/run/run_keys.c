@@ -1,4 +1,5 @@
-/* A key stands in the header of every spool, with the time at which its run started. */
+/* One script may start several jobs, whose spools lie in one folder. A key stands in the header of every spool, with
+ * the time at which its run started. */
 #include "interpose/run/run_keys.h"
 
 #include <dirent.h>
@@ -8,7 +9,7 @@
 
 #include "share/base/array.h"
 
-/* The key of one spool; 0, or -1 where the file is none. */
+/* Reads the key of one spool. Returns 0, or -1 where the file is none. */
 static int read_key(const char *folder, const char *name, struct run_key *key)
 {
     char path[4096];
@@ -28,7 +29,7 @@ static int read_key(const char *folder, const char *name, struct run_key *key)
     return 0;
 }
 
-/* Keeps the order of the starts. 0, or -1 without memory. */
+/* Adds a key in the order of the starts. Returns 0, or -1 without memory. */
 static int add(struct run_keys *keys, const struct run_key *key)
 {
     size_t place = keys->n;

@@ -1,4 +1,4 @@
-/* The runs that one `mpistair run` recorded: a job script may start several MPI jobs, each a run with a key. */
+/* Lists the runs that one `mpistair run` recorded: a job script may start several MPI jobs, each a run with a key. */
 #ifndef MPISTAIR_RUN_RUN_KEYS_H
 #define MPISTAIR_RUN_RUN_KEYS_H
 
@@ -11,7 +11,7 @@
 struct run_key {
     char text[sizeof((struct spool_header){0}.run_key)];
     uint64_t started_unix_ns;
-    bool is_done; /* run_keys_done */
+    bool is_done; /* run_keys_done was called for it */
 };
 
 struct run_keys {
@@ -20,7 +20,7 @@ struct run_keys {
 };
 
 /* Adds the keys of the spools in a folder that are not there yet. Files that are no spools are passed over: ingest
- * tells of them. 0, or -1 without memory. */
+ * reports them. Returns 0, or -1 without memory. */
 int run_keys_add(struct run_keys *keys, const char *folder);
 /* Marks a key as done: its run is in a trace. The first argument is a struct run_keys. */
 void run_keys_done(void *keys, const char *key);

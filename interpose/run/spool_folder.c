@@ -1,7 +1,6 @@
 /* Spools are written through shared mappings at the pace of the job's messages: on a network file system that would
  * disturb what is measured. So they lie beside the output where that is local, else in TMPDIR of each node, from where
- * the recorder brings them to OUTPUT.spool at the end. Each run claims OUTPUT.spool, wherever its spools lie.
- */
+ * the recorder brings them to OUTPUT.spool at the end. Each run claims OUTPUT.spool, wherever its spools lie. */
 #include "interpose/run/spool_folder.h"
 
 #include <dirent.h>
@@ -63,7 +62,7 @@ static size_t walk(const char *path, bool (*each)(int folder, const char *name))
     return n;
 }
 
-/* Anything but the claim. */
+/* Says whether an entry is anything but the claim. */
 static bool is_content(int folder, const char *name)
 {
     (void)folder;
@@ -86,7 +85,8 @@ size_t spool_folder_count(const char *path)
     return walk(path, is_spool);
 }
 
-/* Renames a claimed folder to the first free PATH.1, PATH.2, ... and gives it back. 0, or -1 with the reason. */
+/* Renames a claimed folder to the first free PATH.1, PATH.2, ... and gives it back. Returns 0, or -1 with the reason.
+ */
 static int move_aside(struct claim *claim, const char *path, struct error *error)
 {
     for (int number = 1; number < 1000; number++) {
@@ -105,7 +105,7 @@ static int move_aside(struct claim *claim, const char *path, struct error *error
     return error_set(error, "%s: holds an earlier run, and so do %s.1 to .999; remove some", path, path);
 }
 
-/* OUTPUT.spool, empty. */
+/* Claims OUTPUT.spool, empty. */
 static enum spool_folder_result claim_collected(struct spool_folder *folder, struct error *error)
 {
     for (;;) {
@@ -114,7 +114,7 @@ static enum spool_folder_result claim_collected(struct spool_folder *folder, str
             return SPOOL_FOLDER_TAKEN;
         if (result == CLAIM_FAILED)
             return error_set(error, "%s: cannot be made, or not be written to: %s", folder->collected, strerror(errno));
-        folder->output_claim.is_made = true; /* an empty one is nobody's */
+        folder->output_claim.is_made = true; /* an empty folder belongs to nobody */
         if (walk(folder->collected, is_content) == 0)
             return SPOOL_FOLDER_READY;
         if (move_aside(&folder->output_claim, folder->collected, error) != 0)

@@ -1,4 +1,5 @@
-/* Records of collectives, see collective.h. */
+/* Records collectives as one timed call each: the record is stored before MPI is called, so that a process that is
+ * killed in a collective leaves it behind. */
 #include "interpose/backend/family/collective.h"
 
 #include "interpose/backend/family/operation.h"
@@ -30,7 +31,7 @@ void collective_reserve(struct collective_call *collective, uint32_t communicato
     collective->record = record;
 }
 
-/* Begins the call and reserves its record; the index of comm, or COMMUNICATOR_NONE with nothing reserved. */
+/* Begins the call and reserves its record. Returns the index of comm, or COMMUNICATOR_NONE with nothing reserved. */
 static uint32_t open_record(struct collective_call *collective, enum mpistair_function function, uint64_t site,
                             MPI_Comm comm)
 {
@@ -43,7 +44,7 @@ static uint32_t open_record(struct collective_call *collective, enum mpistair_fu
         return communicator;
     if (communicator_count_collective(communicator) >= recorder.detail) {
         sum(collective, communicator);
-        collective->key.flags = 0; /* whether recording is off or not: the same calls on all of its ranks */
+        collective->key.flags = 0; /* whether recording is off or not: all ranks of comm count the same calls */
     } else {
         collective_reserve(collective, communicator);
     }
@@ -60,7 +61,8 @@ void collective_begin(struct collective_call *collective, enum mpistair_function
     if (!record)
         return;
     record->bytes = collective_bytes(arguments, communicator_rank(communicator));
-    record->root = arguments->root >= 0 ? arguments->root : -1; /* MPI_ROOT, MPI_PROC_NULL: another group's */
+    record->root = arguments->root >= 0 ? arguments->root : -1; /* MPI_ROOT, MPI_PROC_NULL: the root is in the other
+                                                                 * group */
     spool_record_publish(record, SPOOL_COLLECTIVE);
 }
 

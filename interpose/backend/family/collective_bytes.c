@@ -1,6 +1,5 @@
-/* How many bytes a rank hands in to a collective: which of its arguments say so differs by collective, and is written
- * here alone. The blocking, nonblocking and persistent forms of one, and their _c twins, are alike.
- */
+/* Computes how many bytes a rank hands in to a collective: which of its arguments say so differs by collective, and is
+ * written here alone. The blocking, nonblocking and persistent forms of one, and their _c twins, are alike. */
 #include "interpose/backend/family/collective.h"
 
 static int64_t count_at(const struct collective_side *side, int i)
@@ -8,7 +7,7 @@ static int64_t count_at(const struct collective_side *side, int i)
     return side->counts ? side->counts[i] : side->wide_counts ? side->wide_counts[i] : side->count;
 }
 
-/* Elements for n ranks: one count each where there is an array, else n times the one count. */
+/* Returns the bytes for n ranks: one count each where there is an array, else n times the one count. */
 static uint64_t side_bytes(const struct collective_side *side, int n)
 {
     uint64_t bytes = 0;
@@ -19,13 +18,14 @@ static uint64_t side_bytes(const struct collective_side *side, int n)
     return bytes;
 }
 
-/* What one rank has in an array of counts, or the one count. */
+/* Returns the bytes that one rank has in an array of counts, or by the one count. */
 static uint64_t rank_bytes(const struct collective_side *side, int rank)
 {
     return elements_bytes(count_at(side, rank), side->datatype);
 }
 
-/* Ranks that the rank's data goes to in an all-to-all: of the remote group in an intercommunicator. */
+/* Returns to how many ranks the rank's data goes in an all-to-all: those of the remote group in an intercommunicator.
+ */
 static int peers(MPI_Comm comm)
 {
     int is_inter = 0, n = 0;
@@ -37,7 +37,7 @@ static int peers(MPI_Comm comm)
     return n;
 }
 
-/* Neighbours that this rank sends to in a neighbourhood collective. */
+/* Returns to how many neighbours this rank sends in a neighbourhood collective. */
 static int out_neighbours(MPI_Comm comm, int rank)
 {
     int topology = MPI_UNDEFINED, n = 0, in, weighted;
@@ -91,7 +91,7 @@ uint64_t collective_bytes(const struct collective_arguments *a, int rank)
         if (a->root == MPI_PROC_NULL || (a->root == MPI_ROOT && a->like != FN_Bcast))
             return 0;
         return rank_bytes(send, rank);
-    default: /* Allreduce, Scan, Exscan, Neighbor_allgather(v): one count */
+    default: /* Allreduce, Scan, Exscan, Neighbor_allgather(v): they have one count */
         return rank_bytes(send, rank);
     }
 }

@@ -1,9 +1,10 @@
-/* From handles before a call to operations that it completed, see completion.h. */
+/* Remembers the handles before a call and finds the operations that the call completed: afterwards MPI has overwritten
+ * the handles. See completion.h. */
 #include "interpose/backend/family/completion.h"
 
 #include "interpose/backend/recorder/timed_call.h"
 
-/* Whether MPI has to fill statuses that the caller ignores. */
+/* Says whether MPI has to fill statuses that the caller ignores. */
 static inline int statuses_matter(void)
 {
     return __atomic_load_n(&recorder.statuses_matter, __ATOMIC_RELAXED);
@@ -75,8 +76,8 @@ static void arrays_end(struct completion_call *completion)
         scratch_return(&completion->call.thread->scratch, completion->memory);
 }
 
-/* Completes what the i-th request stood for, if it is known and done: MPI nulls a request that it reports, but for
- * persistent ones `reported` says it. Returns how many: 0 or 1. */
+/* Completes what the i-th request stood for, if it is known and done: MPI nulls a request that it reports; for
+ * persistent ones, which stay, `reported` says it. Returns how many were completed: 0 or 1. */
 static inline uint32_t complete(struct completion_call *completion, int i, const MPI_Request *requests,
                                 const MPI_Status *status, int error, int reported, struct moment now)
 {
@@ -88,7 +89,7 @@ static inline uint32_t complete(struct completion_call *completion, int i, const
     return pending ? pending_complete(pending, completion->call.thread, status, error, now) : 0;
 }
 
-/* A test that reported nothing is summed. */
+/* Stores the call; a test that reported nothing is summed. */
 static void store_test(struct completion_call *completion, uint32_t completed, uint64_t end_ticks)
 {
     if (completed > 0)
@@ -97,7 +98,8 @@ static void store_test(struct completion_call *completion, uint32_t completed, u
         timed_call_idle(&completion->call, end_ticks);
 }
 
-/* The same of one request; yes is stored although MPI_Request_get_status may have reported the operation before. */
+/* Stores the call on one request in the same way. An answer yes is stored even if MPI_Request_get_status has reported
+ * the operation before. */
 static void store_answer(struct completion_call *completion, uint32_t completed, int flag, uint64_t end_ticks)
 {
     if (flag && completion->one_before != MPI_REQUEST_NULL)
@@ -112,14 +114,14 @@ static int is_in_status(int result)
     return result != MPI_SUCCESS && PMPI(Error_class)(result, &class) == MPI_SUCCESS && class == MPI_ERR_IN_STATUS;
 }
 
-/* Whether a persistent request is done, where a call that failed in some of its requests does not say. */
+/* Says whether a persistent request is done, where a call that failed in some of its requests does not say. */
 static int is_inactive(MPI_Request request)
 {
     int flag = 0;
     return PMPI(Request_get_status)(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
 }
 
-/* Completes what an array call reported. indices NULL: statuses[i] belongs to the i-th request, else to the
+/* Completes what an array call reported. With indices NULL, statuses[i] belongs to the i-th request, else to the
  * indices[i]-th. Without valid statuses nobody knows which of the operations failed, and none is flagged. */
 static uint32_t complete_listed(struct completion_call *completion, int result, const MPI_Request *requests, int n,
                                 const int *indices, struct moment now)
@@ -159,8 +161,8 @@ void wait_begin(struct completion_call *completion, enum mpistair_function funct
         watch_status(&completion->watched, status);
 }
 
-/* Completes the one request of MPI_Wait and MPI_Test. Returns the operations completed, or -1 where nothing is
- * recorded any more. */
+/* Completes the one request of MPI_Wait and MPI_Test. Returns the number of operations completed, or -1 where nothing
+ * is recorded any more. */
 static inline int one_end(struct completion_call *completion, int result, const MPI_Request *request, int reported,
                           struct moment *now)
 {
@@ -227,7 +229,7 @@ void testall_end(struct completion_call *completion, int result, const MPI_Reque
     store_test(completion, completed, now.ticks);
 }
 
-/* Operations that MPI_Waitsome or MPI_Testsome completed. */
+/* Returns how many operations MPI_Waitsome or MPI_Testsome completed. */
 static uint32_t some_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
                          const int *indices, struct moment now)
 {
@@ -269,7 +271,8 @@ void waitany_begin(struct completion_call *completion, enum mpistair_function fu
         watch_status(&completion->watched, status);
 }
 
-/* Operations that MPI_Waitany or MPI_Testany completed; index MPI_UNDEFINED: none. A failed call may not set it. */
+/* Returns how many operations MPI_Waitany or MPI_Testany completed; index MPI_UNDEFINED means none. A failed call may
+ * not set it. */
 static uint32_t any_end(struct completion_call *completion, int result, const MPI_Request *requests, int index,
                         const MPI_Status *status, struct moment now)
 {

@@ -1,10 +1,9 @@
-/* Families wait..., test...: which operations a call reported complete.
+/* Families wait..., test... find which operations a call reported complete.
  *
  * Handles are copied before MPI is called, for it overwrites them. An operation is complete when its call reports it
- * and left MPI_REQUEST_NULL behind; of a persistent request, which stays, the call's report alone counts. Requests
- * that are not in the table (of functions that are not recorded, null, inactive) are none of ours and ignored. Where
- * statuses are ignored but wildcards are pending, MPI is given statuses of our own.
- */
+ * and left MPI_REQUEST_NULL behind. A persistent request stays, so for it the call's report alone counts. Requests that
+ * are not in the table (null, inactive, or posted by functions that are not recorded) are none of ours and ignored.
+ * Where the caller ignores statuses but wildcards are pending, MPI is given statuses of our own. */
 #ifndef MPISTAIR_BACKEND_COMPLETION_H
 #define MPISTAIR_BACKEND_COMPLETION_H
 
@@ -19,19 +18,19 @@ struct completion_call {
     const MPI_Request *before;     /* [n] handles before the call */
     void **taken;                  /* [n] MPI_THREAD_MULTIPLE: request_table_take_before of each; else NULL */
     MPI_Status *statuses;          /* [n] arrays only: what MPI fills; NULL: ignored */
-    void *memory;                  /* of the arrays */
+    void *memory;                  /* holds the arrays */
     struct watched_status watched; /* calls with one status */
     MPI_Request one_before;
     void *one_taken;
 };
 
-/* Calls with one request: MPI_Wait, MPI_Test. */
+/* MPI_Wait and MPI_Test have one request. */
 void wait_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
                 const MPI_Request *request, MPI_Status **status);
 void wait_end(struct completion_call *completion, int result, const MPI_Request *request);
 void test_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag);
 
-/* Calls with an array of requests and of statuses: MPI_Waitall, Testall, Waitsome, Testsome. */
+/* MPI_Waitall, Testall, Waitsome, Testsome have an array of requests and one of statuses. */
 void waitall_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
                    const MPI_Request *requests, MPI_Status **statuses);
 void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests);
@@ -41,24 +40,25 @@ void waitsome_end(struct completion_call *completion, int result, const MPI_Requ
 void testsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
                   const int *indices);
 
-/* Calls with an array of requests and one status: MPI_Waitany, Testany. */
+/* MPI_Waitany and Testany have an array of requests and one status. */
 void waitany_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
                    const MPI_Request *requests, MPI_Status **status);
 void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index);
 void testany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
                  const int *flag);
 
-/* cancel: the request may report SPOOL_CANCELLED from now on. */
+/* Family cancel: the request may report SPOOL_CANCELLED from now on. */
 void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
                   const MPI_Request *request);
 void cancel_end(struct completion_call *completion, int result);
 
-/* request_get_status: a completion, but the request stays alive; the call that frees it does not report it again. */
+/* Family request_get_status: a completion, but the request stays alive; the call that frees it does not report it
+ * again. */
 void request_get_status_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
                               MPI_Request request, MPI_Status **status);
 void request_get_status_end(struct completion_call *completion, int result, const int *flag);
 
-/* request_free: the operation goes on, but no call will report it complete. */
+/* Family request_free: the operation goes on, but no call will report it complete. */
 void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
                         const MPI_Request *request);
 void request_free_end(struct completion_call *completion, int result, const MPI_Request *request);

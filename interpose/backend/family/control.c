@@ -1,4 +1,5 @@
-/* MPI_Pcontrol, see control.h. */
+/* Lets the program say what of its run is worth a record, by the one function that MPI leaves to tools. See control.h.
+ */
 #include "interpose/backend/family/control.h"
 
 #include "interpose/backend/recorder/window.h"

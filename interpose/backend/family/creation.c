@@ -1,7 +1,8 @@
-/* Communicators made, freed and named, see creation.h. */
+/* Records communicators that are made, freed and named: later readers must know the members to tell who talked to whom.
+ * See creation.h. */
 #include "interpose/backend/family/creation.h"
 
-/* MPI_COMM_SELF stands for calls of this process alone. */
+/* MPI_COMM_SELF stands for calls that concern this process alone. */
 #define SELF_INDEX 1U
 
 /* Begins a creation on comm, or without one (NULL), and publishes the call's record. */

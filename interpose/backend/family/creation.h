@@ -1,7 +1,6 @@
-/* Families comm_create, comm_create_tagged, comm_create_session, comm_connect, comm_join, comm_free and comm_name: what
- * makes, frees and names communicators. Each creation is a timed call (a SPOOL_COLLECTIVE on the communicator that it
- * is made from) and a SPOOL_COMMUNICATOR of its result.
- */
+/* Families comm_create, comm_create_tagged, comm_create_session, comm_connect, comm_join, comm_free and comm_name
+ * record what makes, frees and names communicators. Each creation leaves a timed call (a SPOOL_COLLECTIVE on the
+ * communicator that it is made from) and a SPOOL_COMMUNICATOR that describes its result. */
 #ifndef MPISTAIR_BACKEND_CREATION_H
 #define MPISTAIR_BACKEND_CREATION_H
 
@@ -14,22 +13,23 @@ struct creation_call {
     int begun;
 };
 
-/* Collective over the parent, an intercommunicator perhaps; the creation's number is taken before the call. */
+/* These calls are collective over the parent, which may be an intercommunicator; the creation's number is taken before
+ * the call. */
 void comm_create_begin(struct creation_call *creation, enum mpistair_function function, uint64_t site, MPI_Comm parent);
 void comm_create_end(struct creation_call *creation, int result, const MPI_Comm *made);
 
-/* Called by those who will be members: MPI_Comm_create_group, MPI_Intercomm_create. */
+/* Those who will be members call MPI_Comm_create_group and MPI_Intercomm_create. */
 void comm_create_tagged_begin(struct creation_call *creation, enum mpistair_function function, uint64_t site,
                               MPI_Comm parent, int tag);
-/* Without a parent: MPI_Comm_create_from_group, MPI_Intercomm_create_from_groups. */
+/* MPI_Comm_create_from_group and MPI_Intercomm_create_from_groups have no parent. */
 void comm_create_session_begin(struct creation_call *creation, enum mpistair_function function, uint64_t site,
                                const char *tag);
 void comm_create_session_end(struct creation_call *creation, int result, const MPI_Comm *made);
 
-/* MPI_Comm_spawn, _spawn_multiple, _accept, _connect. */
+/* MPI_Comm_spawn, _spawn_multiple, _accept and _connect are collective over comm. */
 void comm_connect_begin(struct creation_call *creation, enum mpistair_function function, uint64_t site, MPI_Comm parent,
                         int root);
-/* MPI_Comm_join: of this process alone. */
+/* MPI_Comm_join concerns this process alone. */
 void comm_join_begin(struct creation_call *creation, enum mpistair_function function, uint64_t site);
 
 struct freeing_call {

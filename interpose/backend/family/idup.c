@@ -1,4 +1,5 @@
-/* Communicators that are made in the background, see idup.h. */
+/* Records communicators that are made in the background: the request stands for the creation until a call reports it.
+ * See idup.h. */
 #include "interpose/backend/family/idup.h"
 
 #include <errno.h>
@@ -7,15 +8,15 @@
 #include "interpose/backend/family/operation.h"
 #include "interpose/backend/table/pending.h"
 
-/* What the request stands for. */
+/* Holds what the request stands for. */
 struct idup {
-    struct pending_callback pending; /* first */
+    struct pending_callback pending; /* must be first */
     struct communicator_origin origin;
     MPI_Comm made;
-    struct spool_collective *record; /* of the call; NULL: lost */
+    struct spool_collective *record; /* record of the call; NULL: lost */
 };
 
-/* A call reported the request, or (ok 0) none ever will. */
+/* Ends the creation: a call reported the request, or (ok 0) none ever will. */
 static void complete(struct pending_callback *self, struct recorder_thread *thread, int ok, uint64_t ticks)
 {
     struct idup *idup = (struct idup *)(void *)self;
@@ -36,7 +37,7 @@ void comm_idup_begin(struct creation_call *creation, enum mpistair_function func
         creation->collective.record->flags |= SPOOL_NONBLOCKING;
 }
 
-/* What the request of a call that succeeded stands for; NULL: no memory. */
+/* Returns what the request of a call that succeeded stands for; NULL without memory. */
 static struct idup *idup_new(const struct creation_call *creation, MPI_Comm made)
 {
     int saved_errno = errno;

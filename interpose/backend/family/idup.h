@@ -1,9 +1,8 @@
-/* Family comm_idup: MPI_Comm_idup, whose communicator is there only when its request is complete.
+/* Family comm_idup: MPI_Comm_idup, whose communicator exists only when its request is complete.
  *
- * Its number on the parent is taken at the call, as all members call their creations in one order; who its members are
- * is asked when a call reports the request. Both MPIs store the new handle before the call returns (Open MPI's Fortran
- * layer relies on it: the variable that it hands on is gone afterwards), so it is read there.
- */
+ * Its number on the parent is taken at the call, as all members call their creations in one order. Its members are
+ * asked for when a call reports the request. Both MPIs store the new handle before the call returns (Open MPI's Fortran
+ * layer relies on that: the variable that it hands on is gone afterwards), so it is read there. */
 #ifndef MPISTAIR_BACKEND_IDUP_H
 #define MPISTAIR_BACKEND_IDUP_H
 

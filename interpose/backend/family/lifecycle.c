@@ -1,8 +1,7 @@
-/* From MPI_Init to MPI_Finalize, MPI_Abort or exit. See lifecycle.h.
+/* Begins and ends the recording: from MPI_Init to MPI_Finalize, MPI_Abort or exit. See lifecycle.h.
  *
- * What can fail does so before the first record, and alike in all processes where they must agree; a process whose
- * spool cannot be opened goes on unrecorded but takes part in what is collective.
- */
+ * What can fail does so before the first record, and alike in all processes where they must agree. A process whose
+ * spool cannot be opened goes on unrecorded but takes part in what is collective. */
 #include "interpose/backend/family/lifecycle.h"
 
 #include <errno.h>
@@ -26,17 +25,17 @@
 struct run recorder_run;
 static struct run *const run = &recorder_run;
 static int self_key = MPI_KEYVAL_INVALID;
-static uint64_t run_bytes; /* of all spools; on rank 0, after the closing */
-static int run_connected;  /* to another MPI_COMM_WORLD, which may still run; on rank 0 */
+static uint64_t run_bytes; /* of all spools; known on rank 0 after the closing */
+static int run_connected;  /* to another MPI_COMM_WORLD, which may still run; known on rank 0 */
 
-/* In a forked child: the spool is the parent's. The preload library makes all calls pass through by itself. */
+/* Runs in a forked child: the spool is the parent's. The preload library makes all calls pass through by itself. */
 static void forked_child(void)
 {
     __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
     recorder.spool.header = NULL;
 }
 
-/* exit() without MPI_Finalize. */
+/* Notes an exit() without MPI_Finalize. */
 static void exiting(void)
 {
     if (recorder.spool.header && recorder.pid == getpid() && recorder.spool.header->end == SPOOL_END_NONE)
@@ -69,7 +68,7 @@ static void tell_unrecorded(int error)
                 run->size, run->rank, run->folder, strerror(error));
 }
 
-/* Whether a session of any process goes on after MPI_Finalize. Collective. */
+/* Says whether a session of any process goes on after MPI_Finalize. Collective. */
 static int sessions_go_on(void)
 {
     int mine = recording_stage.n_open_sessions > 0, any = 0;
@@ -79,8 +78,8 @@ static int sessions_go_on(void)
     return any || mine;
 }
 
-/* The last that MPI_Finalize does of the application's: closes the spool and brings the files together. A process with
- * open sessions goes on until the last of them ends. */
+/* Closes the spool and brings the files together, as the last thing that MPI_Finalize does for the application. A
+ * process with open sessions goes on until the last of them ends. */
 static int close_recording(MPI_Comm self, int key, void *value, void *state)
 {
     uint64_t bytes = 0;
@@ -106,7 +105,7 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
     losses_tell(run, recorded ? recorder.spool.header : NULL);
     PMPI(Reduce)(&recorder.connected, &run_connected, 1, MPI_INT, MPI_MAX, 0, run->comm);
     PMPI(Reduce)(&bytes, &run_bytes, 1, MPI_UINT64_T, MPI_SUM, 0, run->comm);
-    PMPI(Barrier)(run->comm); /* all copies are made */
+    PMPI(Barrier)(run->comm); /* now all copies are made */
     if (!go_on && run->node_leader == run->rank && run->host_key != run->facts.host_key &&
         !process_spool_sees_marker(run)) {
         unlink(run->topology);
@@ -114,7 +113,7 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
             rmdir(run->folder);
     }
     if (go_on) {
-        run_bytes = 0; /* no trace yet */
+        run_bytes = 0; /* there is no trace yet */
         if (ends && run->rank == 0)
             ingest_say(run, INGEST_SESSIONS);
     }
@@ -146,7 +145,7 @@ void init_begin(struct recorded_call *call, enum mpistair_function function, uin
     recorder.init_ticks = clock_ticks(recorder.clock_source);
 }
 
-/* A launcher of another MPI starts its processes, but none of them finds the others. */
+/* Explains on stderr why a launcher of another MPI starts processes that do not find each other. */
 static void tell_if_alone(void)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -162,7 +161,8 @@ static void tell_if_alone(void)
             run->launched, (int)strcspn(library, ",\r\n"), library);
 }
 
-/* MPI_Init returned: all processes of MPI_COMM_WORLD are here, those included that began alone. */
+/* Begins to record when MPI_Init has returned: all processes of MPI_COMM_WORLD are here, those included that began
+ * alone. */
 static void begin_together(enum mpistair_function function)
 {
     int provided = MPI_THREAD_SINGLE, parents = 0, thread_level;
@@ -184,7 +184,7 @@ static void begin_together(enum mpistair_function function)
     int was_alone = run->alone;
     int error = was_alone ? 0 : process_spool_open(run, thread_level, MPI_GROUP_NULL);
     if (was_alone && communicator_init_world() == 0)
-        stage_end_session(); /* MPI_COMM_WORLD says all from now on */
+        stage_end_session(); /* from now on MPI_COMM_WORLD tells everything */
     recorder.begun = 1;
     recording_stage.in_world = 1;
     if (error == 0 && run->rank == 0)
@@ -219,7 +219,7 @@ void init_end(struct recorded_call *call, int result)
         return;
     stage_lock();
     if (recording_stage.is_closed || recording_stage.in_world) {
-        /* a process initialises MPI once; an own spool only once */
+        /* a process initialises MPI once and opens its own spool once */
     } else if (reach_is_this_node_only()) {
         const char *first = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
         if (first && strcmp(first, "0") == 0)
@@ -248,7 +248,7 @@ void finalize_end(struct recorded_call *call, int result)
     if (result == MPI_SUCCESS && recorder.begun && run->rank == 0 && run_bytes > 0) {
         if (!run_connected)
             ingest_run(run, run_bytes);
-        else if (run->parents == 0) /* of spawned ones their parents tell */
+        else if (run->parents == 0) /* spawned processes leave the telling to their parents */
             ingest_say(run, "several MPI_COMM_WORLDs are connected; once all have ended, their trace is made by");
     }
     errno = saved_errno;

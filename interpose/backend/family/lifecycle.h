@@ -1,16 +1,16 @@
-/* Families init, finalize and abort: the ends of a recorded process. */
+/* Families init, finalize and abort: the two ends of a recorded process. */
 #ifndef MPISTAIR_BACKEND_LIFECYCLE_H
 #define MPISTAIR_BACKEND_LIFECYCLE_H
 
 #include "interpose/backend/recorder/recorder.h"
 
-/* After MPI_Init succeeded: agrees with the other processes on the run, opens the spool and begins to record. All
+/* Agrees with the other processes on the run after MPI_Init succeeded, opens the spool and begins to record. All
  * processes of MPI_COMM_WORLD must be preloaded, for this is collective. */
 void init_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site);
 void init_end(struct recorded_call *call, int result);
 
-/* The recorder closes in a delete callback of MPI_COMM_SELF, set at initialisation and so run last; what remains
- * after MPI_Finalize is rank 0's ingest. */
+/* Closes the recorder in a delete callback of MPI_COMM_SELF, which is set at initialisation and so runs last; what
+ * remains after MPI_Finalize is rank 0's ingest. */
 void finalize_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site);
 void finalize_end(struct recorded_call *call, int result);
 
@@ -18,7 +18,7 @@ void finalize_end(struct recorded_call *call, int result);
 void abort_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site);
 void abort_end(struct recorded_call *call, int result);
 
-/* mpistair_backend.start, see bind.h. */
+/* Is mpistair_backend.start, see bind.h. */
 int lifecycle_start(const struct mpistair_host *host);
 
 #endif

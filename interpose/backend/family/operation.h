@@ -1,8 +1,7 @@
-/* Families send, recv, isend, irecv, sendrecv and request_free: one record an operation, stored before MPI is called
- * (a process that is killed in a receive leaves that receive behind), completed in place.
+/* Families send, recv, isend, irecv, sendrecv and request_free: an operation has one record, which is stored before MPI
+ * is called (a process that is killed in a receive leaves that receive behind) and completed in place.
  *
- * The functions are inline because they run in every message; completion.h has the nonblocking ones' second half.
- */
+ * The functions are inline because they run in every message; completion.h has the nonblocking ones' second half. */
 #ifndef MPISTAIR_BACKEND_OPERATION_H
 #define MPISTAIR_BACKEND_OPERATION_H
 
@@ -12,10 +11,10 @@
 #include "interpose/backend/table/operation_record.h"
 #include "interpose/backend/table/request_table.h"
 
-/* A source that no MPI stores into a status. */
+/* Is a source that no MPI stores into a status. */
 #define SOURCE_UNTOUCHED INT32_MIN
 
-/* The status of a call that may resolve a wildcard. */
+/* Holds the status of a call that may resolve a wildcard. */
 struct watched_status {
     MPI_Status *status;   /* where MPI puts it; NULL: not watched */
     int32_t users_source; /* what stood in it */
@@ -29,8 +28,8 @@ struct posted_call {
     struct watched_status watched;
 };
 
-/* Room for the n records of one call behind each other, with what they have of the call: function, time, site,
- * processor, and SPOOL_OFF. NULL: lost. The caller fills the rest and publishes them. */
+/* Returns room for the n records of one call behind each other, with what the call gives them: function, time, site,
+ * processor, and SPOOL_OFF. Returns NULL if they are lost. The caller fills the rest and publishes them. */
 static inline struct spool_operation *operation_reserve(const struct recorded_call *call, unsigned n)
 {
     struct spool_operation *operations = spool_lane_reserve(call->thread->lane, n * sizeof *operations);
@@ -61,7 +60,7 @@ static inline void operation_fill(struct spool_operation *operation, enum spool_
     operation->flags = (uint16_t)(operation->flags | flags);
 }
 
-/* Stores the record of a post; NULL: lost. */
+/* Stores the record of a post; returns NULL if it is lost. */
 static inline struct spool_operation *operation_post(const struct recorded_call *call, enum spool_direction direction,
                                                      int64_t count, MPI_Datatype datatype, int peer, int tag,
                                                      MPI_Comm comm, unsigned flags)
@@ -75,7 +74,7 @@ static inline struct spool_operation *operation_post(const struct recorded_call 
     return operation;
 }
 
-/* Ends the posting call: time in it, and for a failed post its end. */
+/* Ends the posting call: stores the time in it, and ends a failed post. */
 static inline void operation_posted(const struct recorded_call *call, struct spool_operation *operation, int result)
 {
     uint64_t now = clock_ticks(recorder.clock_source);
@@ -84,7 +83,7 @@ static inline void operation_posted(const struct recorded_call *call, struct spo
         operation_complete(operation, NULL, result, now, operation->cpu_post);
 }
 
-/* send: MPI_Send, and its modes. */
+/* Family send: MPI_Send and its modes. */
 static inline void send_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
                               MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
@@ -109,8 +108,8 @@ static inline void send_end(struct posted_call *post, int result)
     blocking_end(post, result, NULL);
 }
 
-/* Sees to it that MPI reports source and tag where wildcards matter, and that a status which MPI leaves alone (a
- * call that fails, a test without result) is told from one that it fills. */
+/* Makes MPI report source and tag where wildcards matter. A status that MPI leaves alone (a call that fails, a test
+ * without result) can be told from one that it fills. */
 static inline void watch_status(struct watched_status *watched, MPI_Status **status)
 {
     if (*status == MPI_STATUS_IGNORE)
@@ -120,7 +119,8 @@ static inline void watch_status(struct watched_status *watched, MPI_Status **sta
     watched->status->MPI_SOURCE = SOURCE_UNTOUCHED;
 }
 
-/* What MPI filled in, or NULL; then the caller finds what stood there. To be called once after every watch_status. */
+/* Returns what MPI filled in, or NULL; then the caller finds what stood there before. Call it once after every
+ * watch_status. */
 static inline const MPI_Status *watched_result(struct watched_status *watched)
 {
     if (!watched->status || watched->status->MPI_SOURCE != SOURCE_UNTOUCHED)
@@ -129,7 +129,7 @@ static inline const MPI_Status *watched_result(struct watched_status *watched)
     return NULL;
 }
 
-/* recv: MPI_Recv. */
+/* Family recv: MPI_Recv. */
 static inline void recv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
                               MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status **status)
 {
@@ -147,7 +147,7 @@ static inline void recv_end(struct posted_call *post, int result)
     blocking_end(post, result, watched_result(&post->watched));
 }
 
-/* Room for both operations of a call that sends and receives, behind each other; NULL: both are lost. */
+/* Returns room for both operations of a call that sends and receives, behind each other; NULL if both are lost. */
 static inline struct spool_operation *operation_post_two(const struct recorded_call *call, int64_t send_count,
                                                          MPI_Datatype send_type, int dest, int send_tag,
                                                          int64_t receive_count, MPI_Datatype receive_type, int source,
@@ -165,7 +165,7 @@ static inline struct spool_operation *operation_post_two(const struct recorded_c
     return two;
 }
 
-/* sendrecv: MPI_Sendrecv, and _replace, which hands in one count and datatype twice. */
+/* Family sendrecv: MPI_Sendrecv, and _replace, which hands in one count and datatype twice. */
 static inline void sendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
                                   int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
                                   int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
@@ -196,7 +196,7 @@ static inline void sendrecv_end(struct posted_call *post, int result)
     operation_complete_two(post->operation, status, result, now, processor);
 }
 
-/* isend, irecv: the post of MPI_Isend, its modes, and MPI_Irecv. */
+/* Families isend, irecv: the post by MPI_Isend, its modes, and MPI_Irecv. */
 static inline void isend_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
                                MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
@@ -222,7 +222,7 @@ static inline void isend_end(struct posted_call *post, int result, const MPI_Req
     operation_posted(&post->call, post->operation, result);
 }
 
-/* isendrecv: MPI_Isendrecv and _replace; the receive stands for both operations. */
+/* Family isendrecv: MPI_Isendrecv and _replace; the receive stands for both operations. */
 static inline void isendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
                                    int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
                                    int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,

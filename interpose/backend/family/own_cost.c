@@ -1,7 +1,7 @@
-/* The recorder runs without MPI: posts of MPI_Isend and their MPI_Wait, through the same begin and end functions that
- * the wrappers call, into a lane whose chunk is memory of our own. The request is none of MPI's and never handed to it.
- * What is missing is the wrapper itself, two jumps (2 ns). Each batch fills fresh memory, as a job does; the fastest
- * batch counts, since the others were disturbed. */
+/* The recorder runs here without MPI: posts of MPI_Isend and their MPI_Wait, through the same begin and end functions
+ * that the wrappers call, into a lane whose chunk is memory of our own. The request is none of MPI's and never handed
+ * to it. Only the wrapper itself is missing, two jumps (2 ns). Each batch fills fresh memory, as a job does; the
+ * fastest batch counts, since the others were disturbed. */
 #include "interpose/backend/family/own_cost.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #endif
 
 #define BATCHES     20
-#define PAIRS       100 /* of a post and its completion, a batch */
+#define PAIRS       100 /* pairs of a post and its completion in a batch */
 #define PAIR_BYTES  (sizeof(struct spool_operation) + sizeof(struct spool_call))
 #define BATCH_BYTES (PAIRS * PAIR_BYTES)
 
@@ -30,11 +30,11 @@ static void pair(MPI_Request request)
     wait_end(&completion, MPI_SUCCESS, &request);
 }
 
-/* ns of the fastest batch; the lane has room for all of them, and for one pair and a stack before. */
+/* Returns the ns of the fastest batch; the lane has room for all batches, and for one pair and a stack before. */
 static uint64_t fastest_batch_ns(MPI_Request request)
 {
     uint64_t fastest_ns = UINT64_MAX;
-    pair(request); /* looks the communicator up, pages in the code */
+    pair(request); /* this pair looks the communicator up and pages in the code */
     for (int batch = 0; batch < BATCHES; batch++) {
         uint64_t begin_ns = clock_monotonic_ns();
         for (int i = 0; i < PAIRS; i++)
@@ -54,8 +54,8 @@ uint64_t own_cost_ps(void)
     MPI_Request request;
     struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();
     uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (thread && memory != MAP_FAILED && !recorder.off) { /* sums are none of the lane's that lies in memory */
-        madvise(memory, bytes, MADV_POPULATE_WRITE);       /* where it cannot, the first touch of a page counts, too */
+    if (thread && memory != MAP_FAILED && !recorder.off) { /* sums do not go into the lane that lies in memory */
+        madvise(memory, bytes, MADV_POPULATE_WRITE);       /* where this fails, the first touch of a page counts, too */
         struct spool_lane *own = thread->lane;
         struct spool_lane lane = {.next = memory, .end = memory + bytes, .writer = &recorder.spool, .chunk = memory};
         memcpy(&request, &handle, sizeof request);

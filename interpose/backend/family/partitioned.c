@@ -1,4 +1,5 @@
-/* See partitioned.h. */
+/* Any thread may mark partitions while others wait for the request, so a record right behind the operation's collects
+ * first and last times and counts by atomic operations. See partitioned.h. */
 #include "interpose/backend/family/partitioned.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 static uint32_t n_started;
 static int each_partition; /* MPISTAIR_PARTITIONS=1 */
 
-/* The records of one start. */
+/* Stores the records of one start. */
 static void *start_partitioned(struct persistent *self, const struct recorded_call *call)
 {
     struct spool_operation *operation = operation_reserve(call, 2);
@@ -24,7 +25,7 @@ static void *start_partitioned(struct persistent *self, const struct recorded_ca
     return operation;
 }
 
-/* Bytes of all partitions, saturating. */
+/* Returns the bytes of all partitions, saturating. */
 static uint64_t partitioned_bytes(int64_t partitions, int64_t count, MPI_Datatype datatype)
 {
     int64_t elements;
@@ -61,7 +62,7 @@ void partitioned_init_end(struct persistent_call *init, int result, const MPI_Re
     persistent_ready(&init->call, init->persistent, result, request);
 }
 
-/* The partitions of the request's started operation; NULL: it is inactive, or not known. */
+/* Returns the partitions of the request's started operation; NULL if it is inactive, or not known. */
 static struct spool_partitions *partitions_of(MPI_Request request)
 {
     struct persistent *persistent = request == MPI_REQUEST_NULL ? NULL : request_table_persistent(HANDLE_KEY(request));
@@ -71,7 +72,7 @@ static struct spool_partitions *partitions_of(MPI_Request request)
     return (struct spool_partitions *)(void *)(operation + 1);
 }
 
-/* One record a partition, on request. */
+/* Stores one record for each partition, on request. */
 static void store_each(const struct partition_call *call, uint64_t ticks)
 {
     for (int i = 0; i < call->n; i++) {
@@ -87,7 +88,7 @@ static void store_each(const struct partition_call *call, uint64_t ticks)
     }
 }
 
-/* The call's partitions were marked ready, or seen to arrive, at this time. */
+/* Notes that the call's partitions were marked ready, or seen to arrive, at this time. */
 static void note(const struct partition_call *call, uint64_t ticks)
 {
     struct spool_partitions *partitions = call->partitions;

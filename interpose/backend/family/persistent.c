@@ -1,4 +1,5 @@
-/* Persistent requests, see persistent.h. */
+/* The facts of a persistent request are kept by its handle, so that a start needs no argument of the initialising call.
+ * See persistent.h. */
 #include "interpose/backend/family/persistent.h"
 
 #include <errno.h>
@@ -111,7 +112,7 @@ static void post_starts(struct start_call *start)
     }
 }
 
-/* Ends the starts; Open MPI exchanges the request where an earlier start of it is not done inside. */
+/* Ends the starts. Open MPI exchanges the request where an earlier start of it is not done inside. */
 static void end_starts(struct start_call *start, int result, const MPI_Request *requests)
 {
     if (!call_recorded(&start->call))

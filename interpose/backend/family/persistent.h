@@ -1,9 +1,8 @@
-/* Families persistent_init, start and startall: requests that are started again and again.
+/* Families persistent_init, start and startall record requests that are started again and again.
  *
- * An initialisation stores a SPOOL_PERSISTENT record and remembers what its starts have in common; every start posts a
- * record of its own, which the request stands for until a call reports it. The handle stays, so what that call
- * reports decides, not the handle. Kinds of persistent requests differ in what a start posts: start() is theirs.
- */
+ * An initialisation stores a SPOOL_PERSISTENT record and remembers what its starts have in common. Every start posts a
+ * record of its own, for which the request stands until a call reports it. The handle stays, so what that call reports
+ * decides, not the handle. Kinds of persistent requests differ in what a start posts: each has its own start(). */
 #ifndef MPISTAIR_BACKEND_PERSISTENT_H
 #define MPISTAIR_BACKEND_PERSISTENT_H
 
@@ -16,20 +15,20 @@ struct persistent_call {
     struct persistent *persistent; /* NULL: not recorded, or no memory */
 };
 
-/* A persistent request with the next number, facts as given; type, function, number, ticks and site are filled in
- * from the call. Its record is stored. NULL: no memory, counted. */
+/* Returns a persistent request with the next number and the given facts; type, function, number, ticks and site come
+ * from the call. Its record is stored. Returns NULL without memory, which is counted. */
 struct persistent *persistent_new(const struct recorded_call *call, const struct spool_persistent *facts);
 
 /* Ends the initialising call: from now on the handle stands for it; a failed one is freed. */
 void persistent_ready(const struct recorded_call *call, struct persistent *persistent, int result,
                       const MPI_Request *request);
 
-/* persistent_init: MPI_Send_init, its modes, and MPI_Recv_init (direction by function). */
+/* Family persistent_init: MPI_Send_init, its modes, and MPI_Recv_init; the function tells the direction. */
 void persistent_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site, int64_t count,
                            MPI_Datatype datatype, int peer, int tag, MPI_Comm comm);
 void persistent_init_end(struct persistent_call *init, int result, const MPI_Request *request);
 
-/* start, startall: handles before the call, since Open MPI may exchange one. */
+/* Families start, startall: handles are kept from before the call, since Open MPI may exchange one. */
 struct start_call {
     struct recorded_call call;
     int n;
@@ -43,7 +42,7 @@ void startall_begin(struct start_call *start, enum mpistair_function function, u
                     const MPI_Request *requests);
 void startall_end(struct start_call *start, int result, const MPI_Request *requests);
 
-/* Fills in, of an operation that a start posts, what its request knows; flags besides SPOOL_STARTED. */
+/* Fills in what the request knows about an operation that a start posts; flags come on top of SPOOL_STARTED. */
 void persistent_describe(const struct persistent *persistent, struct spool_operation *operation, unsigned flags);
 
 #endif

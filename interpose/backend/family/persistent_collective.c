@@ -1,7 +1,9 @@
-/* See persistent_collective.h. */
+/* A start of a persistent collective says nothing about its arguments, so each start copies what the initialisation
+ * recorded. See persistent_collective.h. */
 #include "interpose/backend/family/persistent_collective.h"
 
-/* The record of one start; the function is MPI_Start or MPI_Startall, which collective it is the request says. */
+/* Stores the record of one start. Its function is MPI_Start or MPI_Startall; the request says which collective it is.
+ */
 static void *start_collective(struct persistent *self, const struct recorded_call *call)
 {
     struct collective_call collective = {.call = *call};

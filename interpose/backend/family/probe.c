@@ -1,4 +1,5 @@
-/* Probes, and receives of matched messages, see probe.h. */
+/* A matched probe takes a message out of MPI's matching for one receive, so it is recorded where it happens and not
+ * where the message is received. See probe.h. */
 #include "interpose/backend/family/probe.h"
 
 #include "interpose/backend/table/live_table.h"
@@ -12,7 +13,7 @@ static void keep(MPI_Message message, struct spool_operation *operation)
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
 }
 
-/* Takes out the operation of a message; NULL: not known. */
+/* Takes out the operation of a message; returns NULL if it is not known. */
 static struct spool_operation *take(MPI_Message message)
 {
     return message == MPI_MESSAGE_NULL ? NULL : live_table_take(&messages, HANDLE_KEY(message));
@@ -99,7 +100,7 @@ void mrecv_begin(struct matched_receive *receive, enum mpistair_function functio
         receive->operation->bytes = elements_bytes(count, datatype);
 }
 
-/* Whether the call left the message to be received; then the operation goes back. */
+/* Says whether the call left the message to be received; then the operation goes back. */
 static int still_matched(struct matched_receive *receive, int result, const MPI_Message *message)
 {
     if (result == MPI_SUCCESS || *message == MPI_MESSAGE_NULL || !receive->operation)

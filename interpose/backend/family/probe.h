@@ -1,10 +1,9 @@
-/* Families probe, iprobe: timed calls. Families mprobe, improbe, mrecv, imrecv: a matched probe is a receive that takes
- * its place in the order of matching where it returns, long before MPI_Mrecv says where the message goes.
+/* Families probe and iprobe are timed calls. Families mprobe, improbe, mrecv, imrecv: a matched probe is a receive that
+ * takes its place in the order of matching where it returns, long before MPI_Mrecv says where the message goes.
  *
  * So the operation is stored when MPI_Mprobe returns, and waits in a table by its MPI_Message until MPI_Mrecv or
  * MPI_Imrecv completes it; these are timed calls of their own. A message is taken out before the receiving call, for
- * its handle may be given to another thread's probe at once.
- */
+ * its handle may be given to another thread's probe at once. */
 #ifndef MPISTAIR_BACKEND_PROBE_H
 #define MPISTAIR_BACKEND_PROBE_H
 
@@ -29,7 +28,7 @@ void improbe_end(struct matched_probe *probe, int result, const MPI_Message *mes
 struct matched_receive {
     struct recorded_call call;
     MPI_Message message;               /* before the call */
-    struct spool_operation *operation; /* that the probe stored; NULL: not known */
+    struct spool_operation *operation; /* the one that the probe stored; NULL: not known */
 };
 
 void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, int64_t count,

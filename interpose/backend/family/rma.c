@@ -1,4 +1,5 @@
-/* Records of one-sided communication, see rma.h. */
+/* A transfer of one-sided communication has no partner that could be matched, so all that its arguments say goes into
+ * its own record. See rma.h. */
 #include "interpose/backend/family/rma.h"
 
 #include "interpose/backend/table/live_table.h"
@@ -8,7 +9,7 @@
 static struct live_table windows = LIVE_TABLE_INITIALIZER;
 static uint32_t n_windows; /* made so far */
 
-/* A window in the table: its number in the lower half, its communicator in the upper one. */
+/* Packs a window for the table: its number in the lower half, its communicator in the upper one. */
 static uintptr_t window_value(uint32_t number, uint32_t communicator)
 {
     return (uintptr_t)communicator << 32 | number;
@@ -46,7 +47,7 @@ static void reserve(struct rma_call *rma, uintptr_t window)
     record->stack = rma->call.thread->stack;
 }
 
-/* The record of a call with all that its arguments say. */
+/* Stores the record of a call with all that its arguments say. */
 static void store(struct rma_call *rma, const struct rma_arguments *a)
 {
     reserve(rma, (uintptr_t)live_table_get(&windows, HANDLE_KEY(a->window)));
@@ -70,7 +71,7 @@ void rma_begin(struct rma_call *rma, enum mpistair_function function, uint64_t s
         store(rma, arguments);
 }
 
-/* The call is over, and with it what it stands for. */
+/* Ends the call, and with it what it stands for. */
 static void end(struct rma_call *rma, int result)
 {
     if (rma->summed)

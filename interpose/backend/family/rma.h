@@ -1,9 +1,8 @@
-/* Families win_create, win_free, rma, win_test, rma_request: one-sided communication as timed calls, with the bytes of
- * those that move data.
+/* Families win_create, win_free, rma, win_test, rma_request record one-sided communication as timed calls, with the
+ * bytes of those that move data.
  *
- * A window is numbered in this process and belongs to the communicator that it was made of. What ends a transfer is a
- * synchronisation, not the transfer's own call: that is timed alone. Those that return a request end with it.
- */
+ * A window is numbered in this process and belongs to the communicator from which it was made. A transfer ends with a
+ * synchronisation and not with its own call, so only the call is timed. Transfers that return a request end with it. */
 #ifndef MPISTAIR_BACKEND_RMA_H
 #define MPISTAIR_BACKEND_RMA_H
 
@@ -23,7 +22,7 @@ struct rma_arguments {
 struct rma_call {
     struct recorded_call call;
     struct spool_rma *record; /* NULL: lost, not recorded, or summed */
-    int summed;               /* with key and bytes, at its end */
+    int summed;               /* added to a sum, with key and bytes, when it ends */
     struct sum_key key;
     uint64_t bytes;
     uintptr_t window; /* win_free: what the table held */

@@ -16,9 +16,9 @@
 
 #ifdef MPI_SESSION_NULL
 
-static int is_told; /* why nothing is recorded */
+static int is_told; /* the user knows why nothing is recorded */
 
-/* The thread level that a session says it has; 0 where it does not. */
+/* Returns the thread level that a session says it has; 0 where it does not. */
 static int thread_level_of(MPI_Session session)
 {
     static const char *const names[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
@@ -59,7 +59,7 @@ static void tell(const char *reason)
     is_told = 1;
 }
 
-/* Under the lock. What fails is tried again at the next session, or at MPI_Init. */
+/* Begins alone. The caller holds the lock. What fails is tried again at the next session, or at MPI_Init. */
 static void begin_alone(enum mpistair_function function, MPI_Info info)
 {
     struct run *run = &recorder_run;
@@ -76,7 +76,7 @@ static void begin_alone(enum mpistair_function function, MPI_Info info)
         return;
     }
     int thread_level = thread_level_of(own);
-    /* A later session, or MPI_Init_thread, may allow more threads: the tables are made for that. */
+    /* A later session, or MPI_Init_thread, may allow more threads, so the tables are made for the highest level. */
     int error = process_spool_open(run, 3, world);
     if (error != 0) {
         PMPI(Group_free)(&world);
@@ -119,7 +119,7 @@ void session_init_end(struct recorded_call *call, int result, MPI_Info info)
     errno = saved_errno;
 }
 
-/* Under the lock, before the last session of the application goes. */
+/* Ends alone, before the last session of the application goes. The caller holds the lock. */
 static void end_alone(void)
 {
     struct run *run = &recorder_run;
@@ -130,7 +130,7 @@ static void end_alone(void)
     recording_stage.is_closed = 1;
     run->alone = 0;
     if (run->made_folder)
-        rmdir(run->folder); /* empty where all files were brought elsewhere */
+        rmdir(run->folder); /* it is empty where all files were brought elsewhere */
     if (run->rank == 0)
         ingest_say(run, INGEST_SESSIONS);
 }

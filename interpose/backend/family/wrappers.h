@@ -1,4 +1,4 @@
-/* All that the generated wrappers call. */
+/* Includes all that the generated wrappers call. */
 #ifndef MPISTAIR_BACKEND_WRAPPERS_H
 #define MPISTAIR_BACKEND_WRAPPERS_H
 
@@ -17,7 +17,7 @@
 #include "interpose/backend/family/rma.h"
 #include "interpose/backend/family/session.h"
 
-/* By function number, NULL where the function is not recorded or this MPI lacks it. */
+/* Holds the wrappers by function number; NULL where the function is not recorded or this MPI lacks it. */
 extern mpistair_code *const recorder_wrappers[FN_COUNT];
 
 #endif

@@ -1,17 +1,16 @@
-/* Ping-pongs between node leaders: the child asks, the parent answers with its CLOCK_MONOTONIC, and of all answers
- * the one with the shortest round trip counts, its time taken to lie in the middle (Cristian, "Probabilistic clock
- * synchronization", 1989). Leader i's parent is leader (i - 1) / 2; each first asks its parent, then serves its
- * children one after the other, so no two wait for each other.
- */
+/* Node leaders measure their clocks by ping-pongs: the child asks, the parent answers with its CLOCK_MONOTONIC. The
+ * answer with the shortest round trip counts, its time taken to lie in the middle (Cristian, "Probabilistic clock
+ * synchronization", 1989). Leader i's parent is leader (i - 1) / 2. Each first asks its parent, then serves its
+ * children one after the other, so no two wait for each other. */
 #include "interpose/backend/process/clock_link.h"
 
 #include "interpose/spool/clock.h"
 #include "interpose/backend/recorder/recorder.h"
 
 #define PINGS             64
-#define GOOD_RTT_NS       UINT64_C(200000)   /* no need to try longer */
-#define LINK_TIME_NS      UINT64_C(10000000) /* for PINGS */
-#define LINK_TIME_MOST_NS UINT64_C(60000000) /* where no round trip was good yet: processes that share cores */
+#define GOOD_RTT_NS       UINT64_C(200000)   /* longer measuring gains nothing */
+#define LINK_TIME_NS      UINT64_C(10000000) /* time for PINGS */
+#define LINK_TIME_MOST_NS UINT64_C(60000000) /* limit where no round trip was good yet: processes that share cores */
 #define TAG_PING          1
 #define TAG_PONG          2
 

@@ -1,4 +1,4 @@
-/* Files of a run at its end: to where rank 0's ingest finds them, and away. See run.h. */
+/* Brings the files of a run at its end to where rank 0's ingest finds them, and removes them in the end. See run.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static int copy_file(const char *from, const char *to)
     char *buffer = malloc(1 << 18);
     int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), failed = 1;
     if (in >= 0 && buffer)
-        unlink(to); /* of an earlier run of the same name, or a link that somebody put there */
+        unlink(to); /* it may be from an earlier run of the same name, or a link that somebody put there */
     int out = in < 0 || !buffer ? -1 : open(to, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, readers_file_mode());
     if (out >= 0) {
         struct file_limit limit;
@@ -40,7 +40,7 @@ static int copy_file(const char *from, const char *to)
     return failed ? -1 : 0;
 }
 
-/* to = folder/(last part of path). */
+/* Sets to = folder/(last part of path). */
 static void join_name(char to[PATH_MAX], const char *folder, const char *path)
 {
     const char *slash = strrchr(path, '/');

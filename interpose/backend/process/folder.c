@@ -1,4 +1,5 @@
-/* See folder.h. */
+/* Another user of the machine may prepare the names that we are about to use, and the program may close our
+ * descriptors: every step here checks that the folder is still ours. See folder.h. */
 #include "interpose/backend/process/folder.h"
 
 #include <errno.h>

@@ -1,9 +1,12 @@
-/* hydra (MPICH, Intel MPI): each node's hydra_pmi_proxy has --control-port HOST:PORT of its launcher, the same for all
- * proxies of one MPI_COMM_WORLD; mpiexec is the proxy's parent on its own node. PMIx (Open MPI, PRRTE): PMIX_NAMESPACE
- * is the world's; Open MPI 4's is a number whose upper 16 bits name the mpiexec, PRRTE's is NAME@NUMBER. Slurm without
- * either: the job step. Seen with MPICH 4.0.2 and Open MPI 4.1.4; PRRTE's form is that of its documentation. See
- * launcher_environment.h.
- */
+/* Launchers say in different ways which processes belong together (see launcher_environment.h):
+ *
+ *   hydra (MPICH, Intel MPI)   Each node's hydra_pmi_proxy has --control-port HOST:PORT of its launcher, the same for
+ *                              all proxies of one MPI_COMM_WORLD; mpiexec is the proxy's parent on its own node.
+ *   PMIx (Open MPI, PRRTE)     PMIX_NAMESPACE is the world's. Open MPI 4's is a number whose upper 16 bits name the
+ *                              mpiexec; PRRTE's is NAME@NUMBER.
+ *   Slurm without either       The job step names the world.
+ *
+ * These were seen with MPICH 4.0.2 and Open MPI 4.1.4; PRRTE's form is that of its documentation. */
 #include "interpose/backend/process/launcher_environment.h"
 
 #include <stdio.h>
@@ -19,7 +22,7 @@ static const char *environment(const char *name)
     return value && value[0] ? value : "";
 }
 
-/* The argument behind `option` of a process's command line into value. Returns 0 or -1. */
+/* Copies the argument behind `option` of a process's command line into value. Returns 0 or -1. */
 static int argument_of(long pid, const char *option, char *value, size_t size)
 {
     size_t length;
@@ -38,8 +41,8 @@ static int argument_of(long pid, const char *option, char *value, size_t size)
 
 #define MOST_ANCESTORS 8
 
-/* The launcher's own process among the ancestors, the same for all processes of this node (a debugger or shell may be
- * between); 0: none. */
+/* Finds the launcher's own process among the ancestors, the same for all processes of this node (a debugger or shell
+ * may be between). Returns 0 if there is none. */
 static long find_proxy(void)
 {
     static const char *const names[] = {"hydra_pmi_proxy", "slurmstepd", "orted",   "prted",
@@ -111,7 +114,7 @@ int launcher_parent(char *name, size_t size, int *root)
     unsigned long world;
     name[0] = '\0';
     *root = -1;
-    /* Open MPI 4: NAMESPACE.RANK:TAG */
+    /* Open MPI 4 writes NAMESPACE.RANK:TAG. */
     if (sscanf(environment("OMPI_PARENT_PORT"), "%lu.%d:", &world, root) != 2)
         return -1;
     snprintf(name, size, "pmix-%lu", world);

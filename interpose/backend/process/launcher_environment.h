@@ -1,31 +1,33 @@
-/* What the launcher tells its processes through their environment, for what they must know without asking each other.
- */
+/* Reads what the launcher tells its processes through their environment, for what they must know without asking each
+ * other. */
 #ifndef MPISTAIR_BACKEND_LAUNCHER_H
 #define MPISTAIR_BACKEND_LAUNCHER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A name for what one launcher started, the same in all MPI_COMM_WORLDs that were spawned by it; empty where nothing
+/* Writes a name for what one launcher started, the same in all MPI_COMM_WORLDs that it spawned; empty where nothing
  * tells it. */
 void launcher_name(char *name, size_t size);
 
-/* A name that all processes of this MPI_COMM_WORLD have alike and others have not, as far as the launcher gives one.
- * Returns 0, or -1 with name empty. */
+/* Writes a name that all processes of this MPI_COMM_WORLD share and others do not have, as far as the launcher gives
+ * one. Returns 0, or -1 with name empty. */
 int launcher_world(char *name, size_t size);
 
-/* Returns a number that tells one start of the launcher on this node from any other; 0: not known. */
+/* Returns a number that tells one start of the launcher on this node from any other; 0 if it is not known. */
 uint64_t launcher_start(void);
 
-/* The world of the processes that spawned this one, as launcher_world names it there, and the rank of the root of the
- * spawn. Returns 0, or -1 with name empty: not spawned, or not told. */
+/* Writes the world of the processes that spawned this one, as launcher_world names it there, and the rank of the root
+ * of the spawn. Returns 0, or -1 with name empty: not spawned, or not told. */
 int launcher_parent(char *name, size_t size, int *root);
 
-/* How many processes the launcher started together with this one, and the rank that it gives this one, whatever MPI the
- * launcher belongs to; 0: not known. Of launchers within launchers, the one that started this process alone counts. */
+/* Returns how many processes the launcher started together with this one, and sets the rank that it gives this one,
+ * whatever MPI the launcher belongs to; 0 if it is not known. If launchers run within launchers, the one that started
+ * this process alone counts. */
 int launcher_size(int *rank);
 
-/* Rank among the processes of this host, -1: not known; and how many they are, 0: not known. */
+/* Return the rank among the processes of this host, -1 if it is not known, and how many they are, 0 if it is not known.
+ */
 int launcher_local_rank(void);
 int launcher_local_size(void);
 

@@ -1,5 +1,5 @@
-/* The sums of all processes' losses go to rank 0 alone, so that a job of many processes says it once. A job that does
- * not reach MPI_Finalize says nothing: its spools have the counts. See losses.h. */
+/* Adds up all processes' losses on rank 0, so that a job of many processes reports them once. A job that does not reach
+ * MPI_Finalize reports nothing: its spools have the counts. See losses.h. */
 #include "interpose/backend/process/losses.h"
 
 #include <inttypes.h>
@@ -24,7 +24,8 @@ void losses_tell(const struct run *run, const struct spool_header *header)
         [SPOOL_LOSS_FILE_SIZE] = "RLIMIT_FSIZE (ulimit -f) is reached",
         [SPOOL_LOSS_ADDRESS_SPACE] = "RLIMIT_AS (ulimit -v) is reached",
     };
-    uint64_t mine[SPOOL_LOSS_COUNT + 2] = {0}, all[SPOOL_LOSS_COUNT + 2] = {0}; /* by cause, sum, processes */
+    uint64_t mine[SPOOL_LOSS_COUNT + 2] = {0}, all[SPOOL_LOSS_COUNT + 2] = {0}; /* by cause, then the sum and the number
+                                                                                 * of processes */
     for (int cause = 0; header && cause < SPOOL_LOSS_COUNT; cause++) {
         mine[cause] = __atomic_load_n(&header->lost[cause], __ATOMIC_RELAXED);
         mine[SPOOL_LOSS_COUNT] += mine[cause];

@@ -5,8 +5,8 @@
 #include "interpose/spool/event.h"
 #include "interpose/backend/process/run.h"
 
-/* Collective over run->comm: one line on stderr from rank 0 with what all processes lost, none where nothing was.
- * header: of this process's spool; NULL: it has none (which was told at the start). */
+/* Prints one line on stderr from rank 0 with what all processes lost, none where nothing was. Collective over
+ * run->comm. header is that of this process's spool; NULL means that it has none (which was told at the start). */
 void losses_tell(const struct run *run, const struct spool_header *header);
 
 #endif

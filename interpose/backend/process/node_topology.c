@@ -1,8 +1,7 @@
-/* The node's topology for ingest, which tags processors with socket, NUMA node, L3 and core.
+/* Writes the node's topology for ingest, which tags processors with socket, NUMA node, L3 and core.
  *
- * hwloc is loaded here and only here, with its symbols kept local, so that the job's own hwloc is not disturbed and
- * no recorded process needs one. hwloc itself honours HWLOC_XMLFILE and HWLOC_SYNTHETIC.
- */
+ * hwloc is loaded here and only here, with its symbols kept local, so that the job's own hwloc is not disturbed and no
+ * recorded process needs one. hwloc itself honours HWLOC_XMLFILE and HWLOC_SYNTHETIC. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* A thread that waits beside the one that is in MPI; it calls no MPI itself. See patience.h. */
+/* A thread waits beside the one that is in MPI, which cannot speak while it hangs; it calls no MPI itself. See
+ * patience.h. */
 #include "interpose/backend/process/patience.h"
 
 #include <signal.h>
@@ -37,7 +38,7 @@ void patience_begin(struct patience *patience, int rank, int size)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&patience->done_changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    sigfillset(&all); /* signals are the application's threads' */
+    sigfillset(&all); /* signals belong to the application's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     patience->watched = pthread_create(&patience->thread, NULL, wait_for_end, patience) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

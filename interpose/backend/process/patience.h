@@ -14,7 +14,7 @@ struct patience {
     int rank, size;
 };
 
-/* From here on, if patience_end does not come within PATIENCE_S, a line on stderr. */
+/* Prints a line on stderr if patience_end does not come within PATIENCE_S seconds from here on. */
 #define PATIENCE_S 10
 void patience_begin(struct patience *patience, int rank, int size);
 void patience_end(struct patience *patience);

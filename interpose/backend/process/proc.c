@@ -1,4 +1,4 @@
-/* Files of /proc have no size: they are read until they end. See proc.h. */
+/* Files of /proc have no size, so they are read until they end. See proc.h. */
 #include "interpose/backend/process/proc.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_BYTES ((size_t)4 << 20) /* of an environment */
+#define MOST_BYTES ((size_t)4 << 20) /* more than an environment has */
 
 char *proc_read(long pid, const char *name, size_t *length)
 {
@@ -39,7 +39,7 @@ char *proc_read(long pid, const char *name, size_t *length)
     return text;
 }
 
-/* Numbers 4 and 22 of /proc/PID/stat; 0 where they cannot be read. */
+/* Reads numbers 4 and 22 of /proc/PID/stat; they become 0 where they cannot be read. */
 static void read_stat(long pid, long *parent, unsigned long long *start_ticks)
 {
     size_t length;

@@ -1,4 +1,5 @@
-/* What stands in the header, and the order in which file and tables come and go. See process_spool.h. */
+/* The header of a spool is filled in pieces, as the process learns who it is, and file and tables must come and go in
+ * one order: both are decided here. See process_spool.h. */
 #include "interpose/backend/process/process_spool.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static void read_command(char *command, size_t size)
     command[length > 0 ? length : 0] = '\0';
 }
 
-/* Which process of which run this is: all that the spool needs to be one. */
+/* Writes which process of which run this is: all that makes the spool a valid one. */
 static void identify(const struct run *run)
 {
     struct spool_header *header = recorder.spool.header;
@@ -112,10 +113,10 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     struct spool_header *header = recorder.spool.header;
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
-    identify(run); /* once more: MPI_Init may tell those who began alone more than they knew */
+    identify(run); /* MPI_Init may tell those who began alone more than they knew */
     header->thread_level = thread_level;
     header->started_by = (uint32_t)started_by;
-    header->connected = (uint32_t)recorder.connected; /* spawned: its parents are there already */
+    header->connected = (uint32_t)recorder.connected; /* a spawned process knows its parents already */
     PMPI(Get_library_version)(library, &length);
     snprintf(header->library, sizeof header->library, "%.511s", library);
     header->eager_limit_bytes = eager_limit_bytes(0);
@@ -123,7 +124,7 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     snprintf(header->topology, sizeof header->topology, "%.511s", run->topology);
     snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
     header->launched = run->launched;
-    if (header->use_init.at_ns == 0) /* not described before: MPI_Init behind MPI_Session_init */
+    if (header->use_init.at_ns == 0) /* it was not described before: MPI_Init came behind MPI_Session_init */
         header->use_init = processor_use();
 }
 
@@ -131,7 +132,8 @@ void process_spool_note_end(struct run *run, enum spool_end end)
 {
     struct spool_header *header = recorder.spool.header;
     header->finish = spool_clock_pair(recorder.clock_source);
-    __atomic_store_n(&header->end, end, __ATOMIC_RELEASE); /* at once: the launcher may be killing this process */
+    __atomic_store_n(&header->end, end, __ATOMIC_RELEASE); /* this must not wait: the launcher may be killing this
+                                                            * process */
     header->use_finalize = processor_use();
     if (run_copy_maps(run) == 0)
         snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
@@ -162,7 +164,7 @@ uint64_t process_spool_close(struct run *run)
 {
     process_spool_note_end(run, SPOOL_END_FINALIZE);
     uint64_t bytes = spool_writer_close(&recorder.spool);
-    /* Who began alone cannot know the others' output unless all were told. */
+    /* A process that began alone cannot know the others' output unless all were told. */
     int has_place = !run->alone || getenv("MPISTAIR_OUTPUT");
     if (has_place && run->host_key != run->facts.host_key && !process_spool_sees_marker(run) && run_collect(run) == 0) {
         unlink(run->spool);

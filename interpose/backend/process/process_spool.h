@@ -1,29 +1,30 @@
-/* The spool of this process, from its opening to its end. */
+/* Opens, describes and closes the spool of this process. */
 #ifndef MPISTAIR_BACKEND_PROCESS_SPOOL_H
 #define MPISTAIR_BACKEND_PROCESS_SPOOL_H
 
 #include "interpose/backend/recorder/recorder.h"
 #include "interpose/backend/process/run.h"
 
-/* Opens the spool and the tables of the recorder. world: the group whose ranks are the process's, which is the callee's
- * from now on; MPI_GROUP_NULL: that of MPI_COMM_WORLD. thread_level: 0 MPI_THREAD_SINGLE ... 3 MPI_THREAD_MULTIPLE.
- * Returns 0, or an errno value after which there is no file. */
+/* Opens the spool and the tables of the recorder. world is the group whose ranks are the process's, and belongs to the
+ * callee from now on; MPI_GROUP_NULL stands for that of MPI_COMM_WORLD. thread_level is 0 MPI_THREAD_SINGLE ... 3
+ * MPI_THREAD_MULTIPLE. Returns 0, or an errno value after which there is no file. */
 int process_spool_open(struct run *run, int thread_level, MPI_Group world);
 
-/* Fills in the header what the run says. */
+/* Writes into the header what the run says. */
 void process_spool_describe(const struct run *run, int thread_level, enum mpistair_function started_by);
 
-/* Passed-through calls are counted in the spool from now on. */
+/* Counts passed-through calls in the spool from now on. */
 void process_spool_count(void);
 
 /* Notes how the process ended, and all that a reader of its spool needs of it. */
 void process_spool_note_end(struct run *run, enum spool_end end);
 
-/* Ends the recording with SPOOL_END_FINALIZE and brings the files to where they are looked for, unless that is here.
+/* Ends the recording with SPOOL_END_FINALIZE and brings the files to where they are looked for, unless they lie there.
  * Returns the bytes of the spool. */
 uint64_t process_spool_close(struct run *run);
 
-/* Rank 0 leaves a mark in its folder; who sees it in his own shares that folder, and need not copy at the end. */
+/* Leaves a mark of rank 0 in its folder: a process that sees it in its own folder shares that folder, and need not copy
+ * at the end. */
 void process_spool_set_marker(const struct run *run);
 int process_spool_sees_marker(const struct run *run);
 

@@ -1,6 +1,6 @@
 /* Ranks spin while they wait, so a rank without a processor of its own looks like one that waits for messages. The
  * kernel knows better: schedstat has the time that a thread was ready to run while others had its processor. It is read
- * of the main thread, which calls MPI in most programs; threads that come and go would take theirs along. */
+ * for the main thread, which calls MPI in most programs; threads that come and go would take their times along. */
 #include "interpose/backend/process/processor_use.h"
 
 #include <inttypes.h>

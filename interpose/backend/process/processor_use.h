@@ -1,4 +1,4 @@
-/* How much of its node's processors this process has had so far. */
+/* Reads how much of its node's processors this process has had so far. */
 #ifndef MPISTAIR_BACKEND_PROCESSOR_USE_H
 #define MPISTAIR_BACKEND_PROCESSOR_USE_H
 

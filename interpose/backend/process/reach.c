@@ -1,5 +1,6 @@
-/* What the launcher was given says what it hands on, see reach.h. A process beside the launcher is its child, perhaps
- * through a shell; one on another node is a child of a daemon. Everything that cannot be read counts as reached. */
+/* Looks at what the launcher was given, which says what it hands on (see reach.h). A process beside the launcher is its
+ * child, perhaps through a shell; one on another node is a child of a daemon. Everything that cannot be read counts as
+ * reached. */
 #include "interpose/backend/process/reach.h"
 
 #include "interpose/backend/process/proc.h"
@@ -14,7 +15,7 @@
 
 #define MOST_ANCESTORS 16
 
-/* Whether a string of the NUL-separated list begins with `begin` and holds `part`. */
+/* Says whether a string of the NUL-separated list begins with `begin` and contains `part`. */
 static int list_has(const char *list, size_t length, const char *begin, const char *part)
 {
     for (const char *text = list; text && text < list + length; text += strlen(text) + 1)
@@ -23,7 +24,7 @@ static int list_has(const char *list, size_t length, const char *begin, const ch
     return 0;
 }
 
-/* The launcher among the ancestors; 0: there is none, or a daemon comes first. */
+/* Finds the launcher among the ancestors; 0 if there is none, or a daemon comes first. */
 static long find_launcher(void)
 {
     static const char *const launchers[] = {"mpiexec", "mpirun", "orterun"};
@@ -41,13 +42,13 @@ static long find_launcher(void)
     return 0;
 }
 
-/* The variables that Open MPI's parameter files or environment tell it to hand on; "" where there is none. */
+/* Reads the variables that Open MPI's parameter files or environment tell it to hand on; "" where there is none. */
 static void read_handed_on(char *value, size_t size)
 {
     int level = MPI_THREAD_SINGLE, index, count = 0;
     MPI_T_cvar_handle handle;
     value[0] = '\0';
-    PMPI(Query_thread)(&level); /* which T_init_thread would change, see eager_limit.c */
+    PMPI(Query_thread)(&level); /* T_init_thread would change the level, see eager_limit.c */
     if (PMPI(T_init_thread)(level, &level) != MPI_SUCCESS)
         return;
     if (PMPI(T_cvar_get_index)("mca_base_env_list", &index) == MPI_SUCCESS &&
@@ -61,7 +62,7 @@ static void read_handed_on(char *value, size_t size)
 
 static int is_managed(void)
 {
-    /* Their daemons start with the launcher's environment. */
+    /* The daemons of these managers start with the launcher's environment. */
     static const char *const managers[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
     for (size_t i = 0; i < sizeof managers / sizeof *managers; i++)
         if (getenv(managers[i]))

@@ -1,4 +1,5 @@
-/* Names, folders and the agreement on them, see run.h. */
+/* All processes must use the same names and folders, although each has its own environment and disk: rank 0 decides,
+ * and those who cannot be asked follow from the launcher. See run.h. */
 #include "interpose/backend/process/run.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ static uint64_t fnv1a(uint64_t hash, const char *text)
     return hash;
 }
 
-/* A node is a host name in one running kernel: containers share the kernel, cloned machines the name. */
+/* Identifies a node by its host name and the running kernel: containers share the kernel, cloned machines the name. */
 static uint64_t host_key(const char *host)
 {
     char boot[64] = "";
@@ -36,7 +37,7 @@ static uint64_t host_key(const char *host)
     return fnv1a(fnv1a(UINT64_C(0xcbf29ce484222325), host), boot);
 }
 
-/* path, made absolute with the folder that the job began in. */
+/* Makes path absolute with the folder in which the job began. */
 static void absolute(char out[PATH_MAX], const struct run *run, const char *path)
 {
     if (path[0] == '/' || !run->started_in[0])
@@ -58,7 +59,8 @@ void run_read_environment(struct run *run, const char *started_in)
     char name[160];
     snprintf(run->started_in, sizeof run->started_in, "%s", started_in ? started_in : "");
     launcher_name(run->launch, sizeof run->launch);
-    run->launched = launcher_size(&run->launched_as); /* MPI_Init of a process alone may change the environment */
+    run->launched = launcher_size(&run->launched_as); /* a call of MPI_Init by a process alone may change the
+                                                       * environment */
     run->names_output = !output;
     if (!output) {
         const char *job = environment("SLURM_JOB_ID");
@@ -81,7 +83,7 @@ void run_read_environment(struct run *run, const char *started_in)
     run->host_key = host_key(run->host);
 }
 
-/* A number with the suffix K, M or G or none. Returns 0, or -1. */
+/* Reads a number with the suffix K, M or G or none. Returns 0, or -1. */
 static int parse_bytes(const char *text, uint64_t *bytes)
 {
     static const char suffixes[] = "KMG";
@@ -128,7 +130,7 @@ static int by_rank(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Leaders of all nodes from the hosts of all ranks. */
+/* Finds the leaders of all nodes from the hosts of all ranks. */
 static void find_leaders(struct run *run, const uint64_t *keys, struct host_rank *hosts)
 {
     for (int rank = 0; rank < run->size; rank++)
@@ -147,7 +149,7 @@ static void find_leaders(struct run *run, const uint64_t *keys, struct host_rank
     qsort(run->leaders, (size_t)run->n_leaders, sizeof *run->leaders, by_rank);
 }
 
-/* The run's own folder, of a name that nothing else has on this node: attempt 0, 1, ... */
+/* Writes a name for the run's own folder that nothing else has on this node, for attempt 0, 1, ... */
 static void name_own_folder(char folder[PATH_MAX], const struct run *run, int attempt)
 {
     int length = snprintf(folder, PATH_MAX, "%.2000s/mpistair-%s", run->temporary, run->facts.key);
@@ -157,7 +159,7 @@ static void name_own_folder(char folder[PATH_MAX], const struct run *run, int at
         snprintf(folder + length, (size_t)(PATH_MAX - length), "-%d", attempt);
 }
 
-/* run->facts.folder: where this process's spool goes. */
+/* Sets run->facts.folder: where this process's spool goes. */
 static void name_folder(struct run *run)
 {
     if (run->folder[0])
@@ -166,14 +168,14 @@ static void name_folder(struct run *run)
         name_own_folder(run->facts.folder, run, 0);
 }
 
-/* A number that nobody can guess; where there is none, the time. */
+/* Returns a number that nobody can guess, or, where there is none, the time. */
 static uint64_t chance(uint64_t now_ns)
 {
     uint64_t number;
     return getrandom(&number, sizeof number, GRND_NONBLOCK) == (ssize_t)sizeof number ? number : now_ns;
 }
 
-/* Rank 0's word on the run. */
+/* Decides about the run, on rank 0. */
 static void decide(struct run *run)
 {
     struct timespec now;
@@ -200,7 +202,7 @@ int run_name_alone(struct run *run)
         decide(run);
     } else if (launcher_world(world, sizeof world) == 0 || given) {
         /* A launcher may give a later job the same name. On one node all processes see when this one began; processes
-         * on several have that in the names of their folders only. */
+         * on several nodes have that only in the names of their folders. */
         run->alone_start = launcher_start();
         if (launcher_local_size() == run->size)
             snprintf(start, sizeof start, "%" PRIx64, run->alone_start);
@@ -221,11 +223,11 @@ int run_agree(struct run *run)
     uint64_t *keys = malloc(n * sizeof *keys);
     struct host_rank *hosts = malloc(n * sizeof *hosts);
     run->leaders = malloc(n * sizeof *run->leaders);
-    /* no memory lacks; no process has begun alone */
+    /* memory was found; no process has begun alone */
     int mine[2] = {keys && hosts && run->leaders, !run->alone}, all[2] = {0, 0}, result = -1;
     PMPI(Allreduce)(mine, all, 2, MPI_INT, MPI_MIN, run->comm);
     if (!all[1] && !run->alone && run_name_alone(run) != 0)
-        all[0] = 0; /* the others' name comes from the same facts: does not happen */
+        all[0] = 0; /* does not happen, as the others' name comes from the same facts */
     if (run->rank == 0 && all[1])
         decide(run);
     else if (run->rank == 0)
@@ -242,7 +244,7 @@ int run_agree(struct run *run)
 
 #define FOLDER_ATTEMPTS 8
 
-/* The run's own folder. Where somebody else has one of its name, all processes of the node go on to the next. */
+/* Makes the run's own folder. Where somebody else has one of its name, all processes of the node go on to the next. */
 static int make_own_folder(struct run *run)
 {
     int error = EPERM;

@@ -1,7 +1,6 @@
 /* Starts `mpistair ingest` once MPI is finalized, so that the job itself loads no database. See run.h.
  *
- * The child gets a clean environment: nothing preloaded, nothing that makes it look like a process of the job.
- */
+ * The child gets a clean environment: nothing is preloaded, and nothing makes it look like a process of the job. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +13,7 @@
 
 #include "interpose/backend/process/run.h"
 
-#define LARGE_BYTES (UINT64_C(256) << 20) /* beyond, the job does not wait for its trace */
+#define LARGE_BYTES (UINT64_C(256) << 20) /* beyond this the job does not wait for its trace */
 
 extern char **environ;
 
@@ -32,7 +31,8 @@ static int is_dropped(const char *variable)
     return 0;
 }
 
-/* The environment without what is_dropped names; the strings are shared, free the array. NULL: no memory. */
+/* Returns the environment without what is_dropped names; the strings are shared, and the caller frees the array. NULL
+ * without memory. */
 static char **clean_environment(void)
 {
     size_t n = 0, kept = 0;
@@ -48,8 +48,8 @@ static char **clean_environment(void)
     return clean;
 }
 
-/* The mpistair program: MPISTAIR_BIN, or by where this backend lies (installed, multiarch, build folder), or of PATH.
- */
+/* Finds the mpistair program: MPISTAIR_BIN, or by where this backend lies (installed, multiarch, build folder), or in
+ * PATH. */
 static void find_program(char program[PATH_MAX])
 {
     static const char *const relative[] = {"../../bin/mpistair", "../../../bin/mpistair", "../bin/mpistair",
@@ -72,7 +72,7 @@ static void find_program(char program[PATH_MAX])
     snprintf(program, PATH_MAX, "mpistair");
 }
 
-/* Runs the program in the folder that the job began in, and waits. Returns its exit status, or -1 where it could not
+/* Runs the program in the folder in which the job began, and waits. Returns its exit status, or -1 where it could not
  * run or the job reaped it. */
 static int run_program(char *const arguments[], const char *folder)
 {
@@ -102,7 +102,7 @@ static int run_program(char *const arguments[], const char *folder)
     return status;
 }
 
-/* The command that builds the trace of a run. */
+/* Holds the command that builds the trace of a run. */
 struct command {
     char program[PATH_MAX];
     char collected[PATH_MAX]; /* the folder of spools from other nodes; empty: there is none */
@@ -110,8 +110,8 @@ struct command {
     int holds_place; /* output is an empty file that we made */
 };
 
-/* A name of our own choice must not replace what an earlier job, or another one that ends now, left under it: the first
- * free of NAME.db, NAME-2.db, ... is taken by an empty file, which the trace replaces. */
+/* Holds the name of the trace. A name of our own choice must not replace what an earlier job, or another one that ends
+ * now, left under it: an empty file takes the first free name of NAME.db, NAME-2.db, ..., and the trace replaces it. */
 static void hold_place(struct command *command, const char *output)
 {
     int stem = (int)(strlen(output) - strlen(".db"));
@@ -146,7 +146,7 @@ static void say(const struct run *run, const struct command *command, const char
             run->facts.folder, command->collected[0] ? " " : "", command->collected, command->output);
 }
 
-/* Not where the user says 0; nor where `mpistair run` does it, which says run. */
+/* Says whether to ingest: not where the user says 0; nor where `mpistair run` does it, which says run. */
 static int is_wanted(void)
 {
     const char *value = getenv("MPISTAIR_INGEST");
@@ -169,7 +169,7 @@ void ingest_run(const struct run *run, uint64_t bytes)
     if (!is_wanted())
         return;
     find_command(run, &command);
-    /* The folder may hold spools of other runs: MPISTAIR_SPOOL is used as it is. */
+    /* MPISTAIR_SPOOL is used as it is, so the folder may hold spools of other runs. */
     char *arguments[9] = {command.program, "ingest", "--run", (char *)run->facts.key, (char *)run->facts.folder};
     int n = 5;
     if (command.collected[0])

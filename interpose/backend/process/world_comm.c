@@ -1,17 +1,16 @@
 /* A communicator of our own would be safe from the application, but not the application from it: making one takes a
  * context id, a handle and, in Open MPI, tags of the nonblocking collectives on MPI_COMM_WORLD. Open MPI's
- * MPI_Dist_graph_create receives from any source with two tags of that range (-50, -51), so whether it hangs depends
- * on how many such collectives came before. The recorder leaves that number as it is.
+ * MPI_Dist_graph_create receives from any source with two tags of that range (-50, -51), so whether it hangs depends on
+ * how many such collectives came before. The recorder leaves that number as it is.
  *
- * At MPI_Init MPI_COMM_WORLD is ours alone: the application's first message to a process that is still here comes from
- * one that has left, after all that this one sent us, and messages do not overtake. At MPI_Finalize collectives keep
- * apart from what the application left behind, messages do not.
- */
+ * At MPI_Init we are alone on MPI_COMM_WORLD: the application's first message to a process that is still here comes
+ * from one that has left, after all that this one sent us, and messages do not overtake. At MPI_Finalize collectives
+ * keep apart from what the application left behind; messages do not. */
 #include "interpose/backend/process/world_comm.h"
 
 #include "interpose/backend/recorder/recorder.h"
 
-#define TAG_MEET 24601 /* any that an application is unlikely to use, and below the 32767 that every MPI has */
+#define TAG_MEET 24601 /* an application is unlikely to use it, and it is below the 32767 that every MPI has */
 
 static MPI_Errhandler users_handler;
 static int has_users_handler;
@@ -49,8 +48,8 @@ static int tell(const struct run *run, int rank)
     return PMPI(Send)(NULL, 0, MPI_BYTE, rank, TAG_MEET, run->comm) == MPI_SUCCESS ? 0 : -1;
 }
 
-/* Up and down a binomial tree: the parent of a rank is that rank without its lowest bit. Messages and not a collective,
- * which a process that knows nothing of us might take for its own. */
+/* Meets up and down a binomial tree: the parent of a rank is that rank without its lowest bit. It uses messages and not
+ * a collective, which a process that knows nothing of us might take for its own. */
 int world_comm_meet(const struct run *run)
 {
     int failed = 0, rank = run->rank, n_children = 0;
@@ -70,7 +69,7 @@ int world_comm_separate(struct run *run)
     MPI_Comm copy = MPI_COMM_NULL;
     int mine = PMPI(Comm_dup)(MPI_COMM_WORLD, &copy) == MPI_SUCCESS, all = 0;
     if (PMPI(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS || !all)
-        return -1; /* one that some have is lost, as MPI ends anyway */
+        return -1; /* if only some have failed, the rest is lost, as MPI ends anyway */
     PMPI(Comm_set_errhandler)(copy, MPI_ERRORS_RETURN);
     run->comm = copy;
     return 0;

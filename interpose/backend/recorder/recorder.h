@@ -1,13 +1,13 @@
-/* The state of the recorder in one process and in each of its threads, and what every wrapper does first and last.
+/* Holds the state of the recorder in one process and in each of its threads, and what every wrapper does first and
+ * last.
  *
- * A wrapper (generated from mpi.tbl) keeps a struct recorded_call on its stack: the begin function of its family
- * fills it and stores a record into the spool, the MPI's own function runs, the end function completes the record.
+ * A wrapper (generated from mpi.tbl) keeps a struct recorded_call on its stack. The begin function of its family fills
+ * it and stores a record into the spool, the MPI's own function runs, and the end function completes the record.
  * call.thread is NULL where nothing is recorded (before MPI_Init, after MPI_Finalize, in forked children, without a
- * spool); then both functions do nothing. The files beside this one hold one family each.
+ * spool); then both functions do nothing. Each family has a file in the folder family.
  *
  * MPI functions are never called by name: MPICH's backend must not be linked to any MPI. NEXT(Send) is the MPI_Send
- * behind us, PMPI(Send) the MPI's own.
- */
+ * behind us, PMPI(Send) the MPI's own. */
 #ifndef MPISTAIR_BACKEND_RECORDER_H
 #define MPISTAIR_BACKEND_RECORDER_H
 
@@ -28,7 +28,7 @@
 #define NEXT(name) ((__typeof__(&MPI_##name))recorder.host->next[FN_##name])
 #define PMPI(name) ((__typeof__(&MPI_##name))recorder.host->pnext[FN_##name])
 
-/* A handle of any type as an integer: int handles of MPICH, pointers of Open MPI. */
+/* Turns a handle of any type into an integer: MPICH has int handles, Open MPI pointers. */
 #define HANDLE_KEY(handle) (handle_key(&(handle), sizeof(handle)))
 static inline uint64_t handle_key(const void *handle, size_t bytes)
 {
@@ -37,7 +37,7 @@ static inline uint64_t handle_key(const void *handle, size_t bytes)
     return key;
 }
 
-/* Memory for the arrays of one completion call, kept by the thread between calls. */
+/* Holds memory for the arrays of one completion call; the thread keeps it between calls. */
 struct scratch {
     void *memory;
     size_t bytes;
@@ -48,16 +48,17 @@ struct recorder_thread {
     struct spool_lane *lane;
     struct spool_idle *idle; /* [n_idle] sums of unsuccessful tests, the last that the lane holds */
     unsigned n_idle;
-    uint32_t idle_sequence; /* the lane's, then */
+    uint32_t idle_sequence; /* the lane's sequence at that time */
     struct sums *sums;      /* sum.h; NULL: none yet */
-    uint64_t n_calls; /* that completed nothing, and one-sided ones: with a record of their own until MPISTAIR_DETAIL */
+    uint64_t n_calls;       /* calls that completed nothing, and one-sided ones: they have records of their own until
+                       * MPISTAIR_DETAIL */
     uint64_t n_rma;
     uint32_t communicator_epoch; /* the cached communicator is right while recorder.communicator_epoch is this */
     uint64_t communicator_key;   /* the last communicator looked up */
     uint32_t communicator_index;
     struct scratch scratch;
     struct mpistair_fortran_note *fortran_note; /* of this thread; never NULL */
-    uint16_t stack;                             /* of the call in progress: spool_stack.number, 0: none */
+    uint16_t stack;                             /* spool_stack.number of the call in progress, 0: none */
     struct shared_queues *queues;               /* shared_queue.h; NULL: none yet */
 };
 
@@ -67,11 +68,11 @@ struct recorder {
     int begun;                        /* MPI_Init was seen to return */
     int connected;                    /* met processes of another MPI_COMM_WORLD */
     int multiple;                     /* MPI_THREAD_MULTIPLE: tables change by atomic operations */
-    int statuses_matter;              /* for good: a wildcard was posted, or something cancelled */
-    int cancelled;                    /* for good: MPI_Cancel was called */
-    int stack_frames;                 /* to keep of each operation's stack; 0: none, see stack.h */
+    int statuses_matter;              /* stays set: a wildcard was posted, or something cancelled */
+    int cancelled;                    /* stays set: MPI_Cancel was called */
+    int stack_frames;                 /* how many to keep of each operation's stack; 0: none, see stack.h */
     unsigned off;        /* SPOOL_OFF while MPI_Pcontrol or the window has switched recording off, else 0 */
-    uint32_t sums_ended; /* times */
+    uint32_t sums_ended; /* how many times */
     uint64_t detail;     /* MPISTAIR_DETAIL: calls of a kind that have records of their own, further ones are summed */
     uint64_t window_ticks; /* when to look whether the recording window begins or ends */
     enum spool_clock_source clock_source;
@@ -82,18 +83,19 @@ struct recorder {
 };
 
 extern struct recorder recorder;
-/* Of the calling thread; NULL until its first recorded call. */
+/* Is the calling thread's state; NULL until its first recorded call. */
 extern _Thread_local struct recorder_thread *recorder_thread __attribute__((tls_model("initial-exec")));
 
-/* Memory for bytes: the thread's own, unless an outer call of it is in there; NULL: none. To be returned. */
+/* Returns memory for bytes: the thread's own, unless an outer call of it is in there; NULL without memory. The caller
+ * returns it. */
 void *scratch_borrow(struct scratch *scratch, size_t bytes);
 void scratch_return(struct scratch *scratch, void *memory);
 
 /* Gives the calling thread its lane; NULL: no memory. See process/threads.c. */
 struct recorder_thread *recorder_thread_begin(void);
 
-/* The application's call site from the return address of a wrapper, which lies in a Fortran layer where the application
- * is Fortran. C callers pay for one look at the thread's note, which is empty for them. */
+/* Returns the application's call site from the return address of a wrapper, which lies in a Fortran layer where the
+ * application is Fortran. C callers pay for one look at the thread's note, which is empty for them. */
 uint64_t recorder_noted_site(const void *return_address);
 static inline uint64_t recorder_site(const void *return_address)
 {
@@ -103,7 +105,7 @@ static inline uint64_t recorder_site(const void *return_address)
     return recorder_noted_site(return_address);
 }
 
-/* What a wrapper keeps of one call. */
+/* Holds what a wrapper keeps of one call. */
 struct recorded_call {
     struct recorder_thread *thread; /* NULL: not recorded */
     uint64_t begin_ticks;
@@ -111,13 +113,13 @@ struct recorded_call {
     enum mpistair_function function;
 };
 
-/* See stack.h. */
+/* Finds the number of the call's stack, see stack.h. */
 void stack_note(struct recorder_thread *thread, enum mpistair_function function, uint64_t site);
 
-/* See window.h. */
+/* Switches at the window's ends, see window.h. */
 void window_pass(const struct recorded_call *call);
 
-/* First of every begin function. Returns whether the call is recorded. */
+/* Comes first in every begin function. Returns whether the call is recorded. */
 static inline int call_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
 {
     call->thread = NULL;
@@ -134,7 +136,7 @@ static inline int call_begin(struct recorded_call *call, enum mpistair_function 
     return call->thread != NULL;
 }
 
-/* Whether the end function has something to record: not where the recorder closed during the call. */
+/* Says whether the end function has something to record: not where the recorder closed during the call. */
 static inline int call_recorded(const struct recorded_call *call)
 {
     return call->thread && __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED);
@@ -152,8 +154,8 @@ static inline uint32_t saturate_ticks(uint64_t ticks)
     return ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
 }
 
-/* The processor that the thread runs on, -1: not known. The kernel keeps it in the thread's restartable sequence, where
- * the C library has one; looked up inline, as the recorder asks twice a message. */
+/* Returns the processor on which the thread runs, -1 if it is not known. The kernel keeps it in the thread's
+ * restartable sequence, where the C library has one. It is looked up inline, as the recorder asks twice a message. */
 static inline int16_t current_processor(void)
 {
 #ifdef RSEQ_SIG
@@ -167,7 +169,7 @@ static inline int16_t current_processor(void)
     return processor >= 0 && processor <= INT16_MAX ? (int16_t)processor : (int16_t)-1;
 }
 
-/* Passed-through calls of a function so far. */
+/* Returns how often a function's calls have passed through so far. */
 static inline uint64_t calls_of(enum mpistair_function function)
 {
     return (*recorder.host->calls)[function];

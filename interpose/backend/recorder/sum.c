@@ -1,5 +1,5 @@
-/* See sum.h. The sums of a thread that go on are found in a table of its own; where very many differ, first the targets
- * are no longer told apart, then the call sites. */
+/* A table of the thread's own finds the sums that go on. Where very many differ, first the targets are no longer told
+ * apart, then the call sites. See sum.h. */
 #include "interpose/backend/recorder/sum.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 enum { SLOTS = 512, MANY = 256, TOO_MANY = 384 };
 
-/* More is not believed when it is read. */
+/* A reader does not believe more. */
 static const uint64_t MOST_BYTES = UINT64_C(1) << 50;
 
 /* No sum ends before so many ticks: a second of nanoseconds, less of a TSC. */
@@ -46,7 +46,7 @@ static int is_over(const struct sums *sums, const struct recorded_call *call)
            sums->switched != __atomic_load_n(&recorder.sums_ended, __ATOMIC_RELAXED);
 }
 
-/* Where the sum of key is, or would be. */
+/* Returns where the sum of key is, or would be. */
 static struct spool_sum **slot_of(struct sums *sums, const struct sum_key *key)
 {
     uint64_t hash = (key->site ^ (uint64_t)key->communicator << 32 ^ (uint64_t)(uint32_t)key->target << 16 ^
@@ -60,7 +60,7 @@ static struct spool_sum **slot_of(struct sums *sums, const struct sum_key *key)
     }
 }
 
-/* The sum of key, new or not; NULL: lost. */
+/* Returns the sum of key, new or not; NULL if it is lost. */
 static struct spool_sum *find(struct sums *sums, const struct recorded_call *call, struct sum_key key)
 {
     struct spool_sum **slot = slot_of(sums, &key);

@@ -1,5 +1,5 @@
-/* Calls of which only sums are kept: by function, call site, communicator and target, in spool_sum records. They are
- * what comes by the million in long jobs (MPISTAIR_DETAIL), and everything while recording is off.
+/* Sums calls by function, call site, communicator and target, in spool_sum records. It serves calls that come by the
+ * million in long jobs (MPISTAIR_DETAIL), and everything while recording is off.
  *
  * A sum is counted up in place, in the chunk that its thread fills: a killed job keeps it. It ends with the chunk, when
  * recording is switched, and after a 64th of the process's time so far, so that long jobs have few and short ones many.
@@ -17,7 +17,7 @@ struct sum_key {
     uint16_t flags; /* SPOOL_OFF */
 };
 
-/* The key of a call without communicator and target; flags as recording is now. */
+/* Returns the key of a call without communicator and target; flags tell whether recording is on now. */
 static inline struct sum_key sum_key_of(const struct recorded_call *call)
 {
     return (struct sum_key){.site = call->site,

@@ -1,12 +1,11 @@
-/* Sums of unsuccessful tests and probes. A sum goes on as long as it is the last that its thread stored, so that
- * between two other records, where rounds begin and end, the time inside MPI is known, however long a program polls.
- */
+/* Sums unsuccessful tests and probes. A sum goes on as long as it is the last that its thread stored, so that between
+ * two other records, where rounds begin and end, the time inside MPI is known, however long a program polls. */
 #include "interpose/backend/recorder/timed_call.h"
 
 /* Calls from so many places make up one burst of sums; the last sum takes what comes from further ones. */
 enum { IDLE_SITES = 8 };
 
-/* The sum of the call's place in the burst that is going on; NULL: there is none yet. */
+/* Returns the sum of the call's place in the current burst; NULL if there is none yet. */
 static struct spool_idle *find_sum(const struct recorded_call *call)
 {
     struct recorder_thread *thread = call->thread;
@@ -16,14 +15,14 @@ static struct spool_idle *find_sum(const struct recorded_call *call)
     return thread->n_idle < IDLE_SITES ? NULL : &thread->idle[IDLE_SITES - 1];
 }
 
-/* Begins a sum behind those of the burst; NULL: lost. */
+/* Begins a sum behind those of the burst; returns NULL if it is lost. */
 static struct spool_idle *begin_sum(const struct recorded_call *call)
 {
     struct recorder_thread *thread = call->thread;
     struct spool_idle *sum = spool_lane_reserve(thread->lane, sizeof *sum);
     if (!sum)
         return NULL;
-    if (thread->n_idle == 0 || sum != thread->idle + thread->n_idle) { /* in a new chunk */
+    if (thread->n_idle == 0 || sum != thread->idle + thread->n_idle) { /* the sum lies in a new chunk */
         thread->idle = sum;
         thread->idle_sequence = thread->lane->sequence;
         thread->n_idle = 0;

@@ -1,12 +1,12 @@
-/* Calls that are no operation of their own and whose time counts: completion calls, probes, MPI_Mrecv, MPI_Cancel. One
- * short record each; what comes back without a result is called in loops, and summed.
- */
+/* Records calls that are no operation of their own and whose time counts: completion calls, probes, MPI_Mrecv,
+ * MPI_Cancel. Each has one short record. Programs call in loops what comes back without a result, so such calls are
+ * summed. */
 #ifndef MPISTAIR_BACKEND_TIMED_CALL_H
 #define MPISTAIR_BACKEND_TIMED_CALL_H
 
 #include "interpose/backend/recorder/sum.h"
 
-/* The record of a call that reported so many operations. */
+/* Stores the record of a call that reported so many operations. */
 static inline void timed_call_store(const struct recorded_call *call, uint32_t completed, uint64_t end_ticks)
 {
     struct recorder_thread *thread = call->thread;
@@ -27,7 +27,7 @@ static inline void timed_call_store(const struct recorded_call *call, uint32_t c
     spool_record_publish(record, SPOOL_CALL);
 }
 
-/* A test or probe without a result, of which so far nothing was stored: see spool_idle. */
+/* Sums a test or probe without a result, of which so far nothing was stored: see spool_idle. */
 void timed_call_idle(const struct recorded_call *call, uint64_t end_ticks);
 
 #endif

@@ -1,5 +1,5 @@
-/* See window.h. Nothing calibrates the clock's ticks while a job runs: when a time comes is estimated from the ticks so
- * far, always a little early, and looked at again. */
+/* Nothing calibrates the clock's ticks while a job runs: when a time comes is estimated from the ticks so far, always a
+ * little early, and looked at again. See window.h. */
 #include "interpose/backend/recorder/window.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@ static struct {
     int by_marks;
     int from_mark, to_mark; /* 0: the beginning, the end */
     uint64_t times_ns[2];   /* since the process's start: 0 the beginning; UINT64_MAX: the end */
-    int passed;             /* of them */
-    int closed;             /* outside */
-    int program_off;        /* MPI_Pcontrol(0) */
+    int passed;             /* how many of them */
+    int closed;             /* recording is outside of the window */
+    int program_off;        /* MPI_Pcontrol(0) was called */
 } window;
 
 /* Stores a mark, behind which recording is as the window and the program want it. */
@@ -49,7 +49,7 @@ void window_mark(const struct recorded_call *call, int number)
     store_mark(call, number, 0);
 }
 
-/* When to look again, in ticks: not after the next time comes. */
+/* Returns when to look again, in ticks: not after the next time comes. */
 static uint64_t next_look(uint64_t now_ticks, uint64_t passed_ns)
 {
     if (window.passed == 2 || window.times_ns[window.passed] == UINT64_MAX)
@@ -109,7 +109,7 @@ static const char *parse_mark(const char *text, int *mark)
     return end;
 }
 
-/* 0, or -1: not understood. */
+/* Reads the variable. Returns 0, or -1 if it is not understood. */
 static int parse(const char *text)
 {
     window.by_marks = strncmp(text, "mark ", 5) == 0;

@@ -1,16 +1,15 @@
-/* Where the application called. In C that is the wrapper's return address. In Fortran a layer of MPI lies between; the
- * preload library's Fortran stubs noted the application's address before (bind.h).
+/* Finds where the application called. In C that is the wrapper's return address. In Fortran a layer of MPI lies
+ * between; the preload library's Fortran stubs noted the application's address before (bind.h).
  *
- * A note is taken only by a call that comes from a Fortran layer, and every call empties it, whoever makes it: one that
- * never reached C (the layer found a mistake, or needed no C) is gone with the next call.
- */
+ * Only a call that comes from a Fortran layer takes a note, and every call empties it, whoever makes it. So the note of
+ * a call that never reached C (the layer found a mistake, or needed no C) is gone with the next call. */
 #include "interpose/backend/site/site.h"
 
 #include "interpose/backend/recorder/recorder.h"
 
 struct mpistair_fortran_note *site_note(void)
 {
-    static struct mpistair_fortran_note none; /* a host without Fortran; stays empty */
+    static struct mpistair_fortran_note none; /* for a host without Fortran; stays empty */
     return recorder.host && recorder.host->fortran_note ? recorder.host->fortran_note() : &none;
 }
 

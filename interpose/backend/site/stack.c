@@ -1,13 +1,14 @@
-/* Stacks by libunwind, which is loaded (RTLD_LOCAL) only for who asks for stacks. Its function unw_backtrace has no
- * types of its own, so its header is not needed, and LLVM's library of the same name, which lacks it, is not taken.
+/* Walks stacks by libunwind, which is loaded (RTLD_LOCAL) only for users who ask for stacks. Its function unw_backtrace
+ * has no types of its own, so its header is not needed, and LLVM's library of the same name, which lacks it, is not
+ * taken.
  *
- * A stack is stored once in the process. The table has a slot a number, 1 to 65535: who first sets a slot to the hash
- * of a stack owns its number and stores the record; all others know the number from the slot, without waiting. Slots
- * are never freed. A stack that finds no slot near its hash has no number: that begins with some 60,000 different ones.
+ * A stack is stored once in the process. The table has a slot for each number, 1 to 65535: whoever first sets a slot to
+ * the hash of a stack owns its number and stores the record; all others know the number from the slot, without waiting.
+ * Slots are never freed. A stack that finds no slot near its hash has no number: that begins with some 60,000 different
+ * ones.
  *
  * The recorder's own frames, and those of a Fortran layer, come before the application's; its call site tells where
- * that begins.
- */
+ * that begins. */
 #include "interpose/backend/site/stack.h"
 
 #include <dlfcn.h>
@@ -17,7 +18,7 @@
 
 #define SLOTS      65536U
 #define TRIES      64
-#define OWN_FRAMES 12 /* before the application's: the recorder's, a Fortran layer's, those of a tool in front */
+#define OWN_FRAMES 12 /* frames before the application's: the recorder's, a Fortran layer's, those of a tool in front */
 
 static int (*backtrace_of_thread)(void **addresses, int n);
 static uint64_t *slots; /* [SLOTS] hash of the stack with that number, 0: free */
@@ -26,7 +27,7 @@ static uint64_t *slots; /* [SLOTS] hash of the stack with that number, 0: free *
 static const unsigned char families[FN_COUNT] = {MPISTAIR_FUNCTIONS(X)};
 #undef X
 
-/* Whether the records of a function have room for a stack: those of completion calls and probes have not. */
+/* Says whether the records of a function have room for a stack: those of completion calls and probes have not. */
 static int has_stack(enum mpistair_function function)
 {
     switch (families[function]) {
@@ -92,7 +93,7 @@ static uint64_t hash_of(void *const addresses[], uint32_t n)
     return hash ? hash : 1;
 }
 
-/* The number of a hash; *is_new: nobody had it. 0: no slot. */
+/* Returns the number of a hash, 0 without a slot; *is_new is set if nobody had it. */
 static uint16_t number_of(uint64_t hash, int *is_new)
 {
     *is_new = 0;
@@ -132,7 +133,7 @@ void stack_note(struct recorder_thread *thread, enum mpistair_function function,
     int n = backtrace_of_thread(addresses, wanted + OWN_FRAMES), first = 0;
     while (first < n && (uint64_t)(uintptr_t)addresses[first] != site)
         first++;
-    if (first >= n) { /* unwinding does not get there: what is known is the site */
+    if (first >= n) { /* unwinding does not get there: only the site is known */
         addresses[0] = (void *)(uintptr_t)site;
         first = 0;
         n = 1;

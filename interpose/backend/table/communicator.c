@@ -1,8 +1,6 @@
-/* Table of communicators and their records, see communicator.h.
- *
- * Looking up takes no lock: a handle's slot stays where it is for good, its value, the communicator's facts, is
- * replaced as a whole, and facts never move. Only what makes, frees or meets a communicator takes turns.
- */
+/* Every message names its communicator, so looking one up takes no lock: a handle's slot stays where it is for good,
+ * its value, the communicator's facts, is replaced as a whole, and facts never move. Only what makes, frees or meets a
+ * communicator takes turns. See communicator.h. */
 #include "interpose/backend/table/communicator.h"
 
 #include <errno.h>
@@ -12,7 +10,7 @@
 #include "interpose/backend/table/handle_table.h"
 #include "interpose/backend/table/members.h"
 
-/* What is needed of a communicator after its record was written. */
+/* Holds what is needed of a communicator after its record was written. */
 struct facts {
     uint32_t index;
     uint32_t creations;
@@ -45,7 +43,7 @@ static void unlock_table(void)
         pthread_mutex_unlock(&table.lock);
 }
 
-/* The block of an index; *begin: the first index in it. */
+/* Returns the block of an index; *begin is the first index in it. */
 static unsigned block_of(uint32_t index, uint32_t *begin)
 {
     unsigned block = 31U - (unsigned)__builtin_clz(index / FIRST_BLOCK + 1);
@@ -53,7 +51,7 @@ static unsigned block_of(uint32_t index, uint32_t *begin)
     return block;
 }
 
-/* Of an index that the caller was given. */
+/* Returns the facts of an index that the caller was given. */
 static struct facts *facts_of(uint32_t index)
 {
     uint32_t begin;
@@ -61,7 +59,7 @@ static struct facts *facts_of(uint32_t index)
     return &__atomic_load_n(&table.blocks[block], __ATOMIC_ACQUIRE)[index - begin];
 }
 
-/* Under the lock: room for the next facts; NULL: no memory. */
+/* Returns room for the next facts, NULL without memory. The caller holds the lock. */
 static struct facts *new_facts(void)
 {
     uint32_t begin;
@@ -76,7 +74,7 @@ static struct facts *new_facts(void)
     return table.blocks[block] ? &table.blocks[block][table.n_all - begin] : NULL;
 }
 
-/* Everything cached about handles is void. */
+/* Makes everything void that is cached about handles. */
 static void next_epoch(void)
 {
     __atomic_fetch_add(&recorder.communicator_epoch, 1, __ATOMIC_RELEASE);
@@ -89,7 +87,8 @@ static uint32_t find(uint64_t key)
     return facts ? facts->index : COMMUNICATOR_NONE;
 }
 
-/* Under the lock: what the handle stands for from now on; NULL: nothing. Returns what it stood for. */
+/* Sets what the handle stands for from now on, NULL for nothing. Returns what it stood for. The caller holds the lock.
+ */
 static struct facts *set_live(struct handle_slot *slot, struct facts *facts)
 {
     struct facts *before = __atomic_exchange_n(&slot->value, facts, __ATOMIC_ACQ_REL);
@@ -144,7 +143,7 @@ static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, const struct 
     return index;
 }
 
-/* Registers one that was there before this process made any. */
+/* Registers a communicator that was there before this process made any. */
 static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum spool_identity identity,
                           enum mpistair_function function)
 {
@@ -158,7 +157,7 @@ static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum sp
                                                                             : COMMUNICATOR_NONE;
 }
 
-/* The world's group, which members are told by from now on, and the communicator to those that spawned it. */
+/* Takes the world's group, by which members are told from now on, and the communicator to those that spawned it. */
 static int take_world(struct recorder_thread *thread)
 {
     MPI_Group world;
@@ -247,7 +246,7 @@ uint32_t communicator_count_creation(uint32_t parent)
     return __atomic_fetch_add(&facts_of(parent)->creations, 1, __ATOMIC_RELAXED);
 }
 
-/* How the communicator is recognised elsewhere; fills in what that takes. */
+/* Decides how the communicator is recognised elsewhere, and fills in what that takes. */
 static void identify(MPI_Comm made, const struct communicator_origin *origin, struct facts parent,
                      const struct members *members, struct spool_communicator *record)
 {

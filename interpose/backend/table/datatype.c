@@ -1,4 +1,5 @@
-/* Sizes of datatypes, see datatype.h. */
+/* Predefined datatypes are never freed, so their sizes are asked for once and looked up by hash afterwards. See
+ * datatype.h. */
 #include "interpose/backend/table/datatype.h"
 
 struct predefined_datatype predefined_datatypes[PREDEFINED_SLOTS];

@@ -1,4 +1,4 @@
-/* Bytes of a count of elements, asked at the post: the datatype may be freed before the operation completes. */
+/* Turns a count of elements into bytes at the post: the datatype may be freed before the operation completes. */
 #ifndef MPISTAIR_BACKEND_DATATYPE_H
 #define MPISTAIR_BACKEND_DATATYPE_H
 
@@ -12,8 +12,8 @@ struct predefined_datatype {
     int taken;
 };
 
-/* Hashed by handle; filled by datatype_init, then only read. Predefined datatypes are never freed, so their
- * sizes can be kept, which saves a call into MPI for nearly every message. */
+/* Is hashed by handle, filled by datatype_init, then only read. Predefined datatypes are never freed, so their sizes
+ * can be kept, which saves a call into MPI for nearly every message. */
 extern struct predefined_datatype predefined_datatypes[PREDEFINED_SLOTS];
 
 static inline uint64_t datatype_slot(uint64_t key)
@@ -24,7 +24,7 @@ static inline uint64_t datatype_slot(uint64_t key)
 /* Asks MPI for the sizes of the predefined datatypes. */
 void datatype_init(void);
 
-/* Size of one element, by MPI; 0 for MPI_DATATYPE_NULL. */
+/* Returns the size of one element in bytes, by MPI; 0 for MPI_DATATYPE_NULL. */
 uint64_t datatype_ask(MPI_Datatype datatype);
 
 static inline uint64_t datatype_bytes(MPI_Datatype datatype)
@@ -36,7 +36,7 @@ static inline uint64_t datatype_bytes(MPI_Datatype datatype)
     return datatype_ask(datatype);
 }
 
-/* count elements in bytes, saturating at INT64_MAX; 0 for a count that is not positive. */
+/* Returns count elements in bytes, saturating at INT64_MAX; 0 for a count that is not positive. */
 static inline uint64_t elements_bytes(int64_t count, MPI_Datatype datatype)
 {
     int64_t bytes;

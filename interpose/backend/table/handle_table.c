@@ -1,4 +1,4 @@
-/* New keys and segments, see handle_table.h. */
+/* Adds new keys, and segments where one is half full; the rest is so short that it is inline. See handle_table.h. */
 #include "interpose/backend/table/handle_table.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ int handle_table_init(struct handle_table *table)
     return table->newest ? 0 : -1;
 }
 
-/* The slot of the handle in the segment, where it has room for a new key; NULL: it is half full. */
+/* Returns the slot of the handle in the segment, where it has room for a new key; NULL if it is half full. */
 static struct handle_slot *insert(struct handle_segment *segment, uint64_t handle)
 {
     uint64_t hash = handle * UINT64_C(0x9e3779b97f4a7c15);

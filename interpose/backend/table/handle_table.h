@@ -1,12 +1,11 @@
-/* From handles of MPI to what the recorder knows of them, without a lock.
+/* Finds what the recorder knows about a handle of MPI, without a lock.
  *
- * Open addressing in segments, each with twice the slots of the one before. A slot's key, once set by compare and
- * swap, stays for good: handles come out of the MPI's pools, so their number is bounded by the most that ever lived
- * at once. What changes is the slot's value, which the owner of a table sets, exchanges and clears by atomic
+ * The table uses open addressing in segments, each with twice the slots of the one before. A slot's key, once set by
+ * compare and swap, stays for good: handles come out of the MPI's pools, so their number is bounded by the most that
+ * ever lived at once. What changes is the slot's value, which the owner of a table sets, exchanges and clears by atomic
  * operations (plain ones while only one thread at a time calls MPI). A new key goes into the newest segment, and a
  * newer one is made where that is half full. Two threads that meet one handle for the first time while a segment fills
- * up may each give it a slot; who finds nothing in the first looks on in the next (handle_table_next).
- */
+ * up may each give it a slot; whoever finds nothing in the first looks on in the next (handle_table_next). */
 #ifndef MPISTAIR_BACKEND_HANDLE_TABLE_H
 #define MPISTAIR_BACKEND_HANDLE_TABLE_H
 
@@ -21,7 +20,7 @@ struct handle_slot {
 struct handle_segment {
     struct handle_segment *older;
     uint64_t mask; /* slots - 1 */
-    uint64_t used; /* keys that were promised a slot */
+    uint64_t used; /* how many keys were promised a slot */
     struct handle_slot slots[];
 };
 
@@ -32,10 +31,10 @@ struct handle_table {
 /* Makes the first segment, if there is none. Returns 0, or -1 (no memory). */
 int handle_table_init(struct handle_table *table);
 
-/* The slot of a handle, with value NULL where it is new; NULL: no memory. */
+/* Returns the slot of a handle, with value NULL where it is new; NULL without memory. */
 struct handle_slot *handle_table_add(struct handle_table *table, uint64_t handle);
 
-/* The slot of the handle in this segment or an older one; NULL: none. */
+/* Returns the slot of the handle in this segment or an older one; NULL if there is none. */
 static inline struct handle_slot *handle_segment_find(struct handle_segment *segment, uint64_t handle)
 {
     uint64_t hash = handle * UINT64_C(0x9e3779b97f4a7c15);
@@ -54,7 +53,7 @@ static inline struct handle_slot *handle_table_find(const struct handle_table *t
     return handle_segment_find(__atomic_load_n(&table->newest, __ATOMIC_ACQUIRE), handle);
 }
 
-/* Another slot of the handle than this one, in an older segment; NULL: none, as nearly always. */
+/* Returns another slot of the handle than this one, in an older segment; NULL if there is none, as nearly always. */
 struct handle_slot *handle_table_next(const struct handle_table *table, const struct handle_slot *slot,
                                       uint64_t handle);
 

@@ -1,4 +1,5 @@
-/* See live_table.h. */
+/* Messages and windows are rare enough for one table each, but several threads may use them, and one handle may stand
+ * for several things at once. See live_table.h. */
 #include "interpose/backend/table/live_table.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static int put_behind(struct live_table *table, uint64_t key, void *value)
     return result;
 }
 
-/* Takes the oldest of the handle out of the list; NULL: none. */
+/* Takes the oldest entry of the handle out of the list; NULL if there is none. */
 static void *take_behind(struct live_table *table, uint64_t key)
 {
     void *value = NULL;

@@ -1,8 +1,7 @@
-/* What live handles of one kind (messages, windows) stand for: a number that is not 0, or a pointer.
+/* Keeps what live handles of one kind (messages, windows) stand for: a number that is not 0, or a pointer.
  *
  * Looking up, adding and taking out need no lock. Only where a handle stands for several things at once, as
- * MPI_MESSAGE_NO_PROC does, those after the first wait in a list under a lock, first in, first out.
- */
+ * MPI_MESSAGE_NO_PROC does, those after the first wait in a list under a lock, first in, first out. */
 #ifndef MPISTAIR_BACKEND_LIVE_TABLE_H
 #define MPISTAIR_BACKEND_LIVE_TABLE_H
 
@@ -17,9 +16,9 @@ struct live_handle {
 
 struct live_table {
     struct handle_table first;
-    struct live_handle *more; /* of handles that had a value already */
+    struct live_handle *more; /* values of handles that had a value already */
     size_t n_more, room;
-    pthread_mutex_t lock; /* over more */
+    pthread_mutex_t lock; /* guards more */
 };
 
 #define LIVE_TABLE_INITIALIZER                                                                                         \
@@ -30,7 +29,7 @@ struct live_table {
 /* Adds a value (not NULL) of the handle. Returns 0, or -1 (no memory). */
 int live_table_put(struct live_table *table, uint64_t key, void *value);
 
-/* A value of the handle, which stays or is taken out; NULL: there is none. */
+/* Return a value of the handle, which stays or is taken out; NULL if there is none. */
 void *live_table_get(struct live_table *table, uint64_t key);
 void *live_table_take(struct live_table *table, uint64_t key);
 

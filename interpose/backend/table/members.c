@@ -1,4 +1,5 @@
-/* Groups into world ranks, see members.h. */
+/* Translates groups into world ranks, by local calls of MPI: nothing may be communicated where the application makes a
+ * communicator. See members.h. */
 #include "interpose/backend/table/members.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static uint64_t hash_ranks(uint64_t hash, const int *ranks, int n)
     return hash;
 }
 
-/* Ranks in another group of the ranks [0, n) of group; room is for n more integers. */
+/* Translates the ranks [0, n) of group into ranks of another group; room is for n more integers. */
 static int translate(MPI_Group group, int n, MPI_Group other, int *ranks, int *room)
 {
     for (int i = 0; i < n; i++)
@@ -34,7 +35,8 @@ static int translate(MPI_Group group, int n, MPI_Group other, int *ranks, int *r
     return PMPI(Group_translate_ranks)(group, n, room, other, ranks) == MPI_SUCCESS ? 0 : -1;
 }
 
-/* Hash and foreignness of both groups. The group with the smaller first rank goes first, so that both sides agree. */
+/* Hashes both groups and finds whether they are foreign. The group with the smaller first rank goes first, so that both
+ * sides agree. */
 static int ask_all(MPI_Group local, MPI_Group remote, struct members *members)
 {
     int n_local = members->size, n_remote = members->remote_size;

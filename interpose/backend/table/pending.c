@@ -1,9 +1,10 @@
-/* The ends of requests, see pending.h. */
+/* A request may end by a report, by a failure, by being freed, or unseen, and each kind of record ends differently: all
+ * combinations meet here. See pending.h. */
 #include "interpose/backend/table/pending.h"
 
 #include "interpose/backend/table/operation_record.h"
 
-/* The flags of its record; NULL: it has none. */
+/* Returns the flags of its record; NULL if it has none. */
 static uint16_t *flags_of(void *pending)
 {
     struct spool_operation *operation = pending;
@@ -21,7 +22,7 @@ static uint16_t *flags_of(void *pending)
     }
 }
 
-/* Its request is no longer there. */
+/* Lets go of what knew its request, which is no longer there. */
 static void let_go(void *pending)
 {
     uint16_t *flags = flags_of(pending);
@@ -40,7 +41,7 @@ static uint32_t end_record(uint64_t *end_ticks, uint16_t *flags, int ok, uint64_
     return 1;
 }
 
-/* MPICH 4.0 fills the status of MPI_Isendrecv with zeros, whatever was received. */
+/* Recognises the status of MPI_Isendrecv that MPICH 4.0 fills with zeros, whatever was received. */
 static int is_empty(const MPI_Status *status)
 {
     int count = 0;
@@ -48,13 +49,13 @@ static int is_empty(const MPI_Status *status)
            PMPI(Get_count)(status, MPI_BYTE, &count) == MPI_SUCCESS && count == 0;
 }
 
-/* Both operations of MPI_Isendrecv; the status is that of the receive. */
+/* Completes both operations of MPI_Isendrecv; the status is that of the receive. */
 static uint32_t complete_operations(struct spool_operation *operation, const MPI_Status *status, int error,
                                     struct moment now)
 {
     if (operation->complete_ticks != 0)
         return 0;
-    /* Behind a shared handle another thread's operation may be taken for this one, posted since the call returned. */
+    /* Behind a shared handle another thread's operation, posted since the call returned, may be taken for this one. */
     if (now.ticks <= operation->post_ticks)
         now.ticks = clock_ticks(recorder.clock_source);
     if (operation->flags & SPOOL_SAME_CALL)

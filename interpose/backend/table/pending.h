@@ -1,10 +1,9 @@
-/* What a live request stands for, and what becomes of it when a call reports it complete.
+/* Describes what a live request stands for, and what becomes of it when a call reports it complete.
  *
- * The table of requests knows for each handle a thing whose first byte is its type. Most are records in the spool
- * that wait for their end (SPOOL_OPERATION, SPOOL_COLLECTIVE, SPOOL_RMA); what needs more than that is a structure of
- * the recorder, of a type above all those of the spool. Of the two operations of MPI_Isendrecv the receive, which
- * lies right behind the send, stands for both.
- */
+ * The table of requests knows a thing for each handle; its first byte is its type. Most are records in the spool that
+ * wait for their end (SPOOL_OPERATION, SPOOL_COLLECTIVE, SPOOL_RMA). What needs more than that is a structure of the
+ * recorder, whose type lies above all those of the spool. Of the two operations of MPI_Isendrecv the receive, which
+ * lies right behind the send, stands for both. */
 #ifndef MPISTAIR_BACKEND_PENDING_H
 #define MPISTAIR_BACKEND_PENDING_H
 
@@ -14,15 +13,15 @@ enum pending_type {
     PENDING_CALLBACK = 0x80, /* struct pending_callback */
 };
 
-/* Something whose end is not a time in a record, as of MPI_Comm_idup. The owner allocates it; `complete` frees it, and
- * runs once: at the call that reported the request (ok: MPI says that it succeeded), or with ok 0 where the request
- * was freed, or its handle was given out again unseen. thread is the calling thread. */
+/* Describes something whose end is not a time in a record, as with MPI_Comm_idup. The owner allocates it; `complete`
+ * frees it, and runs once: at the call that reported the request (ok: MPI says that it succeeded), or with ok 0 where
+ * the request was freed, or its handle was given out again unseen. thread is the calling thread. */
 struct pending_callback {
     uint8_t type; /* PENDING_CALLBACK */
     void (*complete)(struct pending_callback *self, struct recorder_thread *thread, int ok, uint64_t ticks);
 };
 
-/* The moment and place of a completion. */
+/* Holds the moment and place of a completion. */
 struct moment {
     uint64_t ticks;
     int16_t processor;
@@ -38,12 +37,12 @@ static inline uint8_t pending_type(const void *pending)
     return *(const uint8_t *)pending;
 }
 
-/* Flags of an operation whose end is more than a time and a processor. */
+/* Lists flags of an operation whose end is more than a time and a processor. */
 #define PENDING_NOT_PLAIN (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG | SPOOL_SAME_CALL)
 
-/* The end of what a request stood for, reported by a call; the request is out of the table. status may be NULL
- * (nothing is known); error: what MPI says of it. Returns the operations that were completed by it: 1, or 0 for
- * what had been reported before. pending_complete_any is for all that is not an operation as most are. */
+/* Ends what a request stood for, reported by a call; the request is out of the table. status may be NULL (nothing is
+ * known); error is what MPI reported for it. Returns how many operations this completed: 1, or 0 if it had been
+ * reported before. pending_complete_any serves all that is not a plain operation. */
 uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, const MPI_Status *status, int error,
                               struct moment now);
 static inline uint32_t pending_complete(void *pending, struct recorder_thread *thread, const MPI_Status *status,
@@ -59,14 +58,15 @@ static inline uint32_t pending_complete(void *pending, struct recorder_thread *t
     return 1;
 }
 
-/* The same for MPI_Request_get_status: the request is still in the table, and completing it later is not counted again.
- */
+/* Does the same for MPI_Request_get_status: the request is still in the table, and completing it later is not counted
+ * again. */
 uint32_t pending_report(void *pending, struct recorder_thread *thread, const MPI_Status *status, struct moment now);
 
-/* The request was freed (flag SPOOL_FREED), or its handle came back unseen (flag 0): no call will report its end. */
+/* Gives up a request that was freed (flag SPOOL_FREED), or whose handle came back unseen (flag 0): no call will report
+ * its end. */
 void pending_abandon(void *pending, struct recorder_thread *thread, unsigned flag);
 
-/* The call that posted it returned after so many ticks. */
+/* Notes that the call that posted it returned after so many ticks. */
 void pending_posted(void *pending, uint64_t ticks);
 
 /* Sets a flag of the record, where it has flags. */

@@ -1,4 +1,5 @@
-/* Values of slots and how they change, see request_table.h. */
+/* Changes the values of slots. Several threads may complete, free and post under one handle at once, so each change is
+ * one exchange of a pointer with tags. See request_table.h. */
 #include "interpose/backend/table/request_table.h"
 
 #include "interpose/backend/table/pending.h"
@@ -30,7 +31,7 @@ static inline unsigned shared_number(const void *value)
     return (unsigned)((uintptr_t)value >> 2);
 }
 
-/* slot->value becomes `wanted` if it is *there. Returns whether, else *there is what it is. */
+/* Sets slot->value to `wanted` if it is *there. Returns whether it did; if not, *there becomes its value. */
 static inline int replace(struct handle_slot *slot, void **there, void *wanted)
 {
     if (recorder.multiple)
@@ -64,7 +65,8 @@ static int request_is_complete(uint64_t handle)
     return complete;
 }
 
-/* A number for one more shared handle; SHARED_HANDLES: there is none. Who does not need it after all gives it back. */
+/* Takes a number for one more shared handle; returns SHARED_HANDLES if there is none. A caller that does not need it
+ * after all gives it back. */
 static unsigned take_number(void)
 {
     uint32_t numbers = __atomic_load_n(&free_numbers, __ATOMIC_RELAXED);
@@ -80,7 +82,7 @@ static void give_number_back(unsigned number)
         __atomic_fetch_or(&free_numbers, 1U << number, __ATOMIC_RELAXED);
 }
 
-/* The older one was not seen to end. */
+/* Abandons the older one, which was not seen to end. */
 static void abandon(struct recorder_thread *thread, void *value)
 {
     struct persistent *persistent = request_value_persistent(value);
@@ -90,7 +92,8 @@ static void abandon(struct recorder_thread *thread, void *value)
         pending_abandon(value, thread, 0);
 }
 
-/* The slot is not empty and the handle not known to be shared. is_live: the older one is a live request, too. */
+/* Adds where the slot is not empty and the handle not known to be shared. is_live says that the older one is a live
+ * request, too. */
 static __attribute__((noinline)) void add_again(struct recorder_thread *thread, struct handle_slot *slot,
                                                 uint64_t handle, void *pending, int is_live)
 {
@@ -169,8 +172,8 @@ void *request_table_claim(struct recorder_thread *thread, void *value)
 {
     struct persistent *persistent = request_value_persistent(value);
     if (is_shared(value)) {
-        /* Once a shared handle: the thread that finds it out takes the older operation from here into its queue, and
-         * that operation's own thread may be here before it is done. */
+        /* This happens once for each shared handle: the thread that finds out takes the older operation from here into
+         * its queue, and that operation's own thread may be here before it is done. */
         while (!__atomic_load_n(&queued[shared_number(value)], __ATOMIC_ACQUIRE))
             sched_yield();
         return shared_queue_take(thread, shared_number(value));
@@ -182,7 +185,7 @@ void *request_table_claim(struct recorder_thread *thread, void *value)
     return active;
 }
 
-/* The value of the handle, left in. */
+/* Returns the value of the handle, which stays in. */
 static void *look_up(uint64_t handle)
 {
     void *value = NULL;

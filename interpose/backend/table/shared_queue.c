@@ -1,4 +1,4 @@
-/* Queues with one producer and many takers, see shared_queue.h. */
+/* Each queue has one producer and many takers, and a ring that grows while others read it. See shared_queue.h. */
 #include "interpose/backend/table/shared_queue.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 
 #define FIRST_CELLS 64U
 
-/* Others put into a queue that was just seen empty, and take out of the next, while a thread goes through all of them;
- * there is something for it nevertheless, as every taker's operation was put before. */
+/* While a thread goes through all queues, others put into one that was just seen empty, and take out of the next. Yet
+ * there is something for it, as every taker's operation was put before. */
 #define PASSES 8
 
 struct ring {
@@ -18,14 +18,14 @@ struct ring {
     void *cells[];
 };
 
-/* Entries [head, tail) are in, each at its number modulo the cells of the ring. */
+/* Holds entries [head, tail), each at its number modulo the cells of the ring. */
 struct queue {
     uint64_t head; /* counted up by takers */
     uint64_t tail; /* stored by the owner alone, who takes there */
     struct ring *ring;
 };
 
-/* Of one thread; never freed. */
+/* Belongs to one thread; never freed. */
 struct shared_queues {
     struct shared_queues *next;
     int in_use;
@@ -34,7 +34,7 @@ struct shared_queues {
 
 static struct shared_queues *all;
 
-/* Queues that no thread has, or new ones; NULL: no memory. */
+/* Returns queues that no thread has, or new ones; NULL without memory. */
 static struct shared_queues *acquire(void)
 {
     struct shared_queues *queues = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
@@ -98,7 +98,7 @@ int shared_queue_put(struct recorder_thread *thread, unsigned number, void *pend
     return 0;
 }
 
-/* The newest, for the owner. */
+/* Takes the newest, for the owner. */
 static inline void *take_own(struct queue *queue)
 {
     uint64_t tail = queue->tail, head = __atomic_load_n(&queue->head, __ATOMIC_ACQUIRE);
@@ -109,7 +109,7 @@ static inline void *take_own(struct queue *queue)
         queue->tail = tail - 1;
         return pending;
     }
-    /* Said before it is looked at who else is there: of the last one the head decides. */
+    /* This is announced before looking who else is there: the head decides who gets the last entry. */
     __atomic_store_n(&queue->tail, tail - 1, __ATOMIC_SEQ_CST);
     head = __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST);
     if (head < tail - 1)
@@ -121,7 +121,7 @@ static inline void *take_own(struct queue *queue)
     return pending;
 }
 
-/* The oldest of another thread's. */
+/* Takes the oldest entry of another thread. */
 static inline void *take(struct queue *queue)
 {
     uint64_t head = __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST);

@@ -5,9 +5,9 @@
  *
  * Programs that post for the next step before they have waited for all of this one would have a single step from end to
  * end. So a step ends with operations still pending, when the rank goes on to post after completions, if
- *  - the last of them were reported by MPI_Wait, MPI_Waitall or MPI_Mrecv, which leave nothing of what they were given, and
- *    a receive was among those completed in the step, or no receive is pending: what is left was posted ahead
- *    (double-buffered halos), or is a send that will be waited for later; or
+ *  - the last of them were reported by MPI_Wait, MPI_Waitall or MPI_Mrecv, which leave nothing of what they were
+ *    given, and a receive was among those completed in the step, or no receive is pending: what is left was posted
+ *    ahead (double-buffered halos), or is a send that will be waited for later; or
  *  - it now posts an envelope (direction, communicator, peer and tag as posted) that completed in this very step: the
  *    exchange has begun anew, however it is waited for.
  * Then the pending receives are background, and the pending sends stay where they were posted. Both rules look at what
