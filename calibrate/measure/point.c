@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calibrate/measure/plan.h"
 #include "share/base/array.h"
@@ -19,13 +20,13 @@ int point_add(struct point *point, double seconds)
 
 void point_remove(struct point *point, double seconds)
 {
-    for (size_t i = 0; i < point->n; i++)
-        if (point->seconds[i] >= seconds) {
-            point->n--;
-            for (; i < point->n; i++)
-                point->seconds[i] = point->seconds[i + 1];
-            return;
-        }
+    size_t place = 0;
+    while (place < point->n && point->seconds[place] < seconds)
+        place++;
+    if (place == point->n || point->seconds[place] > seconds)
+        return;
+    point->n--;
+    memmove(&point->seconds[place], &point->seconds[place + 1], (point->n - place) * sizeof *point->seconds);
 }
 
 void point_release(struct point *point)

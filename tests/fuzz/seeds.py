@@ -45,11 +45,18 @@ TEXTS = {
                 "contention,alone,inter_node,65536,2,8,1,1e-4\ncontention,shared,inter_node,65536,2,8,1,2e-4\n"
                 "buffer,taken,inter_node,1024,1,1,1,0\nbuffer,refused,inter_node,4096,1,1,1,0\nself,,self,64,1,1,1,1e-7\n"
                 "eager,taken,intra_socket,1024,1,1,1,0\neager,refused,intra_socket,4096,1,1,1,0\n"
-                "injection,,inter_node,65536,4,8,1,1e-3\n"],
+                "injection,,inter_node,65536,4,8,1,1e-3\n",
+                "benchmark,level,bytes,seconds,waited\n# begin curves 1 19.5\n# probe curves 1 0.1 1e-07 2e-04 - - quiet\n" + "".join(
+                    f"pingpong,intra_socket,{b},{1e-6 + b * 1e-9},{w}\n" for b in (0, 64, 65536) for w in ("", 0, 0.3)) +
+                "# probe curves 1 1.1 1.2e-07 2e-04 0.2 0 waited\npingpong,intra_socket,8,1e-6,\n"
+                "# probe curves 1 2.1 3e-07 2e-04 0 0.5 steal\npingpong,intra_socket,8,1e-6,1\n# probe eager 2 3 - 4 1 1 level\n"],
     "raw_file": ["# mpistair calibrate 1\n# begin curves 1 19.5\n# ranks 8\nbenchmark,variant,level,bytes,at_s\n"
-                 "pingpong,,intra_socket,8,1.5\n# done curves 1 17.2\n"],
+                 "pingpong,,intra_socket,8,1.5\n# probe curves 1 1.6 1e-07 2e-04 0.01 0 quiet\n# done curves 1 17.2\n"],
     "resume": ["# mpistair calibrate 1\nbenchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s\n"
-               "pingpong,,intra_socket,8,1,1,1e-6,1,0-1,l3,1,0.5\n"],
+               "pingpong,,intra_socket,8,1,1,1e-6,1,0-1,l3,1,0.5\n",
+               "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,waited,at_s\n"
+               "pingpong,,intra_socket,8,1,1,1e-6,1,0-1,l3,1,0.3,0.5\npingpong,,intra_socket,8,1,1,1e-6,1,0-1,l3,1,,0.6\n"
+               "# probe pingpong 1 1.1 1e-07 2e-04 0.2 0 waited\n"],
     "maps": ["00400000-00500000 r-xp 00001000 08:01 123 /bin/true\n7f00-8f00 r--p 0 0:0 0 /x\n7f00000-8f00000 r-xp 0 0:0 0 [vdso]\n"],
     "machine": [], "topology": [], "node_topology": [SMALL_NODE],
     "database": [bytes([command, 0]) + sql for command in range(8) for sql in (

@@ -152,6 +152,12 @@ static void points(void **state)
     near(point_needed_s(&point), 0, 0);
     for (size_t i = 1; i < point.n; i++)
         assert_true(point.seconds[i - 1] <= point.seconds[i]);
+    point_remove(&point, 5);   /* was disturbed: lacks again, so that the schedule visits it */
+    point_remove(&point, 0.5); /* is not there */
+    assert_int_equal(point.n, 11);
+    assert_false(point_is_done(&point));
+    point_remove(&point, 1);
+    assert_true(point.n == 10 && point.seconds[3] < 1.005 && point.seconds[4] > 1.005);
     point_release(&point);
     point = (struct point){.cost_s = 1};
     for (int i = 0; i < 100; i++)
