@@ -3,7 +3,6 @@
  * Rows are not kept: text, whose columns are aligned, runs the query twice, once for the widths.
  */
 #include <ctype.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +15,14 @@
 #include "share/base/output_file.h"
 #include "report/render/render.h"
 
-enum query_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, N_FORMATS };
+enum query_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
 
 static const char usage[] =
     "usage: mpistair query TRACE NAME|SQL [--format text|csv|json] [-o FILE]\n"
     "       mpistair query --list\n"
     "\n"
     "Runs a named query (--list shows them) or one SQL statement on a trace.db, or on a folder of spools, which is\n"
-    "ingested first. The database is opened read-only; its tables and views are described in mpistair.5.\n"
-    "\n"
-    "  -f, --format FORMAT  text (the default; NULL is '-', reals have six digits); csv (NULL is empty); json: an "
-    "array "
-    "of objects\n"
-    "      --json           the same as --format json\n"
-    "  -o, --output FILE    write there instead of standard output\n";
+    "ingested first. The database is opened read-only; its tables and views are described in mpistair.5.\n";
 
 struct text_columns {
     int n;
@@ -214,47 +207,34 @@ static int run(const struct trace *trace, const char *sql, enum query_format for
 
 int cmd_query(int argc, char **argv)
 {
-    static const struct option known[] = {{"format", required_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
-                                          {"output", required_argument, NULL, 'o'}, {"list", no_argument, NULL, 'l'},
-                                          {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    static const char *const formats[] = {"text", "csv", "json"};
-    size_t format = FORMAT_TEXT;
+    int format = FORMAT_TEXT;
+    bool list = false;
     const char *output = NULL;
     struct error error;
-    optind = 0;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":f:o:h", known, NULL)) != -1;)
-        switch (option) {
-        case 'f':
-            format = option_choice("query", "--format", optarg, formats, N_FORMATS);
-            if (format == N_FORMATS)
-                return EXIT_WRONG_USAGE;
-            break;
-        case 'j':
-            format = FORMAT_JSON;
-            break;
-        case 'o':
-            output = optarg;
-            break;
-        case 'l':
-            return named_query_list(stdout, &error) == 0 ? EXIT_DONE : error_report(&error);
-        case 'h':
-            fputs(usage, stdout);
-            return EXIT_DONE;
-        default:
-            return option_refused("query", option, argv);
-        }
-    if (argc - optind != 2)
-        return wrong_usage("query", "expected a trace and one query, got %d argument%s", argc - optind,
-                           argc - optind == 1 ? "" : "s");
-    const char *path = argv[optind], *query = argv[optind + 1];
+    const struct option_row rows[] = {
+        {'f', "format", "text|csv|json",
+         "text is the default (NULL is '-', reals have six digits); csv (NULL is empty);\njson: an array of objects",
+         .choice = &format},
+        {0, "json", NULL, "the same as --format json", .choice = &format, .value = FORMAT_JSON},
+        {'o', "output", "FILE", "write there instead of standard output", .text = &output},
+        {0, "list", NULL, "show the named queries", .flag = &list},
+    };
+    const struct option_table table = {"query", usage, rows, sizeof rows / sizeof rows[0], .notes = NULL};
+    int result = options_read(&table, &argc, &argv);
+    if (result != OPTIONS_READ)
+        return result;
+    if (list)
+        return named_query_list(stdout, &error) == 0 ? EXIT_DONE : error_report(&error);
+    if (argc != 2)
+        return wrong_usage("query", "expected a trace and one query, got %d argument%s", argc, argc == 1 ? "" : "s");
+    const char *path = argv[0], *query = argv[1];
     char *named = NULL;
     if (named_query_is_name(query) && named_query_read(query, &named, &error) != 0) {
         error_report(&error);
         return EXIT_WRONG_USAGE;
     }
     struct trace trace;
-    int result = trace_open(&trace, path);
+    result = trace_open(&trace, path);
     if (result == EXIT_DONE)
         result = run(&trace, named != NULL ? named : query, (enum query_format)format, output);
     trace_close(&trace);

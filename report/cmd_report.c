@@ -1,7 +1,5 @@
 /* mpistair report: measured against modelled time per rank. */
-#include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "share/base/command.h"
 #include "share/base/error.h"
@@ -10,13 +8,13 @@
 #include "share/base/output_file.h"
 #include "report/render/render.h"
 
-enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, N_FORMATS };
+enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
 
 struct report_options {
     const char *trace, *output;
-    enum report_format format;
+    int format; /* enum report_format */
     struct report_choice choice;
-    bool all_ranks, help;
+    bool all_ranks;
 };
 
 static const char usage[] =
@@ -24,65 +22,37 @@ static const char usage[] =
     "[--all-ranks]\n"
     "\n"
     "Prints what was recorded (trace.db, or a folder of spools, which is ingested first), how complete it is, and per\n"
-    "rank the measured time against what the models of 'mpistair predict' say.\n"
-    "\n"
-    "  -f, --format FORMAT   text (the default); csv: a row a rank and model; json: everything; html: one page\n"
-    "      --json            the same as --format json\n"
-    "  -o, --output FILE     write there instead of standard output; an existing file is replaced once all is written\n"
-    "  -m, --machine NAME    only predictions for this machine\n"
-    "  -M, --model NAME      only this model; text and html draw the bars for it instead of the best one\n"
-    "      --all-ranks       of more than 64 ranks show all, not the 16 furthest off\n"
-    "  -h, --help\n"
-    "\n"
+    "rank the measured time against what the models of 'mpistair predict' say.\n";
+static const char notes[] =
     "Error of a model: sum of |measured - modelled| over the ranks, by the sum of measured. Replicate error: the same\n"
     "between the two halves of the rounds of each kind; no model can be expected to score below half of it.\n";
 
 static int parse(int argc, char **argv, struct report_options *options)
 {
-    static const struct option known[] = {
-        {"format", required_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
-        {"output", required_argument, NULL, 'o'}, {"machine", required_argument, NULL, 'm'},
-        {"model", required_argument, NULL, 'M'},  {"all-ranks", no_argument, NULL, 'a'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    static const char *const formats[] = {"text", "csv", "json", "html"};
     *options = (struct report_options){0};
-    optind = 0;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":f:o:m:M:h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'f':
-            options->format = (enum report_format)option_choice("report", "--format", optarg, formats, N_FORMATS);
-            if (options->format == N_FORMATS)
-                return EXIT_WRONG_USAGE;
-            break;
-        case 'j':
-            options->format = FORMAT_JSON;
-            break;
-        case 'o':
-            options->output = optarg;
-            break;
-        case 'm':
-            options->choice.machine = optarg;
-            break;
-        case 'M':
-            options->choice.model = optarg;
-            break;
-        case 'a':
-            options->all_ranks = true;
-            break;
-        case 'h':
-            options->help = true;
-            return EXIT_DONE;
-        default:
-            return option_refused("report", option, argv);
-        }
-    }
-    if (optind >= argc)
+    const struct option_row rows[] = {
+        {'f', "format", "text|csv|json|html",
+         "text is the default; csv: a row a rank and model; json: everything; html: one page",
+         .choice = &options->format},
+        {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
+        {'o', "output", "FILE",
+         "write there instead of standard output; an existing file is replaced once all is\nwritten",
+         .text = &options->output},
+        {'m', "machine", "NAME", "only predictions for this machine", .text = &options->choice.machine},
+        {'M', "model", "NAME", "only this model; text and html draw the bars for it instead of the best one",
+         .text = &options->choice.model},
+        {0, "all-ranks", NULL, "of more than 64 ranks show all, not the 16 furthest off", .flag = &options->all_ranks},
+    };
+    const struct option_table table = {"report", usage, rows, sizeof rows / sizeof rows[0], .notes = notes};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    if (argc < 1)
         return wrong_usage("report", "expected a trace.db or a folder of spools");
-    if (optind + 1 < argc)
-        return wrong_usage("report", "%s: one trace at a time", argv[optind + 1]);
-    options->trace = argv[optind];
-    return EXIT_DONE;
+    if (argc > 1)
+        return wrong_usage("report", "%s: one trace at a time", argv[1]);
+    options->trace = argv[0];
+    return OPTIONS_READ;
 }
 
 static int render(FILE *stream, const struct report *report, const struct report_options *options, struct error *error)
@@ -115,9 +85,7 @@ int cmd_report(int argc, char **argv)
     struct trace trace;
     struct error error;
     int result = parse(argc, argv, &options);
-    if (options.help)
-        fputs(usage, stdout);
-    if (options.help || result != EXIT_DONE)
+    if (result != OPTIONS_READ)
         return result;
     result = trace_open(&trace, options.trace);
     if (result != EXIT_DONE)

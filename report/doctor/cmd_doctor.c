@@ -1,5 +1,4 @@
 /* mpistair doctor: what works here and what is missing. */
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,24 +58,14 @@ static int print_json(const struct doctor *doctor, bool works)
 
 int cmd_doctor(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     bool json = false;
-    optind = 0;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":h", known, NULL)) != -1;)
-        switch (option) {
-        case 'j':
-            json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return EXIT_DONE;
-        default:
-            return option_refused("doctor", option, argv);
-        }
-    if (optind < argc)
-        return wrong_usage("doctor", "%s: takes no arguments", argv[optind]);
+    const struct option_row rows[] = {{0, "json", NULL, "as JSON", .flag = &json}};
+    const struct option_table table = {.command = "doctor", .usage = usage, .rows = rows, .n_rows = 1};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    if (argc > 0)
+        return wrong_usage("doctor", "%s: takes no arguments", argv[0]);
     struct doctor doctor = {0};
     doctor_look_at_host(&doctor);
     doctor_look_at_mpis(&doctor);

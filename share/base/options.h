@@ -1,10 +1,61 @@
-/* Holds what the options of report, query and doctor have in common. */
+/* The options of a command as one table, from which its arguments are read, its --help is printed and its errors are told.
+ *
+ *     const struct option_row rows[] = {
+ *         {'o', "output", "FILE", "where to write", .text = &output},
+ *         {'f', "format", "text|json", "text is the default", .choice = &format},
+ *         {0, "top", "N", "so many rows", .whole = &top, .least = 1, .most = 1000},
+ *     };
+ *     const struct option_table table = {"show", "usage: mpistair show TRACE [OPTIONS]\n", rows, 3};
+ *     int code = options_read(&table, &argc, &argv);
+ *     if (code != OPTIONS_READ)
+ *         return code;
+ */
 #ifndef MPISTAIR_BASE_OPTIONS_H
 #define MPISTAIR_BASE_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Returns the place of value among names[n], or n after saying on stderr what was expected. */
+/* One of the pointers says what the option is and where its value goes; what is not given stays as it was. A row without
+ * a name is a heading of --help, its help. */
+struct option_row {
+    char letter;          /* 0: none */
+    const char *name;     /* without "--" */
+    const char *argument; /* as --help shows it; NULL: none */
+    const char *help;     /* lines with '\n' between; NULL: told together with the next option */
+
+    bool *flag;        /* set */
+    const char **text; /* borrowed from argv */
+    uint64_t *whole;   /* from least to most; most 0: no bound */
+    uint32_t *u32;     /* the same */
+    double *real;      /* the same */
+    int *choice;       /* the place of the word among those of argument, "text|csv|json"; without argument: value */
+    int value;
+    uint64_t least, most;
+    /* Any other: returns 0, or the exit code after saying what was expected. */
+    int (*take)(void *context, const char *text);
+    bool *given; /* set where the option is there; may be NULL */
+};
+
+struct option_table {
+    const char *command; /* "report", "machine" */
+    const char *usage;   /* --help up to the options, whole lines */
+    const struct option_row *rows;
+    size_t n_rows;
+    const char *notes;  /* --help behind the options, or NULL */
+    void (*list)(void); /* prints what comes behind that, or NULL */
+    void *context;      /* of take */
+    bool is_launcher;   /* from the first word on everything is another program's */
+};
+
+enum { OPTIONS_READ = -1 };
+
+/* Reads argv[1 ..]. Returns OPTIONS_READ, and (*argv)[*argc] are the words that are no options; else the exit code, after
+ * --help was printed (EXIT_DONE; -h, --help is in every table) or what was wrong (EXIT_WRONG_USAGE). */
+int options_read(const struct option_table *table, int *argc, char ***argv);
+
+/* The place of value among names[n], or n after saying on stderr what was expected. */
 size_t option_choice(const char *command, const char *option, const char *value, const char *const *names, size_t n);
 /* Says why getopt_long, called with opterr 0 and a leading ':', gave ':' or '?'; returns EXIT_WRONG_USAGE. */
 int option_refused(const char *command, int option, char **argv);
