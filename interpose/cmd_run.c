@@ -3,7 +3,6 @@
 #include "share/base/command.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "share/base/error.h"
 #include "interpose/trace/ingest.h"
 #include "share/base/installation.h"
+#include "share/base/options.h"
 #include "share/base/placement.h"
 #include "interpose/run/launch.h"
 #include "interpose/run/nested.h"
@@ -28,15 +28,8 @@ static const char usage[] =
     "into one SQLite file. The program is neither recompiled nor relinked. Exits as the job did; 1 if the job was "
     "fine\n"
     "and its trace could not be written. A script that starts several MPI jobs gives a trace for each: t.db, t-2.db, "
-    "...\n"
-    "\n"
-    "  -o, --output FILE    replaced only when complete; without it a new mpistair-<job or process id>.db in the\n"
-    "                       working directory\n"
-    "  --placement L.csv    node and socket of each rank (rank,node,socket) instead of where they were seen\n"
-    "  --spool DIR          a folder of this run's own for what the processes write while they run, on every node;\n"
-    "                       default: FILE.spool, or in TMPDIR where that lies on a network file system\n"
-    "  --keep-spools        keep them, for `mpistair ingest`\n"
-    "\n"
+    "...\n";
+static const char notes[] =
     "Environment: MPISTAIR_SPOOL_LIMIT, bytes of spools a node (K, M, G; default 1G);\n"
     "MPISTAIR_STACK, frames of callers to keep with each operation (0 to 63; default 0);\n"
     "MPISTAIR_WINDOW, when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always);\n"
@@ -46,51 +39,38 @@ struct run_options {
     const char *output;
     const char *placement;
     const char *spool;
-    int keep_spools;
+    bool keep_spools;
     char **command;
 };
 
-/* Reads the options. Returns -1 to go on, else the exit code. */
+/* Returns OPTIONS_READ, or the exit code. */
 static int read_options(int argc, char **argv, struct run_options *options)
 {
-    enum { OPTION_PLACEMENT = 256, OPTION_SPOOL };
-    const struct option long_options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"placement", required_argument, NULL, OPTION_PLACEMENT},
-        {"spool", required_argument, NULL, OPTION_SPOOL},
-        {"keep-spools", no_argument, &options->keep_spools, 1},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+    const struct option_row rows[] = {
+        {'o', "output", "FILE",
+         "replaced only when complete; without it a new mpistair-<job or process id>.db in the\nworking directory",
+         .text = &options->output},
+        {0, "placement", "L.csv", "node and socket of each rank (rank,node,socket) instead of where they were seen",
+         .text = &options->placement},
+        {0, "spool", "DIR",
+         "a folder of this run's own for what the processes write while they run, on every node;\n"
+         "default: FILE.spool, or in TMPDIR where that lies on a network file system",
+         .text = &options->spool},
+        {0, "keep-spools", NULL, "keep them, for `mpistair ingest`", .flag = &options->keep_spools},
     };
-    optind = 0;
-    for (int option; (option = getopt_long(argc, argv, "+o:h", long_options, NULL)) != -1;) {
-        switch (option) {
-        case 0:
-            break;
-        case 'o':
-            options->output = optarg;
-            break;
-        case OPTION_PLACEMENT:
-            options->placement = optarg;
-            break;
-        case OPTION_SPOOL:
-            options->spool = optarg;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return EXIT_DONE;
-        default:
-            return wrong_usage("run", "see the option above");
-        }
-    }
-    if (optind >= argc)
+    const struct option_table table = {
+        "run", usage, rows, sizeof rows / sizeof rows[0], .notes = notes, .is_launcher = true};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    if (argc < 1)
         return wrong_usage("run", "no job was given: expected a launcher and its arguments, as -- mpiexec -n 8 ./app");
     if (options->output != NULL && (options->output[0] == '\0' || strcmp(options->output, "-") == 0))
         return wrong_usage("run", "-o: expected the name of a file, a database is not written to standard output");
     if (options->spool != NULL && options->spool[0] == '\0')
         return wrong_usage("run", "--spool: expected the name of a folder");
-    options->command = argv + optind;
-    return -1;
+    options->command = argv;
+    return OPTIONS_READ;
 }
 
 /* Finds the trace's name, and a folder of spools that is this run's own. Returns 0, or -1 with the reason. */
