@@ -23,11 +23,11 @@
 #include "interpose/preload/recording.h"
 #include "interpose/preload/say.h"
 
-/* What the backend gets: the functions found, NULL where the MPI lacks one. */
+/* Are handed to the backend: the functions found, NULL where the MPI lacks one. */
 static mpistair_code *host_next[FN_COUNT];
 static mpistair_code *host_pnext[FN_COUNT];
 
-static uint64_t first_calls[FN_COUNT]; /* until a backend points mpistair_calls elsewhere */
+static uint64_t first_calls[FN_COUNT]; /* used until a backend points mpistair_calls elsewhere */
 uint64_t *volatile mpistair_calls = first_calls;
 
 static char started_in[PATH_MAX];
@@ -68,7 +68,7 @@ __attribute__((constructor)) static void say_if_static(void)
     errno = error;
 }
 
-/* True if a second copy of this library stands in front: that one records. */
+/* Returns true if a second copy of this library stands in front: that one records. */
 static bool is_second_copy(void)
 {
     Dl_info own, first;
@@ -84,7 +84,7 @@ static bool is_file(char *path, size_t size, const char *folder, const char *rel
     return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
 }
 
-/* Where the backend lies: in MPISTAIR_LIB, or beside this library (installed, or in the build folder). 0 or -1 with
+/* Finds the backend: in MPISTAIR_LIB, or beside this library (installed, or in the build folder). Returns 0, or -1 with
  * the folder where it was expected in path. */
 static int find_backend(const char *name, char *path, size_t size)
 {

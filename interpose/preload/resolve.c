@@ -28,7 +28,7 @@ static bool begins_mpi(uint32_t function)
     return look_up_family(function) == FAMILY_INIT || look_up_family(function) == FAMILY_SESSION_INIT;
 }
 
-/* The wrapper of MPI_Init, ... for the first call of that family, NULL for all others. */
+/* Returns the wrapper of MPI_Init, ... for the first call of that family, NULL for all others. */
 static mpistair_code *first_end(uint32_t function)
 {
     static atomic_flag is_entered[3] = {ATOMIC_FLAG_INIT, ATOMIC_FLAG_INIT, ATOMIC_FLAG_INIT};
@@ -44,7 +44,7 @@ static mpistair_code *target(uint32_t function, enum mpistair_entry entry, const
     if (!look_up(function)) {
         mpistair_code *own = mpi_library_find_for(look_up_name(function, entry), return_address);
         if (own != NULL && begins_mpi(function))
-            attach_backend(); /* says that there are several MPIs */
+            attach_backend(); /* this reports that there are several MPIs */
         return own != NULL ? own : missing_function(function);
     }
     mpistair_code *next = atomic_load(&mpistair_next[function]);
@@ -76,7 +76,7 @@ mpistair_code *mpistair_resolve(uint32_t function, uint32_t entry, const void *r
     int error = errno;
     mpistair_code *found =
         entry == ENTRY_FORTRAN ? fortran_target(function, return_address) : target(function, entry, return_address);
-    (void)dlerror(); /* of our own look-ups */
+    (void)dlerror(); /* forgets errors of our own look-ups */
     errno = error;
     return found;
 }

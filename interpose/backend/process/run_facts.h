@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Decided by rank 0 and broadcast as bytes. */
+/* Holds what rank 0 decides; it is broadcast as bytes. */
 struct run_facts {
     uint64_t started_unix_ns;
-    uint64_t host_key; /* of rank 0's node */
+    uint64_t host_key; /* key of rank 0's node */
     char key[64];      /* host-pid-chance, or sessions-hash: file names of the run begin with it */
     char output[PATH_MAX];
     char folder[PATH_MAX]; /* rank 0's spool folder */
@@ -23,7 +23,7 @@ struct run {
     int parents;          /* processes that spawned this world together; 0: it was not spawned */
     int alone;            /* this process began by MPI_Session_init and ends by MPI_Session_finalize */
     uint64_t alone_start; /* launcher_start() where the name of the run is not told by another process */
-    char launch[64];      /* the launcher's name, empty: not known */
+    char launch[64];      /* the launcher's name for what it started, empty: not known */
     int launched;         /* processes that it started together with this one, 0: not known */
     int launched_as;      /* rank among them */
     uint64_t host_key;
@@ -38,9 +38,9 @@ struct run {
     char spool[PATH_MAX];
     char topology[PATH_MAX]; /* empty: none */
     char maps[PATH_MAX];     /* empty: none */
-    int names_output;        /* the environment does not: facts.output is our own choice */
+    int names_output;        /* the environment does not name it: facts.output is our own choice */
     int made_folder;         /* the folder is the run's own, to be removed with it */
-    dev_t folder_device;     /* which folder it is, whatever has its name later */
+    dev_t folder_device;     /* says which folder it is, whatever has its name later */
     ino_t folder_inode;
     int made_maps;
     int made_topology; /* this process wrote it */

@@ -14,12 +14,12 @@ struct recording_stage {
 /* To be used under the lock. */
 extern struct recording_stage recording_stage;
 
-/* Both ends of the recorder exclude each other: MPI_Session_init may be called by several threads. */
+/* Exclude each other at both ends of the recorder: several threads may call MPI_Session_init. */
 void stage_lock(void);
 void stage_unlock(void);
 
 /* The recorder's own session, with which it begins alone. Begins it; 0, or -1. */
-#ifdef MPI_SESSION_NULL /* an MPI that has sessions */
+#ifdef MPI_SESSION_NULL /* this MPI has sessions */
 int stage_begin_session(MPI_Info info, MPI_Session *session);
 #endif
 /* Ends it, if there is one; its group must be given back before. */

@@ -12,7 +12,7 @@ static pthread_key_t thread_key;
 static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
 static int has_thread_key;
 
-/* Runs when a thread ends: its lane goes to the next new thread. */
+/* Ends a thread: its lane goes to the next new thread. */
 static void thread_ended(void *memory)
 {
     struct recorder_thread *thread = memory;

@@ -8,20 +8,21 @@ void operation_resolve(struct spool_operation *operation, const MPI_Status *stat
         int known = status && (ok || status->MPI_SOURCE >= 0 || status->MPI_SOURCE == MPI_PROC_NULL);
         operation->peer = known ? recorded_peer(status->MPI_SOURCE) : SPOOL_UNKNOWN;
     }
-    /* MPICH 4.0 reports tag 0 of a receive from nobody. */
+    /* MPICH 4.0 reports tag 0 for a receive from nobody. */
     if ((flags & SPOOL_ANY_TAG) && operation->peer != SPOOL_PROC_NULL && status && (ok || status->MPI_TAG >= 0))
         operation->tag = status->MPI_TAG == MPI_ANY_TAG ? SPOOL_ANY : status->MPI_TAG;
 }
 
-/* Returns what a status tells of a request that MPI_Cancel was called on. */
+/* Returns what a status tells about a request on which MPI_Cancel was called. */
 static unsigned cancel_flags(const MPI_Status *status)
 {
     int cancelled = 0;
     return PMPI(Test_cancelled)(status, &cancelled) == MPI_SUCCESS && cancelled ? (unsigned)SPOOL_CANCELLED : 0U;
 }
 
-/* A message that is too long is received and cut off; both MPIs also say so of one whose types do not fit. All other
- * errors are found before MPI looks for a message, but the probe of a matched message has it already. */
+/* Returns the flags of a failure. A message that is too long is received and cut off; both MPIs report the same for one
+ * whose types do not fit. All other errors are found before MPI looks for a message, but the probe of a matched message
+ * has it already. */
 static unsigned failure_flags(const struct spool_operation *operation, int error)
 {
     int class = error;
@@ -35,7 +36,7 @@ void operation_complete(struct spool_operation *operation, const MPI_Status *sta
                         int16_t processor)
 {
     unsigned flags = operation->flags;
-    if (!(flags & SPOOL_MATCHED_PROBE)) /* the probe knew them */
+    if (!(flags & SPOOL_MATCHED_PROBE)) /* the probe knew source and tag */
         operation_resolve(operation, status, error == MPI_SUCCESS);
     if (status && __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED))
         flags = (flags & ~(unsigned)SPOOL_CANCELLING) | cancel_flags(status);
@@ -51,7 +52,7 @@ void operation_complete_two(struct spool_operation *send, const MPI_Status *stat
 {
     struct spool_operation *receive = send + 1;
     operation_complete(receive, status, error, ticks, processor);
-    /* What received something has sent, too. */
+    /* A call that received something has sent, too. */
     operation_complete(send, NULL, receive->flags & SPOOL_TOOK ? MPI_SUCCESS : error, ticks, processor);
 }
 

@@ -4,7 +4,8 @@
 
 #include "interpose/backend/recorder/recorder.h"
 
-/* What is below 0 and no name of MPI's is rejected, as the peer that nobody knows. */
+/* Returns the peer to record: a number below 0 that has no name in MPI is rejected by it, and stands for a peer that
+ * nobody knows. */
 static inline int32_t recorded_peer(int peer)
 {
     return peer >= 0                ? peer
@@ -18,7 +19,7 @@ static inline int32_t recorded_tag(int tag)
     return tag >= 0 ? tag : SPOOL_ANY;
 }
 
-/* Flags of a receive for its wildcards. */
+/* Returns the flags of a receive for its wildcards. */
 static inline unsigned wildcard_flags(int source, int tag)
 {
     unsigned flags = (source == MPI_ANY_SOURCE ? (unsigned)SPOOL_ANY_SOURCE : 0U) |
@@ -31,7 +32,7 @@ static inline unsigned wildcard_flags(int source, int tag)
 /* Resolves the wildcards of a record by what MPI reported; status as in operation_complete. */
 void operation_resolve(struct spool_operation *operation, const MPI_Status *status, int ok);
 
-/* Completes a record; status may be NULL (nothing is known of source and tag). error: what MPI says of it. */
+/* Completes a record; status may be NULL (nothing is known of source and tag). error is what MPI reported for it. */
 void operation_complete(struct spool_operation *operation, const MPI_Status *status, int error, uint64_t ticks,
                         int16_t processor);
 
@@ -39,8 +40,8 @@ void operation_complete(struct spool_operation *operation, const MPI_Status *sta
 void operation_complete_two(struct spool_operation *send, const MPI_Status *status, int error, uint64_t ticks,
                             int16_t processor);
 
-/* Asks MPI what became of a request that is about to be freed, where its message or whether it has one is not known:
- * of wildcards, and of what was cancelled. */
+/* Asks MPI what became of a request that is about to be freed. This serves wildcards and cancelled requests, whose
+ * message is not known, or not even whether they have one. */
 void operation_settle(struct spool_operation *operation, MPI_Request request);
 
 #endif

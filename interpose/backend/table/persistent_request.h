@@ -8,13 +8,13 @@ struct persistent {
     void *active; /* what the last start posted; NULL: inactive, or lost */
     /* Posts what one start of the request begins, before MPI starts it. Returns the pending thing, NULL: lost. */
     void *(*start)(struct persistent *self, const struct recorded_call *call);
-    struct spool_persistent facts;   /* as stored, but for the time in the call */
+    struct spool_persistent facts;   /* as stored, except for the time in the call */
     struct spool_persistent *record; /* NULL: lost */
-    unsigned flags;                  /* of what it posts: wildcards */
-    void *more;                      /* of its kind; freed by free() with the request */
+    unsigned flags;                  /* flags of what it posts: wildcards */
+    void *more;                      /* what its kind needs; freed by free() with the request */
 };
 
-/* The request was freed: what is active goes on unreported. */
+/* Frees the request: what is active goes on unreported. */
 void persistent_free(struct persistent *persistent, struct recorder_thread *thread);
 
 #endif

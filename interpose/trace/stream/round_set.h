@@ -8,14 +8,14 @@
 #include "interpose/trace/rows/sink.h"
 #include "share/base/map.h"
 
-/* A round that is written now. */
+/* Holds a round that is written now. */
 struct round_found {
-    int64_t begin_ns; /* of its earliest step */
+    int64_t begin_ns; /* begin of its earliest step */
     uint64_t first;   /* (rank, step) of its first step, which decides between equal begins */
     uint32_t root;
 };
 
-/* What one rank was in a round. */
+/* Says what one rank was in a round. */
 struct round_member {
     int64_t begin_ns;
     int64_t end_ns;
@@ -24,10 +24,10 @@ struct round_member {
     uint32_t rank;
 };
 
-/* A message whose row is written now. */
+/* Holds a message whose row is written now. */
 struct round_message {
     int64_t send_post_ns;
-    uint32_t rank; /* of the receive */
+    uint32_t rank; /* rank of the receive */
     uint32_t receive;
     uint64_t sequence;
     int64_t round; /* 0: none */
@@ -37,7 +37,7 @@ struct rounds {
     struct trace *trace;
     struct sink *sink;
     struct epochs epochs;
-    uint32_t first_free; /* of trace.steps, linked through next */
+    uint32_t first_free; /* index in trace.steps, linked through next */
     uint64_t n_opened;
     uint32_t *complete; /* [n_complete] representatives of rounds that nothing more can join */
     size_t n_complete;
@@ -45,11 +45,11 @@ struct rounds {
     struct map kinds;
     struct map families; /* numbered as they come */
     int64_t n_rounds;
-    struct round_found *found; /* work space of rounds_write */
+    struct round_found *found; /* work space for rounds_write */
     size_t found_capacity;
     struct round_member *members;
     size_t members_capacity;
-    struct round_message *messages; /* [n_found_messages] whose row can be written */
+    struct round_message *messages; /* [n_found_messages] messages whose row can be written */
     size_t n_found_messages;
     size_t messages_capacity;
     bool no_memory;

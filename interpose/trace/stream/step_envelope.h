@@ -11,7 +11,7 @@ struct step_envelopes {
     struct map_key *completed; /* [n_completed] as posted, in the order of completion, of the present step */
     size_t n_completed;
     size_t completed_capacity;
-    size_t n_known;      /* of them, in the map */
+    size_t n_known;      /* how many of them are in the map */
     struct map known;    /* that completed in the present step */
     struct map standing; /* whose receives are posted anew as soon as one completed */
 };
