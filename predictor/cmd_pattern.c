@@ -1,4 +1,4 @@
-/* mpistair pattern: makes a pattern, or takes one, tells its statistics, and writes it. */
+/* Runs `mpistair pattern`: makes a pattern, or takes one, tells its statistics, and writes it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

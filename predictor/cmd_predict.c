@@ -1,4 +1,5 @@
-/* mpistair predict: a pattern to the times of its ranks, or a recorded run to the errors of the models. */
+/* Runs `mpistair predict`: turns a pattern into the times of its ranks, or a recorded run into the errors of the
+ * models. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #include "predictor/terms/topology.h"
 #include "predictor/what_if/what_if_run.h"
 
-/* With --interval; else, or where the machine has no intervals, without draws. */
+/* Draws machines for --interval; without it, or where the machine has no intervals, makes no draws. */
 static int make_draws(const struct predict_options *options, const struct machine *machine, struct machine_draws *draws,
                       struct error *error)
 {
@@ -35,7 +36,7 @@ static int make_draws(const struct predict_options *options, const struct machin
     return 0;
 }
 
-/* What predict_model needs; predictions[options->n_models]. */
+/* Holds what predict_model needs; predictions[options->n_models]. */
 struct model_jobs {
     const struct predict_options *options;
     const struct pattern *pattern;

@@ -1,4 +1,5 @@
-/* See interval.h. */
+/* Propagates the machine table's intervals through the models as they are, so that no model needs formulas of its own
+ * for them. See interval.h. */
 #include "predictor/interval.h"
 
 #include <gsl/gsl_randist.h>
@@ -11,7 +12,7 @@
 
 static const double QUANTILE_975 = 1.959963984540054; /* of the normal distribution */
 
-/* How many ends of its interval are known. */
+/* Returns how many ends of its interval are known. */
 static size_t ends_known(const struct machine_parameter *row)
 {
     bool fixed = strcmp(row->quantity, "threshold") == 0 || strcmp(row->quantity, "cores") == 0;
@@ -23,7 +24,7 @@ static size_t ends_known(const struct machine_parameter *row)
 static double draw(const struct machine_parameter *row, gsl_rng *random)
 {
     double share = gsl_ran_ugaussian(random) / QUANTILE_975, value = row->value;
-    /* NaN compares as false: an end that is not known is the value itself. */
+    /* A comparison with NaN is false, so an end that is not known becomes the value itself. */
     double low = row->ci_low < value ? row->ci_low : value, high = row->ci_high > value ? row->ci_high : value;
     if (share >= 0)
         return value > 0 ? value * pow(high / value, share) : value + share * (high - value);
@@ -83,7 +84,7 @@ void machine_draws_release(struct machine_draws *draws)
     *draws = (struct machine_draws){0};
 }
 
-/* times_s[n]: of one rank. */
+/* Sorts times_s[n] of one rank and sets the ends of its interval. */
 static void rank_interval(double *times_s, size_t n, struct prediction *prediction, size_t rank)
 {
     double time_s = prediction->time_s[rank];

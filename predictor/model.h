@@ -1,7 +1,6 @@
-/* What a model gets and what it gives: the interface between the pattern of a round and a cost model.
+/* Says what a model gets and what it gives: the interface between the pattern of a round and a cost model.
  *
- * A model is one file, registered in model_table.c; it knows neither SQLite nor MPI. All values SI.
- */
+ * A model is one file, registered in model_table.c; it knows neither SQLite nor MPI. All values are in SI units. */
 #ifndef MPISTAIR_PREDICTOR_MODEL_H
 #define MPISTAIR_PREDICTOR_MODEL_H
 
@@ -11,7 +10,7 @@
 #include "calibrate/machine/machine.h"
 #include "predictor/pattern/pattern.h"
 
-/* Which messages' latency a rank pays (share/doc/MODELS.md, Latency). */
+/* Says which messages' latency a rank pays (share/doc/MODELS.md, Latency). */
 enum latency_side { LATENCY_IN = 0, LATENCY_OUT, LATENCY_MAX };
 
 struct topology;
@@ -19,15 +18,16 @@ struct topology;
 struct model_options {
     enum latency_side latency;
     const struct topology *topology; /* borrowed; NULL: not known */
-    size_t repetitions;              /* of the round, one after the other; 0: the model's own */
+    size_t repetitions;              /* how often the round is repeated, one after the other; 0: the model's own */
 };
 
-/* As many as T Algorithm 2 has. */
+/* T Algorithm 2 has as many repetitions. */
 enum { DEFAULT_REPETITIONS = 10 };
-/* The same, for a kind of so many rounds, as many repetitions, but no more than are given; 0 rounds: not known. */
+/* Returns the same options for a kind of so many rounds: as many repetitions, but no more than are given; 0 rounds
+ * means that the number is not known. */
 struct model_options model_options_of_kind(const struct model_options *options, uint64_t rounds);
 
-/* What a rank's time is made of. */
+/* Says what a rank's time is made of. */
 enum prediction_part {
     PART_LATENCY,
     PART_BANDWIDTH,  /* its own bytes at the level's own rate, BW(1) */
@@ -38,10 +38,11 @@ enum prediction_part {
     PART_COUNT
 };
 
-/* latency_s ..., as in the table `prediction` and in JSON. */
+/* Names the parts (latency_s ...) as in the table `prediction` and in JSON. */
 extern const char *const prediction_part_name[PART_COUNT];
 
-/* Per rank; the parts add up to time_s. Arrays of n_ranks, owned by whoever called prediction_init. */
+/* Holds the times of all ranks; the parts add up to time_s. The arrays have n_ranks entries and belong to whoever
+ * called prediction_init. */
 struct prediction {
     size_t n_ranks;
     double *time_s;
@@ -57,36 +58,38 @@ struct model {
     bool latency_side;  /* model_options.latency changes its result */
     bool post_times;    /* pattern.send_s and recv_s change its result */
     bool repeats;       /* model_options.repetitions changes its result */
-    /* Fills a prediction of placement->n_ranks entries. Returns 0; -1 with a reason in error (a level or quantity that
-     * the machine lacks, no memory), the prediction's contents then undefined. */
+    /* Fills a prediction of placement->n_ranks entries. Returns 0, or -1 with a reason in error (a level or quantity
+     * that the machine lacks, no memory); the prediction's contents are then undefined. */
     int (*predict)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                    const struct model_options *options, struct prediction *prediction, struct error *error);
 };
 
-/* NULL-terminated, in the order in which `--model all` prints them. */
+/* Lists the models, NULL-terminated, in the order in which `--model all` prints them. */
 extern const struct model *const model_table[];
 
-/* NULL if there is no such model. */
+/* Returns the model of that name, NULL if there is none. */
 const struct model *model_find(const char *name);
 
-/* What a model leaves out, added to the parts of its result. One file each, registered in model_table.c. */
+/* Describes what a model leaves out and a term adds to the parts of its result. Each term is one file, registered in
+ * model_table.c. */
 struct model_term {
     const char *name;   /* as given to --model after a plus */
     const char *source; /* equations and what it is */
     bool post_times;    /* as of a model */
     bool topology;      /* model_options.topology changes its result */
     bool inferred;      /* rests on when messages arrived, which no MPI shows: its results are labelled so */
-    /* As model.predict, but adds to a prediction that a model filled; the caller forms the sum. */
+    /* Adds to a prediction that a model filled; the caller forms the sum. Arguments and results are as of
+     * model.predict. */
     int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                const struct model_options *options, struct prediction *prediction, struct error *error);
 };
 
-/* NULL-terminated. */
+/* Lists the terms, NULL-terminated. */
 extern const struct model_term *const term_table[];
 
 enum { MAX_TERMS = 8 };
 
-/* A model with the terms that are added to it. */
+/* Holds a model with the terms that are added to it. */
 struct model_choice {
     const struct model *model;
     const struct model_term *terms[MAX_TERMS];
@@ -94,21 +97,21 @@ struct model_choice {
     char name[64]; /* as given: "staircase+queue" */
 };
 
-/* Of a name as given to --model: 0, or -1 if there is no such model or term, or a term twice. */
+/* Chooses by a name as given to --model. Returns 0, or -1 if there is no such model or term, or a term comes twice. */
 int model_choose(const char *name, struct model_choice *choice);
-/* One of its terms is. */
+/* Says whether one of its terms is inferred. */
 bool model_choice_inferred(const struct model_choice *choice);
-/* The model or one of its terms knows post times. */
+/* Says whether the model or one of its terms knows post times. */
 bool model_choice_post_times(const struct model_choice *choice);
-/* As model.predict. */
+/* Predicts as model.predict does, with the terms. */
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,
                          const struct model_options *options, struct prediction *prediction, struct error *error);
 
-/* All zero, no interval known. 0, or -1 without memory. */
+/* Makes a prediction that is all zero, with no interval known. Returns 0, or -1 without memory. */
 int prediction_init(struct prediction *prediction, size_t n_ranks);
-/* For models: all zero before; after, the sum of the parts in time_s: 0, or -1 where one is beyond the range of a
- * double (a machine of absurd values). */
+/* Serve models: the first sets all to zero; the second forms time_s as the sum of the parts. It returns 0, or -1 where
+ * a time is beyond the range of a double (a machine of absurd values). */
 void prediction_clear(struct prediction *prediction);
 int prediction_sum(struct prediction *prediction, struct error *error);
 void prediction_release(struct prediction *prediction);

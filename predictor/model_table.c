@@ -1,4 +1,4 @@
-/* The models that there are: one line each here, one file each beside. */
+/* Registers the models: each has one line here, and one file in models/ or terms/. */
 #include "predictor/model.h"
 
 #include <stdlib.h>

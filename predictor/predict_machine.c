@@ -1,4 +1,4 @@
-/* A name may be a machine of the trace, a shipped one or a file: the trace's own comes first. */
+/* A name may mean a machine of the trace, a shipped one or a file: the trace's own comes first. */
 #include "predictor/predict_machine.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "calibrate/machine_database.h"
 
-/* The machines of a trace: how many, and "a, b". */
+/* Lists the machines of a trace: how many, and "a, b". */
 struct machine_names {
     size_t n;
     char first[64];

@@ -1,4 +1,4 @@
-/* Which machine `mpistair predict` predicts with, and what to know of a prediction. */
+/* Finds the machine with which `mpistair predict` predicts, and says what to know of a prediction. */
 #ifndef MPISTAIR_PREDICTOR_PREDICT_MACHINE_H
 #define MPISTAIR_PREDICTOR_PREDICT_MACHINE_H
 
@@ -6,11 +6,12 @@
 
 #include "predictor/model.h"
 
-/* The machine of that name in the trace, a shipped one, or a .tbl file; wanted NULL: the only machine of the trace. 0,
- * or -1 with the reason. */
+/* Finds the machine of that name in the trace, a shipped one, or a .tbl file; wanted NULL means the only machine of the
+ * trace. Returns 0, or -1 with the reason. */
 int predict_machine_find(const char *trace, sqlite3 *database, const char *wanted, struct machine *machine,
                          struct error *error);
-/* Lines on stderr: extrapolated values were read beyond the ends of a table; the model infers what was not recorded. */
+/* Prints lines on stderr: extrapolated values were read beyond the ends of a table; the model infers what was not
+ * recorded. */
 void predict_note(const struct model_choice *model, const struct machine *machine, size_t extrapolated);
 
 #endif

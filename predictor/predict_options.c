@@ -1,5 +1,5 @@
-/* getopt_long into a struct; every mistake is printed here, once, with what was expected. Papers are named as in
- * share/doc/MODELS.md. */
+/* Turns getopt_long's options into a struct; every mistake is printed here, once, with what was expected. Papers are
+ * named as in share/doc/MODELS.md. */
 #include "predictor/predict_options.h"
 
 #include <getopt.h>
@@ -65,7 +65,7 @@ static void add_all(struct predict_options *options)
         add_model(options, model_table[i]->name);
 }
 
-/* list: names with commas between; all is one. */
+/* Adds the models of list, names with commas between; all is one. */
 static int add_models(struct predict_options *options, const char *list)
 {
     for (const char *at = list;; at++) {
@@ -234,7 +234,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     return check(options, argc - optind);
 }
 
-/* The longest that there are take 120 of 160 bytes. */
+/* Appends a word; the longest options that there are take 120 of 160 bytes. */
 static void append_word(struct model_options_text *text, const char *prefix, const char *word)
 {
     if (word[0] == '\0')

@@ -1,4 +1,4 @@
-/* The command line of `mpistair predict`. */
+/* Reads the command line of `mpistair predict`. */
 #ifndef MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 #define MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 
@@ -21,16 +21,16 @@ struct predict_options {
     size_t n_models;
     struct model_options model;
     struct what_if_options what_if;
-    bool interval; /* of every time */
+    bool interval; /* every time has an interval */
     bool help;
 };
 
-/* 0, or the exit code after the reason was printed. */
+/* Returns 0, or the exit code after the reason was printed. */
 int predict_options_parse(int argc, char **argv, struct predict_options *options);
 void predict_options_usage(void);
 
-/* prediction_run.options of a model with its terms: what differs from the defaults, words with a blank between, "" if
- * nothing. Written into text and returned. */
+/* Holds prediction_run.options of a model with its terms: what differs from the defaults, words with a blank between,
+ * "" if nothing does. It is written into text and returned. */
 struct model_options_text {
     char text[160];
 };

@@ -1,4 +1,4 @@
-/* A model's result: an array a part and one for their sum. */
+/* Keeps a model's result in one block: an array for each part and one for their sum, so that one free ends it. */
 #include "predictor/model.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Plain tables for people, CSV and JSON with the digits that give back the same double. Papers are named as in
+/* Prints plain tables for people, CSV and JSON with the digits that give back the same double. Papers are named as in
  * share/doc/MODELS.md. */
 #include "predictor/show.h"
 
@@ -9,7 +9,7 @@
 #include "interpose/database/database.h"
 #include "interpose/sums/working_tables.h"
 
-/* Text has a column a part that is not zero for every rank and model. */
+/* Gives text a column for each part that is not zero for every rank and model. */
 struct text_columns {
     bool part[PART_COUNT];
     bool interval;
@@ -29,7 +29,7 @@ static struct text_columns text_columns_of(const struct predict_options *options
     return columns;
 }
 
-/* Of an interval, as text. */
+/* Prints an end of an interval as text. */
 static void show_end(FILE *stream, double seconds)
 {
     if (isnan(seconds))
@@ -105,7 +105,7 @@ void show_times(FILE *stream, const struct predict_options *options, const struc
         fputs("\n]\n", stream);
 }
 
-/* A row of the view model_error; NaN and worst_rank -1 where nothing was measured. */
+/* Holds a row of the view model_error; NaN and worst_rank -1 where nothing was measured. */
 struct model_error {
     double values[3]; /* error, mape, bias */
     long long worst_rank;
@@ -169,7 +169,7 @@ static void read_row(sqlite3_stmt *statement, const struct predict_options *opti
     }
 }
 
-/* One query for all models: the view goes over all rounds. */
+/* Reads the rows of all models in one query: the view goes over all rounds. */
 static int read_rows(sqlite3 *database, const struct predict_options *options, const char *machine,
                      struct model_error *rows, struct error *error)
 {
@@ -190,7 +190,7 @@ static int read_rows(sqlite3 *database, const struct predict_options *options, c
     return result;
 }
 
-/* What of the time in rounds lies under other rounds; NaN where that is not known. */
+/* Reads how much of the time in rounds lies under other rounds; NaN where that is not known. */
 static int read_concurrent_share(sqlite3 *database, const char *path, double *share, struct error *error)
 {
     sqlite3_stmt *statement = NULL;

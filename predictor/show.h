@@ -1,4 +1,4 @@
-/* What `mpistair predict` prints. */
+/* Prints what `mpistair predict` shows. */
 #ifndef MPISTAIR_PREDICTOR_SHOW_H
 #define MPISTAIR_PREDICTOR_SHOW_H
 
@@ -7,11 +7,12 @@
 
 #include "predictor/predict_options.h"
 
-/* The times of a pattern: predictions[options->n_models]. CSV has the columns rank,model,time_s, with --interval also
- * low_s,high_s. */
+/* Shows the times of a pattern: predictions[options->n_models]. CSV has the columns rank,model,time_s, with --interval
+ * also low_s,high_s. */
 void show_times(FILE *stream, const struct predict_options *options, const struct prediction *predictions);
 
-/* The errors of the models against what was measured, from the view model_error. 0, or -1 with the reason. */
+/* Shows the errors of the models against what was measured, from the view model_error. Returns 0, or -1 with the
+ * reason. */
 int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *database, const char *machine,
                 struct error *error);
 

@@ -1,5 +1,5 @@
-/* By queue and size all are sorted once; by begin only those selected, and stable, which leaves equal begins as they
- * were: what begins together in a queue is in the order of its sizes. */
+/* All messages are sorted once by queue and size. The selected ones are sorted by begin with a stable sort, which
+ * leaves equal begins as they were: what begins together in a queue is in the order of its sizes. */
 #include "predictor/engine/arrivals.h"
 
 #include <stdlib.h>

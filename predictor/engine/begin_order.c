@@ -1,5 +1,5 @@
-/* Two steps, as in size_order.c: messages are counted into slices of time of the same length, then each slice is
- * sorted. So no more than a slice needs room for its keys. */
+/* Sorts in two steps, as size_order.c does: messages are counted into slices of time of the same length, then each
+ * slice is sorted. So no more than a slice needs room for its keys. */
 #include "predictor/engine/begin_order.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ enum { MESSAGES_A_SLICE = 1024 };
 struct slices {
     size_t n;
     double from_s, slices_per_s;
-    size_t *first; /* [n + 1], while the slices are filled one further up */
+    size_t *first; /* [n + 1], one place further up while the slices are filled */
 };
 
 static size_t slice_of(const struct slices *slices, double begin_s)
@@ -45,7 +45,7 @@ static int slices_init(struct slices *slices, const struct traffic *traffic)
     return 0;
 }
 
-/* 0, or -1 without memory. */
+/* Sorts each slice. Returns 0, or -1 without memory. */
 static int sort_slices(const struct slices *slices, const struct traffic *traffic, uint32_t *order)
 {
     size_t most = 0;

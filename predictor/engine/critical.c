@@ -1,4 +1,5 @@
-/* See critical.h. */
+/* Several models split a transfer into bandwidth and contention, and must choose alike among completions that are equal
+ * but for rounding. See critical.h. */
 #include "predictor/engine/critical.h"
 
 static const double ROUNDING = 1e-9;
@@ -16,7 +17,7 @@ void critical_take(struct critical *critical, const struct critical *other)
 
 void prediction_add_transfer(struct prediction *prediction, size_t rank, double alone_s, double total_s)
 {
-    /* What differs by rounding alone is no contention. */
+    /* A difference by rounding alone is no contention. */
     if (alone_s >= total_s * (1 - ROUNDING / 1e3))
         alone_s = total_s;
     prediction->part_s[PART_BANDWIDTH][rank] += alone_s;

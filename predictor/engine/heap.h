@@ -1,4 +1,4 @@
-/* A binary heap of numbered keys, the smallest first: what happens next, of many things that go on. */
+/* Keeps numbered keys in a binary heap, the smallest first: it tells what happens next among many things that go on. */
 #ifndef MPISTAIR_PREDICTOR_HEAP_H
 #define MPISTAIR_PREDICTOR_HEAP_H
 
@@ -10,17 +10,17 @@ struct heap_entry {
     uint32_t id;
 };
 
-/* The arrays are the caller's. */
+/* Uses arrays that belong to the caller. */
 struct heap {
     struct heap_entry *entries; /* room for all ids that are in it at a time; entries[0] has the smallest key */
     size_t n;
-    size_t *place; /* [ids] of an id in entries; NULL where heap_change is not needed */
+    size_t *place; /* [ids] place of an id in entries; NULL where heap_change is not needed */
 };
 
 void heap_push(struct heap *heap, double key, uint32_t id);
-/* n > 0. */
+/* Takes out the smallest key. n > 0. */
 struct heap_entry heap_pop(struct heap *heap);
-/* Of an id in the heap. Needs place. */
+/* Gives an id in the heap another key. Needs place. */
 void heap_change(struct heap *heap, double key, uint32_t id);
 
 #endif

@@ -1,4 +1,4 @@
-/* See moves.h. */
+/* Several models know post times; what they share before the messages move is decided here once. See moves.h. */
 #include "predictor/engine/moves.h"
 
 #include <stdlib.h>

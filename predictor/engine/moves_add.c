@@ -1,5 +1,5 @@
-/* From the moves of the messages to the times of the ranks: once over all messages in the order in which they begin,
- * each rank with a clock of its own. Symbols: moves.h. */
+/* Turns the moves of the messages into the times of the ranks, in one pass over all messages in the order in which they
+ * begin; each rank has a clock of its own. moves.h has the symbols. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "predictor/engine/critical.h"
 #include "predictor/engine/moves.h"
 
-/* The two parts of T18. */
+/* Are the two parts of T18. */
 enum part_of_node { BETWEEN_NODES, WITHIN_NODE, NODE_PARTS };
 
 static const unsigned levels_of[NODE_PARTS] = {
@@ -17,7 +17,7 @@ static const unsigned levels_of[NODE_PARTS] = {
 
 static const double ROUNDING = 1e-9; /* completions closer than that share of a message's time are one */
 
-/* The latest end of a rank's messages of a part and direction. */
+/* Holds the latest end of a rank's messages of a part and direction. */
 struct last {
     double end_s, begin_s;
     size_t message; /* NO_MESSAGE: none */
@@ -25,11 +25,11 @@ struct last {
 
 static const size_t NO_MESSAGE = SIZE_MAX;
 
-/* A rank's clock. */
+/* Holds a rank's clock. */
 struct day {
     double first_post_s, last_post_s;
     double until_s;                 /* to here its time is accounted for */
-    double moving_to_s[NODE_PARTS]; /* a message of that part moves to here */
+    double moving_to_s[NODE_PARTS]; /* [part] until here a message of that part moves */
     double moving_s[NODE_PARTS];
     double hidden_s; /* c_i: what a pause may still take */
     double latency_s, skew_s;
@@ -37,7 +37,7 @@ struct day {
     struct last last[NODE_PARTS][DIRECTION_COUNT];
 };
 
-/* A message from one of its ends. */
+/* Describes a message from one of its ends. */
 struct item {
     double begin_s, end_s;
     double tau_s; /* 0: this end does not pay it */
@@ -70,7 +70,7 @@ static void live_through(struct day *day, const struct item *item)
     day->until_s = fmax(day->until_s, item->end_s);
 }
 
-/* Of equal ends that of the first message of the pattern. */
+/* Keeps the later end; among equal ends that of the first message in the pattern. */
 static void take_last(struct last *last, const struct item *item, size_t message)
 {
     if (last->message == NO_MESSAGE || item->end_s > last->end_s ||
@@ -103,7 +103,7 @@ static void live_message(const struct moves *moves, size_t k, struct day *days)
     }
 }
 
-/* Which of its messages' latency a rank pays. */
+/* Returns which of its messages' latency a rank pays: incoming or outgoing. */
 static enum direction paying_side(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side)
 {
     double in_s = traffic_latency_s(traffic, rank, INCOMING, levels);
@@ -117,7 +117,7 @@ static void note_post(struct day *day, double post_s)
     day->last_post_s = post_s > day->last_post_s ? post_s : day->last_post_s;
 }
 
-/* first_post_s > last_post_s: no message. */
+/* Begins all days; first_post_s > last_post_s means that a rank has no message. */
 static void begin_days(const struct traffic *traffic, enum latency_side side, struct day *days)
 {
     const struct pattern *pattern = traffic->pattern;
@@ -141,7 +141,7 @@ static void begin_days(const struct traffic *traffic, enum latency_side side, st
     }
 }
 
-/* A rank waits for a send last in that part. */
+/* Says whether a rank waits for a send last in that part. */
 static bool waits_for_send(const struct day *day, enum part_of_node part)
 {
     const struct last *in = &day->last[part][INCOMING], *out = &day->last[part][OUTGOING];
@@ -149,8 +149,8 @@ static bool waits_for_send(const struct day *day, enum part_of_node part)
            (in->message == NO_MESSAGE || out->end_s > in->end_s + ROUNDING * (in->end_s - in->begin_s));
 }
 
-/* What a rank's own bytes would take alone on the way that it waits for last in a part: those of all messages that it
- * receives, or of those that it sends to one receiver. alone_s[n_ranks * NODE_PARTS]. */
+/* Computes what a rank's own bytes would take alone on the way that it waits for last in a part: the bytes of all
+ * messages that it receives, or of those that it sends to one receiver. alone_s[n_ranks * NODE_PARTS]. */
 static void transfer_alone(const struct traffic *traffic, const struct day *days, double *alone_s)
 {
     const struct pattern *pattern = traffic->pattern;

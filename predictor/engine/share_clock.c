@@ -1,4 +1,5 @@
-/* See share_clock.h. */
+/* The rate of a clock changes with every rank that comes or goes; segments remember the rates, so that a point that was
+ * passed can be timed afterwards. See share_clock.h. */
 #include "predictor/engine/share_clock.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@ void share_clock_set_rate(struct share_clock *clock, double bytes_per_s)
     clock->segments[clock->n_segments++] = (struct clock_segment){clock->served, clock->since_s, bytes_per_s};
 }
 
-/* Steps that double, then halve. Where a segment begins at the point, that before it counts: what comes there together
- * comes at the same time, whichever of it ended the segment. */
+/* Searches by steps that double, then halve. Where a segment begins at the point, the one before it counts: what comes
+ * there together comes at the same time, whichever of it ended the segment. */
 double share_clock_time_s(const struct share_clock *clock, uint32_t *segment, double served)
 {
     const struct clock_segment *segments = clock->segments;

@@ -1,5 +1,5 @@
-/* A clock that counts the bytes that each of the ranks with the same bandwidth has got: what it will read when
- * something is through does not change while others come and go, only when that is. */
+/* Counts on a clock the bytes that each of the ranks with the same bandwidth has got. What the clock will read when
+ * something is through does not change while others come and go; only the time of that does. */
 #ifndef MPISTAIR_PREDICTOR_SHARE_CLOCK_H
 #define MPISTAIR_PREDICTOR_SHARE_CLOCK_H
 
@@ -7,7 +7,7 @@
 
 #include "predictor/engine/heap.h"
 
-/* From there on a clock went at one rate. */
+/* Says that from there on a clock went at one rate. */
 struct clock_segment {
     double served, since_s, bytes_per_s;
 };
@@ -16,17 +16,18 @@ struct share_clock {
     double served; /* bytes that each of its ranks has got, at since_s */
     double since_s;
     struct heap ranks;              /* those that it serves, by what `served` will be when they are idle */
-    struct clock_segment *segments; /* the last one is now; room of the caller */
+    struct clock_segment *segments; /* the last one is now; the caller gives the room */
     size_t n_segments, max_segments;
 };
 
-/* To now_s; to 0 where it serves nobody, without segments. */
+/* Goes on to now_s; to 0 where it serves nobody, without segments. */
 void share_clock_advance(struct share_clock *clock, double now_s);
-/* Another rate from now on. n_segments < max_segments. */
+/* Sets another rate from now on. n_segments < max_segments. */
 void share_clock_set_rate(struct share_clock *clock, double bytes_per_s);
-/* When it stood at a point, or will at this rate. *segment: one that began no later; then that of the point. */
+/* Returns when it stood at a point, or will at this rate. *segment is one that began no later, and becomes that of the
+ * point. */
 double share_clock_time_s(const struct share_clock *clock, uint32_t *segment, double served);
-/* When the next of its ranks is idle. It has one. */
+/* Returns when the next of its ranks is idle. The clock must have one. */
 double share_clock_idle_s(const struct share_clock *clock);
 
 #endif

@@ -1,7 +1,7 @@
-/* Messages under way that are served evenly: which is the next to be through.
+/* Finds, among messages under way that are served evenly, the next to be through.
  *
- * How far they are is one number for all, the bytes that each has got that was there from the beginning; a message has
- * a mark on that scale, where it is through. Marks of those that began when nothing was under way are in order as they
+ * One number tells how far they all are: the bytes that each has got that was there from the beginning. A message has a
+ * mark on that scale, where it is through. Marks of messages that began when nothing was under way are in order as they
  * come (arrivals.h); only those that begin later are kept in a heap. */
 #ifndef MPISTAIR_PREDICTOR_UNDERWAY_H
 #define MPISTAIR_PREDICTOR_UNDERWAY_H
@@ -12,7 +12,7 @@
 struct underway {
     size_t next, end; /* arrivals, the first ones to begin */
     double less;      /* their marks are their bytes less this */
-    struct heap late; /* id: arrival. Its room is the caller's */
+    struct heap late; /* id: arrival; the caller gives the room */
 };
 
 static inline size_t underway_n(const struct underway *underway)
@@ -27,14 +27,14 @@ static inline bool underway_first_is_late(const struct underway *underway, const
     return underway->late.entries[0].key < arrival_bytes(arrivals, underway->next) - underway->less;
 }
 
-/* The next mark. underway_n > 0. */
+/* Returns the next mark. underway_n > 0. */
 static inline double underway_mark(const struct underway *underway, const struct arrivals *arrivals)
 {
     return underway_first_is_late(underway, arrivals) ? underway->late.entries[0].key
                                                       : arrival_bytes(arrivals, underway->next) - underway->less;
 }
 
-/* The arrival that has come to the next mark, no longer under way then. underway_n > 0. */
+/* Takes out the arrival that has come to the next mark. underway_n > 0. */
 static inline size_t underway_take(struct underway *underway, const struct arrivals *arrivals)
 {
     return underway_first_is_late(underway, arrivals) ? heap_pop(&underway->late).id : underway->next++;

@@ -1,5 +1,5 @@
-/* Cells are numbered by coarse cell, the eight of a refined one by x + 2 y + 4 z; neighbours follow from the numbers,
- * so the mesh stores none. */
+/* Numbers cells by coarse cell, the eight of a refined one by x + 2 y + 4 z; neighbours follow from the numbers, so the
+ * mesh stores none. */
 #include "predictor/generate/mesh.h"
 
 #include <gsl/gsl_randist.h>
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Share of the coarse cells that is refined, and the coarse columns a well. */
+/* Say which share of the coarse cells is refined, and how many coarse columns there are for a well. */
 #define REFINED_SHARE    0.05
 #define COLUMNS_PER_WELL 400.0
 
@@ -16,7 +16,7 @@ static uint32_t coarse_count(const struct mesh *mesh)
     return mesh->size[0] * mesh->size[1] * mesh->size[2];
 }
 
-/* size[]: 4 : 4 : 1 with about that many cells after refinement. */
+/* Chooses size[] as 4 : 4 : 1 with about that many cells after refinement. */
 static void choose_size(struct mesh *mesh, uint64_t n_cells)
 {
     double coarse = (double)n_cells / (1 + 7 * REFINED_SHARE);
@@ -30,7 +30,7 @@ static void choose_size(struct mesh *mesh, uint64_t n_cells)
     mesh->size[2] = z;
 }
 
-/* refined[columns]: the columns within the radius of a well. */
+/* Refines the columns within the radius of a well: refined[columns]. */
 static void refine_columns(const struct mesh *mesh, gsl_rng *random, unsigned char *refined)
 {
     double columns = (double)mesh->size[0] * mesh->size[1];
@@ -46,7 +46,7 @@ static void refine_columns(const struct mesh *mesh, gsl_rng *random, unsigned ch
     }
 }
 
-/* first[] from the refined columns. */
+/* Computes first[] from the refined columns. */
 static void number_cells(struct mesh *mesh, const unsigned char *refined)
 {
     uint32_t n_coarse = coarse_count(mesh), columns = mesh->size[0] * mesh->size[1];
@@ -102,7 +102,7 @@ static uint32_t draw_deep(const struct mesh *mesh, gsl_rng *random)
     return (uint32_t)(share * mesh->n_cells);
 }
 
-/* far[] from the pairs: a counting sort, far_first[] as its cursor and then moved back. */
+/* Sorts the pairs into far[] by counting; far_first[] is its cursor and then moved back. */
 static void sort_far(struct mesh *mesh, const uint32_t *ends)
 {
     size_t n_ends = 2 * mesh->n_far;
@@ -129,7 +129,7 @@ int mesh_join_far(struct mesh *mesh, uint64_t n_far, uint64_t seed, struct error
     if (ends == NULL || random == NULL || mesh->far_first == NULL || mesh->far == NULL) {
         result = error_set(error, "no memory for %llu far pairs", (unsigned long long)n_far);
     } else {
-        gsl_rng_set(random, (unsigned long)(seed ^ 0x5bd1e995U)); /* other numbers than the mesh's */
+        gsl_rng_set(random, (unsigned long)(seed ^ 0x5bd1e995U)); /* the mesh itself uses other numbers */
         for (size_t i = 0; i < 2 * n_far; i++)
             ends[i] = draw_deep(mesh, random);
         mesh->n_far = n_far;
@@ -151,7 +151,7 @@ void mesh_release(struct mesh *mesh)
     *mesh = (struct mesh){0};
 }
 
-/* The coarse cell beside one along axis, upwards or downwards; UINT32_MAX at the boundary. */
+/* Returns the coarse cell beside one along axis, upwards or downwards; UINT32_MAX at the boundary. */
 static uint32_t coarse_beside(const struct mesh *mesh, uint32_t coarse, int axis, int up)
 {
     const uint32_t stride[3] = {1, mesh->size[0], mesh->size[0] * mesh->size[1]};

@@ -1,7 +1,6 @@
-/* The mesh as Scotch's graph. One thread and a fixed seed: the same parts every time.
+/* Gives the mesh to Scotch as a graph. One thread and a fixed seed make the same parts every time.
  *
- * Debian has Scotch, a release or more a year, and METIS 5.1.0 of 2013; so Scotch.
- */
+ * Debian has Scotch with a release or more a year, and METIS 5.1.0 of 2013; so Scotch is used. */
 #include "predictor/generate/mesh.h"
 
 #include <scotch/scotch.h>
@@ -45,7 +44,7 @@ static int csr_init(struct csr *csr, const struct mesh *mesh)
     return 0;
 }
 
-/* part[n_cells] of Scotch's numbers. */
+/* Fills part[n_cells] from Scotch's numbers. */
 static int partition(const struct csr *csr, SCOTCH_Num n_cells, SCOTCH_Num n_parts, uint64_t seed, SCOTCH_Num *part)
 {
     SCOTCH_Context context;

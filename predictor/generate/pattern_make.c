@@ -1,5 +1,5 @@
-/* The kinds of pattern that need no mesh: the synthetic experiments of Thune et al. 2023 (T), in- and outcast, and a
- * random one.
+/* Makes the kinds of pattern that need no mesh: the synthetic experiments of Thune et al. 2023 (T), in- and outcast,
+ * and a random one.
  *
  * pairs       T Fig. 3: pairs of ranks exchange 2s, s and s/2 bytes, three sizes in turn.
  * neighbours  T Fig. 4(b): every rank sends and receives three messages of different sizes within its block (the ranks
@@ -9,8 +9,8 @@
  *             With the order `socket` it is the experiment of T Fig. 5(c): levels mixed by another placement.
  * mixed       T Fig. 5(a): two thirds of the ranks of a socket exchange s bytes in pairs within it, the last third
  *             with the rank at their place of the socket beside it.
- * incast      every rank outside of rank 0's node (all others, where there is one node) sends s bytes to rank 0.
- * outcast     the reverse.
+ * incast      every rank outside of rank 0's node (all others, if there is one node) sends s bytes to rank 0.
+ * outcast     rank 0 sends s bytes to each of these ranks.
  * irregular   every rank sends 1 to `degree` messages to others drawn at random, sizes log-uniform.
  */
 #include "predictor/generate/pattern_make.h"
@@ -48,7 +48,7 @@ static int make_pairs(const struct pattern_request *request, const struct placem
     return 0;
 }
 
-/* What rank receives in `neighbours`. */
+/* Returns what rank receives in `neighbours`. */
 static double ramp_bytes(const struct pattern_request *request, size_t rank)
 {
     double share = request->n_ranks > 1 ? (double)rank / (double)(request->n_ranks - 1) : 0;
@@ -99,7 +99,7 @@ static int make_mixed(const struct pattern_request *request, const struct placem
     return 0;
 }
 
-/* To rank 0, or from it. */
+/* Makes messages to rank 0, or from it. */
 static int make_cast(const struct pattern_request *request, const struct placement *placement, bool to_root,
                      struct pattern *pattern, struct error *error)
 {
@@ -126,7 +126,7 @@ static int make_outcast(const struct pattern_request *request, const struct plac
     return make_cast(request, placement, false, pattern, error);
 }
 
-/* Log-uniform: as many below as above the geometric mean. */
+/* Draws log-uniform bytes: as many below as above the geometric mean. */
 static uint64_t random_bytes(const struct pattern_request *request, gsl_rng *random)
 {
     double least = (double)request->least_bytes;
@@ -138,7 +138,7 @@ static uint64_t random_bytes(const struct pattern_request *request, gsl_rng *ran
     return (uint64_t)(least * pow((double)request->most_bytes / least, draw));
 }
 
-/* Messages of src to others, none twice. peers[n_ranks]: a permutation, shuffled further. */
+/* Makes messages of src to others, none twice. peers[n_ranks] is a permutation, which is shuffled further. */
 static int send_at_random(const struct pattern_request *request, size_t src, uint32_t *peers, gsl_rng *random,
                           struct pattern *pattern, struct error *error)
 {

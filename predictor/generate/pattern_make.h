@@ -1,7 +1,6 @@
-/* Patterns made by rule, for trying a machine and the models without an application: what `mpistair pattern` writes.
+/* Makes patterns by rule, for trying a machine and the models without an application: `mpistair pattern` writes them.
  *
- * Everything follows from the request: the same request gives the same pattern, on every machine.
- */
+ * Everything follows from the request: the same request gives the same pattern, on every machine. */
 #ifndef MPISTAIR_PREDICTOR_PATTERN_MAKE_H
 #define MPISTAIR_PREDICTOR_PATTERN_MAKE_H
 
@@ -10,23 +9,24 @@
 
 #include "predictor/pattern/pattern.h"
 
-/* How consecutive ranks are placed: a socket is filled after the other; sockets of a node take turns; nodes do. */
+/* Says how consecutive ranks are placed: one socket is filled after the other; the sockets of a node take turns; the
+ * nodes do. */
 enum placement_order { ORDER_BLOCK, ORDER_SOCKET, ORDER_NODE };
 
 struct pattern_request {
     size_t n_ranks;
     uint32_t n_nodes;
-    uint32_t n_sockets; /* of a node */
-    uint32_t n_cores;   /* of a socket; n_ranks <= n_nodes * n_sockets * n_cores */
+    uint32_t n_sockets; /* on each node */
+    uint32_t n_cores;   /* on each socket; n_ranks <= n_nodes * n_sockets * n_cores */
     enum placement_order order;
     uint64_t seed;
     uint64_t least_bytes;
     uint64_t most_bytes; /* least_bytes for kinds of one size */
     uint32_t degree;     /* irregular: most messages that a rank sends */
-    /* mesh: */
+    /* The rest describes a mesh. */
     uint64_t n_cells;
     uint64_t cell_bytes; /* sent for a cell */
-    uint32_t layers;     /* of foreign cells that a rank needs around its own */
+    uint32_t layers;     /* layers of foreign cells that a rank needs around its own */
     uint64_t n_far;      /* pairs of cells anywhere that are joined */
     uint64_t far_bytes;  /* sent each way for such a pair */
     double spread;       /* standard deviation of the logarithm of a cell's permeability */
@@ -35,22 +35,22 @@ struct pattern_request {
 struct pattern_kind {
     const char *name;
     const char *summary;
-    uint64_t least_bytes; /* defaults */
-    uint64_t most_bytes;  /* 0: the kind takes one size */
-    /* Appends to an empty pattern. 0, or -1 with the reason; the caller releases the pattern either way. */
+    uint64_t least_bytes; /* default */
+    uint64_t most_bytes;  /* default; 0: the kind takes one size */
+    /* Appends to an empty pattern. Returns 0, or -1 with the reason; the caller releases the pattern either way. */
     int (*make)(const struct pattern_request *request, const struct placement *placement, struct pattern *pattern,
                 struct error *error);
 };
 
-/* name NULL ends it. */
+/* Lists all kinds; a name NULL ends it. */
 extern const struct pattern_kind pattern_kinds[];
 
-/* Places of the request's ranks. 0, or -1 without memory. */
+/* Makes the places of the request's ranks. Returns 0, or -1 without memory. */
 int placement_make(const struct pattern_request *request, struct placement *placement, struct error *error);
-/* A pattern_kind.make (pattern_mesh.c). */
+/* Is a pattern_kind.make (pattern_mesh.c). */
 int pattern_make_mesh(const struct pattern_request *request, const struct placement *placement, struct pattern *pattern,
                       struct error *error);
-/* pattern_append with a reason. */
+/* Appends a message as pattern_append does, with a reason on failure. */
 int pattern_make_message(struct pattern *pattern, size_t src, size_t dst, uint64_t bytes, struct error *error);
 
 #endif

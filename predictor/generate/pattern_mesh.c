@@ -1,10 +1,9 @@
-/* The halo exchange of a partitioned mesh (mesh.h): every rank owns a part and needs, of the parts around it, the cells
- * that are at most `layers` faces away from a cell of its own: cell_bytes each. Besides, n_far pairs of cells anywhere
- * are joined, as faults and fractures join cells that share no face (mesh.h): far_bytes each way. All that a rank needs
- * of another is one message. Whoever sends to a rank also receives from it; the sizes differ.
+/* Makes the halo exchange of a partitioned mesh (mesh.h). Every rank owns a part and needs the cells of the parts
+ * around it that are at most `layers` faces away from a cell of its own: cell_bytes each. Besides, n_far pairs of cells
+ * anywhere are joined, as faults and fractures join cells that share no face: far_bytes each way. All that a rank needs
+ * of another rank is one message. Whoever sends to a rank also receives from it; the sizes differ.
  *
- * In the order of the senders, then of the receivers. O(cells + cells needed).
- */
+ * The messages come in the order of the senders, then of the receivers. O(cells + cells needed). */
 #include "predictor/generate/mesh.h"
 #include "predictor/generate/pattern_make.h"
 
@@ -17,7 +16,7 @@ struct halo {
     uint32_t *cells;      /* [n_cells] by part */
     uint32_t *seen;       /* [n_cells] the last part that reached the cell, plus one */
     uint32_t *queue;      /* [n_cells] cells reached: own, then by distance, then far ones */
-    uint64_t *needed;     /* [n_ranks] bytes of each owner that the part at hand needs, plus one; 0: nothing */
+    uint64_t *needed;     /* [n_ranks] bytes of each owner that the current part needs, plus one; 0: nothing */
 };
 
 static void halo_release(struct halo *halo)
@@ -53,7 +52,7 @@ static int halo_init(struct halo *halo, const struct pattern_request *request, s
     return mesh_partition(&halo->mesh, request->n_ranks, request->seed, halo->part, error);
 }
 
-/* cells[] by part: a counting sort, part_first[] as its cursor and then moved back. */
+/* Sorts cells[] by part, by counting; part_first[] is its cursor and then moved back. */
 static void gather_parts(struct halo *halo, size_t n_ranks)
 {
     for (uint32_t cell = 0; cell < halo->mesh.n_cells; cell++)
@@ -76,7 +75,7 @@ static void reach_cell(struct halo *halo, uint32_t part, uint32_t cell, size_t *
     halo->queue[(*end)++] = cell;
 }
 
-/* The cells that far pairs join with the first n_own of the queue. */
+/* Reaches the cells that far pairs join with the first n_own of the queue. */
 static void reach_far(struct halo *halo, uint32_t part, size_t n_own, size_t *end)
 {
     const struct mesh *mesh = &halo->mesh;
@@ -85,7 +84,7 @@ static void reach_far(struct halo *halo, uint32_t part, size_t n_own, size_t *en
             reach_cell(halo, part, mesh->far[i], end);
 }
 
-/* queue[]: the part's cells, then those it needs within that many layers; their number. */
+/* Fills queue[] with the part's cells, then those that it needs within that many layers; returns their number. */
 static size_t reach_near(struct halo *halo, uint32_t part, uint32_t layers)
 {
     uint32_t neighbours[MESH_MAX_NEIGHBOURS];
@@ -107,14 +106,14 @@ static int compare_u32(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The messages to a part, from the owners of what it needs. */
+/* Adds the messages to a part, from the owners of what it needs. */
 static int add_receives(struct halo *halo, uint32_t part, const struct pattern_request *request,
                         struct pattern *pattern, struct error *error)
 {
     size_t own = halo->part_first[part + 1] - halo->part_first[part], n_owners = 0;
     size_t near_end = reach_near(halo, part, request->layers), end = near_end;
     reach_far(halo, part, own, &end);
-    uint32_t *owners = halo->queue; /* overwrites what was read: an owner follows from a cell further behind */
+    uint32_t *owners = halo->queue; /* overwrites what was read, as an owner follows from a cell further behind */
     for (size_t i = own; i < end; i++) {
         uint32_t owner = halo->part[halo->queue[i]];
         if (halo->needed[owner] == 0) {
@@ -133,7 +132,7 @@ static int add_receives(struct halo *halo, uint32_t part, const struct pattern_r
     return result;
 }
 
-/* by_receiver into pattern by sender; the order of the receivers stays. */
+/* Sorts by_receiver into pattern by sender; the order of the receivers stays. */
 static int sort_by_sender(const struct pattern *by_receiver, size_t n_ranks, struct pattern *pattern,
                           struct error *error)
 {

@@ -1,4 +1,4 @@
-/* getopt_long into a request; what was not given follows from the rest. */
+/* Turns getopt_long's options into a request; what was not given follows from the rest. */
 #include "predictor/generate/pattern_options.h"
 
 #include <getopt.h>
@@ -60,7 +60,7 @@ void pattern_options_usage(void)
         printf("  %-10s  %s\n", kind->name, kind->summary);
 }
 
-/* A whole number of an option; EXIT_WRONG_USAGE after saying what was expected. */
+/* Reads a whole number of an option. Returns EXIT_WRONG_USAGE after saying what was expected. */
 static int parse_number(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *value)
 {
     uint64_t number = 0;
@@ -80,7 +80,7 @@ static int parse_u32(const char *option, const char *text, uint32_t most, uint32
     return result;
 }
 
-/* S or MIN:MAX. */
+/* Reads S or MIN:MAX. */
 static int parse_bytes(const char *text, struct pattern_request *request)
 {
     char least[32] = "";
@@ -227,7 +227,7 @@ static int parse_map(const char *text, struct pattern_request *request)
     return 0;
 }
 
-/* Of a made pattern; -1: not one of them. */
+/* Reads an option of a made pattern; returns -1 if it is none. */
 static int parse_request(int option, const char *text, struct pattern_request *request)
 {
     uint64_t ranks = 0;

@@ -1,4 +1,4 @@
-/* The command line of `mpistair pattern`. */
+/* Reads the command line of `mpistair pattern`. */
 #ifndef MPISTAIR_PREDICTOR_PATTERN_OPTIONS_H
 #define MPISTAIR_PREDICTOR_PATTERN_OPTIONS_H
 
@@ -10,7 +10,7 @@ struct pattern_options {
     const struct pattern_kind *kind; /* to make, or NULL */
     const char *trace;               /* to take a round from, or NULL */
     const char *pattern;             /* P.csv to read, or NULL */
-    const char *placement;           /* L.csv of it */
+    const char *placement;           /* L.csv that belongs to it */
     const char *output;              /* writes output.P.csv and output.L.csv; NULL: statistics alone */
     uint64_t round_kind;
     bool round_kind_given;
@@ -19,7 +19,7 @@ struct pattern_options {
     struct pattern_request request;
 };
 
-/* 0, or the exit code after the reason was printed. */
+/* Returns 0, or the exit code after the reason was printed. */
 int pattern_options_parse(int argc, char **argv, struct pattern_options *options);
 void pattern_options_usage(void);
 

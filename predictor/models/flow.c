@@ -52,15 +52,15 @@
 #include "predictor/pattern/size_order.h"
 #include "predictor/models/staircase.h"
 
-/* Repetitions that are looked at one by one; and all that are looked at, however many there are. */
+/* Limit the repetitions: so many are looked at one by one, and so many at most, however many there are. */
 enum { SINGLE = 8, MOST_POINTS = 80 };
 
-/* One direction of all NICs. */
+/* Describes one direction of all NICs. */
 struct link_side {
     const struct size_order *order; /* by node */
     const uint8_t *class_of;        /* of a message */
     enum direction direction;
-    const uint32_t *here; /* of a message: its rank at this end */
+    const uint32_t *here; /* [message] its rank at this end */
 };
 
 static bool between_nodes(const struct traffic *traffic, size_t message)
@@ -74,17 +74,17 @@ static double limited(const struct flow_limit *limit, double carried)
     return fmin(limit->bytes + limit->growth * carried, limit->most_bytes);
 }
 
-/* Of a flow, in one direction of a NIC. */
+/* Says how far a flow is, in one direction of a NIC. */
 struct through {
     double turn;
     double at_s;
 };
 
-/* Some repetitions that are like one. */
+/* Stands for some repetitions that are alike. */
 struct point {
     double weight;  /* of all repetitions */
     double carried; /* what a connection has carried before, in bytes of its message */
-    double before;  /* the same when the round before began */
+    double before;  /* what it had carried when the round before began */
 };
 
 static size_t find_points(size_t repetitions, double first, double a_round, struct point points[MOST_POINTS])
@@ -102,27 +102,27 @@ static size_t find_points(size_t repetitions, double first, double a_round, stru
 struct network {
     const struct traffic *traffic;
     const struct flow_transport *transport;
-    struct flow_limit packet; /* of a message's bytes, in all repetitions */
+    struct flow_limit packet; /* of a message's bytes, the same in all repetitions */
     size_t n_points;
     struct point points[MOST_POINTS];
-    bool carries; /* at some point buffers are not empty: sends then need what ranks wait for */
+    bool carries; /* at some point buffers are not empty: sends then depend on how long ranks wait */
     struct grouping nodes;
     struct bandwidth_steps steps;
     struct size_order orders[DIRECTION_COUNT];
     struct critical *delivered; /* [n_ranks] */
     struct critical *sent;      /* [n_ranks][n_points] */
     double *waits_s;            /* [n_ranks] W_i */
-    uint32_t *left;             /* [n_ranks] all 0 but within node_through */
-    struct through *through;    /* of the node at hand */
+    uint32_t *left;             /* [n_ranks] all 0 except within node_through */
+    struct through *through;    /* of the current node */
 };
 
-/* Where a flow stands when `through` of its bytes are: flows are served in turn, as much of each as its packet. */
+/* Returns where a flow stands when `through` of its bytes are through: flows are served in turn, each by its packet. */
 static double turns(const struct flow_limit *packet, double bytes, double through)
 {
     return through / limited(packet, bytes);
 }
 
-/* What one more turn costs, of flows with packets of so many bytes together. */
+/* Returns what one more turn costs, for flows with packets of so many bytes together. */
 static double rate_s_per_turn(struct bandwidth_steps *steps, const double packets[MAX_CLASSES], size_t n_ranks)
 {
     double sum = 0;
@@ -135,8 +135,8 @@ static double rate_s_per_turn(struct bandwidth_steps *steps, const double packet
     return sum;
 }
 
-/* One node's flows, those from begin to end of the order: the turn and the time at which each is through.
- * left[n_ranks]: 0 before and after. */
+/* Goes through one node's flows, from begin to end of the order, and finds the turn and the time at which each is
+ * through. left[n_ranks] is 0 before and after. */
 static void node_through(const struct link_side *side, const struct flow_limit *packet, size_t begin, size_t end,
                          struct bandwidth_steps *steps, uint32_t *left, struct through *through)
 {
@@ -161,7 +161,7 @@ static void node_through(const struct link_side *side, const struct flow_limit *
     }
 }
 
-/* u at a turn, at most that of through[at], the first flow of no less: linear between flows. */
+/* Returns u at a turn, at most that of through[at], the first flow of no less: linear between flows. */
 static double through_at(const struct through *through, size_t at, double turn)
 {
     struct through before = at > 0 ? through[at - 1] : (struct through){0};
@@ -170,15 +170,15 @@ static double through_at(const struct through *through, size_t at, double turn)
                              : through[at].at_s;
 }
 
-/* A direction of a node's NIC as a number. */
+/* Numbers a direction of a node's NIC. */
 static uint32_t link_of(uint32_t node, enum direction direction)
 {
     return 2 * node + (direction == OUTGOING ? 1 : 0);
 }
 
-/* What NICs give of t_k and s_k, the latest of each rank. Each of them is the larger of its values at both NICs, and
- * only the latest counts: so the two need not be brought together. Of equal completions of a message that at the rank's
- * own NIC counts: their number is even. critical.bytes: the turn. */
+/* Adds a node's NIC to t_k and s_k, of which only the latest of each rank is kept. Each t_k is the larger of its values
+ * at both NICs, and only the latest counts, so the two need not be brought together. Among equal completions of a
+ * message the one at the rank's own NIC counts, as its number is even. critical.bytes is the turn. */
 static void node_deliver(const struct link_side *side, size_t node, const struct through *through,
                          const struct pattern *pattern, struct critical *delivered)
 {
@@ -190,7 +190,8 @@ static void node_deliver(const struct link_side *side, size_t node, const struct
     }
 }
 
-/* f: the share of what would fit into the empty buffer that finds no room. stays: of what was carried. */
+/* Returns f, the share of what would fit into the empty buffer that finds no room. stays is the share that stayed of
+ * what was carried. */
 static double no_room(const struct flow_limit *limit, const struct point *point, double bytes, double stays,
                       double buffer)
 {
@@ -207,8 +208,8 @@ static double stays_of(const struct network *network, uint32_t message, double t
     return waits_s < through_s ? 1 - waits_s / through_s : 0;
 }
 
-/* What is left of a message when the transport has taken the rest, in turns, grows with the message's size where it is
- * more than 0. */
+/* Finds when sends are over. What is left of a message, in turns, when the transport has taken the rest grows with the
+ * message's size where it is more than 0. */
 static void node_send(const struct network *network, const struct link_side *side, size_t node)
 {
     const struct pattern *pattern = network->traffic->pattern;
@@ -250,8 +251,8 @@ static void add_alone(double *alone_s, const struct critical *latest, uint32_t o
         *alone_s += fmin(bytes, latest->bytes * of_a_turn) / bytes_per_s;
 }
 
-/* alone_s[n_ranks][n_points]: what the rank's own bytes would take over the NIC that it waits for, as far as they are
- * through. */
+/* Computes what the rank's own bytes would take over the NIC that it waits for, as far as they are through:
+ * alone_s[n_ranks][n_points]. */
 static void transfer_alone(const struct network *network, double *alone_s)
 {
     const struct traffic *traffic = network->traffic;
@@ -273,7 +274,8 @@ static void transfer_alone(const struct network *network, double *alone_s)
     }
 }
 
-/* All NICs, one direction after the other: when flows are through, and of that the deliveries, the sends, or both. */
+/* Goes through all NICs, one direction after the other: finds when flows are through, and from that the deliveries, the
+ * sends, or both. */
 static void pass(struct network *network, bool deliveries, bool sends)
 {
     const struct traffic *traffic = network->traffic;
@@ -295,7 +297,7 @@ static void pass(struct network *network, bool deliveries, bool sends)
     }
 }
 
-/* The best rate of a copy between two ranks of a node; 0: the table tells none. */
+/* Returns the best rate of a copy between two ranks of a node, in B/s; 0 if the table tells none. */
 static double copy_bytes_per_s(const struct machine *machine)
 {
     double best = 0;
@@ -308,7 +310,7 @@ static double copy_bytes_per_s(const struct machine *machine)
     return best;
 }
 
-/* Of all that a rank sends between nodes, into the transport's buffer. */
+/* Returns the time of copying all that a rank sends between nodes into the transport's buffer. */
 static double copy_s(const struct network *network, size_t rank, double bytes_per_s)
 {
     const struct traffic *traffic = network->traffic;
@@ -322,7 +324,7 @@ static double copy_s(const struct network *network, size_t rank, double bytes_pe
     return bytes_per_s > 0 ? bytes / bytes_per_s : tau_s;
 }
 
-/* The ranks' transfers, the means over the points. 0, or -1 without memory. */
+/* Adds the ranks' transfers, the means over the points. Returns 0, or -1 without memory. */
 static int add_transfers(const struct network *network, const struct machine *machine, struct prediction *prediction)
 {
     size_t n_ranks = network->traffic->n_ranks, n = network->n_points;
@@ -358,7 +360,7 @@ static void network_release(struct network *network)
     free(network->through);
 }
 
-/* 0, or -1 without memory; network_release in either case. */
+/* Makes room. Returns 0, or -1 without memory; network_release in either case. */
 static int network_init(struct network *network, const struct placement *placement)
 {
     size_t n_ranks = network->traffic->n_ranks, largest = 0;
@@ -383,7 +385,7 @@ static int network_init(struct network *network, const struct placement *placeme
                : -1;
 }
 
-/* The part between nodes. 0, or -1 without memory. */
+/* Adds the part between nodes. Returns 0, or -1 without memory. */
 static int add_network(const struct traffic *traffic, const struct placement *placement,
                        const struct flow_transport *transport, const struct machine *machine,
                        const struct model_options *options, struct prediction *prediction)

@@ -1,12 +1,12 @@
-/* The model flow with buffers, what the transport takes of a message before it moves, that grow with what a connection
- * has carried and are full or not when a round begins; and with NICs that serve flows in turn, in packets that are not
- * all alike. flow.c has the model. */
+/* Shares the model flow with its variants, which differ in two ways. Buffers, what the transport takes of a message
+ * before it moves, grow with what a connection has carried and may be full when a round begins. NICs serve flows in
+ * turn, in packets that are not all alike. flow.c has the model. */
 #ifndef MPISTAIR_PREDICTOR_FLOW_H
 #define MPISTAIR_PREDICTOR_FLOW_H
 
 #include "predictor/models/staircase.h"
 
-/* Grows with what a connection has carried: min(bytes + growth * carried, most_bytes). */
+/* Describes a limit that grows with what a connection has carried: min(bytes + growth * carried, most_bytes). */
 struct flow_limit {
     double bytes;
     double growth;
@@ -19,7 +19,8 @@ struct flow_transport {
     size_t repetitions; /* of the round, at least 1 */
 };
 
-/* As model.predict: the mean over the repetitions; within nodes the staircase, with that service. */
+/* Predicts the mean over the repetitions; messages within nodes follow the staircase, with that service. Arguments and
+ * results are as of model.predict. */
 int flow_predict(const struct flow_transport *transport, enum service within, const struct pattern *pattern,
                  const struct placement *placement, const struct machine *machine, const struct model_options *options,
                  struct prediction *prediction, struct error *error);

@@ -30,11 +30,11 @@
 #include "predictor/models/staircase.h"
 #include "predictor/engine/underway.h"
 
-/* Messages. What an event needs of its message lies anywhere, and waiting for it would be half of the work. */
+/* Is in messages: what an event needs of its message lies anywhere, and waiting for it would be half of the work. */
 enum { LOOK_AHEAD = 12 };
 
-/* One direction of one NIC. Marks of a flow are bytes on the scale of `served`: all of it is through; its send is over,
- * B before. The latter only where they differ. */
+/* Describes one direction of one NIC. Marks of a flow are bytes on the scale of `served`: at one mark all of it is
+ * through; at the other, B before, its send is over. The latter is kept only where they differ. */
 struct link_run {
     struct moves *moves;
     struct bandwidth_steps *steps;
@@ -46,7 +46,7 @@ struct link_run {
     struct underway through, sent;
     size_t active[MAX_CLASSES];
     size_t n_ranks;
-    uint32_t *open_of; /* [n_ranks] flows of a rank; 0 before and after */
+    uint32_t *open_of; /* [n_ranks] open flows of a rank; 0 before and after */
 };
 
 static uint32_t end_of(const struct link_run *run, size_t message)
@@ -55,7 +55,7 @@ static uint32_t end_of(const struct link_run *run, size_t message)
     return run->direction == OUTGOING ? pattern->src[message] : pattern->dst[message];
 }
 
-/* No branch: nobody can guess which NIC is the later one. */
+/* Has no branch, as nobody can guess which NIC is the later one. */
 static void later(double *at_s, double now_s)
 {
     double before_s = *at_s;
@@ -67,7 +67,7 @@ static bool idle(const struct link_run *run)
     return underway_n(&run->through) + underway_n(&run->sent) == 0;
 }
 
-/* Those that begin with the arrival i; their end. */
+/* Opens the flows that begin with the arrival i; returns their end. */
 static size_t open_flows(struct link_run *run, size_t i)
 {
     const struct arrivals *arrivals = &run->arrivals;
@@ -98,7 +98,7 @@ static size_t open_flows(struct link_run *run, size_t i)
     return end;
 }
 
-/* The next mark is one of sends that are over. */
+/* Says whether the next mark is one of sends that are over. */
 static bool sent_first(const struct link_run *run)
 {
     return underway_n(&run->sent) > 0 &&
@@ -162,7 +162,7 @@ static void run_link(struct link_run *run)
     }
 }
 
-/* Room of the heaps: 0, or -1 without memory. */
+/* Makes room for the heaps. Returns 0, or -1 without memory. */
 static int late_init(struct link_run *run, size_t most)
 {
     run->through = (struct underway){.next = 0};
@@ -175,7 +175,7 @@ static int late_init(struct link_run *run, size_t most)
     return run->through.late.entries != NULL && (run->sent.late.entries != NULL || !(run->buffer_bytes > 0)) ? 0 : -1;
 }
 
-/* One direction of all NICs. 0, or -1 without memory. */
+/* Moves one direction of all NICs. Returns 0, or -1 without memory. */
 static int move_direction(const struct grouping *nodes, enum direction direction, struct link_run *run)
 {
     if (arrivals_init(&run->arrivals, run->moves->traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, nodes->of,
@@ -195,7 +195,7 @@ static int move_direction(const struct grouping *nodes, enum direction direction
     return result;
 }
 
-/* The messages between nodes. 0, or -1 without memory. */
+/* Moves the messages between nodes. Returns 0, or -1 without memory. */
 static int move_between_nodes(const struct traffic *traffic, const struct placement *placement, double buffer_bytes,
                               struct moves *moves, size_t *extrapolated)
 {

@@ -40,7 +40,7 @@ static void predict_group(const struct traffic *traffic, const uint32_t *members
         prediction->part_s[PART_LATENCY][rank] += traffic_latency_s(traffic, rank, INCOMING, level);
         if (!(volume > 0))
             continue;
-        /* T10, second term. V / BW = sum_p V_p / BW_p =: t, so X / BW = X / V * t. */
+        /* This is the second term of T10: V / BW = sum_p V_p / BW_p =: t, so X / BW = X / V * t. */
         double shared = total < competitors * volume ? total : competitors * volume;
         double limit_s = shared / volume * traffic_transfer_s(traffic, rank, INCOMING, level, limit_bytes_per_s);
         double single_s = traffic_transfer_s(traffic, rank, INCOMING, level, single_bytes_per_s);

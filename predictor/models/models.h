@@ -1,4 +1,4 @@
-/* The models, each defined in the file named after it. */
+/* Declares the models, each defined in the file named after it. */
 #ifndef MPISTAIR_PREDICTOR_MODELS_H
 #define MPISTAIR_PREDICTOR_MODELS_H
 

@@ -25,7 +25,7 @@
 #include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"
 
-/* senders[n_groups]: ranks of each node with a message between nodes. */
+/* Counts the ranks of each node with a message between nodes: senders[n_groups]. */
 static void count_senders(const struct traffic *traffic, const struct grouping *nodes, uint32_t *senders)
 {
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)

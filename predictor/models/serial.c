@@ -9,9 +9,10 @@
  *   a_k     when k is delivered if it is the first: c_d(a_k) = b_k
  *   h_k     if half of the others come before it: c_d(h_k) = (b_k + V_d) / 2
  *   e_k     if it is the last: t_d^recv, T7 or T14
- *   P_k(t)  share of the orders in which k is delivered by t: of m blocks to d, 1/m in which it is the first, from
- *           a_k on; 1/m in which it is the last, from e_k on; of the others none at a_k, half at h_k, all at e_k, and
- *           linear between
+ *   P_k(t)  share of the orders in which k is delivered by t; of m blocks to d it is
+ *             1/m  in which k is the first, from a_k on
+ *             1/m  in which k is the last, from e_k on
+ *             the others: none at a_k, half at h_k, all at e_k, linear between
  *   T_i     M_i tau + the mean over the orders of max(t_i^recv, deliveries of i's blocks)
  *           = M_i tau + E - integral from L to E of the product of all P_k(t) dt
  *
@@ -20,13 +21,19 @@
  *   L       largest of t_i^recv and a_k of i's blocks                                   s
  *   E       largest of t_i^recv and e_k                                                 s
  *
- * That takes the orders of different receivers for independent of each other. A block of short and eager messages
- * alone is over at once for its sender. Messages between nodes: as in the staircase. Where every rank receives from one
- * other it is the staircase. The integral: Gauss and Legendre, 16 points, within 0.1 % in most cases and 2 % in all.
+ * This takes the orders of different receivers for independent of each other. A block of short and eager messages alone
+ * is over at once for its sender. Messages between nodes follow the staircase. Where every rank receives from one
+ * other, serial is the staircase. The integral is computed by Gauss and Legendre with 16 points: within 0.1 % in most
+ * cases and 2 % in all.
  *
- * On twelve recordings of twelve irregular patterns each, 8 ranks on one node of 2 processors, T11 in medians: the
- * staircase 11.2 to 18.8 %, 14.4 in the mean, this 8.2 to 14.8 and 11.0 %, replicate errors 9.6 to 16 %. Found on the
- * first seven, P_k settled on all: its form was chosen with recordings of that testbed in view.
+ * On twelve recordings of twelve irregular patterns each, 8 ranks on one node of 2 processors, T11 in medians is:
+ *
+ *   the staircase       11.2 to 18.8 %, 14.4 in the mean
+ *   serial               8.2 to 14.8 %, 11.0 in the mean
+ *   replicate errors     9.6 to 16 %
+ *
+ * The model was found on the first seven, and P_k settled on all: its form was chosen with recordings of that testbed
+ * in view.
  *
  * Domain: as the staircase's, single-copy transports. Limits: where both sides copy through shared memory in fragments
  * messages do advance together; the order of posts is not used. Cost: O(M log M), 28 bytes a message within nodes, 16

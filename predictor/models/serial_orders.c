@@ -1,5 +1,5 @@
-/* When the sends of a rank are over in the model serial (serial.c has its citation, symbols and equations): the steps of
- * the staircase, with blocks in all orders in the place of T9. */
+/* Finds when the sends of a rank are over in the model serial (serial.c has its citation, symbols and equations): the
+ * steps of the staircase, with blocks in all orders in the place of T9. */
 #include "predictor/models/serial_orders.h"
 
 #include <float.h>
@@ -9,16 +9,17 @@
 
 #include "predictor/engine/moves.h"
 
-/* LOOK_AHEAD: messages whose sender is fetched meanwhile. */
+/* LOOK_AHEAD counts messages: the sender of a later one is fetched meanwhile. */
 enum { POINTS = 16, LOOK_AHEAD = 12 };
 
-/* half_s of a message that another one of its block stands for. */
+/* Stands in half_s of a message that another one of its block stands for. */
 static const double JOINED = -1;
 
-/* Half of a span, of all from L to E: one of no length is as good as over when it begins. */
+/* Is the shortest span worth splitting, as a share of the span from L to E: a shorter one is as good as over when it
+ * begins. */
 static const double SHORTEST = 1e-12;
 
-/* Of a rank. */
+/* Holds what a rank waits for. */
 struct latest {
     double begin_s, end_s; /* L, E */
     double share[POINTS];  /* the product of P_k at the points between */
@@ -43,7 +44,7 @@ int serial_init(struct serial *serial, const struct traffic *traffic, unsigned l
     return -1;
 }
 
-/* When a rank has received so many bytes, along the steps of its group. */
+/* Walks along the steps of a group: when has a rank received so many bytes? */
 struct walk {
     size_t step; /* the current one, of n */
     double begin_s, received, bytes_per_s, end_s;
@@ -55,26 +56,26 @@ static void next_step(struct walk *walk, const struct staircase_mix *mix, struct
     walk->received += (walk->end_s - walk->begin_s) * walk->bytes_per_s;
     walk->begin_s = walk->end_s;
     while (walk->step < n && !(competitors[walk->step].recv_s > walk->begin_s))
-        walk->step++; /* finished with the one before */
+        walk->step++; /* this step is finished */
     if (walk->step == n)
         return;
     walk->end_s = competitors[walk->step].recv_s;
     walk->bytes_per_s = staircase_mix_bandwidth(mix, steps, n - walk->step);
 }
 
-/* bytes: no fewer than in the call before; at most what the receiver gets in all. */
+/* bytes must be no fewer than in the call before, and at most what the receiver gets in all. */
 static double walk_to(struct walk *walk, double bytes, const struct competitor *receiver,
                       const struct staircase_mix *mix, struct bandwidth_steps *steps,
                       const struct competitor *competitors, size_t n)
 {
     while (walk->step < n && !(bytes <= walk->received + (walk->end_s - walk->begin_s) * walk->bytes_per_s))
         next_step(walk, mix, steps, competitors, n);
-    if (walk->step == n) /* by rounding not reached */
+    if (walk->step == n) /* rounding may keep it from the end */
         return receiver->recv_s;
     return fmin(walk->begin_s + (bytes - walk->received) / walk->bytes_per_s, receiver->recv_s);
 }
 
-/* A send of those levels that is over when it is delivered. */
+/* Says whether it is a send of those levels that is over when it is delivered. */
 static bool waits(const struct serial *serial, size_t message)
 {
     uint8_t class = serial->traffic->class_of[message];
@@ -82,8 +83,8 @@ static bool waits(const struct serial *serial, size_t message)
            serial->traffic->pattern->bytes[message] > 0 && !moves_at_once(serial->traffic, message);
 }
 
-/* What comes to one rank, by bytes; the number of blocks. The largest message of a block stands for it: if its sender
- * waits for any of them, it does for that one. */
+/* Finds the blocks that come to one rank, by bytes; returns how many. The largest message of a block stands for it: if
+ * its sender waits for any of them, it waits for that one. */
 static size_t find_blocks(struct serial *serial, uint32_t receiver)
 {
     const struct size_order *order = &serial->by_receiver;
@@ -116,7 +117,7 @@ static size_t find_blocks(struct serial *serial, uint32_t receiver)
     return n;
 }
 
-/* a_k and h_k of the blocks to one rank. */
+/* Finds a_k and h_k of the blocks to one rank. */
 static void find_times(struct serial *serial, struct bandwidth_steps *steps, const struct competitor *competitors,
                        size_t n, const struct competitor *receiver)
 {
@@ -141,9 +142,8 @@ void serial_receive(struct serial *serial, struct bandwidth_steps *steps, const 
         find_times(serial, steps, competitors, n, &competitors[i]);
 }
 
-/* L and E (half_s of what does not wait is JOINED from then on, too), and what a rank waits for longest in half of the
- * orders.
- */
+/* Finds L and E, and what a rank waits for longest in half of the orders. half_s of what does not wait is JOINED from
+ * then on, too. */
 static void find_ends(const struct serial *serial, const double *recv_s, struct latest *latest, struct critical *sends)
 {
     const struct pattern *pattern = serial->traffic->pattern;
@@ -167,7 +167,7 @@ static void find_ends(const struct serial *serial, const double *recv_s, struct 
     }
 }
 
-/* The products of all P_k, at the points[POINTS] between L, 0, and E, 1. */
+/* Forms the products of all P_k, at the points[POINTS] between L, 0, and E, 1. */
 static void find_shares(const struct serial *serial, const double *recv_s, const double *points, struct latest *latest)
 {
     const struct pattern *pattern = serial->traffic->pattern;
@@ -179,7 +179,7 @@ static void find_shares(const struct serial *serial, const double *recv_s, const
         double last_s = recv_s[pattern->dst[k]];
         if (serial->times[k].half_s < 0 || !(last_s > of->begin_s))
             continue;
-        /* From L, 0, to E, 1. */
+        /* These are places on the scale from L, 0, to E, 1. */
         double between_s = of->end_s - of->begin_s, half = (serial->times[k].half_s - of->begin_s) / between_s;
         double first = (serial->times[k].first_s - of->begin_s) / between_s, last = (last_s - of->begin_s) / between_s;
         double at_end = serial->end_share[pattern->dst[k]];

@@ -38,23 +38,23 @@
 #include "predictor/models/staircase.h"
 #include "predictor/engine/underway.h"
 
-/* A rank that messages move to. */
+/* Describes a rank that messages move to. */
 struct receiver {
     uint32_t clock;
-    uint32_t segment;     /* of the clock, that of `at` */
+    uint32_t segment;     /* segment of the clock at `at` */
     double through;       /* bytes that each open message has got since the first of them began */
-    double at;            /* of the clock, to which `through` holds */
-    double idle_at;       /* of the clock, when all are through */
+    double at;            /* reading of the clock at which `through` holds */
+    double idle_at;       /* reading of the clock when all are through */
     struct underway open; /* marks: what `through` will be */
 };
 
-/* Segments of a group's clocks together, a rank. When a clock has no room for another one, its ranks are brought up to
- * now. */
+/* Counts the segments of a group's clocks together, for each rank. When a clock has no room for another one, its ranks
+ * are brought up to now. */
 enum { SEGMENTS_A_RANK = 4 };
 
 enum { LOOK_AHEAD = 12 }; /* messages */
 
-/* One group. Arrays for the largest group; receivers by their place in it. */
+/* Describes one group. Arrays suit the largest group; receivers are known by their place in it. */
 struct group_run {
     const struct traffic *traffic;
     struct bandwidth_steps *steps;
@@ -62,21 +62,21 @@ struct group_run {
     const struct moves *moves;
     struct arrivals arrivals; /* a queue is a receiver */
     const uint32_t *queue_of; /* [n_ranks] */
-    size_t first_queue;       /* of the group */
-    const uint32_t *ranks;    /* of the group */
+    size_t first_queue;       /* first queue of the group */
+    const uint32_t *ranks;    /* ranks of the group */
     size_t n_receivers, n_clocks, n_active;
-    size_t only_class; /* of all bytes, or NO_CLASS */
+    size_t only_class; /* the class of all bytes, or NO_CLASS */
     struct receiver *receivers;
     struct share_clock *clocks;
     struct clock_segment *segments;
     struct staircase_mix *mixes; /* of the receivers, where they have clocks of their own */
-    struct heap clock_times;     /* of the clocks with ranks, when the next of them is idle */
-    struct heap_entry *late;     /* room of the heaps */
+    struct heap clock_times;     /* of the clocks with ranks, by when the next of them is idle */
+    struct heap_entry *late;     /* room for the heaps */
     struct heap_entry *clock_ranks;
     size_t *place;
 };
 
-/* Delivers what is through when the clock is at `served`. The last `keep` messages are never: that a rank is idle is an
+/* Delivers what is through when the clock is at `served`, except the last `keep` messages: that a rank is idle is an
  * event. */
 static void catch_up(struct group_run *run, struct receiver *receiver, double served, size_t keep)
 {
@@ -88,7 +88,7 @@ static void catch_up(struct group_run *run, struct receiver *receiver, double se
         if (at > served)
             break;
         size_t i = underway_take(&receiver->open, &run->arrivals), ahead = i + LOOK_AHEAD;
-        if (ahead < receiver->open.end) /* lies anywhere, and waiting for it would be most of the work */
+        if (ahead < receiver->open.end) /* it lies anywhere, and waiting for it would be most of the work */
             __builtin_prefetch(moves_delivered_s(run->moves, arrival_message(&run->arrivals, ahead)), 1);
         *moves_delivered_s(run->moves, arrival_message(&run->arrivals, i)) =
             share_clock_time_s(clock, &receiver->segment, at);
@@ -101,7 +101,7 @@ static void catch_up(struct group_run *run, struct receiver *receiver, double se
     }
 }
 
-/* The first messages of a receiver. */
+/* Begins the first messages of a receiver. */
 static void begin_receiver(struct group_run *run, uint32_t r, size_t i, size_t end)
 {
     struct receiver *receiver = &run->receivers[r];
@@ -117,7 +117,7 @@ static void begin_receiver(struct group_run *run, uint32_t r, size_t i, size_t e
     run->n_active++;
 }
 
-/* More messages of a receiver. */
+/* Adds more messages of a receiver. */
 static void add_messages(struct group_run *run, uint32_t r, size_t i, size_t end)
 {
     struct receiver *receiver = &run->receivers[r];
@@ -132,7 +132,7 @@ static void add_messages(struct group_run *run, uint32_t r, size_t i, size_t end
     heap_change(&run->clock_times, share_clock_idle_s(clock), receiver->clock);
 }
 
-/* Those that begin with the arrival i at its receiver; their end. */
+/* Opens the messages that begin with the arrival i at its receiver; returns their end. */
 static size_t open_messages(struct group_run *run, size_t i, double now_s)
 {
     const struct arrivals *arrivals = &run->arrivals;
@@ -151,7 +151,7 @@ static size_t open_messages(struct group_run *run, size_t i, double now_s)
     return end;
 }
 
-/* The clock has come to where its first rank is idle. */
+/* Takes out the first rank, which is idle as the clock has come there. */
 static void idle_receiver(struct group_run *run, struct share_clock *clock, double now_s)
 {
     struct heap_entry first = heap_pop(&clock->ranks);
@@ -174,7 +174,7 @@ static void set_rate(struct group_run *run, struct share_clock *clock, double by
     share_clock_set_rate(clock, bytes_per_s);
 }
 
-/* Another number of ranks: all clocks go at other rates from now on. */
+/* Makes all clocks go at other rates from now on, as the number of ranks has changed. */
 static void set_rates(struct group_run *run, double now_s)
 {
     run->clock_times.n = 0;
@@ -211,7 +211,7 @@ static void run_events(struct group_run *run)
     }
 }
 
-/* Which ranks share a clock; each one's room. */
+/* Decides which ranks share a clock, and gives each its room. */
 static void prepare_group(struct group_run *run)
 {
     run->only_class = staircase_only_class(run->traffic, run->levels, run->ranks, run->n_receivers);
@@ -246,7 +246,7 @@ static void run_release(struct group_run *run)
     free(run->clock_times.place);
 }
 
-/* queue_of: of a rank. */
+/* Makes room for all groups; queue_of[rank]. */
 static int run_init(struct group_run *run, const struct grouping *grouping, const uint32_t *queue_of)
 {
     size_t most = 0, n = grouping->largest + 1;

@@ -32,13 +32,13 @@
 #include "predictor/models/models.h"
 #include "predictor/models/serial_orders.h"
 
-/* T18: T_i = T_i^inter-node + T_i^intra-node. */
+/* T18 adds the two parts: T_i = T_i^inter-node + T_i^intra-node. */
 const struct staircase_part staircase_parts[STAIRCASE_PARTS] = {
     [STAIRCASE_BETWEEN] = {LEVEL_BIT(LEVEL_INTER_NODE), GROUP_BY_NODE},
     [STAIRCASE_WITHIN] = {LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET), GROUP_BY_SOCKET},
 };
 
-/* t_i^recv of every rank: recv_s[n_ranks], 0 where V_i = 0. serial may be NULL. */
+/* Computes t_i^recv of every rank: recv_s[n_ranks], 0 where V_i = 0. serial may be NULL. */
 static int receive_groups(const struct traffic *traffic, unsigned levels, const struct grouping *grouping,
                           struct bandwidth_steps *steps, struct competitor *competitors, double *recv_s,
                           struct serial *serial)
@@ -75,7 +75,7 @@ double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned 
     return side == LATENCY_OUT || out_s > in_s ? out_s : in_s;
 }
 
-/* What a rank's incoming bytes would take if it were alone: V_i / BW^mix(1, theta_i), T12. */
+/* Returns what a rank's incoming bytes would take if it were alone: V_i / BW^mix(1, theta_i), T12. */
 static double receive_alone_s(const struct traffic *traffic, size_t rank, unsigned levels, const double *single)
 {
     double volume = traffic_bytes(traffic, rank, INCOMING, levels), bytes_per_s = 0;
@@ -88,8 +88,8 @@ static double receive_alone_s(const struct traffic *traffic, size_t rank, unsign
     return volume > 0 ? volume / bytes_per_s : 0;
 }
 
-/* The transfer of every rank, T8's and T15's maximum, its part alone apart: for a delivery the bytes of the rank's own
- * messages to that receiver, as far as they are through by then. alone_s[n_ranks]: room. */
+/* Adds the transfer of every rank, T8's and T15's maximum, with its part alone apart: for a delivery the bytes of the
+ * rank's own messages to that receiver, as far as they are through by then. alone_s[n_ranks] gives room. */
 static void add_transfers(const struct traffic *traffic, unsigned levels, const double *recv_s,
                           const struct critical *sends, double *alone_s, struct prediction *prediction)
 {

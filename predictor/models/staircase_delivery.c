@@ -1,9 +1,9 @@
-/* When each message is delivered: the messages are put together by receiver and sorted by size. Symbols: staircase.c.
- * Papers are named as in share/doc/MODELS.md. */
+/* Computes when each message is delivered: the messages are put together by receiver and sorted by size. staircase.c
+ * has the symbols. Papers are named as in share/doc/MODELS.md. */
 #include "predictor/pattern/size_order.h"
 #include "predictor/models/staircase_steps.h"
 
-/* The deliveries of one receiver's messages, to their senders. */
+/* Tells the senders of one receiver's messages when each is delivered. */
 static void deliver(const struct size_order *order, uint32_t receiver, const uint32_t *src, double recv_s,
                     struct critical *sends)
 {

@@ -10,7 +10,7 @@
 #include "predictor/models/models.h"
 #include "predictor/models/staircase.h"
 
-/* Takes of each rank the part with the larger time; both with their sums. */
+/* Takes for each rank the part with the larger time; both come with their sums. */
 static void take_larger(const struct prediction *other, struct prediction *prediction)
 {
     for (size_t rank = 0; rank < prediction->n_ranks; rank++)

@@ -1,4 +1,4 @@
-/* The rate of one rank whose bytes are of several levels and protocols. Symbols: staircase.c. */
+/* Computes the rate of one rank whose bytes are of several levels and protocols. staircase.c has the symbols. */
 #include "predictor/models/staircase_steps.h"
 
 struct staircase_mix staircase_mix_of(const struct traffic *traffic, unsigned levels, size_t rank)

@@ -1,11 +1,10 @@
-/* t_i^recv: when each rank of a group has received its bytes. Symbols: staircase.c. */
+/* Computes t_i^recv: when each rank of a group has received its bytes. staircase.c has the symbols. */
 #include "predictor/models/staircase_steps.h"
 
 #include <stdlib.h>
 
-/* Of its volume: a rank with no more left at the end of a step finishes with it (share/doc/MODELS.md, staircase, levels
- * of a node mixed, rule 3).
- */
+/* Is a share of a rank's volume: a rank with no more left at the end of a step finishes with it (share/doc/MODELS.md,
+ * staircase, levels of a node mixed, rule 3). */
 static const double FINISHED = 1e-12;
 
 int bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *traffic, size_t n_max)
@@ -77,7 +76,7 @@ int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, stru
                             struct competitor *competitors, size_t n)
 {
     struct staircase_mix *mixes = malloc((n + 1) * sizeof *mixes);
-    double *bytes_per_s = malloc((n + 1) * sizeof *bytes_per_s); /* of competitor i in this step */
+    double *bytes_per_s = malloc((n + 1) * sizeof *bytes_per_s); /* rate of competitor i in this step */
     struct competitor *finished = malloc((n + 1) * sizeof *finished);
     int result = mixes != NULL && bytes_per_s != NULL && finished != NULL ? 0 : -1;
     size_t n_finished = 0, left = n;
@@ -85,7 +84,7 @@ int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, stru
     for (size_t i = 0; result == 0 && i < n; i++)
         mixes[i] = staircase_mix_of(traffic, levels, competitors[i].rank);
     while (result == 0 && left > 0) {
-        /* T13: the unfinished rank q with the least rest over its bandwidth, n = N - k. */
+        /* T13 chooses the unfinished rank q with the least rest over its bandwidth, n = N - k. */
         size_t q = 0;
         double step_s = 0;
         for (size_t i = 0; i < left; i++) {
@@ -99,7 +98,7 @@ int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, stru
         elapsed_s += step_s; /* T14 */
         size_t kept = 0;
         for (size_t i = 0; i < left; i++) {
-            /* T16 + T17: on and off together, theta_i is fixed. */
+            /* T16 and T17 go together, on and off, as theta_i is fixed. */
             competitors[i].rest -= step_s * bytes_per_s[i];
             if (i == q || competitors[i].rest <= FINISHED * competitors[i].volume) {
                 competitors[i].rest = 0;

@@ -1,4 +1,4 @@
-/* Node and socket numbers may be any: ranks are sorted by them, a group is a run of equal ones. */
+/* Node and socket numbers may be any: ranks are sorted by them, and a group is a run of equal ones. */
 #include "predictor/pattern/group.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@ struct group_order {
     enum group_by by;
 };
 
-/* Whether two ranks are of one group, as an order: -1, 0, 1. */
+/* Compares the groups of two ranks: -1, 0, 1. */
 static int compare_places(const struct group_order *order, uint32_t a, uint32_t b)
 {
     const struct placement *placement = order->placement;

@@ -1,4 +1,4 @@
-/* P.csv into arrays that grow by doubling; post times take memory only where the file has them. */
+/* Reads P.csv into arrays that grow by doubling; post times take memory only where the file has them. */
 #include "predictor/pattern/pattern.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
-/* A communication pattern (P.csv): with a placement (placement.h) the input of every model.
+/* Holds a communication pattern (P.csv): with a placement (placement.h) it is the input of every model.
  *
- * P.csv: header `src,dst,bytes`, optional columns `send_s,recv_s` and `comm,any_source`. Structure of arrays: a message
- * costs 16 bytes without times, 32 with both, 4 more with `match`.
- */
+ * P.csv has the header `src,dst,bytes` and the optional columns `send_s,recv_s` and `comm,any_source`. A message costs
+ * 16 bytes without times, 32 with both, 4 more with `match`. */
 #ifndef MPISTAIR_PREDICTOR_PATTERN_H
 #define MPISTAIR_PREDICTOR_PATTERN_H
 
@@ -21,29 +20,31 @@ struct pattern {
     uint64_t *bytes;  /* [n_messages] */
     double *send_s;   /* [n_messages] post times, s from the beginning of the round, or NULL: all start together */
     double *recv_s;   /* the same of the receives */
-    double *posted_s; /* when the receives were posted in truth, where recv_s counts those that stood before their
-                         rank's round from its begin; NULL: recv_s */
-    /* What its connections, the pairs of ranks, did before; all 0 where nothing is known: then the round is repeated
-     * back to back. */
+    double *posted_s; /* [n_messages] when the receives were really posted, where recv_s counts those that stood before
+                       * their rank's round from its begin; NULL: recv_s */
+    /* Tells what its connections, the pairs of ranks, did before; all 0 where nothing is known: then the round is
+     * repeated back to back. */
     double *rest_s; /* [n_messages] how long the sender has rested since its last round with that receiver; NULL: 0 */
     double carried_before;  /* what they carried before the first of the repetitions, in bytes of the round */
-    double carried_between; /* what other rounds let them carry between two of the repetitions, likewise */
+    double carried_between; /* what other rounds let them carry between two of the repetitions, in the same unit */
     uint32_t *match; /* communicator * 2, + 1 if the receive took any source; NULL: one communicator, no such receive */
 };
 
-/* Reads a P.csv of a run of n_ranks ranks. 0, or -1 with file, line, what was expected in error and the output
- * untouched. */
+/* Reads a P.csv of a run of n_ranks ranks. Returns 0, or -1 with file, line and what was expected in error and the
+ * output untouched. */
 int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, struct error *error);
-/* 0, or -1 without memory, the pattern unchanged. */
+/* Appends a message. Returns 0, or -1 without memory, with the pattern unchanged. */
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes);
-/* The post times of the message appended last; each for all messages of a pattern, or NULL for all. As above. */
+/* Sets the post times of the message appended last; each is given for all messages of a pattern, or NULL for all.
+ * Returns as pattern_append does. */
 int pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s);
 /* Keeps the receives' posts as they are by now as posted_s; the pattern then takes no more messages before the next
- * pattern_clear. As above. */
+ * pattern_clear. Returns as pattern_append does. */
 int pattern_keep_posts(struct pattern *pattern);
-/* No messages, with the room that there is. */
+/* Removes all messages and keeps the room. */
 void pattern_clear(struct pattern *pattern);
-/* How the receive of the message appended last was posted; those of which it is not said: communicator 0, a source. */
+/* Tells how the receive of the message appended last was posted; others count as of communicator 0, from a given
+ * source. */
 #define PATTERN_COMMUNICATOR_MAX (UINT32_MAX / 2)
 int pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source);
 void pattern_release(struct pattern *pattern);

@@ -1,4 +1,4 @@
-/* One pass over the messages into sums a rank, one over the ranks. */
+/* Passes once over the messages into sums for each rank, then once over the ranks. */
 #include "predictor/pattern/pattern_statistics.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static int compare_u32(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Different nodes: their numbers need not be dense. -1 without memory. */
+/* Counts different nodes, as their numbers need not be dense. Returns -1 without memory. */
 static int count_nodes(const struct placement *placement, size_t *n_nodes)
 {
     uint32_t *nodes = malloc((placement->n_ranks + 1) * sizeof *nodes);

@@ -1,4 +1,4 @@
-/* What a table of patterns says of one: the rows of T Tables II to IV (Thune et al. 2023). */
+/* Computes what a table of patterns says of one: the rows of T Tables II to IV (Thune et al. 2023). */
 #ifndef MPISTAIR_PREDICTOR_PATTERN_STATISTICS_H
 #define MPISTAIR_PREDICTOR_PATTERN_STATISTICS_H
 
@@ -7,15 +7,15 @@
 
 #include "predictor/pattern/pattern.h"
 
-/* Of the ranks, one direction. */
+/* Describes the ranks in one direction. */
 struct pattern_side_statistics {
     uint64_t most_messages;
     uint64_t least_messages; /* 0 where a rank has none */
     uint64_t most_bytes;
-    uint64_t least_bytes; /* of the ranks that have any, as T prints it; 0: none has */
+    uint64_t least_bytes; /* least of the ranks that have any, as T prints it; 0: none has */
 };
 
-/* Messages of a rank with itself count in level LEVEL_SELF and in the totals, not in the sides. */
+/* Counts messages of a rank with itself in level LEVEL_SELF and in the totals, not in the sides. */
 struct pattern_statistics {
     size_t n_ranks;
     size_t n_nodes;
@@ -27,7 +27,7 @@ struct pattern_statistics {
     uint64_t level_bytes[LEVEL_COUNT];
 };
 
-/* 0; -1 without memory, or where the bytes are more than 64 bits hold. */
+/* Returns 0, or -1 without memory, or where the bytes are more than 64 bits hold. */
 int pattern_statistics(const struct pattern *pattern, const struct placement *placement,
                        struct pattern_statistics *statistics, struct error *error);
 

@@ -1,4 +1,4 @@
-/* Both files are complete before either takes its name. Units of the statistics are bytes; MB is 1e6. */
+/* Completes both files before either takes its name. Units of the statistics are bytes; MB is 1e6. */
 #include "predictor/pattern/pattern_write.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* See radix_sort.h. */
+/* Sorting is most of what some models do, so the digits that all keys share are skipped and short runs take another
+ * way. See radix_sort.h. */
 #include "predictor/pattern/radix_sort.h"
 
 #include <string.h>
@@ -63,11 +64,11 @@ void radix_sort(struct radix_run run, size_t n, struct radix_run spare)
     }
 }
 
-/* Of a double's bits: a negative value orders by its inverted ones, below all others. */
+/* Maps a double's bits to a key: a negative value orders by its inverted ones, below all others. */
 uint64_t radix_key(double value)
 {
     uint64_t bits;
-    value += 0.0; /* -0 is 0 */
+    value += 0.0; /* turns -0 into 0 */
     memcpy(&bits, &value, sizeof bits);
     return (bits & SIGN) != 0 ? ~bits : bits | SIGN;
 }

@@ -1,6 +1,6 @@
-/* Sorts numbered keys by their digits, lowest first (LSD radix sort, stable), those digits left out in which all keys
- * agree; few keys by insertion. glibc's qsort takes 7 to 10 times as long for some hundred of them, for its comparisons
- * through a pointer. */
+/* Sorts numbered keys by their digits, lowest first (LSD radix sort, stable). Digits in which all keys agree are left
+ * out, and few keys are sorted by insertion. glibc's qsort takes 7 to 10 times as long for some hundred of them, for
+ * its comparisons through a pointer. */
 #ifndef MPISTAIR_PREDICTOR_RADIX_SORT_H
 #define MPISTAIR_PREDICTOR_RADIX_SORT_H
 
@@ -12,10 +12,10 @@ struct radix_run {
     uint32_t *id;
 };
 
-/* Ascending by key, equal keys as they were. spare: room for n. */
+/* Sorts ascending by key, equal keys as they were. spare gives room for n. */
 void radix_sort(struct radix_run run, size_t n, struct radix_run spare);
 
-/* A key that orders as the value does, which is no NaN; and back. */
+/* Return a key that orders as the value does, which is no NaN; and the value back. */
 uint64_t radix_key(double value);
 double radix_value(uint64_t key);
 

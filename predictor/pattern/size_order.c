@@ -1,5 +1,5 @@
-/* Two steps, both linear: messages are counted into their groups, then each group is sorted by the digits of its sizes
- * (radix_sort.h). A group of some hundred messages stays in the first cache meanwhile. */
+/* Sorts in two steps, both linear: messages are counted into their groups, then each group is sorted by the digits of
+ * its sizes (radix_sort.h). A group of some hundred messages stays in the first cache meanwhile. */
 #include "predictor/pattern/size_order.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Messages put together by one of their ends and sorted by size: what every staircase begins with. */
+/* Puts messages together by one of their ends and sorts them by size: every staircase begins with that. */
 #ifndef MPISTAIR_PREDICTOR_SIZE_ORDER_H
 #define MPISTAIR_PREDICTOR_SIZE_ORDER_H
 
@@ -8,15 +8,15 @@ struct size_order {
     size_t n_groups;
     size_t *first;     /* [n_groups + 1] into the two below */
     uint64_t *bytes;   /* ascending within a group */
-    uint32_t *message; /* of the pattern; ascending among equal sizes */
+    uint32_t *message; /* number in the pattern; ascending among equal sizes */
 };
 
-/* The messages of those levels by their receiver (INCOMING) or sender (OUTGOING): group_of[rank] < n_groups of that
- * rank, or the rank itself where group_of is NULL (n_groups = n_ranks). 12 bytes a message of those levels, and as much
- * again for the largest group while it is sorted; O(M). 0, or -1 without memory. */
+/* Orders the messages of those levels by their receiver (INCOMING) or sender (OUTGOING): group_of[rank] < n_groups of
+ * that rank, or the rank itself where group_of is NULL (n_groups = n_ranks). Takes 12 bytes a message of those levels,
+ * and as much again for the largest group while it is sorted; O(M). Returns 0, or -1 without memory. */
 int size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
                     const uint32_t *group_of, size_t n_groups);
-/* Messages of the largest group. */
+/* Returns how many messages the largest group has. */
 size_t size_order_largest(const struct size_order *order);
 void size_order_release(struct size_order *order);
 

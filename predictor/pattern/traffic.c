@@ -1,5 +1,6 @@
-/* Two passes: which classes occur, then the sums, so that a machine without inter-node values serves every pattern
- * without inter-node messages, and classes are numbered by level and protocol whatever the order of the messages. */
+/* Passes twice over the messages: first to see which classes occur, then to form the sums. So a machine without
+ * inter-node values serves every pattern without inter-node messages, and classes are numbered by level and protocol
+ * whatever the order of the messages. */
 #include "predictor/pattern/traffic.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@ static size_t raw_class(enum level level, enum machine_protocol protocol)
     return (size_t)level * PROTOCOL_COUNT + (size_t)protocol;
 }
 
-/* class_of by raw_class; used[raw]. */
+/* Finds class_of by raw_class; used[raw] says which occur. */
 static int classify(struct traffic *traffic, const struct placement *placement, const struct machine *machine,
                     bool used[LEVEL_COUNT * PROTOCOL_COUNT], struct error *error)
 {

@@ -1,4 +1,4 @@
-/* What the models share: the messages of a pattern by class (level and protocol), and each rank's sums of them.
+/* Holds what the models share: the messages of a pattern by class (level and protocol), and each rank's sums of them.
  *
  * Messages of a rank to itself have no class: they take no part in any model. */
 #ifndef MPISTAIR_PREDICTOR_TRAFFIC_H
@@ -21,20 +21,20 @@ struct message_class {
 struct traffic {
     const struct pattern *pattern; /* borrowed */
     size_t n_ranks;
-    size_t n_classes; /* those that occur, by level and protocol */
+    size_t n_classes; /* classes that occur, by level and protocol */
     struct message_class classes[MAX_CLASSES];
     uint8_t *class_of;                   /* [pattern->n_messages] or NO_CLASS */
-    uint64_t *messages[DIRECTION_COUNT]; /* [n_ranks * n_classes], of a rank together */
-    double *bytes[DIRECTION_COUNT];      /* the same; exact below 2^53 */
+    uint64_t *messages[DIRECTION_COUNT]; /* [n_ranks * n_classes], those of a rank together */
+    double *bytes[DIRECTION_COUNT];      /* [n_ranks * n_classes] likewise; exact below 2^53 */
 };
 
-/* 0, or -1: a level or protocol of the messages that the machine has no values for, no memory. The pattern must outlive
- * the traffic. Costs a byte a message. */
+/* Classifies the messages. Returns 0, or -1 with the reason: a level or protocol of the messages for which the machine
+ * has no values, or no memory. The pattern must outlive the traffic. Costs a byte a message. */
 int traffic_init(struct traffic *traffic, const struct pattern *pattern, const struct placement *placement,
                  const struct machine *machine, struct error *error);
 void traffic_release(struct traffic *traffic);
 
-/* A set of levels: one bit each. */
+/* Makes a set of levels, with one bit each. */
 #define LEVEL_BIT(level) (1u << (level))
 #define ALL_LEVELS       (LEVEL_BIT(LEVEL_COUNT) - 1u)
 static inline bool traffic_class_in(const struct traffic *traffic, size_t class, unsigned levels)
@@ -42,15 +42,15 @@ static inline bool traffic_class_in(const struct traffic *traffic, size_t class,
     return (levels & LEVEL_BIT(traffic->classes[class].level)) != 0;
 }
 
-/* M times tau: the sum of the latencies of a rank's messages of those levels, s. */
+/* Returns M times tau: the sum of the latencies of a rank's messages of those levels, in s. */
 double traffic_latency_s(const struct traffic *traffic, size_t rank, enum direction direction, unsigned levels);
-/* V: the bytes of a rank's messages of those levels. */
+/* Returns V: the bytes of a rank's messages of those levels. */
 double traffic_bytes(const struct traffic *traffic, size_t rank, enum direction direction, unsigned levels);
-/* Sum over the classes of those levels of V_p / bytes_per_s[class]: V over it is BW_i of share/doc/MODELS.md, Several
- * protocols in one round. s. */
+/* Returns the sum over the classes of those levels of V_p / bytes_per_s[class], in s: V over it is BW_i of
+ * share/doc/MODELS.md, Several protocols in one round. */
 double traffic_transfer_s(const struct traffic *traffic, size_t rank, enum direction direction, unsigned levels,
                           const double bytes_per_s[MAX_CLASSES]);
-/* BW(1) of every class. Returns how many that carry bytes lie beyond their table. */
+/* Reads BW(1) of every class. Returns how many that carry bytes lie beyond their table. */
 size_t traffic_single_bandwidth(const struct traffic *traffic, double bytes_per_s[MAX_CLASSES]);
 
 #endif

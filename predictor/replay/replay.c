@@ -1,7 +1,7 @@
-/* A kind's messages are those of its first round; models that know post times run on its other rounds, too
- * (replay_mean.h). Rounds are read by one thread, since a connection of SQLite serves one at a time; the models of a
- * round share nothing and run side by side where it has messages enough: one is done with 100 messages in about the 50
- * us that it takes to start and join a thread. */
+/* Takes the messages of a kind from its first round; models that know post times run on its other rounds, too
+ * (replay_mean.h). One thread reads the rounds, since a connection of SQLite serves one at a time. The models of a
+ * round share nothing and run side by side where it has messages enough: a model is done with 100 messages in about the
+ * 50 us that it takes to start and join a thread. */
 #include "predictor/replay/replay.h"
 
 #include "interpose/database/database.h"
@@ -15,7 +15,7 @@
 #include "predictor/replay/replay_runs.h"
 #include "predictor/side_by_side.h"
 
-/* Fewer are predicted before a second thread has begun. */
+/* Rounds with fewer messages are predicted before a second thread has begun. */
 enum { MESSAGES_FOR_THREADS = 2000 };
 
 static const char insert[] =
@@ -30,8 +30,8 @@ struct replay_state {
     sqlite3_stmt *insert;
     sqlite3_int64 run_ids[MAX_MODELS];
     struct replay_history history; /* where a model repeats rounds */
-    struct replay_round round;     /* the one at hand */
-    /* The kind at hand. */
+    struct replay_round round;     /* the current round */
+    /* The rest concerns the current kind. */
     struct model_options options;         /* the replay's, with the kind's rounds */
     struct replay_mean means[MAX_MODELS]; /* of models that know post times */
 };
@@ -62,7 +62,7 @@ static int store_prediction(struct replay_state *state, sqlite3_int64 run_id, sq
     return 0;
 }
 
-/* The round at hand by some of the models; predictions[replay->n_models]. */
+/* Predicts the current round by some of the models; predictions[replay->n_models]. */
 struct round_jobs {
     const struct replay_state *state;
     size_t models[MAX_MODELS], n_models;
@@ -86,7 +86,7 @@ static int predict_round(void *context, size_t number, struct error *error)
     return result;
 }
 
-/* What a model says of the round at hand: stored, or added to the mean of a model that knows post times. */
+/* Takes what a model says of the current round: stores it, or adds it to the mean of a model that knows post times. */
 static int take_prediction(struct replay_state *state, size_t model, bool post_times, sqlite3_int64 kind_id,
                            const struct prediction *prediction, struct error *error)
 {
@@ -98,7 +98,7 @@ static int take_prediction(struct replay_state *state, size_t model, bool post_t
     return store_prediction(state, state->run_ids[model], kind_id, prediction, error);
 }
 
-/* The round at hand, by the models that know post times or by the others. */
+/* Predicts the current round, by the models that know post times or by the others. */
 static int predict_models(struct replay_state *state, bool post_times, sqlite3_int64 kind_id, struct error *error)
 {
     const struct replay *replay = state->replay;
@@ -116,7 +116,7 @@ static int predict_models(struct replay_state *state, bool post_times, sqlite3_i
     return result;
 }
 
-/* Stores the means of the kind whose last round is at hand. */
+/* Stores the means of the kind whose last round was read. */
 static int end_kind(struct replay_state *state, sqlite3_int64 kind_id, struct error *error)
 {
     struct prediction prediction;
@@ -134,7 +134,7 @@ static int end_kind(struct replay_state *state, sqlite3_int64 kind_id, struct er
     return result;
 }
 
-/* One row of predict_kinds: the place-th of a kind's rounds. */
+/* Predicts one row of predict_kinds: the place-th of a kind's rounds. */
 static int predict_row(struct replay_state *state, sqlite3_stmt *rounds, size_t place, bool post_times,
                        struct error *error)
 {

@@ -8,7 +8,7 @@
 #include "predictor/pattern/radix_sort.h"
 #include "share/base/array.h"
 
-/* Of a message in the rounds of its kind. */
+/* Describes a message in the rounds of its kind. */
 struct history_use {
     uint64_t ends; /* src, dst */
     double bytes;
@@ -22,16 +22,16 @@ static const char messages_sql[] = "SELECT src, dst, bytes FROM message_row WHER
 static const char rounds_sql[] = "SELECT id, kind_id, begin_ns, end_ns FROM round ORDER BY begin_ns, id";
 static const char ranks_sql[] = "SELECT rank, begin_ns, end_ns FROM round_process WHERE round_id = ?";
 
-/* While the rounds are read. */
+/* Serves while the rounds are read. */
 struct history_reader {
     sqlite3 *database;
     const char *path;
     struct replay_history *history;
     const struct recorded_places *places;
     size_t n_ranks;
-    double *carried;                /* [n_uses] of a connection */
-    sqlite3_int64 *end_ns;          /* [n_uses] of its sender's last round; -1: none */
-    sqlite3_int64 *from_ns, *to_ns; /* [n_ranks] of the round at hand */
+    double *carried;                /* [n_uses] bytes that a connection has carried */
+    sqlite3_int64 *end_ns;          /* [n_uses] end of its sender's last round; -1: none */
+    sqlite3_int64 *from_ns, *to_ns; /* [n_ranks] in the current round */
 };
 
 static int failed(const struct history_reader *reader, struct error *error)
@@ -118,7 +118,7 @@ static struct history_kind *find_kind(const struct replay_history *history, sqli
                                 : NULL;
 }
 
-/* When the senders of a kind's round were in it; those that are not told, all of it. */
+/* Reads when the senders of a kind's round were in it; those that are not told were in all of it. */
 static int read_ranks(struct history_reader *reader, sqlite3_stmt *round, sqlite3_stmt *ranks,
                       const struct history_kind *kind, struct error *error)
 {
@@ -166,7 +166,7 @@ static int compare_ends(const void *a, const void *b)
     return (x->ends > y->ends) - (x->ends < y->ends);
 }
 
-/* In bytes of the kind's round. From here on its uses are in the order of their ends. */
+/* Ends a kind: sets its values in bytes of the kind's round. From here on its uses are in the order of their ends. */
 static void end_kind(const struct replay_history *history, struct history_kind *kind)
 {
     if (kind->first == kind->end)
@@ -221,7 +221,7 @@ static bool one_node(const struct placement *placement)
     return true;
 }
 
-/* -1: not known. */
+/* Returns how many rounds there are, -1 if it is not known. */
 static sqlite3_int64 count_rounds(sqlite3 *database)
 {
     sqlite3_stmt *statement = NULL;

@@ -1,5 +1,5 @@
-/* See replay_mean.h. A rank's values lie together: the parts, then low and high; the sum is formed of the mean parts.
- */
+/* Keeps a rank's values together: the parts, then low and high; the sum is formed from the mean parts. See
+ * replay_mean.h. */
 #include "predictor/replay/replay_mean.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ size_t replay_mean_count(size_t n_rounds, size_t n_messages)
 bool replay_mean_takes(size_t place, size_t n_rounds, size_t n_messages)
 {
     size_t n = replay_mean_count(n_rounds, n_messages);
-    /* Of n_rounds n: those at which place * n / n_rounds, rounded down, is about to grow. */
+    /* Takes n of n_rounds: those at which place * n / n_rounds, rounded down, is about to grow. */
     return (place + 1) * n / n_rounds > place * n / n_rounds;
 }
 

@@ -1,4 +1,4 @@
-/* Messages in the order in which their sends were posted, as they will be posted again. */
+/* Puts messages in the order in which their sends were posted, as they will be posted again. */
 #include "predictor/replay/replay_pattern.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "predictor/replay/replay_place.h"
 #include "predictor/replay/replay_round.h"
 
-/* One row of numbers; NULL becomes 0. -1: the statement fails or has no row. */
+/* Reads one row of numbers; NULL becomes 0. Returns -1 if the statement fails or has no row. */
 static int select_numbers(sqlite3 *database, const char *sql, int64_t parameter, size_t n, int64_t *numbers)
 {
     sqlite3_stmt *statement = NULL;
@@ -47,7 +47,7 @@ static int find_round(sqlite3 *database, const char *path, bool kind_given, int6
     return 0;
 }
 
-/* Messages of one sender in the order of their posts, those of one time as they were read. */
+/* Compares messages of one sender by the order of their posts; those of one time stay as they were read. */
 static int compare_posts(const void *left, const void *right, void *context)
 {
     const struct pattern *pattern = context;
@@ -59,7 +59,7 @@ static int compare_posts(const void *left, const void *right, void *context)
     return (a > b) - (a < b);
 }
 
-/* Appends the messages of `from` in that order. 0, or -1 without memory. */
+/* Appends the messages of `from` in that order. Returns 0, or -1 without memory. */
 static int append_by_posts(struct pattern *from, struct pattern *pattern)
 {
     size_t n = from->n_messages, *order = malloc((n + 1) * sizeof *order);

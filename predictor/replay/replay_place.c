@@ -1,4 +1,5 @@
-/* The table process into arrays by rank; a rank without a spool has no node, one that no topology placed no socket. */
+/* Reads the table process into arrays by rank; a rank without a spool has no node, one that no topology placed has no
+ * socket. */
 #include "predictor/replay/replay_place.h"
 
 #include <stdlib.h>

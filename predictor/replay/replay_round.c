@@ -1,5 +1,5 @@
-/* Its ranks are numbered anew, so that a round costs what its own ranks and messages cost, however large the world is;
- * groups of models hold competitors only, so nothing changes by that. */
+/* Numbers the ranks of a round anew, so that it costs what its own ranks and messages cost, however large the world is.
+ * Groups of models hold competitors only, so nothing changes by that. */
 #include "predictor/replay/replay_round.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "interpose/database/database.h"
 
 static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
-    /* As the view message has it, without the columns that cost it a look-up each. */
+    /* Selects as the view message does, without the columns that cost it a look-up each. */
     [ROUND_MESSAGES] = "SELECT src, dst, bytes, f.level, (send_post_ns - begin_ns) * 1e-9, "
                        "(send_post_ns + late_ns - begin_ns) * 1e-9, comm, f.any_source "
                        "FROM (SELECT begin_ns FROM round WHERE id = ?1) CROSS JOIN message_row m "
@@ -52,7 +52,7 @@ void replay_round_release(struct replay_round *round)
     *round = (struct replay_round){0};
 }
 
-/* The new number of a world rank, its place noted when it is new. */
+/* Returns the new number of a world rank, and notes its place when it is new. */
 static int number_of(struct replay_round *round, sqlite3_int64 world_rank, uint32_t *number, struct error *error)
 {
     const struct recorded_places *places = round->places;
@@ -97,8 +97,8 @@ static int read_message(struct replay_round *round, sqlite3_stmt *statement, str
     return 0;
 }
 
-/* A receive that was posted before its rank's round, a standing one, counts from there; in what order such receives
- * were posted stays known. */
+/* Makes a receive that was posted before its rank's round, a standing one, count from there; in what order such
+ * receives were posted stays known. */
 static int begin_with_round(struct replay_round *round, struct error *error)
 {
     struct pattern *pattern = &round->pattern;

@@ -1,4 +1,4 @@
-/* One recorded round as the pattern that the models take. */
+/* Reads one recorded round as the pattern that the models take. */
 #ifndef MPISTAIR_PREDICTOR_REPLAY_ROUND_H
 #define MPISTAIR_PREDICTOR_REPLAY_ROUND_H
 
@@ -9,26 +9,27 @@
 enum { ROUND_MESSAGES, ROUND_RANKS, REPLAY_ROUND_STATEMENTS };
 
 struct replay_round {
-    struct pattern pattern;     /* of the round read last; ranks numbered anew; with post times */
+    struct pattern pattern;     /* of the round read last, with post times; its ranks are numbered anew */
     struct placement placement; /* of these ranks; arrays of the world's size */
-    uint32_t *world_rank;       /* [world] of a new number */
+    uint32_t *world_rank;       /* [world] world rank of a new number */
     size_t moved;               /* messages recorded at another level than the places of their ranks give */
-    /* Private. */
+    /* The rest is private. */
     sqlite3 *database;
     const char *path;
     const struct recorded_places *places;
-    uint32_t *number; /* [world] of a world rank, plus one; 0: not in this round */
-    double *begin_s;  /* [world] of a new number, the rank's begin */
+    uint32_t *number; /* [world] new number of a world rank, plus one; 0: not in this round */
+    double *begin_s;  /* [world] begin of the rank with a new number */
     sqlite3_stmt *statements[REPLAY_ROUND_STATEMENTS];
 };
 
-/* path: of the database, for messages. places: of the world; borrowed like the others. 0, or -1 with the reason;
- * replay_round_release in either case. */
+/* Prepares. path names the database in messages; places are those of the world, borrowed like the others. Returns 0, or
+ * -1 with the reason; replay_round_release in either case. */
 int replay_round_init(struct replay_round *round, sqlite3 *database, const char *path,
                       const struct recorded_places *places, struct error *error);
-/* Puts a round in the place of the one before. 0, or -1 with the reason. */
+/* Puts a round in the place of the one before. Returns 0, or -1 with the reason. */
 int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct error *error);
-/* The pattern of the round read last, with ranks of the world; the caller's to release, and no longer the round's. */
+/* Returns the pattern of the round read last, with ranks of the world; it is the caller's to release, and no longer the
+ * round's. */
 struct pattern replay_round_take(struct replay_round *round);
 void replay_round_release(struct replay_round *round);
 

@@ -1,4 +1,5 @@
-/* See replay_runs.h. */
+/* Predictions of the same machine, model and options replace earlier ones, so their runs are opened before anything is
+ * stored. See replay_runs.h. */
 #include "predictor/replay/replay_runs.h"
 
 #include "interpose/database/database.h"

@@ -1,4 +1,4 @@
-/* What a recorded run is replayed with. */
+/* Says with what a recorded run is replayed. */
 #ifndef MPISTAIR_PREDICTOR_REPLAY_WITH_H
 #define MPISTAIR_PREDICTOR_REPLAY_WITH_H
 
@@ -6,7 +6,7 @@
 
 #include "predictor/interval.h"
 
-/* All borrowed. */
+/* Borrows all that it names. */
 struct replay {
     sqlite3 *database;
     const char *path; /* of the database, for messages */

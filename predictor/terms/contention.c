@@ -28,13 +28,13 @@
 #include "predictor/terms/terms.h"
 #include "predictor/terms/topology.h"
 
-/* The messages between nodes, by the node that sends them. */
+/* Holds the messages between nodes, by the node that sends them. */
 struct network_traffic {
     const struct pattern *pattern;
     struct grouping nodes;
     size_t *first;      /* [n_groups + 1] into order */
     uint32_t *order;    /* [first[n_groups]] messages */
-    double total_bytes; /* of all */
+    double total_bytes; /* all bytes between nodes */
 };
 
 static bool crosses(const struct network_traffic *traffic, size_t message)
@@ -51,7 +51,7 @@ static void network_traffic_release(struct network_traffic *traffic)
     free(traffic->order);
 }
 
-/* 0, or -1 without memory; released either way by network_traffic_release. */
+/* Gathers them. Returns 0, or -1 without memory; network_traffic_release in either case. */
 static int network_traffic_init(struct network_traffic *traffic, const struct pattern *pattern,
                                 const struct placement *placement)
 {
@@ -79,8 +79,9 @@ static int network_traffic_init(struct network_traffic *traffic, const struct pa
     return 0;
 }
 
-/* The bytes of each pair of nodes, one sender at a time: calls pair(context, src, dst, bytes) for each, in ascending
- * order of the first message. row[n_groups]: 0 before and after. Ends with what is not 0. */
+/* Adds up the bytes of each pair of nodes, one sender at a time: calls pair(context, src, dst, bytes) for each, in
+ * ascending order of the first message. row[n_groups] is 0 before and after. Ends with what pair returns if that is not
+ * 0. */
 static int each_pair(const struct network_traffic *traffic, double *row, uint32_t *touched,
                      int (*pair)(void *context, uint32_t src, uint32_t dst, double bytes), void *context)
 {
@@ -117,7 +118,7 @@ static int add_byte_hops(void *context, uint32_t src, uint32_t dst, double bytes
     return 0;
 }
 
-/* B7, the same for every rank. rank_bytes[n_ranks]. */
+/* Computes B7, the same for every rank: rank_bytes[n_ranks]. */
 static void cube_load(const struct network_traffic *traffic, double *row, uint32_t *touched, double *rank_bytes)
 {
     size_t n_nodes = traffic->nodes.n_groups;
@@ -133,7 +134,7 @@ static void cube_load(const struct network_traffic *traffic, double *row, uint32
     }
 }
 
-/* Links as the topology numbers them, positions by group of nodes. */
+/* Holds links as the topology numbers them, and positions by group of nodes. */
 struct routed {
     const struct topology *topology;
     const struct placement *placement;
@@ -164,7 +165,7 @@ static int add_load(void *context, uint32_t src, uint32_t dst, double bytes)
     return n < 0 ? -1 : 0;
 }
 
-/* The largest load on the way from src to dst. */
+/* Returns the largest load on the way from src to dst. */
 static double heaviest(struct routed *routed, uint32_t src, uint32_t dst)
 {
     double most = 0;
@@ -181,7 +182,7 @@ static void raise_to(double *value, double bytes)
         *value = bytes;
 }
 
-/* Of every message to both of its ranks; a pair of nodes is looked up once. row[n_groups]: all 0. */
+/* Gives every message's load to both of its ranks; a pair of nodes is looked up once. row[n_groups] is all 0. */
 static void rank_loads(struct routed *routed, const struct network_traffic *traffic, double *row, double *rank_bytes)
 {
     const struct pattern *pattern = traffic->pattern;

@@ -1,22 +1,22 @@
-/* The queues of a receiver replayed: the order in which its receives were posted is known, when messages arrived is
+/* Replays the queues of a receiver: the order in which its receives were posted is known, when messages arrived is
  * inferred (queue_captured.c).
  *
- * Each queue is an array of places, list by list, in a list in the order in which the entries will come; a place is
- * taken from an entry's coming to its match. What a search passes is the number of taken places up to its match, or in
- * the whole list: prefix sums, which a Fenwick tree keeps in O(log n). So a rank of n messages costs O(n log n), though
- * it passes up to n(n + 1)/2 entries. Which message met which receive is known, so tags are never compared. */
+ * Each queue is an array of places, list by list, in a list in the order in which the entries will come. A place is
+ * taken from an entry's coming to its match. A search passes the taken places up to its match, or all in the list:
+ * these are prefix sums, which a Fenwick tree keeps in O(log n). So a rank of n messages costs O(n log n), though it
+ * passes up to n(n + 1)/2 entries. It is known which message met which receive, so tags are never compared. */
 #include "predictor/terms/queue_search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorted by at[0], at[1], then message. */
+/* Sorts by at[0], at[1], then message. */
 struct moment {
     double at[2];
     uint32_t message;
 };
 
-/* Places of one queue. */
+/* Holds the places of one queue. */
 struct queue {
     struct place {
         uint64_t list;
@@ -25,10 +25,10 @@ struct queue {
     } * places;      /* [n] by list, then order */
     uint32_t *taken; /* [n + 1] Fenwick tree */
     uint32_t *where; /* [n] place of a message */
-    uint32_t *order; /* [n] of a message */
+    uint32_t *order; /* [n] order of a message */
 };
 
-/* The incoming messages of a rank, numbered in the order of the pattern. */
+/* Holds the incoming messages of a rank, numbered in the order of the pattern. */
 struct receiver {
     const struct traffic *traffic;
     enum queue_lists lists;
@@ -55,7 +55,7 @@ static int compare_places(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* qsort, but for what is in order, as patterns without times are. */
+/* Sorts as qsort does, but leaves what is in order, as patterns without times are. */
 static void sort(void *base, size_t n, size_t bytes, int (*compare)(const void *, const void *))
 {
     const char *at = base;
@@ -66,7 +66,7 @@ static void sort(void *base, size_t n, size_t bytes, int (*compare)(const void *
         }
 }
 
-/* The list of a message, or of its receive: communicator, then its rank, behind receives from any source. */
+/* Returns the list of a message, or of its receive: communicator, then its rank, behind receives from any source. */
 static uint64_t list_of(const struct receiver *receiver, uint32_t message, bool any_source)
 {
     const struct pattern *pattern = receiver->traffic->pattern;
@@ -83,7 +83,7 @@ static bool from_any_source(const struct receiver *receiver, uint32_t message)
     return match != NULL && (match[receiver->messages[message]] & 1) != 0;
 }
 
-/* posts and arrivals. Messages of one sender do not overtake each other, whatever their latency. */
+/* Orders posts and arrivals. Messages of one sender do not overtake each other, whatever their latency. */
 static void order_moments(struct receiver *receiver)
 {
     const struct traffic *traffic = receiver->traffic;
@@ -116,7 +116,7 @@ static void order_moments(struct receiver *receiver)
     sort(arrivals, receiver->n, sizeof *arrivals, compare_moments);
 }
 
-/* moments: in the order in which entries come to this queue. */
+/* Empties a queue; moments are in the order in which entries come to it. */
 static void queue_clear(const struct receiver *receiver, enum machine_queue which, const struct moment *moments,
                         struct queue *queue)
 {
@@ -133,7 +133,7 @@ static void queue_clear(const struct receiver *receiver, enum machine_queue whic
     memset(queue->taken, 0, (receiver->n + 1) * sizeof *queue->taken);
 }
 
-/* Taken places before `place`. */
+/* Returns how many places are taken before `place`. */
 static uint32_t taken_before(const struct queue *queue, uint32_t place)
 {
     uint32_t sum = 0;
@@ -142,14 +142,14 @@ static uint32_t taken_before(const struct queue *queue, uint32_t place)
     return sum;
 }
 
-/* change: 1, or UINT32_MAX, which takes 1 away. */
+/* Changes a place; change is 1, or UINT32_MAX, which takes 1 away. */
 static void change(struct queue *queue, uint32_t n, uint32_t message, uint32_t change)
 {
     for (uint32_t i = queue->where[message] + 1; i <= n; i += i & -i)
         queue->taken[i] += change;
 }
 
-/* The first place of that list and order, or behind: where such an entry is or would be. */
+/* Returns the first place of that list and order, or behind: where such an entry is or would be. */
 static uint32_t find_place(const struct queue *queue, uint32_t n, uint64_t list, uint32_t order)
 {
     const struct place wanted = {.list = list, .order = order};
@@ -164,7 +164,7 @@ static uint32_t find_place(const struct queue *queue, uint32_t n, uint64_t list,
     return low;
 }
 
-/* A search through the lists first .. last, up to the entry of that order; UINT32_MAX: to the end. */
+/* Searches through the lists first .. last, up to the entry of that order; UINT32_MAX means to the end. */
 static void search(const struct receiver *receiver, enum machine_queue which, uint64_t first, uint64_t last,
                    uint64_t at, uint32_t order, struct queue_search *result, uint64_t *length)
 {
@@ -182,12 +182,12 @@ static void note_length(struct queue_search *result, enum machine_queue which, u
         result->longest[which] = length;
 }
 
-/* A receive is posted: the unexpected messages that it could take, then the queue of posted ones. */
+/* Posts a receive: searches the unexpected messages that it could take, then joins the queue of posted ones. */
 static void post(struct receiver *receiver, uint32_t message, bool arrived, struct queue_search *result)
 {
     struct queue *unexpected = &receiver->queues[MACHINE_QUEUE_UNEXPECTED];
     uint64_t list = list_of(receiver, message, false), first = list, last = list, length = 0;
-    if (receiver->lists == QUEUE_BY_SOURCE && from_any_source(receiver, message)) { /* sender after sender */
+    if (receiver->lists == QUEUE_BY_SOURCE && from_any_source(receiver, message)) { /* one sender after the other */
         first = list >> 33 << 33;
         last = first + UINT32_MAX + 1;
     }
@@ -200,7 +200,7 @@ static void post(struct receiver *receiver, uint32_t message, bool arrived, stru
         change(&receiver->queues[MACHINE_QUEUE_POSTED], receiver->n, message, 1);
 }
 
-/* A message arrives: the posted receives that could take it, then the queue of unexpected ones. */
+/* Lets a message arrive: searches the posted receives that could take it, then joins the queue of unexpected ones. */
 static void arrive(struct receiver *receiver, uint32_t message, bool posted, struct queue_search *result)
 {
     struct queue *queue = &receiver->queues[MACHINE_QUEUE_POSTED];
@@ -236,7 +236,7 @@ static void replay(struct receiver *receiver, struct queue_search *result)
     }
 }
 
-/* Room for the n messages of the largest rank. */
+/* Makes room for the n messages of the largest rank. */
 static int receiver_init(struct receiver *receiver, size_t n)
 {
     bool complete = true;
@@ -276,7 +276,8 @@ int queue_search(const struct traffic *traffic, enum queue_lists lists, struct q
     memset(searches, 0, traffic->n_ranks * sizeof *searches);
     if (pattern->n_messages >= UINT32_MAX)
         return -1;
-    size_t *first = calloc(traffic->n_ranks + 2, sizeof *first); /* of a rank, two places behind while filled */
+    size_t *first = calloc(traffic->n_ranks + 2, sizeof *first); /* first message of a rank, two places behind while
+                                                                  * filled */
     uint32_t *messages = malloc((pattern->n_messages + 1) * sizeof *messages);
     if (first == NULL || messages == NULL)
         goto out;

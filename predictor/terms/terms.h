@@ -1,4 +1,4 @@
-/* The additive terms (`staircase+queue`), each defined in the file named after it. */
+/* Declares the additive terms (`staircase+queue`), each defined in the file named after it. */
 #ifndef MPISTAIR_PREDICTOR_TERMS_H
 #define MPISTAIR_PREDICTOR_TERMS_H
 

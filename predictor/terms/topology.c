@@ -1,4 +1,4 @@
-/* A topology in memory: what its parameters make of it, where its nodes are, where its file is. */
+/* Holds a topology in memory: what its parameters make of it, where its nodes are, where its file is. */
 #include "predictor/terms/topology.h"
 
 #include <limits.h>

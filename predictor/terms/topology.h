@@ -1,8 +1,8 @@
-/* A network between nodes, for the load of its links: a regular one by its parameters, or a list of routes.
+/* Describes a network between nodes, for the load of its links: a regular one by its parameters, or a list of routes.
  *
  * A *position* is where one node is attached; a *link* carries bytes in one direction between two routers. What joins a
- * node to its router is no link here: the models of a node's injection count it already. The text form (.topo) is
- * described in mpistair.5. */
+ * node to its router is no link here: the models of a node's injection count it already. mpistair.5 describes the text
+ * form (.topo). */
 #ifndef MPISTAIR_PREDICTOR_TOPOLOGY_H
 #define MPISTAIR_PREDICTOR_TOPOLOGY_H
 
@@ -20,19 +20,19 @@ enum topology_kind {
     TOPOLOGY_LINKS,
     TOPOLOGY_KIND_COUNT
 };
-/* As in the files. */
+/* Names the kinds as the files do. */
 extern const char *const topology_kind_name[TOPOLOGY_KIND_COUNT];
 
-/* MAX_LEVELS: dimensions of a torus, levels of a fat tree. */
+/* TOPOLOGY_MAX_LEVELS limits the dimensions of a torus and the levels of a fat tree. */
 enum { TOPOLOGY_MAX_LEVELS = 8, TOPOLOGY_MAX_POSITIONS = 1 << 20, TOPOLOGY_MAX_LINKS = 1 << 24 };
 
-/* Where a node is attached. */
+/* Says where a node is attached. */
 struct topology_place {
     uint32_t node;
     uint32_t position;
 };
 
-/* The route of a pair in a list. */
+/* Describes the route of a pair in a list. */
 struct topology_route {
     uint32_t src, dst; /* positions */
     size_t first;      /* into route_links */
@@ -44,11 +44,11 @@ struct topology {
     enum topology_kind kind;
     size_t n_levels;                       /* dimensions, or levels of switches */
     uint32_t size[TOPOLOGY_MAX_LEVELS];    /* torus, mesh: routers along a dimension; fat tree: children of a switch */
-    uint32_t parents[TOPOLOGY_MAX_LEVELS]; /* fat tree: of a node, of a switch of level 1, ... */
+    uint32_t parents[TOPOLOGY_MAX_LEVELS]; /* fat tree: how many parents a node has, a switch of level 1, ... */
     uint32_t nodes_per_router;             /* torus, mesh, dragonfly */
     uint32_t groups;                       /* dragonfly */
-    uint32_t routers;                      /* dragonfly: of a group */
-    uint32_t global_links;                 /* dragonfly: of a router */
+    uint32_t routers;                      /* dragonfly: in a group */
+    uint32_t global_links;                 /* dragonfly: at a router */
     uint32_t n_positions;
     size_t n_links;
     size_t longest;                /* links of the longest route */
@@ -59,21 +59,22 @@ struct topology {
     size_t n_places;
 };
 
-/* NAME of share/topologies, or a file where it has a '/' or ends in .topo. 0, or -1 with file:line and what was
- * expected in error, the topology untouched. */
+/* Finds NAME of share/topologies, or a file where the name has a '/' or ends in .topo. Returns 0, or -1 with file:line
+ * and what was expected in error, the topology untouched. */
 int topology_find(const char *name_or_path, struct topology *topology, struct error *error);
 int topology_read(const char *path, struct topology *topology, struct error *error);
-/* n_positions, n_links and longest of a regular network's parameters. 0, or -1 with what is wrong with them. */
+/* Computes n_positions, n_links and longest from a regular network's parameters. Returns 0, or -1 with what is wrong
+ * with them. */
 int topology_measure(struct topology *topology, struct error *error);
 void topology_release(struct topology *topology);
 
-/* 0 and the node's position, or -1 where it has none. */
+/* Sets the node's position and returns 0, or returns -1 where it has none. */
 int topology_position(const struct topology *topology, uint32_t node, uint32_t *position);
-/* The links from one position to another in links[longest], each below n_links. Returns their number; -1 where a list
- * has no such route. */
+/* Writes the links from one position to another into links[longest], each below n_links. Returns their number; -1 where
+ * a list has no such route. */
 long topology_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links);
 
-/* The orders of routes and places, for qsort and bsearch. */
+/* Order routes and places, for qsort and bsearch. */
 int topology_compare_routes(const void *a, const void *b);
 int topology_compare_places(const void *a, const void *b);
 

@@ -1,5 +1,5 @@
-/* The text form of a topology: a line a word and its numbers. Everything is checked against what a network may be, and
- * the place of what is wrong is told; a list of routes and the nodes' places are sorted afterwards and checked for
+/* Reads the text form of a topology: a line has a word and its numbers. Everything is checked against what a network
+ * may be, and the message names the line. A list of routes and the nodes' places are sorted afterwards and checked for
  * repeats. */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct topology_reader {
     bool kind_known;
 };
 
-/* A word of the line as a number from `least` to `most`. 0 or -1. */
+/* Reads a word of the line as a number from `least` to `most`. Returns 0 or -1. */
 static int read_number(const char *what, const char *word, uint32_t least, uint32_t most, uint32_t *value,
                        struct error *error)
 {
@@ -132,7 +132,7 @@ static int read_kind(struct topology_reader *reader, char **rest, struct error *
                                           word != NULL ? word : "");
 }
 
-/* Whether a line of this word belongs to networks of that kind. */
+/* Says whether a line of this word belongs to networks of that kind. */
 static bool belongs(const char *word, enum topology_kind kind)
 {
     bool grid = kind == TOPOLOGY_TORUS || kind == TOPOLOGY_MESH;
@@ -193,7 +193,7 @@ static int read_line(void *context, char *line, struct error *error)
     return read_parameter(reader, word, &rest, error);
 }
 
-/* What no single line shows. */
+/* Checks what no single line shows. */
 static int finish(struct topology *topology, struct error *error)
 {
     if (topology->name[0] == '\0')

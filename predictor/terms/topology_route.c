@@ -1,18 +1,19 @@
-/* Which links a message crosses: one minimal route a pair, as the static routing of each network has it.
+/* Finds which links a message crosses: each pair has one minimal route, as the static routing of each network has it.
  *
- *   torus, mesh  dimension order: along the first dimension to the target's coordinate, then the second, ...; in a ring
- *                the shorter way, upwards where both are alike. A link: router, dimension, direction.
- *   fat-tree     an extended generalised fat tree, XGFT(h; m_1 .. m_h; w_1 .. w_h) (S. Ohring, M. Ibel, S. K. Das and
- *                M. J. Kumar, On Generalized Fat Trees, IPPS 1995): a switch of level l has m_l children, and w_(l+1)
- *                parents. Up to the lowest common level, then down; by destination (D-mod-K: E. Zahavi, Concurrency and
- *                Computation 24(5), 2012): the parent number of level l+1 is floor(dst / (w_1 .. w_l)) mod w_(l+1).
- *                A link: switch, parent number, up or down.
+ *   torus, mesh  Routes go in dimension order: along the first dimension to the target's coordinate, then the second,
+ *                ...; in a ring the shorter way, upwards where both are alike. A link is router, dimension, direction.
+ *   fat-tree     It is an extended generalised fat tree, XGFT(h; m_1 .. m_h; w_1 .. w_h) (S. Ohring, M. Ibel,
+ *                S. K. Das and M. J. Kumar, On Generalized Fat Trees, IPPS 1995): a switch of level l has m_l children,
+ *                and w_(l+1) parents. Routes go up to the lowest common level, then down, by destination (D-mod-K:
+ *                E. Zahavi, Concurrency and Computation 24(5), 2012): the parent number of level l+1 is
+ *                floor(dst / (w_1 .. w_l)) mod w_(l+1). A link is switch, parent number, up or down.
  *   dragonfly    J. Kim, W. J. Dally, S. Scott and D. Abts, Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA
- *                2008: g groups of a routers, all joined within a group, h links of each to other groups. Minimal: at
- *                most one link within the source's group, one between groups, one within the target's. Port k of group
- *                i (router k / h) leads to group k mod (g-1), numbered without i; where two groups share several links,
- *                the target's position chooses. A link: pair of routers of a group in order, or group and port.
- *   links        as listed.
+ *                2008: g groups of a routers, all joined within a group, h links of each to other groups. Minimal
+ *                routes have at most one link within the source's group, one between groups, one within the target's.
+ *                Port k of group i (router k / h) leads to group k mod (g-1), numbered without i; where two groups
+ *                share several links, the target's position chooses. A link is a pair of routers of a group in order,
+ *                or group and port.
+ *   links        Routes are as listed.
  *
  * Limits: adaptive routing (Aries, Slingshot) spreads what is taken here as one route. */
 #include <stdlib.h>
@@ -38,8 +39,8 @@ static size_t torus_route(const struct topology *topology, uint32_t src, uint32_
     return n;
 }
 
-/* Going up, a switch of level l is known by the parents chosen so far (digits of base w_1, w_2, ...) and by the subtree
- * of its level that it serves; going down the subtree is the target's. */
+/* Finds a route in a fat tree. Going up, a switch of level l is known by the parents chosen so far (digits of base w_1,
+ * w_2, ...) and by the subtree of its level that it serves; going down the subtree is the target's. */
 static size_t fat_tree_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links)
 {
     size_t top = 0;

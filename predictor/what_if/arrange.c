@@ -1,4 +1,4 @@
-/* The places in an order by rule; rank r takes the r-th of them. */
+/* Orders the places by rule; rank r takes the r-th of them. */
 #include "predictor/what_if/arrange.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ const char *const arrangement_name[ARRANGE_COUNT] = {
     [ARRANGE_ROUND_ROBIN_SOCKETS] = "round-robin-sockets",
 };
 
-/* A place by the three numbers that it is sorted by. */
+/* Describes a place by the three numbers by which it is sorted. */
 struct slot {
     size_t key[3];
     uint32_t holder; /* the rank that has it now */

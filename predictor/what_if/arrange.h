@@ -1,4 +1,4 @@
-/* Placements by rule: the ranks of a run put anew onto the places (node, socket) that they have together. */
+/* Places by rule: puts the ranks of a run anew onto the places (node, socket) that they have together. */
 #ifndef MPISTAIR_PREDICTOR_ARRANGE_H
 #define MPISTAIR_PREDICTOR_ARRANGE_H
 
@@ -6,18 +6,21 @@
 
 enum arrangement { ARRANGE_FILL, ARRANGE_ROUND_ROBIN_NODES, ARRANGE_ROUND_ROBIN_SOCKETS, ARRANGE_COUNT };
 
-/* fill: nodes in ascending order, in each one socket after the other; round-robin-nodes: one rank to each node in turn,
- * within it as fill; round-robin-sockets: nodes one after the other, in each one rank to each socket in turn. As Open
- * MPI's --map-by core, node and socket do where all nodes are alike. */
+/* Names the rules, which are Open MPI's --map-by core, node and socket where all nodes are alike:
+ *
+ *   fill                  nodes in ascending order, in each one socket after the other
+ *   round-robin-nodes     one rank to each node in turn, within it as fill
+ *   round-robin-sockets   nodes one after the other, in each one rank to each socket in turn
+ */
 extern const char *const arrangement_name[ARRANGE_COUNT];
 
-/* arranged: a placement of slots->n_ranks from placement_init. 0, or -1 without memory. */
+/* Fills arranged, a placement of slots->n_ranks from placement_init. Returns 0, or -1 without memory. */
 int placement_arrange(const struct placement *slots, enum arrangement arrangement, struct placement *arranged);
-/* All ranks' places; both have the same number of ranks. */
+/* Copies all ranks' places; both have the same number of ranks. */
 void placement_copy(struct placement *to, const struct placement *from);
-/* The place of one rank. */
+/* Copies the place of one rank. */
 void placement_copy_rank(struct placement *to, size_t to_rank, const struct placement *from, size_t from_rank);
-/* Ranks whose node or socket differs. */
+/* Returns how many ranks differ in node or socket. */
 size_t placement_moved(const struct placement *a, const struct placement *b);
 
 #endif

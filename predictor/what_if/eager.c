@@ -1,5 +1,5 @@
-/* The rows `LEVEL rendezvous threshold - BYTES B` take another value. The tau and bandwidth of a protocol are those
- * that were measured; for sizes that it did not serve then they are the same lines drawn on. */
+/* Gives the rows `LEVEL rendezvous threshold - BYTES B` another value. The tau and bandwidth of a protocol stay as they
+ * were measured; for sizes that it did not serve then, the same lines are drawn on. */
 #include "predictor/what_if/eager.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static bool is_threshold(const struct machine_parameter *row, enum machine_proto
     return row->protocol == protocol && strcmp(row->quantity, "threshold") == 0;
 }
 
-/* The smallest size that uses the middle protocol, where a level has three: it must stay below. */
+/* Checks the smallest size that uses the middle protocol, where a level has three: it must stay below. */
 static int check_short(const struct machine *machine, uint64_t bytes, struct error *error)
 {
     for (size_t i = 0; i < machine->n_parameters; i++) {

@@ -1,11 +1,10 @@
-/* A first placement for the search: the graph of the ranks, its edges weighted by the bytes that a run sends between
- * two of them, is cut into nodes, then each node's part into its sockets, so that few bytes cross.
+/* Makes a first placement for the search: the graph of the ranks, its edges weighted by the bytes that a run sends
+ * between two of them, is cut into nodes, then each node's part into its sockets, so that few bytes cross.
  *
  * Scotch (F. Pellegrini, J. Roman: SCOTCH: A Software Package for Static Mapping by Dual Recursive Bipartitioning of
  * Process and Architecture Graphs, HPCN 1996) maps onto a complete graph whose vertices weigh as many ranks as the node
  * or socket has places. It balances to about one percent; ranks too many in a part are then moved to where they lose
- * least, until every part is full exactly. Bytes between nodes are not time, so this is where a search starts, no more.
- */
+ * least, until every part is full exactly. Bytes between nodes are not time, so a search only starts here. */
 #include "predictor/what_if/placement_map.h"
 
 #include <stdlib.h>
@@ -14,10 +13,10 @@
 #include "predictor/pattern/group.h"
 #include "predictor/what_if/rank_graph.h"
 
-/* How uneven Scotch may leave the parts. */
+/* Says how uneven Scotch may leave the parts. */
 #define IMBALANCE 0.01
 
-/* A cut: the ranks of members[n] into parts of capacity[n_parts] ranks, which add up to n. */
+/* Describes a cut of the ranks members[n] into parts of capacity[n_parts] ranks, which add up to n. */
 struct cut {
     const struct rank_graph *graph;
     const uint32_t *members; /* [n] */
@@ -28,8 +27,8 @@ struct cut {
     uint64_t seed;
 };
 
-/* The graph of the members alone, in the arrays that Scotch takes: verttab[n + 1], and edges up to those of the ranks.
- */
+/* Fills the graph of the members alone, in the arrays that Scotch takes: verttab[n + 1], and edges up to those of the
+ * ranks. */
 static size_t fill_arrays(const struct cut *cut, SCOTCH_Num *verttab, SCOTCH_Num *edgetab, SCOTCH_Num *edlotab)
 {
     size_t n = 0;
@@ -47,7 +46,7 @@ static size_t fill_arrays(const struct cut *cut, SCOTCH_Num *verttab, SCOTCH_Num
     return n;
 }
 
-/* part[n] by Scotch, parts not full exactly. One thread and a fixed seed: the same every time. */
+/* Cuts into part[n] by Scotch; parts are not full exactly. One thread and a fixed seed give the same every time. */
 static int map_by_scotch(const struct cut *cut, SCOTCH_Num *verttab, SCOTCH_Num *edgetab, SCOTCH_Num *edlotab,
                          SCOTCH_Num *part)
 {
@@ -78,7 +77,7 @@ static int map_by_scotch(const struct cut *cut, SCOTCH_Num *verttab, SCOTCH_Num 
     return result;
 }
 
-/* What crosses less, if member i goes to another part: may be negative. */
+/* Returns how much less crosses if member i goes to another part; may be negative. */
 static double gain_of(const SCOTCH_Num *verttab, const SCOTCH_Num *edgetab, const SCOTCH_Num *edlotab,
                       const SCOTCH_Num *part, size_t i, SCOTCH_Num to)
 {
@@ -116,7 +115,7 @@ static void even_out(const struct cut *cut, const SCOTCH_Num *verttab, const SCO
         }
 }
 
-/* part[n]; every part full exactly. 0, or -1: no memory, or Scotch failed (it says why on stderr). */
+/* Cuts into part[n], every part full exactly. Returns 0, or -1: no memory, or Scotch failed (it says why on stderr). */
 static int cut_run(const struct cut *cut, SCOTCH_Num *part)
 {
     if (cut->n_parts == 1) {
@@ -145,7 +144,7 @@ static int cut_run(const struct cut *cut, SCOTCH_Num *part)
     return result;
 }
 
-/* What the two cuts work in: arrays of n_ranks. */
+/* Holds what the two cuts work in: arrays of n_ranks. */
 struct map_work {
     struct rank_graph graph;
     struct grouping nodes, sockets;
@@ -156,7 +155,7 @@ struct map_work {
     SCOTCH_Num *capacity; /* of the parts */
 };
 
-/* The ranks that went to a node onto its sockets, whose groups are first_socket .. */
+/* Places the ranks that went to a node onto its sockets, whose groups are first_socket .. */
 static int place_node(struct map_work *work, const struct placement *slots, size_t node, size_t *first_socket,
                       uint64_t seed, struct placement *mapped)
 {

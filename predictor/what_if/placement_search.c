@@ -1,11 +1,10 @@
-/* Local search. It begins at the best of: where the ranks are, the three placements by rule, the partitioner's. Two
+/* Searches locally. It begins at the best of: where the ranks are, the three placements by rule, the partitioner's. Two
  * ranks of different nodes or sockets exchange their places, slowest ranks first; what is better stays. Where no
- * exchange helps, a few are done at random and the search goes on from there, back to the best if that led nowhere.
+ * exchange helps, a few are done at random and the search goes on from there, or back at the best if that led nowhere.
  *
- * Better: a smaller T of the run (largest time of a round, summed over the rounds), or the same with a smaller sum of
- * the times of all ranks. The largest alone is flat: where two ranks are the slowest, helping one changes nothing yet.
- * An exchange predicts anew only the kinds of round that one of the two takes part in.
- */
+ * Better means a smaller T of the run (largest time of a round, summed over the rounds), or the same T with a smaller
+ * sum of the times of all ranks. The largest alone is flat: where two ranks are the slowest, helping one changes
+ * nothing yet. An exchange predicts anew only the kinds of round in which one of the two takes part. */
 #include "predictor/what_if/placement_search.h"
 
 #include <math.h>
@@ -16,7 +15,7 @@
 #include "predictor/what_if/placement_map.h"
 #include "share/base/clock.h"
 
-/* Random exchanges at once where no single one helps, and how often that may be in vain. */
+/* Say how many random exchanges are made at once where no single one helps, and how often that may be in vain. */
 enum { KICK = 3, VAIN_KICKS = 24 };
 /* Smaller differences are rounding. */
 #define TOLERANCE 1e-12
@@ -31,11 +30,11 @@ struct state {
     double end_s;
     uint64_t random;
     struct placement now;
-    struct workload_round *rounds; /* [n_kinds] of now */
-    struct value value;            /* of now */
+    struct workload_round *rounds; /* [n_kinds] at present */
+    struct value value;            /* at present */
     size_t *first_kind;            /* [n_ranks + 1] into kind_of */
-    uint32_t *kind_of;             /* kinds that a rank takes part in */
-    struct workload_round *tried;  /* [n_kinds] of an exchange */
+    uint32_t *kind_of;             /* kinds in which a rank takes part */
+    struct workload_round *tried;  /* [n_kinds] with an exchange */
     uint32_t *touched;             /* [n_kinds] kinds of an exchange */
     uint32_t *stamp;               /* [n_kinds] the exchange that touched it last */
     uint32_t exchange;
@@ -49,7 +48,7 @@ static bool time_over(struct state *state)
     return state->found->timed_out;
 }
 
-/* splitmix64: 0 .. n - 1. */
+/* Draws 0 .. n - 1 by splitmix64. */
 static uint64_t random_below(struct state *state, uint64_t n)
 {
     uint64_t z = state->random += 0x9e3779b97f4a7c15u;
@@ -83,7 +82,7 @@ static int predict(struct state *state, size_t kind, double *rank_s, struct work
                                  error);
 }
 
-/* Predicts all kinds at state->now, the time of every rank with them. */
+/* Predicts all kinds at state->now, and with them the time of every rank. */
 static int settle(struct state *state, struct error *error)
 {
     const struct workload *workload = state->search->workload;
@@ -108,7 +107,7 @@ static void exchange_places(struct placement *placement, uint32_t a, uint32_t b)
     }
 }
 
-/* The kinds that one of two ranks takes part in, in touched. */
+/* Puts the kinds in which one of two ranks takes part into touched. */
 static size_t touch(struct state *state, uint32_t a, uint32_t b)
 {
     size_t n = 0;
@@ -123,8 +122,8 @@ static size_t touch(struct state *state, uint32_t a, uint32_t b)
     return n;
 }
 
-/* Exchanges the places of two ranks if that is better, or anyway where it is forced; whether it did. What a model
- * refuses (a level that the machine has no values for) is not done. */
+/* Exchanges the places of two ranks if that is better, or anyway where it is forced; returns whether it did. An
+ * exchange that a model refuses (the machine has no values for a level) is not done. */
 static bool try_exchange(struct state *state, uint32_t a, uint32_t b, bool forced)
 {
     const struct workload *workload = state->search->workload;
@@ -165,7 +164,7 @@ static int slower_first(const void *a, const void *b, void *rank_s)
     return (x > y) - (x < y);
 }
 
-/* Every rank with every other, once; whether anything got better. */
+/* Tries every rank with every other, once; returns whether anything got better. */
 static bool sweep(struct state *state)
 {
     size_t n = state->now.n_ranks;
@@ -185,7 +184,7 @@ static bool sweep(struct state *state)
     return better;
 }
 
-/* From now to where no exchange of two helps. */
+/* Goes from now to where no exchange of two helps. */
 static int descend(struct state *state, struct error *error)
 {
     bool better = true;
@@ -199,7 +198,7 @@ static int descend(struct state *state, struct error *error)
     return 0;
 }
 
-/* Takes now over if it is better than what best is worth. */
+/* Keeps now as best if it is better than best_value. */
 static bool keep_best(struct state *state, struct placement *best, struct value *best_value)
 {
     if (!is_better(state->value, *best_value) || state->value.total_s > best_value->total_s)
@@ -209,7 +208,7 @@ static bool keep_best(struct state *state, struct placement *best, struct value 
     return true;
 }
 
-/* From the best placement so far, as long as there is time and hope. */
+/* Searches on from the best placement so far, as long as there is time and hope. */
 static int search_on(struct state *state, struct placement *best, struct value *best_value, struct error *error)
 {
     size_t n = state->now.n_ranks;
@@ -234,7 +233,7 @@ static int search_on(struct state *state, struct placement *best, struct value *
     return 0;
 }
 
-/* Tries now as a place to start from; its T, or NaN where it cannot be predicted. */
+/* Tries now as a place to start from; returns its T, or NaN where it cannot be predicted. */
 static double consider(struct state *state, struct placement *best, struct value *best_value)
 {
     struct error refusal;

@@ -7,20 +7,21 @@
 struct placement_search {
     const struct workload *workload; /* borrowed */
     struct workload_judge judge;
-    double seconds; /* at most; it ends before where nothing better is found */
+    double seconds; /* at most; the search ends earlier where nothing better is found */
     uint64_t seed;
 };
 
 struct placement_found {
-    double start_s;       /* workload_times.total_s of where the ranks are */
+    double start_s;       /* workload_times.total_s at the ranks' present places */
     double mapped_s;      /* of the partitioner's placement; NaN: not to be predicted */
     double best_s;        /* <= start_s */
-    uint64_t predictions; /* of a kind of round */
+    uint64_t predictions; /* how many kinds of round were predicted */
     bool timed_out;       /* more time might have found more */
 };
 
-/* best: a placement of the workload's ranks from placement_init; the places of start, each as often as there. start
- * itself where nothing is better. 0, or -1 with the reason: start cannot be predicted, no memory. */
+/* Fills best, a placement of the workload's ranks from placement_init, with the places of start, each as often as
+ * there; start itself where nothing is better. Returns 0, or -1 with the reason: start cannot be predicted, no memory.
+ */
 int placement_search(const struct placement_search *search, const struct placement *start, struct placement *best,
                      struct placement_found *found, struct error *error);
 

@@ -65,7 +65,7 @@ int hosts_invent(struct hosts *hosts, const struct placement *placement)
     return result;
 }
 
-/* Every rank's node has a name that is one word of a launcher's file. */
+/* Checks that every rank's node has a name that is one word of a launcher's file. */
 static int check_names(const struct placement *placement, const struct hosts *hosts, struct error *error)
 {
     for (size_t rank = 0; rank < placement->n_ranks; rank++) {
@@ -84,7 +84,7 @@ static int check_names(const struct placement *placement, const struct hosts *ho
     return 0;
 }
 
-/* "SOCKET:CORES" of the i-th of n ranks on a socket. */
+/* Writes "SOCKET:CORES" of the i-th of n ranks on a socket. */
 static void write_slot(FILE *stream, uint32_t socket, uint32_t cores, size_t i, size_t n)
 {
     size_t share = cores / n;
@@ -137,7 +137,7 @@ static size_t count_split(const struct grouping *nodes)
 
 enum { FILE_OPEN_MPI, FILE_HYDRA, FILE_CSV, FILE_COUNT };
 
-/* Opens all, or none. */
+/* Opens all files, or none. */
 static int open_files(const char *prefix, struct output_file files[FILE_COUNT], struct error *error)
 {
     static const char *const suffix[FILE_COUNT] = {".rankfile", ".hosts", ".L.csv"};

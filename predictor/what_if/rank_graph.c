@@ -1,9 +1,9 @@
-/* Every message as two edges, sorted by their ends, equal ones added up. */
+/* Takes every message as two edges, sorted by their ends, and adds equal ones up. */
 #include "predictor/what_if/rank_graph.h"
 
 #include <stdlib.h>
 
-/* Most that all edges weigh together: Scotch adds them up in its own integer. */
+/* Limits what all edges weigh together: Scotch adds them up in its own integer. */
 #define WEIGHT_SUM 1e9
 
 struct edge {
@@ -19,7 +19,7 @@ static int compare_edges(const void *a, const void *b)
     return (x->b > y->b) - (x->b < y->b);
 }
 
-/* Both directions of every message of a run as edges, sorted, equal ones added up; returns how many. */
+/* Gathers both directions of every message of a run as edges, sorted, equal ones added up; returns how many. */
 static size_t gather_edges(const struct workload *workload, struct edge *edges)
 {
     size_t n = 0, unique = 0;

@@ -1,4 +1,4 @@
-/* The rounds that predict reads one after the other, all in memory. */
+/* Reads into memory all the rounds that predict reads one after the other. */
 #include "predictor/what_if/replay_workload.h"
 
 #include "interpose/database/database.h"
@@ -6,11 +6,11 @@
 #include "predictor/replay/replay_mean.h"
 #include "predictor/replay/replay_round.h"
 
-/* Rounds in the order of kinds, each with how many the kind has. */
+/* Selects rounds in the order of kinds, each with how many the kind has. */
 static const char rounds_sql[] =
     "SELECT kind_id, id, count(*) OVER (PARTITION BY kind_id) FROM round ORDER BY kind_id, id";
 
-/* The place-th round of a kind, which is in *round: its pattern goes into the workload. */
+/* Adds the place-th round of a kind, which is in *round: its pattern goes into the workload. */
 static int add_round(struct replay_round *round, size_t n_rounds, size_t n_taken, struct workload *workload,
                      struct error *error)
 {
@@ -22,7 +22,7 @@ static int add_round(struct replay_round *round, size_t n_rounds, size_t n_taken
     return result;
 }
 
-/* All rounds that are taken; rows are those of rounds_sql. */
+/* Adds all rounds that are taken; rows are those of rounds_sql. */
 static int add_rounds(sqlite3_stmt *rows, const char *path, struct replay_round *round,
                       const struct replay_history *history, bool post_times, struct workload *workload,
                       struct error *error)

@@ -1,4 +1,4 @@
-/* The rounds of a trace as a workload, and the names of its nodes. */
+/* Reads the rounds of a trace as a workload, and the names of its nodes. */
 #ifndef MPISTAIR_PREDICTOR_REPLAY_WORKLOAD_H
 #define MPISTAIR_PREDICTOR_REPLAY_WORKLOAD_H
 
@@ -7,12 +7,12 @@
 #include "predictor/what_if/rank_file.h"
 #include "predictor/what_if/workload.h"
 
-/* The rounds that predict runs the models on: the first of every kind, or, with post_times, those that replay_mean.h
- * takes, so that the same comes out. placement: of the ranks of the world. The caller releases the workload. 0, or -1
- * with the reason. */
+/* Reads the rounds on which predict runs the models: the first of every kind, or, with post_times, those that
+ * replay_mean.h takes, so that the same comes out. placement has the ranks of the world. The caller releases the
+ * workload. Returns 0, or -1 with the reason. */
 int replay_workload(sqlite3 *database, const char *path, const struct placement *placement, bool post_times,
                     struct workload *workload, struct error *error);
-/* The same for hosts. */
+/* Reads the hosts in the same way. */
 int replay_hosts(sqlite3 *database, const char *path, struct hosts *hosts, struct error *error);
 
 #endif

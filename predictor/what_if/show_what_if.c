@@ -1,4 +1,5 @@
-/* A table for people; CSV rows `model,rank,...` with an empty rank for the run; JSON an object a model. */
+/* Shows a table for people; CSV rows `model,rank,...` with an empty rank for the run; JSON with an object for each
+ * model. */
 #include "predictor/what_if/show_what_if.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 
 #include "predictor/what_if/arrange.h"
 
-/* Ranks that text shows of those that gain, and of those that lose. */
+/* Text shows so many of the ranks that gain, and of those that lose. */
 enum { MOST_SHOWN = 5 };
 
 /* Smaller changes are rounding. */
@@ -75,7 +76,7 @@ static void show_rank(FILE *stream, const struct what_if *what_if, size_t model,
     fputc('\n', stream);
 }
 
-/* Of one model: how many ranks gain and lose, and those that do most. */
+/* Shows for one model how many ranks gain and lose, and those that do most. */
 static void show_ranks(FILE *stream, const struct predict_options *options, const struct what_if *what_if, size_t model)
 {
     size_t n = what_if->before.placement.n_ranks, gain = 0, lose = 0;

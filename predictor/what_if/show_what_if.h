@@ -1,4 +1,4 @@
-/* What `mpistair predict --what-if` prints. */
+/* Shows what `mpistair predict --what-if` prints. */
 #ifndef MPISTAIR_PREDICTOR_SHOW_WHAT_IF_H
 #define MPISTAIR_PREDICTOR_SHOW_WHAT_IF_H
 
@@ -6,7 +6,7 @@
 
 #include "predictor/what_if/what_if.h"
 
-/* text: T of the run before and after, and the ranks that gain and lose most; csv and json: every rank. */
+/* Shows T of the run before and after, and the ranks that gain and lose most, as text; csv and json have every rank. */
 void show_what_if(FILE *stream, const struct predict_options *options, const struct what_if *what_if);
 
 #endif

@@ -1,18 +1,18 @@
-/* A run predicted as it is and as it would be: what is made (what_if_run.c) and shown (show_what_if.c). */
+/* Holds a run predicted as it is and as it would be: what_if_run.c makes it, show_what_if.c shows it. */
 #ifndef MPISTAIR_PREDICTOR_WHAT_IF_H
 #define MPISTAIR_PREDICTOR_WHAT_IF_H
 
 #include "predictor/what_if/placement_search.h"
 #include "predictor/predict_options.h"
 
-/* One side: what a run is predicted from. */
+/* Holds one side: what a run is predicted from. */
 struct what_if_side {
     struct machine machine;
     struct placement placement;
     struct workload workload;
 };
 
-/* Both, and what the models make of them. */
+/* Holds both sides, and what the models make of them. */
 struct what_if {
     struct what_if_side before, after;
     struct workload_times before_s[MAX_MODELS], after_s[MAX_MODELS]; /* [options->n_models] */

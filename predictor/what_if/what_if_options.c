@@ -1,4 +1,5 @@
-/* Every mistake is printed here, once, with what was expected. */
+/* Reads the options that belong together only with --what-if; every mistake is printed here, once, with what was
+ * expected. */
 #include "predictor/what_if/what_if_options.h"
 
 #include <stddef.h>

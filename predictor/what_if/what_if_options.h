@@ -1,4 +1,4 @@
-/* The options of `mpistair predict` that ask what would be if something were different. */
+/* Reads the options of `mpistair predict` that ask what would be if something were different. */
 #ifndef MPISTAIR_PREDICTOR_WHAT_IF_OPTIONS_H
 #define MPISTAIR_PREDICTOR_WHAT_IF_OPTIONS_H
 
@@ -14,13 +14,13 @@ struct what_if_options {
     bool aggregate;
     bool eager_given;
     uint64_t eager_bytes;
-    double seconds; /* of the search */
+    double seconds; /* limit of the search */
     uint64_t seed;
     bool search_option;    /* seconds or seed was given */
     const char *rank_file; /* prefix, or NULL */
 };
 
-/* Codes of the long options, above those of others. */
+/* Are codes of the long options, above those of others. */
 enum what_if_option {
     WHAT_IF = 1000,
     WHAT_IF_MACHINE,
@@ -46,9 +46,9 @@ enum what_if_option {
 extern const char what_if_usage[];
 
 void what_if_options_init(struct what_if_options *options);
-/* Takes one option: 0; the exit code after the reason was printed; -1 where it is none of these. */
+/* Takes one option. Returns 0; the exit code after the reason was printed; -1 where it is none of these. */
 int what_if_option_take(struct what_if_options *options, int code, const char *argument);
-/* Once all are there: 0, or the exit code after the reason was printed. */
+/* Checks the options once all are there. Returns 0, or the exit code after the reason was printed. */
 int what_if_options_check(const struct what_if_options *options);
 
 #endif

@@ -1,5 +1,5 @@
-/* The run as it is, read once; the run as it would be, with what was asked changed; the models on both. Nothing is
- * stored: what was not run is no part of a trace. */
+/* Reads the run as it is, once, makes the run as it would be, with what was asked changed, and runs the models on both.
+ * Nothing is stored: what was not run is no part of a trace. */
 #include "predictor/what_if/what_if_run.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void side_release(struct what_if_side *side)
     workload_release(&side->workload);
 }
 
-/* A pattern is a run of one round. */
+/* Reads a pattern, which is a run of one round. */
 static int read_pattern(const struct predict_options *options, size_t n_ranks, struct workload *workload,
                         struct error *error)
 {
@@ -46,7 +46,7 @@ static int read_workload(const struct predict_options *options, sqlite3 *databas
                             : read_pattern(options, placement->n_ranks, workload, error);
 }
 
-/* Where the ranks of a trace were: all of them must be known. */
+/* Reads where the ranks of a trace were: all of them must be known. */
 static int read_recorded_places(const char *path, sqlite3 *database, struct placement *placement, struct error *error)
 {
     struct recorded_places places;
@@ -72,7 +72,7 @@ static int read_recorded_places(const char *path, sqlite3 *database, struct plac
     return result;
 }
 
-/* --placement, or what was recorded. */
+/* Reads --placement, or what was recorded. */
 static int read_places(const struct predict_options *options, sqlite3 *database, struct placement *placement,
                        struct error *error)
 {
@@ -106,7 +106,7 @@ static int read_before(const struct predict_options *options, sqlite3 *database,
                : 0;
 }
 
-/* --to-placement: a rule's name, else a file. */
+/* Takes --to-placement: a rule's name, else a file. */
 static int place_as_told(const char *told, const struct placement *before, struct placement *after, struct error *error)
 {
     struct placement given = {0};
@@ -133,7 +133,7 @@ static struct workload_judge judge_of(const struct predict_options *options, siz
         .model = &options->models[model], .machine = &side->machine, .options = &options->model};
 }
 
-/* Everything but the placement, then the placement: the search judges by the rest. */
+/* Changes everything but the placement, then the placement: the search judges by the rest. */
 static int make_after(const struct predict_options *options, sqlite3 *database, struct what_if *what_if,
                       struct error *error)
 {

@@ -1,4 +1,4 @@
-/* `mpistair predict --what-if`: a run predicted as it is and as it would be. */
+/* Runs `mpistair predict --what-if`: a run is predicted as it is and as it would be. */
 #ifndef MPISTAIR_PREDICTOR_WHAT_IF_RUN_H
 #define MPISTAIR_PREDICTOR_WHAT_IF_RUN_H
 

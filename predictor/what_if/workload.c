@@ -1,5 +1,5 @@
-/* Every kind is predicted on its own ranks alone: groups hold competitors only, so the rest of the world changes
- * nothing. */
+/* Predicts every kind on its own ranks alone: groups hold competitors only, so the rest of the world changes nothing.
+ */
 #include "predictor/what_if/workload.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ int workload_init(struct workload *workload, size_t n_ranks)
     return workload->number != NULL ? 0 : -1;
 }
 
-/* Numbers the ranks of ends[n] by first appearance, numbers starting at *n_ranks. */
+/* Numbers the ranks of ends[n] by first appearance; numbers start at *n_ranks. */
 static void renumber(struct workload *workload, uint32_t *ends, size_t n, uint32_t *world_rank, size_t *n_ranks)
 {
     for (size_t i = 0; i < n; i++) {

@@ -1,51 +1,53 @@
-/* The rounds of a run as the models see them, held in memory, so that one run can be predicted many times: with another
- * machine, other places, other messages. No SQLite here: replay_workload.c reads them from a trace. */
+/* Holds the rounds of a run in memory as the models see them, so that one run can be predicted many times: with another
+ * machine, other places, other messages. It knows no SQLite: replay_workload.c reads the rounds from a trace. */
 #ifndef MPISTAIR_PREDICTOR_WORKLOAD_H
 #define MPISTAIR_PREDICTOR_WORKLOAD_H
 
 #include "predictor/model.h"
 
-/* One kind of round, or, for models that know post times, one of those that stand for its rounds. Its ranks are
- * numbered anew, so that it costs what its own ranks and messages cost. */
+/* Describes one kind of round, or, for models that know post times, one of those that stand for its rounds. Its ranks
+ * are numbered anew, so that it costs what its own ranks and messages cost. */
 struct workload_kind {
-    uint64_t rounds; /* of the kind in the run */
+    uint64_t rounds; /* how many the run has of the kind */
     double weight;   /* how many of them this one stands for */
     size_t n_ranks;
-    uint32_t *world_rank; /* [n_ranks] of a rank of the pattern */
+    uint32_t *world_rank; /* [n_ranks] world rank of a rank of the pattern */
     struct pattern pattern;
 };
 
 struct workload {
-    size_t n_ranks; /* of the world */
+    size_t n_ranks; /* ranks of the world */
     struct workload_kind *kinds;
     size_t n_kinds;
     uint32_t *number; /* [n_ranks] all 0 between calls */
     bool one_pattern; /* not a run: how often its one round is repeated is not known */
 };
 
-/* A model, and what it is given beside pattern and placement. All borrowed. */
+/* Is a model, and what it is given beside pattern and placement. It borrows all. */
 struct workload_judge {
     const struct model_choice *model;
     const struct machine *machine;
     const struct model_options *options;
 };
 
-/* What is predicted of a run. */
+/* Holds what is predicted of a run. */
 struct workload_times {
     double total_s; /* T: the largest time over ranks of a round, summed over all rounds */
     double *rank_s; /* [workload.n_ranks] its own times, summed over all rounds */
     size_t extrapolated;
 };
 
-/* No kinds yet. 0, or -1 without memory. */
+/* Begins without kinds. Returns 0, or -1 without memory. */
 int workload_init(struct workload *workload, size_t n_ranks);
-/* Takes over the pattern of a kind of so many rounds, weight of which it stands for; its ranks are those of the world,
- * each < n_ranks; the caller's is empty then. 0, or -1 without memory, the pattern still the caller's. */
+/* Takes over the pattern of a kind of so many rounds, for weight of which it stands; its ranks are those of the world,
+ * each < n_ranks; the caller's pattern is empty then. Returns 0, or -1 without memory, with the pattern still the
+ * caller's. */
 int workload_add(struct workload *workload, uint64_t rounds, double weight, struct pattern *pattern);
 void workload_release(struct workload *workload);
 
-/* Largest time and sum of the times of the ranks in one round of a kind; placement is that of the world. If rank_s is
- * not NULL, weight times the time of each rank is added to rank_s[world rank]. 0, or -1 with the model's reason. */
+/* Holds the largest time and the sum of the times of the ranks in one round of a kind; placement is that of the world.
+ * If rank_s is not NULL, weight times the time of each rank is added to rank_s[world rank]. Returns 0, or -1 with the
+ * model's reason. */
 struct workload_round {
     double largest_s;
     double sum_s;
@@ -54,18 +56,19 @@ struct workload_round {
 int workload_predict_kind(const struct workload *workload, size_t kind, const struct placement *placement,
                           const struct workload_judge *judge, double *rank_s, struct workload_round *round,
                           struct error *error);
-/* All kinds. times->rank_s is the caller's. 0, or -1 with the model's reason or where the sum is out of range. */
+/* Predicts all kinds. times->rank_s is the caller's. Returns 0, or -1 with the model's reason or where the sum is out
+ * of range. */
 int workload_predict(const struct workload *workload, const struct placement *placement,
                      const struct workload_judge *judge, struct workload_times *times, struct error *error);
 
-/* The messages that go from one rank to one other in a round become one of all their bytes, posted when the last of
- * them was, on the communicator of the first, from any source if one of them was received so. 0, or -1 with the reason:
- * no memory, more than 2^64 bytes. */
+/* Joins the messages that go from one rank to one other in a round into one of all their bytes, posted when the last of
+ * them was, on the communicator of the first, from any source if one of them was received so. Returns 0, or -1 with the
+ * reason: no memory, more than 2^64 bytes. */
 int workload_aggregate(struct workload *workload, struct error *error);
-/* The kinds that rank r takes part in: kind_of[first[r]] to kind_of[first[r + 1] - 1]; the caller frees both arrays. 0,
- * or -1 without memory, then both NULL. */
+/* Lists the kinds in which rank r takes part: kind_of[first[r]] to kind_of[first[r + 1] - 1]; the caller frees both
+ * arrays. Returns 0, or -1 without memory, then both NULL. */
 int workload_kinds_of_ranks(const struct workload *workload, size_t **first, uint32_t **kind_of);
-/* Messages of one round of every kind. */
+/* Returns how many messages one round of every kind has. */
 size_t workload_messages(const struct workload *workload);
 
 #endif

@@ -1,4 +1,4 @@
-/* Messages to one partner as one: sorted by their two ends, runs of equal ends are added up. */
+/* Joins messages to one partner: they are sorted by their two ends, and runs of equal ends are added up. */
 #include "predictor/what_if/workload.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
-/* Appends the message that ends[begin] to ends[end - 1] are together. */
+/* Appends the message that ends[begin] to ends[end - 1] form together. */
 static int append_sum(const struct pattern *from, const struct ends *ends, size_t begin, size_t end, struct pattern *to,
                       struct error *error)
 {
@@ -48,7 +48,7 @@ static int append_sum(const struct pattern *from, const struct ends *ends, size_
     return 0;
 }
 
-/* What connections did before; a connection's messages rested alike. */
+/* Keeps what connections did before; a connection's messages rested alike. */
 static int keep_rests(const struct pattern *from, const struct ends *ends, struct pattern *to, struct error *error)
 {
     to->carried_before = from->carried_before;
