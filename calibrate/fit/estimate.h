@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-#include "calibrate/fit/fit_machine.h"
+#include "calibrate/fit/fit_options.h"
 
 struct estimate {
     enum machine_protocol protocol;

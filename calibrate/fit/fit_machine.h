@@ -22,37 +22,9 @@
 
 #include <stdio.h>
 
-#include "calibrate/fit/line.h"
+#include "calibrate/fit/fit_options.h"
 #include "calibrate/machine/machine.h"
 #include "calibrate/fit/samples.h"
-#include "calibrate/fit/segment.h"
-
-/* Smallest sizes of the protocols of one level: bytes[0] = 0 < bytes[1] < ...; n = 0: to be found in the samples. */
-struct fit_thresholds {
-    int n;
-    double bytes[SEGMENT_MAX];
-    enum machine_protocol protocol[SEGMENT_MAX];
-    const char *origin[SEGMENT_MAX]; /* for the column method: given, segmentation, mpi_t, probe */
-    double low, high;                /* of the last one, where it was found by probe; n_samples 0: elsewhere */
-    size_t n_samples;
-};
-
-struct fit_options {
-    enum line_method method;
-    enum samples_statistic statistic;
-    struct fit_thresholds thresholds[LEVEL_COUNT];
-    unsigned replicates; /* of the bootstrap; 0: 200 */
-};
-
-/* Reads `auto` or `0,256,16384` (short, eager, rendezvous in order; a single 0: one protocol for every size) for all
- * levels. 0, or -1 with what was expected in error. */
-int fit_thresholds_parse(const char *text, struct fit_options *options, struct error *error);
-
-/* The fit of one benchmark other than ping-pong and Algorithm 1, one file each (benchmark/fit_queue.c, ...): appends
- * its rows to machine, and says on notes (may be NULL) what the samples do not show. 0 also where there are no samples
- * of it, or they show nothing; -1 with the reason in error. */
-typedef int fit_benchmark(const struct samples *samples, const struct fit_options *options, struct machine *machine,
-                          FILE *notes, struct error *error);
 
 /* Appends to machine what the sorted samples allow; one line on notes (may be NULL) for whatever was left out. 0; -1
  * with the reason in error where nothing could be fitted. */

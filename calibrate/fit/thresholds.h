@@ -9,7 +9,7 @@
 #ifndef MPISTAIR_CALIBRATE_THRESHOLDS_H
 #define MPISTAIR_CALIBRATE_THRESHOLDS_H
 
-#include "calibrate/fit/fit_machine.h"
+#include "calibrate/fit/fit_options.h"
 
 /* The thresholds of every level that curves has: those given in options, else found. Levels of which nobody tells are
  * cut at the same sizes, unless the samples are explained better by cuts of their own. A line a level on notes (may be

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "calibrate/fit/fit_machine.h"
+#include "calibrate/fit/fit_options.h"
 #include "share/base/number.h"
 
 /* A size above this is no threshold of any MPI, and 2^53 is where doubles stop counting bytes. */

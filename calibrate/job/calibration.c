@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "share/base/clock.h"
+#include "share/base/monotonic.h"
 
 /* Over its time a program needs that long at most to start and end. */
 #define START_LIMIT_S 60.0

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "share/base/array.h"
-#include "share/base/clock.h"
+#include "share/base/monotonic.h"
 
 #define POLL_MS 50
 #define TICK_S  0.2

@@ -154,9 +154,6 @@ static inline const struct benchmark_program *benchmark_of(const struct benchmar
     return program->n_parts > 0 ? program->parts[part].program : program;
 }
 
-/* The main function of a benchmark program: MPI_Init to MPI_Finalize; returns the exit code. */
-int measure_main(int argc, char **argv, const struct benchmark_program *program);
-
 /* On rank 0: one visit of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples]: of the
  * slowest rank, -1 for a sample that somebody was told of too late to start with the others, or that had to wait for
  * the end of the one before, or in which ranks shared a processor. */

@@ -10,7 +10,7 @@
 #include "calibrate/measure/plan.h"
 #include "calibrate/measure/point.h"
 #include "calibrate/probing/probing.h"
-#include "calibrate/measure/probe.h"
+#include "calibrate/measure/machine_probe.h"
 
 /* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
  * takes to reach the ranks. One, where three take long, for another item may come in between; and where time is so

@@ -8,7 +8,7 @@
 
 #include <mpi.h>
 
-#include "share/base/clock.h"
+#include "share/base/monotonic.h"
 
 /* Messages of 8 bytes each way between rank 0 and the first rank of every other host that clock_offset_s() takes. */
 #define CLOCK_ROUND_TRIPS 64

@@ -13,7 +13,7 @@
 
 #include "predictor/what_if/arrange.h"
 #include "predictor/what_if/placement_map.h"
-#include "share/base/clock.h"
+#include "share/base/monotonic.h"
 
 /* Say how many random exchanges are made at once where no single one helps, and how often that may be in vain. */
 enum { KICK = 3, VAIN_KICKS = 24 };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "report/doctor/doctor.h"
-#include "share/base/clock.h"
+#include "share/base/monotonic.h"
 
 enum { PATIENCE_S = 10 };
 

@@ -7,7 +7,7 @@
  * blocking calls. Communicators are freed and made again in each round.
  */
 #include "tests/apps/app.h"
-#include "tests/apps/completion.h"
+#include "tests/apps/completing.h"
 #include "tests/apps/witness.h"
 
 #include <getopt.h>

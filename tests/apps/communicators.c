@@ -5,7 +5,7 @@
  * OUT.RANK, a line each: `member LABEL RANK SIZE REMOTE_SIZE WORLD_RANK KNOWN` and, by the receiver, who learns the
  * sender's world rank from the message, `message LABEL SRC DST TAG BYTES`.
  */
-#include "tests/apps/communicators.h"
+#include "tests/apps/communicator_kinds.h"
 
 #include <pthread.h>
 #include <stdio.h>

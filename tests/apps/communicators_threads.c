@@ -1,6 +1,6 @@
 /* Threads that create communicators at once, each on a parent of its own: duplicates, splits, groups and
  * intercommunicators, with messages on each. */
-#include "tests/apps/communicators.h"
+#include "tests/apps/communicator_kinds.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/benchmark/fits.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/benchmark/fits.h"
 
 #define SIZE_COMPARED 1048576u

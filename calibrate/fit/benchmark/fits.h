@@ -2,7 +2,15 @@
 #ifndef MPISTAIR_CALIBRATE_BENCHMARKS_H
 #define MPISTAIR_CALIBRATE_BENCHMARKS_H
 
-#include "calibrate/fit/fit_machine.h"
+#include <stdio.h>
+
+#include "calibrate/fit/fit_options.h"
+
+/* The fit of one benchmark other than ping-pong and Algorithm 1, one file each (benchmark/fit_queue.c, ...): appends
+ * its rows to machine, and says on notes (may be NULL) what the samples do not show. 0 also where there are no samples
+ * of it, or they show nothing; -1 with the reason in error. */
+typedef int fit_benchmark(const struct samples *samples, const struct fit_options *options, struct machine *machine,
+                          FILE *notes, struct error *error);
 
 fit_benchmark fit_buffer;
 fit_benchmark fit_contention;

@@ -4,7 +4,7 @@
 #ifndef MPISTAIR_CALIBRATE_LAUNCHES_H
 #define MPISTAIR_CALIBRATE_LAUNCHES_H
 
-#include "calibrate/fit/fit_machine.h"
+#include "calibrate/fit/fit_options.h"
 
 /* A fit without its rows: fills values[] from sorted samples of one benchmark. 0; else these samples give none. */
 typedef int launches_estimate(const struct samples *samples, const struct fit_options *options, const void *context,

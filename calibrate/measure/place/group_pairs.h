@@ -2,9 +2,21 @@
 #ifndef MPISTAIR_CALIBRATE_GROUP_PAIRS_H
 #define MPISTAIR_CALIBRATE_GROUP_PAIRS_H
 
-#include "calibrate/measure/place/groups.h"
+#include "calibrate/measure/measure.h"
+
+struct level_group {
+    size_t n[2];   /* ranks of each side; n[1] = 0 for intra_socket */
+    int *ranks[2]; /* [n[side]] ascending */
+    size_t n_pairs;
+    struct pair *pairs; /* [n_pairs] all ranks, but for those left over */
+    char name[64];      /* as node0.socket1 */
+};
 
 /* Sets the pairs of a group whose ranks are set. 0, or -1 without memory. */
 int group_pairs_make(const struct placement *placement, struct level_group *group);
+
+/* A pair of a group of intra_socket, of that domain (DOMAIN_NONE: any). False: it has none. */
+bool level_group_pair(const struct placement *placement, const struct level_group *group, enum domain domain,
+                      struct pair *pair);
 
 #endif

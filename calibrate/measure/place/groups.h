@@ -13,15 +13,7 @@
 
 #include <stddef.h>
 
-#include "calibrate/measure/measure.h"
-
-struct level_group {
-    size_t n[2];   /* ranks of each side; n[1] = 0 for intra_socket */
-    int *ranks[2]; /* [n[side]] ascending */
-    size_t n_pairs;
-    struct pair *pairs; /* [n_pairs] all ranks, but for those left over */
-    char name[64];      /* as node0.socket1 */
-};
+#include "calibrate/measure/place/group_pairs.h"
 
 /* Up to max_groups groups without a rank in common: first the largest, then on nodes that have none yet, and on other
  * sockets of them. Their number, or -1 without memory; for level_group_release each. */
@@ -29,9 +21,5 @@ int level_groups_find(const struct placement *placement, enum level level, int m
 /* The first of them; n[0] = 0 where the job does not span the level. 0, or -1 without memory. */
 int level_group_find(const struct placement *placement, enum level level, struct level_group *group);
 void level_group_release(struct level_group *group);
-
-/* A pair of a group of intra_socket, of that domain (DOMAIN_NONE: any). False: it has none. */
-bool level_group_pair(const struct placement *placement, const struct level_group *group, enum domain domain,
-                      struct pair *pair);
 
 #endif

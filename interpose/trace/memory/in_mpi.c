@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/trace/memory/trace.h"
 #include "share/base/array.h"
 
 /* Holds one interval: time inside MPI before a moment is a sum of whole intervals and a part. */

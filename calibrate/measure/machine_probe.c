@@ -1,4 +1,4 @@
-#include "calibrate/measure/probe.h"
+#include "calibrate/measure/machine_probe.h"
 
 #include <math.h>
 #include <stdio.h>

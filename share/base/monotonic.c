@@ -1,4 +1,4 @@
-#include "share/base/clock.h"
+#include "share/base/monotonic.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* Time that passes, whatever becomes of the date. */
-#ifndef MPISTAIR_BASE_CLOCK_H
-#define MPISTAIR_BASE_CLOCK_H
+#ifndef MPISTAIR_BASE_MONOTONIC_H
+#define MPISTAIR_BASE_MONOTONIC_H
 
 /* Returns seconds on this host's CLOCK_MONOTONIC. */
 double clock_now_s(void);

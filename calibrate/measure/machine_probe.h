@@ -1,6 +1,6 @@
 /* The probe of the machine (probing.h): messages of ranks to themselves, on ranks that have a processor each. */
-#ifndef MPISTAIR_CALIBRATE_PROBE_H
-#define MPISTAIR_CALIBRATE_PROBE_H
+#ifndef MPISTAIR_CALIBRATE_MACHINE_PROBE_H
+#define MPISTAIR_CALIBRATE_MACHINE_PROBE_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "tests/apps/completion.h"
+#include "tests/apps/completing.h"
 
 #include "tests/apps/app.h"
 

@@ -1,0 +1,34 @@
+/* What a fit is told besides the samples. */
+#ifndef MPISTAIR_CALIBRATE_FIT_OPTIONS_H
+#define MPISTAIR_CALIBRATE_FIT_OPTIONS_H
+
+#include <stddef.h>
+
+#include "calibrate/fit/line.h"
+#include "calibrate/fit/samples.h"
+#include "calibrate/fit/segment.h"
+#include "calibrate/machine/machine.h"
+#include "share/base/level.h"
+
+/* Smallest sizes of the protocols of one level: bytes[0] = 0 < bytes[1] < ...; n = 0: to be found in the samples. */
+struct fit_thresholds {
+    int n;
+    double bytes[SEGMENT_MAX];
+    enum machine_protocol protocol[SEGMENT_MAX];
+    const char *origin[SEGMENT_MAX]; /* for the column method: given, segmentation, mpi_t, probe */
+    double low, high;                /* of the last one, where it was found by probe; n_samples 0: elsewhere */
+    size_t n_samples;
+};
+
+struct fit_options {
+    enum line_method method;
+    enum samples_statistic statistic;
+    struct fit_thresholds thresholds[LEVEL_COUNT];
+    unsigned replicates; /* of the bootstrap; 0: 200 */
+};
+
+/* Reads `auto` or `0,256,16384` (short, eager, rendezvous in order; a single 0: one protocol for every size) for all
+ * levels. 0, or -1 with what was expected in error. */
+int fit_thresholds_parse(const char *text, struct fit_options *options, struct error *error);
+
+#endif
