@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "calibrate/fit/samples_csv.h"
 #include "calibrate/job/asked.h"
 #include "calibrate/job/calibration.h"
 #include "share/base/command.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrate/fit/samples_csv.h"
 #include "calibrate/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
 #include "share/base/output_file.h"

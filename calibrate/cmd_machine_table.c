@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/fit/samples_csv.h"
 #include "calibrate/cmd_machine.h"
 #include "interpose/database/database.h"
 #include "share/base/installation.h"

@@ -77,8 +77,6 @@ struct samples {
     struct disturbance disturbance[BENCHMARK_COUNT]; /* of each benchmark but the searches (eager, buffer) */
 };
 
-/* 0, or -1 with file:line, what was expected in error and samples untouched. The result is sorted. */
-int samples_read_csv(const char *path, struct samples *samples, struct error *error);
 int samples_append(struct samples *samples, const struct sample *sample);
 void samples_sort(struct samples *samples);
 /* Their order but for the seconds: 0 where both measure the same. */

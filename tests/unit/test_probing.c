@@ -8,7 +8,7 @@
 
 #include "calibrate/probing/probing.h"
 #include "calibrate/measure/processor.h"
-#include "calibrate/fit/samples.h"
+#include "calibrate/fit/samples_csv.h"
 #include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -1,0 +1,10 @@
+/* The raw samples of a calibration as a file (mpistair(5)). */
+#ifndef MPISTAIR_CALIBRATE_SAMPLES_CSV_H
+#define MPISTAIR_CALIBRATE_SAMPLES_CSV_H
+
+#include "calibrate/fit/samples.h"
+
+/* 0, or -1 with file:line, what was expected in error and samples untouched. The result is sorted. */
+int samples_read_csv(const char *path, struct samples *samples, struct error *error);
+
+#endif
