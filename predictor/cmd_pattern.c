@@ -5,6 +5,7 @@
 
 #include "share/base/command.h"
 #include "interpose/database/database.h"
+#include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "predictor/generate/pattern_options.h"
 #include "predictor/pattern/pattern_statistics.h"
@@ -46,12 +47,8 @@ int cmd_pattern(int argc, char **argv)
     struct pattern_statistics statistics;
     struct error error = {.text = ""};
     int result = pattern_options_parse(argc, argv, &options);
-    if (result != 0)
+    if (result != OPTIONS_READ)
         return result;
-    if (options.help) {
-        pattern_options_usage();
-        return EXIT_DONE;
-    }
     result = obtain(&options, &pattern, &placement, &error);
     if (result == 0)
         result = pattern_statistics(&pattern, &placement, &statistics, &error);

@@ -6,6 +6,7 @@
 #include "share/base/command.h"
 #include "interpose/database/database.h"
 #include "predictor/interval.h"
+#include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "predictor/predict_machine.h"
 #include "predictor/predict_options.h"
@@ -166,12 +167,8 @@ int cmd_predict(int argc, char **argv)
     struct predict_options options;
     struct error error = {.text = ""};
     int result = predict_options_parse(argc, argv, &options);
-    if (result != 0)
+    if (result != OPTIONS_READ)
         return result;
-    if (options.help) {
-        predict_options_usage();
-        return EXIT_DONE;
-    }
     struct topology topology = {.name = ""};
     if (options.topology != NULL) {
         if (topology_find(options.topology, &topology, &error) != 0)

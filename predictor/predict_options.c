@@ -1,42 +1,23 @@
-/* Turns getopt_long's options into a struct; every mistake is printed here, once, with what was expected. Papers are
- * named as in share/doc/MODELS.md. */
+/* Reads options by a table; every mistake is printed here, once, with what was expected. Papers are named as in
+ * share/doc/MODELS.md. */
 #include "predictor/predict_options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/number.h"
 #include "share/base/options.h"
 #include "predictor/terms/topology.h"
 
-static const char usage_text[] =
+static const char usage[] =
     "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model M[,M]|all] [OPTIONS]\n"
     "       mpistair predict --pattern P.csv --placement L.csv --machine NAME|FILE [--model M[,M]|all] [OPTIONS]\n"
     "\n"
     "Models the point-to-point time of every rank. With a trace: every kind of round in it; the predictions are "
     "stored\n"
-    "in the trace, and the error of each model is printed. With a pattern: one round; the times are printed.\n"
-    "\n"
-    "  -m, --machine NAME|FILE  a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
-    "                           default: the trace's, if it holds one only\n"
-    "  -M, --model M[,M]|all    which models; default all\n"
-    "  -p, --pattern P.csv      header src,dst,bytes, optional send_s,recv_s,comm,any_source\n"
-    "  -l, --placement L.csv    header rank,node,socket; with a trace, in the place of what was recorded\n"
-    "      --topology NAME|FILE the network, for MODEL+contention: a shipped one, or a .topo file; default: B7's cube\n"
-    "      --latency in|out|max whose messages' latency a rank pays (staircase): default in, as T8 is printed\n"
-    "      --repetitions N      of a round, for flow, flow-window: default 1, 10; of a kind, no more than its rounds\n"
-    "      --interval           of every time the interval that the machine's intervals give; runs the model 200 "
-    "times\n"
-    "  -f, --format text|csv|json\n"
-    "      --json               the same as --format json\n"
-    "  -o, --output FILE        default: standard output\n"
-    "  -h, --help\n";
+    "in the trace, and the error of each model is printed. With a pattern: one round; the times are printed.\n";
 
-void predict_options_usage(void)
+static void list_models(void)
 {
-    fputs(usage_text, stdout);
-    fputs(what_if_usage, stdout);
     puts("\nmodels:");
     for (size_t i = 0; model_table[i] != NULL; i++)
         printf("  %-15s  %s\n", model_table[i]->name, model_table[i]->source);
@@ -65,9 +46,10 @@ static void add_all(struct predict_options *options)
         add_model(options, model_table[i]->name);
 }
 
-/* Adds the models of list, names with commas between; all is one. */
-static int add_models(struct predict_options *options, const char *list)
+/* list: names with commas between; all is one. */
+static int add_models(void *context, const char *list)
 {
+    struct predict_options *options = context;
     for (const char *at = list;; at++) {
         char name[sizeof options->models[0].name] = "";
         size_t length = strcspn(at, ",");
@@ -104,18 +86,6 @@ static bool topology_unused(const struct predict_options *options)
     return !used;
 }
 
-static int take_repetitions(struct predict_options *options, const char *text)
-{
-    uint64_t repetitions = 0;
-    const char *wrong = number_u64(text, &repetitions);
-    if (wrong != NULL)
-        return wrong_usage("predict", "--repetitions: '%.40s' %s", text, wrong);
-    if (repetitions < 1 || repetitions > MAX_REPETITIONS)
-        return wrong_usage("predict", "--repetitions %.40s: expected 1 to %d", text, MAX_REPETITIONS);
-    options->model.repetitions = (size_t)repetitions;
-    return 0;
-}
-
 static bool repetitions_unused(const struct predict_options *options)
 {
     bool used = options->model.repetitions == 0;
@@ -124,7 +94,7 @@ static bool repetitions_unused(const struct predict_options *options)
     return !used;
 }
 
-static int check(const struct predict_options *options, int n_arguments)
+static int check(struct predict_options *options, int n_arguments)
 {
     if (options->pattern == NULL && options->trace == NULL)
         return wrong_usage("predict", "expected a trace, or --pattern and --placement");
@@ -142,96 +112,54 @@ static int check(const struct predict_options *options, int n_arguments)
     if (repetitions_unused(options))
         return wrong_usage("predict",
                            "--repetitions is for buffers that stay full: expected --model flow or flow-window");
-    if (options->interval && options->what_if.asked)
+    int result = what_if_options_check(&options->what_if);
+    if (result == 0 && options->interval && options->what_if.asked)
         return wrong_usage("predict", "--interval and --what-if: expected one of them");
-    return what_if_options_check(&options->what_if);
+    return result;
 }
 
 int predict_options_parse(int argc, char **argv, struct predict_options *options)
 {
-    enum { LATENCY = 256, JSON, INTERVAL, TOPOLOGY, REPETITIONS };
-    static const struct option long_options[] = {
-        {"machine", required_argument, NULL, 'm'},
-        {"model", required_argument, NULL, 'M'},
-        {"pattern", required_argument, NULL, 'p'},
-        {"placement", required_argument, NULL, 'l'},
-        {"format", required_argument, NULL, 'f'},
-        {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {"latency", required_argument, NULL, LATENCY},
-        {"json", no_argument, NULL, JSON},
-        {"interval", no_argument, NULL, INTERVAL},
-        {"topology", required_argument, NULL, TOPOLOGY},
-        {"repetitions", required_argument, NULL, REPETITIONS},
-        WHAT_IF_LONG_OPTIONS,
-        {NULL, 0, NULL, 0},
-    };
-    static const char *const formats[] = {"text", "csv", "json"};
-    static const char *const sides[] = {"in", "out", "max"};
     *options = (struct predict_options){0};
-    what_if_options_init(&options->what_if);
-    int option, result = 0;
-    size_t word;
-    optind = 0;
-    opterr = 0;
-    while (result == 0 && (option = getopt_long(argc, argv, ":m:M:p:l:f:o:h", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'm':
-            options->machine = optarg;
-            break;
-        case 'M':
-            result = add_models(options, optarg);
-            break;
-        case 'p':
-            options->pattern = optarg;
-            break;
-        case 'l':
-            options->placement = optarg;
-            break;
-        case TOPOLOGY:
-            options->topology = optarg;
-            break;
-        case 'o':
-            options->output = optarg;
-            break;
-        case 'h':
-            options->help = true;
-            return 0;
-        case 'f':
-            word = option_choice("predict", "--format", optarg, formats, 3);
-            if (word == 3)
-                return EXIT_WRONG_USAGE;
-            options->format = (enum output_format)word;
-            break;
-        case JSON:
-            options->format = FORMAT_JSON;
-            break;
-        case REPETITIONS:
-            result = take_repetitions(options, optarg);
-            break;
-        case INTERVAL:
-            options->interval = true;
-            break;
-        case LATENCY:
-            word = option_choice("predict", "--latency", optarg, sides, 3);
-            if (word == 3)
-                return EXIT_WRONG_USAGE;
-            options->model.latency = (enum latency_side)word;
-            break;
-        default:
-            result = what_if_option_take(&options->what_if, option, optarg);
-            if (result < 0)
-                return option_refused("predict", option, argv);
-            break;
-        }
-    }
-    if (result != 0)
-        return result;
-    if (optind < argc)
-        options->trace = argv[optind];
+    int latency = 0;
+    uint64_t repetitions = 0;
+    enum { N_OWN = 11 };
+    struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
+        {'m', "machine", "NAME|FILE",
+         "a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
+         "default: the trace's, if it holds one only",
+         .text = &options->machine},
+        {'M', "model", "M[,M]|all", "which models; default all", .take = add_models},
+        {'p', "pattern", "P.csv", "header src,dst,bytes, optional send_s,recv_s,comm,any_source",
+         .text = &options->pattern},
+        {'l', "placement", "L.csv", "header rank,node,socket; with a trace, in the place of what was recorded",
+         .text = &options->placement},
+        {0, "topology", "NAME|FILE",
+         "the network, for MODEL+contention: a shipped one, or a .topo file; default: B7's cube",
+         .text = &options->topology},
+        {0, "latency", "in|out|max", "whose messages' latency a rank pays (staircase): default in, as T8 is printed",
+         .choice = &latency},
+        {0, "repetitions", "N", "of a round, for flow, flow-window: default 1, 10; of a kind, no more than its rounds",
+         .whole = &repetitions, .least = 1, .most = MAX_REPETITIONS},
+        {0, "interval", NULL, "of every time the interval that the machine's intervals give; runs the model 200 times",
+         .flag = &options->interval},
+        {'f', "format", "text|csv|json", "", .choice = &options->format},
+        {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
+        {'o', "output", "FILE", "default: standard output", .text = &options->output},
+    };
+    what_if_option_rows(&options->what_if, rows + N_OWN);
+    const struct option_table table = {
+        "predict", usage, rows, sizeof rows / sizeof rows[0], .list = list_models, .context = options};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    options->trace = argc > 0 ? argv[0] : NULL;
+    options->model.latency = (enum latency_side)latency;
+    options->model.repetitions = (size_t)repetitions;
     if (options->n_models == 0)
         add_models(options, options->what_if.best_placement ? "flow" : "all");
-    return check(options, argc - optind);
+    code = check(options, argc);
+    return code == 0 ? OPTIONS_READ : code;
 }
 
 /* Appends a word; the longest options that there are take 120 of 160 bytes. */

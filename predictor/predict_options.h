@@ -16,18 +16,16 @@ struct predict_options {
     const char *machine;   /* as given, or NULL */
     const char *topology;  /* as given, or NULL; model.topology is set by who reads it */
     const char *output;    /* NULL: standard output */
-    enum output_format format;
+    int format;            /* enum output_format */
     struct model_choice models[MAX_MODELS];
     size_t n_models;
     struct model_options model;
     struct what_if_options what_if;
     bool interval; /* every time has an interval */
-    bool help;
 };
 
-/* Returns 0, or the exit code after the reason was printed. */
+/* Reads the arguments. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */
 int predict_options_parse(int argc, char **argv, struct predict_options *options);
-void predict_options_usage(void);
 
 /* Holds prediction_run.options of a model with its terms: what differs from the defaults, words with a blank between,
  * "" if nothing does. It is written into text and returned. */

@@ -1,7 +1,6 @@
-/* Turns getopt_long's options into a request; what was not given follows from the rest. */
+/* Turns the table of options into a request; what was not given follows from the rest. */
 #include "predictor/generate/pattern_options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,47 +14,23 @@ enum {
     MAX_LAYERS = 1000,
     MAX_CELLS = 1 << 28,
     MAX_FAR = 1 << 28,
+    MAX_SPREAD = 10,
     CELLS_PER_RANK = 500, /* of a mesh, where it is not told */
 };
 #define MAX_BYTES      (1ULL << 40)
 #define MAX_CELL_BYTES (1ULL << 30)
-#define MAX_SPREAD     10.0
 
-static const char usage_text[] =
+static const char usage[] =
     "usage: mpistair pattern KIND --ranks N [--nodes N] [--sockets N] [--cores N] [OPTIONS] [-o NAME]\n"
     "       mpistair pattern --from TRACE.db --kind K [--json] [-o NAME]\n"
     "       mpistair pattern --pattern P.csv --placement L.csv [--json]\n"
     "\n"
     "Makes a communication pattern and a placement, takes them from a recorded round, or reads them; prints their\n"
-    "statistics; writes NAME.P.csv and NAME.L.csv.\n"
-    "\n"
-    "  -o, --output NAME        without it: statistics alone\n"
-    "      --json               of the statistics\n"
-    "      --ranks N            default: every core\n"
-    "      --nodes N, --sockets N, --cores N\n"
-    "                           nodes, sockets of a node, cores of a socket; default 1, 1, as many as the ranks need\n"
-    "      --map block|socket|node\n"
-    "                           consecutive ranks fill a socket (default), take turns over the sockets of a node, or\n"
-    "                           over the nodes\n"
-    "      --seed N             of what is random, default 1; the same seed gives the same pattern\n"
-    "      --bytes S|MIN:MAX    size of the messages, for neighbours of what a rank receives\n"
-    "      --degree N           irregular: most messages that a rank sends, default 4\n"
-    "      --cells N            mesh: about so many cells, default 500 a rank\n"
-    "      --layers N           mesh: layers of foreign cells that a rank needs, default 1\n"
-    "      --cell-bytes B       mesh: sent for a cell, default 300\n"
-    "      --far N              mesh: pairs of cells anywhere that are joined, as by faults; default 0\n"
-    "      --far-bytes B        mesh: sent each way for such a pair, default as --cell-bytes\n"
-    "      --spread S           mesh: how much the permeability varies, default 0; more scatters the parts\n"
-    "      --from TRACE.db, --kind K\n"
-    "                           the first round of kind K of a trace, with its places and post times\n"
-    "  -p, --pattern P.csv, -l, --placement L.csv\n"
-    "  -h, --help\n"
-    "\n"
-    "kinds:\n";
+    "statistics; writes NAME.P.csv and NAME.L.csv.\n";
 
-void pattern_options_usage(void)
+static void list_kinds(void)
 {
-    fputs(usage_text, stdout);
+    puts("\nkinds:");
     for (const struct pattern_kind *kind = pattern_kinds; kind->name != NULL; kind++)
         printf("  %-10s  %s\n", kind->name, kind->summary);
 }
@@ -71,18 +46,10 @@ static int parse_number(const char *option, const char *text, uint64_t least, ui
     return 0;
 }
 
-static int parse_u32(const char *option, const char *text, uint32_t most, uint32_t *value)
-{
-    uint64_t number = 0;
-    int result = parse_number(option, text, 1, most, &number);
-    if (result == 0)
-        *value = (uint32_t)number;
-    return result;
-}
-
 /* Reads S or MIN:MAX. */
-static int parse_bytes(const char *text, struct pattern_request *request)
+static int take_bytes(void *context, const char *text)
 {
+    struct pattern_request *request = context;
     char least[32] = "";
     size_t length = strcspn(text, ":");
     if (length < sizeof least)
@@ -93,15 +60,6 @@ static int parse_bytes(const char *text, struct pattern_request *request)
         result =
             parse_number("--bytes MIN:MAX", text + length + 1, request->least_bytes, MAX_BYTES, &request->most_bytes);
     return result;
-}
-
-static int parse_spread(const char *text, double *spread)
-{
-    double value = 0;
-    if (number_real(text, &value) != NULL || value < 0 || value > MAX_SPREAD)
-        return wrong_usage("pattern", "--spread %.40s: expected a number, 0 to %g", text, MAX_SPREAD);
-    *spread = value;
-    return 0;
 }
 
 /* Fills in what follows from the rest. */
@@ -172,145 +130,58 @@ static int check(int n_words, char **words, bool bytes_given, struct pattern_opt
     return complete_request(options->kind, bytes_given, &options->request);
 }
 
-enum {
-    RANKS = 256,
-    NODES,
-    SOCKETS,
-    CORES,
-    MAP,
-    SEED,
-    BYTES,
-    DEGREE,
-    CELLS,
-    LAYERS,
-    CELL_BYTES,
-    FAR,
-    FAR_BYTES,
-    SPREAD,
-    FROM,
-    KIND,
-    JSON
-};
-
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"json", no_argument, NULL, JSON},
-    {"ranks", required_argument, NULL, RANKS},
-    {"nodes", required_argument, NULL, NODES},
-    {"sockets", required_argument, NULL, SOCKETS},
-    {"cores", required_argument, NULL, CORES},
-    {"map", required_argument, NULL, MAP},
-    {"seed", required_argument, NULL, SEED},
-    {"bytes", required_argument, NULL, BYTES},
-    {"degree", required_argument, NULL, DEGREE},
-    {"cells", required_argument, NULL, CELLS},
-    {"layers", required_argument, NULL, LAYERS},
-    {"cell-bytes", required_argument, NULL, CELL_BYTES},
-    {"far", required_argument, NULL, FAR},
-    {"far-bytes", required_argument, NULL, FAR_BYTES},
-    {"spread", required_argument, NULL, SPREAD},
-    {"from", required_argument, NULL, FROM},
-    {"kind", required_argument, NULL, KIND},
-    {"pattern", required_argument, NULL, 'p'},
-    {"placement", required_argument, NULL, 'l'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-static int parse_map(const char *text, struct pattern_request *request)
-{
-    static const char *const orders[] = {"block", "socket", "node"};
-    size_t word = option_choice("pattern", "--map", text, orders, 3);
-    if (word == 3)
-        return EXIT_WRONG_USAGE;
-    request->order = (enum placement_order)word;
-    return 0;
-}
-
-/* Reads an option of a made pattern; returns -1 if it is none. */
-static int parse_request(int option, const char *text, struct pattern_request *request)
-{
-    uint64_t ranks = 0;
-    int result = 0;
-    switch (option) {
-    case RANKS:
-        result = parse_number("--ranks", text, 1, MAX_RANKS, &ranks);
-        request->n_ranks = ranks;
-        return result;
-    case NODES:
-        return parse_u32("--nodes", text, MAX_RANKS, &request->n_nodes);
-    case SOCKETS:
-        return parse_u32("--sockets", text, 1024, &request->n_sockets);
-    case CORES:
-        return parse_u32("--cores", text, 65536, &request->n_cores);
-    case MAP:
-        return parse_map(text, request);
-    case SEED:
-        return parse_number("--seed", text, 0, UINT32_MAX, &request->seed);
-    case BYTES:
-        return parse_bytes(text, request);
-    case DEGREE:
-        return parse_u32("--degree", text, MAX_DEGREE, &request->degree);
-    case CELLS:
-        return parse_number("--cells", text, 1, MAX_CELLS, &request->n_cells);
-    case LAYERS:
-        return parse_u32("--layers", text, MAX_LAYERS, &request->layers);
-    case CELL_BYTES:
-        return parse_number("--cell-bytes", text, 0, MAX_CELL_BYTES, &request->cell_bytes);
-    case FAR:
-        return parse_number("--far", text, 0, MAX_FAR, &request->n_far);
-    case FAR_BYTES:
-        return parse_number("--far-bytes", text, 0, MAX_CELL_BYTES, &request->far_bytes);
-    case SPREAD:
-        return parse_spread(text, &request->spread);
-    default:
-        return -1;
-    }
-}
-
 int pattern_options_parse(int argc, char **argv, struct pattern_options *options)
 {
+    struct pattern_request *request = &options->request;
     *options = (struct pattern_options){
         .request = {.seed = 1, .degree = 4, .layers = 1, .cell_bytes = 300, .far_bytes = UINT64_MAX}};
-    bool bytes_given = false, request_given = false;
-    int option, result = 0;
-    optind = 0;
-    opterr = 0;
-    while (result == 0 && (option = getopt_long(argc, argv, ":o:p:l:h", long_options, NULL)) != -1) {
-        bytes_given |= option == BYTES;
-        request_given |= option >= RANKS && option < FROM;
-        switch (option) {
-        case 'o':
-            options->output = optarg;
-            break;
-        case 'p':
-            options->pattern = optarg;
-            break;
-        case 'l':
-            options->placement = optarg;
-            break;
-        case FROM:
-            options->trace = optarg;
-            break;
-        case KIND:
-            result = parse_number("--kind", optarg, 0, INT64_MAX, &options->round_kind);
-            options->round_kind_given = true;
-            break;
-        case JSON:
-            options->json = true;
-            break;
-        case 'h':
-            options->help = true;
-            return 0;
-        default:
-            result = parse_request(option, optarg, &options->request);
-            if (result == -1)
-                return option_refused("pattern", option, argv);
-        }
-    }
-    if (result != 0)
-        return result;
-    if (request_given && optind >= argc)
+    bool bytes = false, making = false; /* options that were given */
+    int order = ORDER_BLOCK;
+    uint64_t n_ranks = 0;
+    const struct option_row rows[] = {
+        {'o', "output", "NAME", "without it: statistics alone", .text = &options->output},
+        {0, "json", NULL, "of the statistics", .flag = &options->json},
+        {0, "ranks", "N", "default: every core", .whole = &n_ranks, .least = 1, .most = MAX_RANKS, .given = &making},
+        {0, "nodes", "N", NULL, .u32 = &request->n_nodes, .least = 1, .most = MAX_RANKS, .given = &making},
+        {0, "sockets", "N", NULL, .u32 = &request->n_sockets, .least = 1, .most = 1024, .given = &making},
+        {0, "cores", "N", "nodes, sockets of a node, cores of a socket; default 1, 1, as many as the ranks need",
+         .u32 = &request->n_cores, .least = 1, .most = 65536, .given = &making},
+        {0, "map", "block|socket|node",
+         "consecutive ranks fill a socket (default), take turns over the sockets of a node, or\nover the nodes",
+         .choice = &order, .given = &making},
+        {0, "seed", "N", "of what is random, default 1; the same seed gives the same pattern", .whole = &request->seed,
+         .most = UINT32_MAX, .given = &making},
+        {0, "bytes", "S|MIN:MAX", "size of the messages, for neighbours of what a rank receives", .take = take_bytes,
+         .given = &bytes},
+        {0, "degree", "N", "irregular: most messages that a rank sends, default 4", .u32 = &request->degree, .least = 1,
+         .most = MAX_DEGREE, .given = &making},
+        {0, "cells", "N", "mesh: about so many cells, default 500 a rank", .whole = &request->n_cells, .least = 1,
+         .most = MAX_CELLS, .given = &making},
+        {0, "layers", "N", "mesh: layers of foreign cells that a rank needs, default 1", .u32 = &request->layers,
+         .least = 1, .most = MAX_LAYERS, .given = &making},
+        {0, "cell-bytes", "B", "mesh: sent for a cell, default 300", .whole = &request->cell_bytes,
+         .most = MAX_CELL_BYTES, .given = &making},
+        {0, "far", "N", "mesh: pairs of cells anywhere that are joined, as by faults; default 0",
+         .whole = &request->n_far, .most = MAX_FAR, .given = &making},
+        {0, "far-bytes", "B", "mesh: sent each way for such a pair, default as --cell-bytes",
+         .whole = &request->far_bytes, .most = MAX_CELL_BYTES, .given = &making},
+        {0, "spread", "S", "mesh: how much the permeability varies, default 0; more scatters the parts",
+         .real = &request->spread, .most = MAX_SPREAD, .given = &making},
+        {0, "from", "TRACE.db", NULL, .text = &options->trace},
+        {0, "kind", "K", "the first round of kind K of a trace, with its places and post times",
+         .whole = &options->round_kind, .most = INT64_MAX, .given = &options->round_kind_given},
+        {'p', "pattern", "P.csv", NULL, .text = &options->pattern},
+        {'l', "placement", "L.csv", "", .text = &options->placement},
+    };
+    const struct option_table table = {"pattern",         usage, rows, sizeof rows / sizeof rows[0], .list = list_kinds,
+                                       .context = request};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    request->n_ranks = n_ranks;
+    request->order = (enum placement_order)order;
+    if ((making || bytes) && argc < 1)
         return wrong_usage("pattern", "expected a kind of pattern: the options for making one have nothing to make");
-    return check(argc - optind, argv + optind, bytes_given, options);
+    code = check(argc, argv, bytes, options);
+    return code == 0 ? OPTIONS_READ : code;
 }

@@ -15,12 +15,10 @@ struct pattern_options {
     uint64_t round_kind;
     bool round_kind_given;
     bool json;
-    bool help;
     struct pattern_request request;
 };
 
-/* Returns 0, or the exit code after the reason was printed. */
+/* Reads the arguments. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */
 int pattern_options_parse(int argc, char **argv, struct pattern_options *options);
-void pattern_options_usage(void);
 
 #endif

@@ -152,22 +152,3 @@ int options_read(const struct option_table *table, int *argc, char ***argv)
     *argv += optind;
     return OPTIONS_READ;
 }
-
-size_t option_choice(const char *command, const char *option, const char *value, const char *const *names, size_t n)
-{
-    char list[256] = "";
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(value, names[i]) == 0)
-            return i;
-        size_t length = strlen(list);
-        snprintf(list + length, sizeof list - length, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", names[i]);
-    }
-    wrong_usage(command, "%s %s: expected %s", option, value, list);
-    return n;
-}
-
-int option_refused(const char *command, int option, char **argv)
-{
-    return wrong_usage(command, "%s: %s", argv[optind - 1],
-                       option == ':' ? "a value is missing" : "not an option of this command");
-}

@@ -55,9 +55,4 @@ enum { OPTIONS_READ = -1 };
  * --help was printed (EXIT_DONE; -h, --help is in every table) or what was wrong (EXIT_WRONG_USAGE). */
 int options_read(const struct option_table *table, int *argc, char ***argv);
 
-/* The place of value among names[n], or n after saying on stderr what was expected. */
-size_t option_choice(const char *command, const char *option, const char *value, const char *const *names, size_t n);
-/* Says why getopt_long, called with opterr 0 and a leading ':', gave ':' or '?'; returns EXIT_WRONG_USAGE. */
-int option_refused(const char *command, int option, char **argv);
-
 #endif
