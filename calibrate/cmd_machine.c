@@ -13,49 +13,31 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *usage;
 } subcommands[] = {
-    {"list", machine_command_list, "list [--json] [trace.db]\n      the shipped machines, and those in a database"},
-    {"show", machine_command_show,
-     "show NAME|FILE.tbl [--database trace.db] [--json] [--plot FILE.svg [--raw RAW.csv]]\n"
-     "      a table, readable; --plot draws it with its samples, which are looked for beside FILE.tbl (FILE.raw.csv)"},
-    {"import", machine_command_import, "import FILE.tbl|NAME trace.db\n      puts a table into a database"},
-    {"export", machine_command_export,
-     "export NAME [trace.db] [-o FILE.tbl]\n      a table out of a database, or a shipped one, as text"},
-    {"fit", machine_command_fit,
-     "fit RAW.csv --name N [-o OUT.tbl] [--method relative|ols] [--statistic median|min]\n"
-     "          [--thresholds auto|0,256,16384]\n"
-     "      a table from samples: header with level,bytes,seconds, optional n; thresholds are the smallest sizes of\n"
-     "      short, eager, rendezvous in order, a single 0 makes one protocol of all"},
-    {"check", machine_command_check,
-     "check NAME|FILE.tbl [--database trace.db] [--raw RAW.csv] [--json] [--strict]\n"
-     "      what is suspicious in a table; samples are looked for beside FILE.tbl (FILE.raw.csv); --strict: exit 1\n"
-     "      if anything is"},
-    {"memory", machine_command_memory,
-     "memory NAME|FILE.tbl [--computing N] [--database trace.db] [--json]\n"
-     "      the memory bandwidth that N computing cores of a socket and a message that is received leave each other, "
-     "by\n"
-     "      where their data are; without N for every number of cores"},
+    {"list", machine_command_list},     {"show", machine_command_show}, {"import", machine_command_import},
+    {"export", machine_command_export}, {"fit", machine_command_fit},   {"check", machine_command_check},
+    {"memory", machine_command_memory},
 };
 
-static void usage(FILE *stream)
+/* Each subcommand explains itself. */
+static int usage(void)
 {
-    fputs("usage: mpistair machine SUBCOMMAND ...\n", stream);
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
-        fprintf(stream, "\n  mpistair machine %s\n", subcommands[i].usage);
+    char name[16], help[] = "--help";
+    puts("usage: mpistair machine SUBCOMMAND ...");
+    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
+        putchar('\n');
+        snprintf(name, sizeof name, "%s", subcommands[i].name);
+        subcommands[i].run(2, (char *[]){name, help, NULL});
+    }
+    return EXIT_DONE;
 }
 
 int cmd_machine(int argc, char **argv)
 {
-    if (argc < 2) {
-        usage(stderr);
-        return EXIT_WRONG_USAGE;
-    }
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            usage(stdout);
-            return EXIT_DONE;
-        }
+    if (argc < 2)
+        return wrong_usage(argv[0], "expected a subcommand: list, show, import, export, fit, check or memory");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return usage();
     for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
         if (strcmp(argv[1], subcommands[i].name) == 0)
             return subcommands[i].run(argc - 1, argv + 1);

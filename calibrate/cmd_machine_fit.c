@@ -1,5 +1,4 @@
 /* mpistair machine fit, check: from samples to a table, and what is suspicious in one. */
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,15 +6,10 @@
 #include "calibrate/fit/samples_csv.h"
 #include "calibrate/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
+#include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "calibrate/fit/suspicion.h"
 #include "calibrate/table_print.h"
-
-/* The word in a list of two, as its index; -1: none of them. */
-static int choice(const char *word, const char *first, const char *second)
-{
-    return strcmp(word, first) == 0 ? 0 : strcmp(word, second) == 0 ? 1 : -1;
-}
 
 static int fit_and_write(const char *raw, const char *output, struct fit_options *options, struct machine *machine,
                          struct error *error)
@@ -36,35 +30,30 @@ static int fit_and_write(const char *raw, const char *output, struct fit_options
 
 int machine_command_fit(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"name", required_argument, NULL, 'n'},       {"output", required_argument, NULL, 'o'},
-        {"method", required_argument, NULL, 'm'},     {"statistic", required_argument, NULL, 's'},
-        {"thresholds", required_argument, NULL, 't'}, {NULL, 0, NULL, 0}};
     struct fit_options options = {0};
     struct error error;
     const char *name = NULL, *output = NULL, *thresholds = "auto";
     int method = 0, statistic = 0;
-    opterr = 0;
-    optind = 1;
-    for (int option; (option = getopt_long(argc, argv, "o:", known, NULL)) != -1;) {
-        if (option == 'n')
-            name = optarg;
-        else if (option == 'o')
-            output = optarg;
-        else if (option == 'm')
-            method = choice(optarg, "relative", "ols");
-        else if (option == 's')
-            statistic = choice(optarg, "median", "min");
-        else if (option == 't')
-            thresholds = optarg;
-        else
-            return wrong_usage("machine", "fit: option '%s' is not known or lacks its value", argv[optind - 1]);
-        if (method < 0 || statistic < 0)
-            return wrong_usage("machine", "fit: '%s': expected %s", optarg,
-                               method < 0 ? "relative or ols" : "median or min");
-    }
-    if (argc - optind != 1)
-        return wrong_usage("machine", "fit: expected one file of samples, got %d", argc - optind);
+    const struct option_row rows[] = {
+        {0, "name", "N", "of the machine", .text = &name},
+        {'o', "output", "OUT.tbl", "default: standard output", .text = &output},
+        {0, "method", "relative|ols", "least squares of relative errors (default), or ordinary ones",
+         .choice = &method},
+        {0, "statistic", "median|min", "of the samples of a size; default median", .choice = &statistic},
+        {0, "thresholds", "auto|0,256,16384",
+         "the smallest sizes of short, eager, rendezvous in order; a single 0 makes one\nprotocol of all",
+         .text = &thresholds},
+    };
+    const struct option_table table = {.command = "machine",
+                                       .usage = "usage: mpistair machine fit RAW.csv --name N [OPTIONS]\n\n"
+                                                "A table from samples: header with level,bytes,seconds, optional n.\n",
+                                       .rows = rows,
+                                       .n_rows = sizeof rows / sizeof rows[0]};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    if (argc != 1)
+        return wrong_usage("machine", "fit: expected one file of samples, got %d", argc);
     if (name == NULL || !machine_name_valid(name))
         return wrong_usage("machine", "fit: expected --name N, a word of letters, digits, '.', '_', '-'");
     if (fit_thresholds_parse(thresholds, &options, &error) != 0)
@@ -72,7 +61,7 @@ int machine_command_fit(int argc, char **argv)
     options.method = method == 0 ? LINE_RELATIVE : LINE_OLS;
     options.statistic = statistic == 0 ? STATISTIC_MEDIAN : STATISTIC_MIN;
     struct machine machine = {0};
-    const char *raw = argv[optind], *slash = strrchr(raw, '/');
+    const char *raw = argv[0], *slash = strrchr(raw, '/');
     snprintf(machine.name, sizeof machine.name, "%s", name);
     snprintf(machine.source, sizeof machine.source,
              "fitted to %.200s: %s least squares, %s per size, thresholds %.100s", slash != NULL ? slash + 1 : raw,
@@ -93,35 +82,29 @@ static void print_sentence(void *context, const char *sentence)
 
 int machine_command_check(int argc, char **argv)
 {
-    static const struct option known[] = {{"raw", required_argument, NULL, 'r'},
-                                          {"database", required_argument, NULL, 'd'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"strict", no_argument, NULL, 's'},
-                                          {NULL, 0, NULL, 0}};
     const char *raw = NULL, *database = NULL;
-    bool strict = false;
-    bool as_json = false;
+    bool strict = false, as_json = false;
     char beside[PATH_MAX];
     struct error error;
     struct machine machine;
     struct samples samples = {0};
-    opterr = 0;
-    optind = 1;
-    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (option == 'r')
-            raw = optarg;
-        else if (option == 'd')
-            database = optarg;
-        else if (option == 'j')
-            as_json = true;
-        else if (option == 's')
-            strict = true;
-        else
-            return wrong_usage("machine", "check: option '%s' is not known or lacks its value", argv[optind - 1]);
-    }
-    if (argc - optind != 1)
+    const struct option_row rows[] = {
+        {0, "database", "trace.db", "where the machine is looked for first", .text = &database},
+        {0, "raw", "RAW.csv", "these samples instead of those beside FILE.tbl (FILE.raw.csv)", .text = &raw},
+        {0, "json", NULL, "as JSON", .flag = &as_json},
+        {0, "strict", NULL, "exit code 1 if anything is", .flag = &strict},
+    };
+    const struct option_table table = {.command = "machine",
+                                       .usage = "usage: mpistair machine check NAME|FILE.tbl [OPTIONS]\n\n"
+                                                "What is suspicious in a table.\n",
+                                       .rows = rows,
+                                       .n_rows = sizeof rows / sizeof rows[0]};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    if (argc != 1)
         return wrong_usage("machine", "check: expected one NAME or FILE.tbl");
-    const char *name = argv[optind];
+    const char *name = argv[0];
     if (machine_command_find(name, database, &machine, &error) != 0)
         return error_report(&error);
     if (raw == NULL)
@@ -132,7 +115,7 @@ int machine_command_check(int argc, char **argv)
     }
     json_t *json = as_json ? json_array() : NULL;
     int n = suspicion_find(&machine, raw != NULL ? &samples : NULL, print_sentence, json);
-    int code = EXIT_DONE;
+    code = EXIT_DONE;
     if (as_json)
         code = table_print_value(stdout, json);
     else if (n == 0)

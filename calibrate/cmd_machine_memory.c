@@ -1,12 +1,11 @@
 /* mpistair machine memory: what computing cores and messages leave each other, by their number and where the data are.
  */
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrate/cmd_machine.h"
 #include "calibrate/machine/memory_contention.h"
-#include "share/base/number.h"
+#include "share/base/options.h"
 #include "calibrate/table_print.h"
 
 struct request {
@@ -15,26 +14,24 @@ struct request {
     bool json;
 };
 
-static int parse(int argc, char **argv, struct request *request)
+static int parse(int *argc, char ***argv, struct request *request)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"database", required_argument, NULL, 'd'},
-                                            {"computing", required_argument, NULL, 'n'},
-                                            {NULL, 0, NULL, 0}};
     *request = (struct request){0};
-    opterr = 0;
-    optind = 1;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == '?')
-            return wrong_usage("machine", "memory: option '%s' is not known or lacks its value", argv[optind - 1]);
-        if (option == 'j')
-            request->json = true;
-        else if (option == 'd')
-            request->database = optarg;
-        else if (number_u64(optarg, &request->computing) != NULL || request->computing == 0)
-            return wrong_usage("machine", "memory: --computing '%.40s': expected a number of cores, from 1 on", optarg);
-    }
-    return argc - optind == 1 ? 0 : wrong_usage("machine", "memory: expected one NAME or FILE.tbl");
+    const struct option_row rows[] = {
+        {0, "computing", "N", "for so many cores; default: every number of them", .whole = &request->computing,
+         .least = 1, .most = UINT32_MAX},
+        {0, "database", "trace.db", "where the machine is looked for first", .text = &request->database},
+        {0, "json", NULL, "as JSON", .flag = &request->json},
+    };
+    const struct option_table table = {
+        .command = "machine",
+        .usage = "usage: mpistair machine memory NAME|FILE.tbl [OPTIONS]\n\n"
+                 "The memory bandwidth that N computing cores of a socket and a message that is received leave each "
+                 "other, by\nwhere their data are.\n",
+        .rows = rows,
+        .n_rows = sizeof rows / sizeof rows[0]};
+    int code = options_read(&table, argc, argv);
+    return code == OPTIONS_READ && *argc != 1 ? wrong_usage("machine", "memory: expected one NAME or FILE.tbl") : code;
 }
 
 /* Where the data may be, as far as the model tells it apart. */
@@ -100,10 +97,10 @@ int machine_command_memory(int argc, char **argv)
     struct error error;
     struct machine machine;
     struct memory_model model;
-    int code = parse(argc, argv, &request);
-    if (code != 0)
+    int code = parse(&argc, &argv, &request);
+    if (code != OPTIONS_READ)
         return code;
-    if (machine_command_find(argv[optind], request.database, &machine, &error) != 0)
+    if (machine_command_find(argv[0], request.database, &machine, &error) != 0)
         return error_report(&error);
     if (memory_model_read(&machine, &model, &error) != 0)
         code = error_report(&error);

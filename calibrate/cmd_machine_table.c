@@ -1,6 +1,5 @@
 /* mpistair machine list, show, import, export. show --plot draws a picture besides. */
 #include <dirent.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,53 +9,20 @@
 #include "interpose/database/database.h"
 #include "share/base/installation.h"
 #include "calibrate/machine_database.h"
+#include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "calibrate/plot/plot.h"
 #include "calibrate/table_print.h"
 
-/* What the four subcommands are given: options, then up to two words. */
-struct request {
-    const char *database;
-    const char *output;
-    const char *plot;
-    const char *raw;
-    bool json;
-    const char *words[2];
-    int n_words;
-};
-
-/* allowed: letters of the options of this subcommand, j(son), d(atabase), o(utput), p(lot), r(aw). 0 or
- * EXIT_WRONG_USAGE. */
-static int parse(int argc, char **argv, const char *allowed, int min_words, int max_words, const char *expected,
-                 struct request *request)
+/* Reads options, then from least_words to most_words words. Returns OPTIONS_READ, or the exit code. */
+static int parse(const struct option_table *table, int *argc, char ***argv, int least_words, int most_words,
+                 const char *expected)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},         {"database", required_argument, NULL, 'd'},
-        {"output", required_argument, NULL, 'o'}, {"plot", required_argument, NULL, 'p'},
-        {"raw", required_argument, NULL, 'r'},    {NULL, 0, NULL, 0}};
-    *request = (struct request){0};
-    opterr = 0;
-    optind = 1;
-    for (int option; (option = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
-        if (option == '?' || strchr(allowed, option) == NULL)
-            return wrong_usage("machine", "%s: option '%s' is not known or lacks its value", argv[0], argv[optind - 1]);
-        if (option == 'j')
-            request->json = true;
-        else if (option == 'd')
-            request->database = optarg;
-        else if (option == 'p')
-            request->plot = optarg;
-        else if (option == 'r')
-            request->raw = optarg;
-        else
-            request->output = optarg;
-    }
-    request->n_words = argc - optind;
-    if (request->n_words < min_words || request->n_words > max_words)
-        return wrong_usage("machine", "%s: expected %s", argv[0], expected);
-    for (int i = 0; i < request->n_words; i++)
-        request->words[i] = argv[optind + i];
-    return 0;
+    const char *name = (*argv)[0];
+    int code = options_read(table, argc, argv);
+    if (code == OPTIONS_READ && (*argc < least_words || *argc > most_words))
+        return wrong_usage("machine", "%s: expected %s", name, expected);
+    return code;
 }
 
 struct listing {
@@ -103,56 +69,74 @@ static int list_shipped(struct listing *listing, struct error *error)
 
 int machine_command_list(int argc, char **argv)
 {
-    struct request request;
+    bool json = false;
     struct error error;
-    int code = parse(argc, argv, "j", 0, 1, "at most a trace.db", &request);
-    if (code != 0)
+    const struct option_row rows[] = {{0, "json", NULL, "as JSON", .flag = &json}};
+    const struct option_table table = {.command = "machine",
+                                       .usage = "usage: mpistair machine list [--json] [trace.db]\n\n"
+                                                "The shipped machines, and those in a database.\n",
+                                       .rows = rows,
+                                       .n_rows = 1};
+    int code = parse(&table, &argc, &argv, 0, 1, "at most a trace.db");
+    if (code != OPTIONS_READ)
         return code;
     sqlite3 *database = NULL;
-    if (request.n_words == 1 && database_open(request.words[0], false, &database, &error) != 0)
+    if (argc == 1 && database_open(argv[0], false, &database, &error) != 0)
         return error_report(&error);
-    struct listing listing = {.json = request.json ? json_array() : NULL, .where = "shipped"};
+    struct listing listing = {.json = json ? json_array() : NULL, .where = "shipped"};
     int result = list_shipped(&listing, &error);
     listing.where = "database";
     if (result == 0 && database != NULL)
-        result = machine_each(database, request.words[0], list_one, &listing, &error);
+        result = machine_each(database, argv[0], list_one, &listing, &error);
     sqlite3_close(database);
-    if (result == 0 && request.json)
+    if (result == 0 && json)
         return table_print_value(stdout, listing.json);
     json_decref(listing.json);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
-/* Draws the machine and the samples that belong to it. */
-static int draw(const struct request *request, const struct machine *machine)
+/* Draws the machine and its samples, raw (NULL: none). */
+static int draw(const struct machine *machine, const char *raw, const char *plot)
 {
     struct samples samples = {0};
     struct error error;
-    char beside[PATH_MAX];
-    const char *raw = request->raw != NULL ? request->raw : machine_command_raw(request->words[0], beside);
     int result = raw != NULL ? samples_read_csv(raw, &samples, &error) : 0;
     if (result == 0)
-        result = plot_draw(machine, &samples, request->plot, &error);
+        result = plot_draw(machine, &samples, plot, &error);
     samples_release(&samples);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
 int machine_command_show(int argc, char **argv)
 {
-    struct request request;
+    const char *database = NULL, *plot = NULL, *raw = NULL;
+    bool json = false;
+    char beside[PATH_MAX];
     struct error error;
     struct machine machine;
-    int code = parse(argc, argv, "jdpr", 1, 1, "one NAME or FILE.tbl", &request);
-    if (code != 0)
+    const struct option_row rows[] = {
+        {0, "database", "trace.db", "where the machine is looked for first", .text = &database},
+        {0, "json", NULL, "as JSON", .flag = &json},
+        {0, "plot", "FILE.svg", "draws it with its samples", .text = &plot},
+        {0, "raw", "RAW.csv", "these samples instead of those beside FILE.tbl (FILE.raw.csv)", .text = &raw},
+    };
+    const struct option_table table = {.command = "machine",
+                                       .usage = "usage: mpistair machine show NAME|FILE.tbl [OPTIONS]\n\n"
+                                                "A table, readable.\n",
+                                       .rows = rows,
+                                       .n_rows = sizeof rows / sizeof rows[0]};
+    int code = parse(&table, &argc, &argv, 1, 1, "one NAME or FILE.tbl");
+    if (code != OPTIONS_READ)
         return code;
-    if (request.raw != NULL && request.plot == NULL)
+    if (raw != NULL && plot == NULL)
         return wrong_usage("machine", "show: --raw is for --plot FILE.svg");
-    if (machine_command_find(request.words[0], request.database, &machine, &error) != 0)
+    if (machine_command_find(argv[0], database, &machine, &error) != 0)
         return error_report(&error);
-    if (request.plot != NULL)
-        code = draw(&request, &machine);
-    bool printed = request.plot == NULL || strcmp(request.plot, "-") != 0;
-    if (code == EXIT_DONE && printed && request.json)
+    if (raw == NULL)
+        raw = machine_command_raw(argv[0], beside);
+    code = plot != NULL ? draw(&machine, raw, plot) : EXIT_DONE;
+    bool printed = plot == NULL || strcmp(plot, "-") != 0;
+    if (code == EXIT_DONE && printed && json)
         code = table_print_json(stdout, &machine);
     else if (code == EXIT_DONE && printed)
         table_print_text(stdout, &machine);
@@ -162,18 +146,20 @@ int machine_command_show(int argc, char **argv)
 
 int machine_command_import(int argc, char **argv)
 {
-    struct request request;
     struct error error;
     struct machine machine;
-    int code = parse(argc, argv, "", 2, 2, "FILE.tbl or NAME, then trace.db", &request);
-    if (code != 0)
+    const struct option_table table = {.command = "machine",
+                                       .usage = "usage: mpistair machine import FILE.tbl|NAME trace.db\n\n"
+                                                "Puts a table into a database.\n"};
+    int code = parse(&table, &argc, &argv, 2, 2, "FILE.tbl or NAME, then trace.db");
+    if (code != OPTIONS_READ)
         return code;
-    if (machine_find(request.words[0], &machine, &error) != 0)
+    if (machine_find(argv[0], &machine, &error) != 0)
         return error_report(&error);
     sqlite3 *database = NULL;
-    int result = database_open(request.words[1], true, &database, &error);
+    int result = database_open(argv[1], true, &database, &error);
     if (result == 0)
-        result = machine_store(database, request.words[1], &machine, &error);
+        result = machine_store(database, argv[1], &machine, &error);
     sqlite3_close(database);
     machine_release(&machine);
     return result == 0 ? EXIT_DONE : error_report(&error);
@@ -181,16 +167,22 @@ int machine_command_import(int argc, char **argv)
 
 int machine_command_export(int argc, char **argv)
 {
-    struct request request;
+    const char *output = NULL;
     struct error error;
     struct machine machine;
     struct output_file file;
-    int code = parse(argc, argv, "o", 1, 2, "NAME and perhaps a trace.db", &request);
-    if (code != 0)
+    const struct option_row rows[] = {{'o', "output", "FILE.tbl", "default: standard output", .text = &output}};
+    const struct option_table table = {.command = "machine",
+                                       .usage = "usage: mpistair machine export NAME [trace.db] [-o FILE.tbl]\n\n"
+                                                "A table out of a database, or a shipped one, as text.\n",
+                                       .rows = rows,
+                                       .n_rows = 1};
+    int code = parse(&table, &argc, &argv, 1, 2, "NAME and perhaps a trace.db");
+    if (code != OPTIONS_READ)
         return code;
-    if (machine_command_find(request.words[0], request.n_words == 2 ? request.words[1] : NULL, &machine, &error) != 0)
+    if (machine_command_find(argv[0], argc == 2 ? argv[1] : NULL, &machine, &error) != 0)
         return error_report(&error);
-    int result = output_file_open(&file, request.output, &error);
+    int result = output_file_open(&file, output, &error);
     if (result == 0) {
         machine_write(file.stream, &machine);
         result = output_file_commit(&file, &error);

@@ -45,7 +45,7 @@ def main():
     expect("memory: every number of cores", len(run("memory", "henri-subnuma").splitlines()) == 2 + 18 * 6)
     run("memory", "henri", "--computing", "19", code=1, says="of which machine 'henri' has 18")
     run("memory", "thunderx2", code=1, says="has no memory_cores_par at level intra_socket")
-    run("memory", "henri", "--computing", "0", code=2, says="expected a number of cores, from 1 on")
+    run("memory", "henri", "--computing", "0", code=2, says="--computing 0: expected a whole number, 1 to")
     run("memory", code=2, says="expected one NAME")
     table = run("export", "henri")
     for word, value, says in (("memory_alpha - 0.915", "memory_alpha - -0.1", "memory_alpha of -0.1"),
