@@ -11,7 +11,9 @@
 
 enum { SAMPLES = 3, VISITS_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
 
-#define EVERY_S 1.0
+/* A probe follows the last one after that time, later where probes take more than that share of it. */
+#define EVERY_S   1.0
+#define SHARE_MAX 0.05
 
 /* What a rank tells of its processors to rank 0, which chooses. */
 struct rank_place {
@@ -23,7 +25,8 @@ struct rank_place {
 static struct probe {
     struct pair pairs[PROBE_RANKS_MAX]; /* [n_pairs] */
     size_t n_pairs;
-    double last_s;
+    double last_s; /* its end */
+    double took_s;
     double stolen_s; /* at the last probe */
     double all_s;
     struct probings probings;
@@ -60,7 +63,7 @@ int probe_prepare(struct measure *measure)
 }
 
 /* The median time of a message, of a few samples of the slowest rank; NaN where none could be taken. */
-static double level_s(struct measure *measure, uint64_t bytes, int repeats)
+static double level_s(struct measure *measure, uint64_t bytes, int repeats, int max_visits)
 {
     struct item item = {.level = LEVEL_SELF,
                         .part = MEASURE_PROBE,
@@ -70,12 +73,12 @@ static double level_s(struct measure *measure, uint64_t bytes, int repeats)
                         .pairs = probe.pairs};
     double taken_s[SAMPLES * VISITS_MAX];
     size_t n = 0;
-    for (int visit = 0; visit < VISITS_MAX && n < SAMPLES; visit++) {
+    for (int visit = 0; visit < max_visits && n < SAMPLES; visit++) {
         double seconds[SAMPLES];
         measure->gap_s = plan_gap_s(PLAN_SAMPLE_S, MEASURE_IDLE_S);
         measure->expected_s = PLAN_SAMPLE_S;
         measure_visit(measure, measure->program, &item, repeats, SAMPLES, seconds);
-        bool undisturbed = measure->waited <= PROBING_WAITED_MAX || visit == VISITS_MAX - 1;
+        bool undisturbed = measure->waited <= PROBING_WAITED_MAX || visit == max_visits - 1;
         for (int i = 0; i < SAMPLES && undisturbed; i++) {
             if (!(seconds[i] > 0))
                 continue;
@@ -100,8 +103,8 @@ static double steal(const struct measure *measure)
 /* Both levels of the machine, now. */
 static void take_levels(struct measure *measure, struct probing *probing)
 {
-    probing->small_s = level_s(measure, PROBING_SMALL_BYTES, SMALL_REPEATS);
-    probing->large_s = level_s(measure, PROBING_LARGE_BYTES, LARGE_REPEATS);
+    probing->small_s = level_s(measure, PROBING_SMALL_BYTES, SMALL_REPEATS, VISITS_MAX);
+    probing->large_s = level_s(measure, PROBING_LARGE_BYTES, LARGE_REPEATS, VISITS_MAX);
 }
 
 /* Judges the new epoch, its levels once more where they are not those of the others: it may have been a moment. */
@@ -120,11 +123,12 @@ enum probing_verdict probe_take(struct measure *measure)
     /* The probe's own visits are none of the program's. */
     size_t shared = measure->shared;
     bool drops_shared = measure->drop_shared, is_first = probe.probings.n == 0;
+    double begin_s = clock_now_s();
     struct probing probing = {.launch = measure->launch};
     snprintf(probing.program, sizeof probing.program, "%s", measure->program->name);
     measure->drop_shared = true;
     if (is_first) /* once for the buffers, and what a first message to oneself needs */
-        (void)level_s(measure, PROBING_LARGE_BYTES, 1);
+        (void)level_s(measure, PROBING_LARGE_BYTES, 1, 1);
     take_levels(measure, &probing);
     probing.waited = measure->wanted_s > 0 ? fmin(measure->lost_s / measure->wanted_s, 1) : NAN;
     probing.steal = steal(measure);
@@ -140,6 +144,9 @@ enum probing_verdict probe_take(struct measure *measure)
     measure->wanted_s = measure->lost_s = 0;
     measure->n_visits = 0;
     probe.last_s = clock_now_s();
+    probe.took_s = probe.last_s - begin_s;
+    if (is_first) /* before the program's time */
+        measure->begin_s += probe.took_s;
     probing.at_s = probe.last_s - measure->begin_s;
     fputs("# ", stdout);
     probing_write(stdout, &probing);
@@ -150,5 +157,5 @@ enum probing_verdict probe_take(struct measure *measure)
 
 bool probe_is_due(const struct measure *measure)
 {
-    return measure->n_visits > 0 && clock_now_s() - probe.last_s > EVERY_S;
+    return measure->n_visits > 0 && clock_now_s() - probe.last_s > fmax(EVERY_S, probe.took_s / SHARE_MAX);
 }
