@@ -2,7 +2,7 @@
  * MPI_Pcontrol switches off. */
 #include <stdlib.h>
 
-#include "tests/mpi/recorder_expect.h"
+#include "tests/mpi/recorder/recorder_expect.h"
 
 static char in[8][256], out[8][256];
 

@@ -1,5 +1,5 @@
 /* Runs one case of recorder_expect.h under the recorder: recorder_cases CASE. */
-#include "tests/mpi/recorder_expect.h"
+#include "tests/mpi/recorder/recorder_expect.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/mpi/recorder_expect.h"
+#include "tests/mpi/recorder/recorder_expect.h"
 
 #define THREADS  4
 #define MESSAGES 500

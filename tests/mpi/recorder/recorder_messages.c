@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/mpi/recorder_expect.h"
+#include "tests/mpi/recorder/recorder_expect.h"
 
 #define N 24
 

@@ -2,7 +2,7 @@
  * library sends by itself. */
 #include <string.h>
 
-#include "tests/mpi/recorder_expect.h"
+#include "tests/mpi/recorder/recorder_expect.h"
 
 enum { MATCHED = 1024 };
 

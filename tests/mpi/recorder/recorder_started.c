@@ -1,6 +1,6 @@
 /* Cases of what is begun by one call and started or completed by another: communicators made in the background,
  * persistent collectives, partitioned messages. */
-#include "tests/mpi/recorder_expect.h"
+#include "tests/mpi/recorder/recorder_expect.h"
 
 enum { PARTITIONED = 512, PARTITIONS = 4, CYCLES = 2 };
 
