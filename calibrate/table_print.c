@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "share/base/json.h"
+
 /* Units in which the values of a measurement are numbers that one can read; the first that fits counts. */
 static const struct readable {
     const char *quantity; /* NULL: any */
@@ -66,18 +68,12 @@ void table_print_text(FILE *stream, const struct machine *machine)
     }
 }
 
-/* JSON has no NaN: null. */
-static json_t *real_or_null(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
-
 static json_t *parameter_json(const struct machine_parameter *row)
 {
     return json_pack("{s:s, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:I, s:s}", "level", level_text(row->level), "protocol",
                      machine_protocol_name[row->protocol], "quantity", row->quantity, "n",
                      row->n == MACHINE_NO_N ? json_null() : json_integer((json_int_t)row->n), "value", row->value,
-                     "unit", row->unit, "ci_low", real_or_null(row->ci_low), "ci_high", real_or_null(row->ci_high),
+                     "unit", row->unit, "ci_low", json_finite(row->ci_low), "ci_high", json_finite(row->ci_high),
                      "samples", (json_int_t)row->samples, "method", row->method);
 }
 
@@ -92,7 +88,6 @@ int table_print_json(FILE *stream, const struct machine *machine)
 
 int table_print_value(FILE *stream, json_t *value)
 {
-    int result = value == NULL ? -1 : json_dumpf(value, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    json_decref(value);
-    return result == 0 && fputc('\n', stream) != EOF ? 0 : fail("the table is no UTF-8 text, or cannot be written");
+    struct error error;
+    return json_write(stream, value, &error) == 0 ? EXIT_DONE : error_report(&error);
 }

@@ -55,7 +55,7 @@ int cmd_pattern(int argc, char **argv)
     if (result == 0 && options.output != NULL)
         result = pattern_write(options.output, &pattern, &placement, &error);
     if (result == 0)
-        pattern_show(stdout, &statistics, options.json);
+        result = pattern_show(stdout, &statistics, options.json, &error);
     pattern_release(&pattern);
     placement_release(&placement);
     return result == 0 ? EXIT_DONE : error_report(&error);

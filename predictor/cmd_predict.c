@@ -86,8 +86,11 @@ static int predict_pattern(const struct predict_options *options, struct error *
         make_draws(options, &machine, &draws, error) != 0 || predict_models(&jobs, error) != 0 ||
         output_file_open(&output, options->output, error) != 0)
         goto out;
-    show_times(output.stream, options, predictions);
-    result = output_file_commit(&output, error);
+    result = show_times(output.stream, options, predictions, error);
+    if (result == 0)
+        result = output_file_commit(&output, error);
+    else
+        output_file_discard(&output);
 out:
     for (size_t m = 0; m < options->n_models; m++)
         prediction_release(&predictions[m]);

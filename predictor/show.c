@@ -8,6 +8,7 @@
 #include "interpose/sums/concurrent_rounds.h"
 #include "interpose/database/database.h"
 #include "interpose/sums/working_tables.h"
+#include "share/base/json.h"
 
 /* Gives text a column for each part that is not zero for every rank and model. */
 struct text_columns {
@@ -53,56 +54,59 @@ static void show_titles(FILE *stream, const struct text_columns *columns)
     fputc('\n', stream);
 }
 
-static void show_time(FILE *stream, enum output_format format, const struct text_columns *columns, size_t rank,
-                      const char *model, const struct prediction *p, bool first)
+static void show_time_text(FILE *stream, const struct text_columns *columns, size_t rank, const char *model,
+                           const struct prediction *p)
 {
-    switch (format) {
-    case FORMAT_TEXT:
-        fprintf(stream, "%8zu  %-*s  %14.3f", rank, columns->model_width, model, p->time_s[rank] * 1e6);
-        for (int end = 0; columns->interval && end < 2; end++)
-            show_end(stream, (end == 0 ? p->low_s : p->high_s)[rank]);
-        for (size_t part = 0; part < PART_COUNT; part++)
-            if (columns->part[part])
-                fprintf(stream, "  %15.3f", p->part_s[part][rank] * 1e6);
-        fputc('\n', stream);
-        break;
-    case FORMAT_CSV:
-        fprintf(stream, "%zu,%s,%.17g", rank, model, p->time_s[rank]);
-        if (columns->interval && isnan(p->low_s[rank]))
-            fputs(",,", stream);
-        else if (columns->interval)
-            fprintf(stream, ",%.17g,%.17g", p->low_s[rank], p->high_s[rank]);
-        fputc('\n', stream);
-        break;
-    case FORMAT_JSON:
-        fprintf(stream, "%s\n  {\"rank\": %zu, \"model\": \"%s\", \"time_s\": %.17g", first ? "" : ",", rank, model,
-                p->time_s[rank]);
-        for (size_t part = 0; part < PART_COUNT; part++)
-            fprintf(stream, ", \"%s\": %.17g", prediction_part_name[part], p->part_s[part][rank]);
-        if (isnan(p->low_s[rank]))
-            fputs(", \"low_s\": null, \"high_s\": null}", stream);
-        else
-            fprintf(stream, ", \"low_s\": %.17g, \"high_s\": %.17g}", p->low_s[rank], p->high_s[rank]);
-        break;
-    }
+    fprintf(stream, "%8zu  %-*s  %14.3f", rank, columns->model_width, model, p->time_s[rank] * 1e6);
+    for (int end = 0; columns->interval && end < 2; end++)
+        show_end(stream, (end == 0 ? p->low_s : p->high_s)[rank]);
+    for (size_t part = 0; part < PART_COUNT; part++)
+        if (columns->part[part])
+            fprintf(stream, "  %15.3f", p->part_s[part][rank] * 1e6);
+    fputc('\n', stream);
 }
 
-void show_times(FILE *stream, const struct predict_options *options, const struct prediction *predictions)
+static void show_time_csv(FILE *stream, bool interval, size_t rank, const char *model, const struct prediction *p)
+{
+    fprintf(stream, "%zu,%s,%.17g", rank, model, p->time_s[rank]);
+    if (interval && isnan(p->low_s[rank]))
+        fputs(",,", stream);
+    else if (interval)
+        fprintf(stream, ",%.17g,%.17g", p->low_s[rank], p->high_s[rank]);
+    fputc('\n', stream);
+}
+
+static json_t *time_json(size_t rank, const char *model, const struct prediction *p)
+{
+    json_t *row =
+        json_pack("{sI ss so}", "rank", (json_int_t)rank, "model", model, "time_s", json_finite(p->time_s[rank]));
+    for (size_t part = 0; part < PART_COUNT; part++)
+        json_object_set_new(row, prediction_part_name[part], json_finite(p->part_s[part][rank]));
+    json_object_set_new(row, "low_s", json_finite(p->low_s[rank]));
+    json_object_set_new(row, "high_s", json_finite(p->high_s[rank]));
+    return row;
+}
+
+int show_times(FILE *stream, const struct predict_options *options, const struct prediction *predictions,
+               struct error *error)
 {
     struct text_columns columns = text_columns_of(options, predictions);
+    struct json_rows rows = {.stream = stream};
     if (options->format == FORMAT_TEXT)
         show_titles(stream, &columns);
-    else
-        fputs(options->format == FORMAT_JSON ? "["
-              : options->interval            ? "rank,model,time_s,low_s,high_s\n"
-                                             : "rank,model,time_s\n",
-              stream);
+    else if (options->format == FORMAT_CSV)
+        fprintf(stream, "rank,model,time_s%s\n", options->interval ? ",low_s,high_s" : "");
     for (size_t m = 0; m < options->n_models; m++)
-        for (size_t rank = 0; rank < predictions[m].n_ranks; rank++)
-            show_time(stream, options->format, &columns, rank, options->models[m].name, &predictions[m],
-                      m == 0 && rank == 0);
-    if (options->format == FORMAT_JSON)
-        fputs("\n]\n", stream);
+        for (size_t rank = 0; rank < predictions[m].n_ranks; rank++) {
+            const char *model = options->models[m].name;
+            if (options->format == FORMAT_TEXT)
+                show_time_text(stream, &columns, rank, model, &predictions[m]);
+            else if (options->format == FORMAT_CSV)
+                show_time_csv(stream, options->interval, rank, model, &predictions[m]);
+            else
+                json_rows_add(&rows, time_json(rank, model, &predictions[m]));
+        }
+    return options->format == FORMAT_JSON ? json_rows_end(&rows, error) : 0;
 }
 
 /* Holds a row of the view model_error; NaN and worst_rank -1 where nothing was measured. */
@@ -111,45 +115,41 @@ struct model_error {
     long long worst_rank;
 };
 
-static void show_value(FILE *stream, enum output_format format, double value)
+static void show_error_text(FILE *stream, const char *model, const struct model_error *row)
 {
-    if (format == FORMAT_TEXT && !isnan(value))
-        fprintf(stream, "  %9.1f %%", 100 * value);
-    else if (format == FORMAT_TEXT)
-        fprintf(stream, "  %11s", "-");
-    else if (!isnan(value))
-        fprintf(stream, "%.17g", value);
+    fprintf(stream, "%-12s", model);
+    for (int i = 0; i < 3; i++)
+        if (isnan(row->values[i]))
+            fprintf(stream, "  %11s", "-");
+        else
+            fprintf(stream, "  %9.1f %%", 100 * row->values[i]);
+    if (row->worst_rank >= 0)
+        fprintf(stream, "  %10lld\n", row->worst_rank);
     else
-        fputs(format == FORMAT_JSON ? "null" : "", stream);
+        fprintf(stream, "  %10s\n", "-");
 }
 
-static void show_error(FILE *stream, enum output_format format, const char *machine, const char *model,
-                       const char *options, const struct model_error *row, bool first)
+static void show_error_csv(FILE *stream, const char *machine, const char *model, const char *options,
+                           const struct model_error *row)
 {
-    static const char *const json_key[] = {"error", "mape", "bias"};
-    if (format == FORMAT_TEXT)
-        fprintf(stream, "%-12s", model);
-    else if (format == FORMAT_CSV)
-        fprintf(stream, "%s,%s,%s", machine, model, options);
-    else
-        fprintf(stream, "%s\n  {\"machine\": \"%s\", \"model\": \"%s\", \"options\": \"%s\"", first ? "" : ",", machine,
-                model, options);
-    for (int i = 0; i < 3; i++) {
-        if (format == FORMAT_CSV)
+    fprintf(stream, "%s,%s,%s", machine, model, options);
+    for (int i = 0; i < 3; i++)
+        if (isnan(row->values[i]))
             fputc(',', stream);
-        else if (format == FORMAT_JSON)
-            fprintf(stream, ", \"%s\": ", json_key[i]);
-        show_value(stream, format, row->values[i]);
-    }
-    if (format == FORMAT_JSON)
-        fputs(", \"worst_rank\": ", stream);
-    else if (format == FORMAT_CSV)
-        fputc(',', stream);
+        else
+            fprintf(stream, ",%.17g", row->values[i]);
     if (row->worst_rank >= 0)
-        fprintf(stream, format == FORMAT_TEXT ? "  %10lld" : "%lld", row->worst_rank);
+        fprintf(stream, ",%lld\n", row->worst_rank);
     else
-        fputs(format == FORMAT_JSON ? "null" : format == FORMAT_TEXT ? "           -" : "", stream);
-    fputs(format == FORMAT_JSON ? "}" : "\n", stream);
+        fputs(",\n", stream);
+}
+
+static json_t *error_json(const char *machine, const char *model, const char *options, const struct model_error *row)
+{
+    return json_pack("{ss ss ss so so so so}", "machine", machine, "model", model, "options", options, "error",
+                     json_finite(row->values[0]), "mape", json_finite(row->values[1]), "bias",
+                     json_finite(row->values[2]), "worst_rank",
+                     row->worst_rank >= 0 ? json_integer(row->worst_rank) : json_null());
 }
 
 static void read_row(sqlite3_stmt *statement, const struct predict_options *options, struct model_error *rows)
@@ -219,16 +219,24 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     for (size_t m = 0; withheld && m < options->n_models; m++)
         for (size_t i = 0; i < sizeof rows[m].values / sizeof rows[m].values[0]; i++)
             rows[m].values[i] = NAN;
+    struct json_rows json = {.stream = stream};
     if (options->format == FORMAT_TEXT)
         fprintf(stream, "machine %s\n%-12s  %11s  %11s  %11s  %10s\n", machine, "model", "error (T11)", "MAPE", "bias",
                 "worst rank");
-    else
-        fputs(options->format == FORMAT_CSV ? "machine,model,options,error,mape,bias,worst_rank\n" : "[", stream);
-    for (size_t m = 0; m < options->n_models; m++)
-        show_error(stream, options->format, machine, options->models[m].name,
-                   model_options_text(&options->models[m], &options->model, &text), &rows[m], m == 0);
+    else if (options->format == FORMAT_CSV)
+        fputs("machine,model,options,error,mape,bias,worst_rank\n", stream);
+    for (size_t m = 0; m < options->n_models; m++) {
+        const char *model = options->models[m].name;
+        const char *own = model_options_text(&options->models[m], &options->model, &text);
+        if (options->format == FORMAT_TEXT)
+            show_error_text(stream, model, &rows[m]);
+        else if (options->format == FORMAT_CSV)
+            show_error_csv(stream, machine, model, own, &rows[m]);
+        else
+            json_rows_add(&json, error_json(machine, model, own, &rows[m]));
+    }
     if (options->format == FORMAT_JSON)
-        fputs("\n]\n", stream);
+        return json_rows_end(&json, error);
     if (withheld)
         fprintf(
             stream,

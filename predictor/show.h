@@ -8,8 +8,9 @@
 #include "predictor/predict_options.h"
 
 /* Shows the times of a pattern: predictions[options->n_models]. CSV has the columns rank,model,time_s, with --interval
- * also low_s,high_s. */
-void show_times(FILE *stream, const struct predict_options *options, const struct prediction *predictions);
+ * also low_s,high_s. Returns 0, or -1 with the reason. */
+int show_times(FILE *stream, const struct predict_options *options, const struct prediction *predictions,
+               struct error *error);
 
 /* Shows the errors of the models against what was measured, from the view model_error. Returns 0, or -1 with the
  * reason. */

@@ -3,7 +3,6 @@
  * Rows are not kept: text, whose columns are aligned, runs the query twice, once for the widths.
  */
 #include <ctype.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "share/base/error.h"
 #include "report/named_query.h"
 #include "report/open_trace.h"
+#include "share/base/json.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "report/render/render.h"
@@ -117,10 +117,8 @@ static json_t *json_value(sqlite3_stmt *statement, int column, struct pool *pool
     switch (sqlite3_column_type(statement, column)) {
     case SQLITE_INTEGER:
         return json_integer(sqlite3_column_int64(statement, column));
-    case SQLITE_FLOAT: { /* infinities have no JSON */
-        json_t *real = json_real(sqlite3_column_double(statement, column));
-        return real != NULL ? real : json_null();
-    }
+    case SQLITE_FLOAT:
+        return json_finite(sqlite3_column_double(statement, column));
     case SQLITE_NULL:
         return json_null();
     default:
@@ -134,8 +132,7 @@ static json_t *json_value(sqlite3_stmt *statement, int column, struct pool *pool
 static int write_json(FILE *stream, sqlite3_stmt *statement)
 {
     int n_columns = sqlite3_column_count(statement), step;
-    bool first = true;
-    fputc('[', stream);
+    struct json_rows rows = {.stream = stream};
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         struct pool pool = {0};
         json_t *row = json_object();
@@ -149,15 +146,12 @@ static int write_json(FILE *stream, sqlite3_stmt *statement)
             }
             failed |= json_object_set_new(row, name, json_value(statement, i, &pool));
         }
-        fputs(first ? "\n" : ",\n", stream);
-        failed |= json_dumpf(row, stream, 0);
-        json_decref(row);
+        json_rows_add(&rows, row);
         pool_release(&pool);
-        first = false;
-        if (failed != 0)
+        if (failed != 0 || rows.failed)
             return SQLITE_NOMEM;
     }
-    fputs(first ? "]\n" : "\n]\n", stream);
+    json_rows_end(&rows, NULL);
     return step;
 }
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "share/base/json.h"
 #include "share/base/output_file.h"
 
 static void write_messages(FILE *stream, const struct pattern *pattern)
@@ -78,32 +79,29 @@ static void show_text(FILE *stream, const struct pattern_statistics *s)
                 s->level_messages[level], s->level_bytes[level], percent(s->level_bytes[level], s->bytes));
 }
 
-static void show_side_json(FILE *stream, const char *name, const struct pattern_side_statistics *side)
+static json_t *side_json(const struct pattern_side_statistics *side)
 {
-    fprintf(stream,
-            "  \"%s\": {\"most_messages\": %" PRIu64 ", \"least_messages\": %" PRIu64 ", \"most_bytes\": %" PRIu64
-            ", \"least_bytes\": %" PRIu64 "},\n",
-            name, side->most_messages, side->least_messages, side->most_bytes, side->least_bytes);
+    return json_pack("{sI sI sI sI}", "most_messages", (json_int_t)side->most_messages, "least_messages",
+                     (json_int_t)side->least_messages, "most_bytes", (json_int_t)side->most_bytes, "least_bytes",
+                     (json_int_t)side->least_bytes);
 }
 
-static void show_json(FILE *stream, const struct pattern_statistics *s)
+static json_t *statistics_json(const struct pattern_statistics *s)
 {
-    fprintf(stream,
-            "{\n  \"ranks\": %zu,\n  \"nodes\": %zu,\n  \"messages\": %" PRIu64 ",\n  \"bytes\": %" PRIu64 ",\n",
-            s->n_ranks, s->n_nodes, s->n_messages, s->bytes);
-    show_side_json(stream, "received", &s->received);
-    show_side_json(stream, "sent", &s->sent);
-    fputs("  \"levels\": {", stream);
+    json_t *levels = json_object();
     for (int level = 0; level < LEVEL_COUNT; level++)
-        fprintf(stream, "%s\n    \"%s\": {\"messages\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", level > 0 ? "," : "",
-                level_name[level], s->level_messages[level], s->level_bytes[level]);
-    fputs("\n  }\n}\n", stream);
+        json_object_set_new(levels, level_name[level],
+                            json_pack("{sI sI}", "messages", (json_int_t)s->level_messages[level], "bytes",
+                                      (json_int_t)s->level_bytes[level]));
+    return json_pack("{sI sI sI sI so so so}", "ranks", (json_int_t)s->n_ranks, "nodes", (json_int_t)s->n_nodes,
+                     "messages", (json_int_t)s->n_messages, "bytes", (json_int_t)s->bytes, "received",
+                     side_json(&s->received), "sent", side_json(&s->sent), "levels", levels);
 }
 
-void pattern_show(FILE *stream, const struct pattern_statistics *statistics, bool json)
+int pattern_show(FILE *stream, const struct pattern_statistics *statistics, bool json, struct error *error)
 {
     if (json)
-        show_json(stream, statistics);
-    else
-        show_text(stream, statistics);
+        return json_write(stream, statistics_json(statistics), error);
+    show_text(stream, statistics);
+    return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "predictor/what_if/arrange.h"
+#include "share/base/json.h"
 
 /* Text shows so many of the ranks that gain, and of those that lose. */
 enum { MOST_SHOWN = 5 };
@@ -132,33 +133,40 @@ static void show_csv(FILE *stream, const struct predict_options *options, const 
     }
 }
 
-static void show_json(FILE *stream, const struct predict_options *options, const struct what_if *what_if)
+static json_t *rank_json(const struct what_if *what_if, size_t m, size_t rank)
 {
     const struct placement *before = &what_if->before.placement, *after = &what_if->after.placement;
-    fputc('[', stream);
-    for (size_t m = 0; m < options->n_models; m++) {
-        fprintf(stream,
-                "%s\n  {\"model\": \"%s\", \"machine\": \"%s\", \"to_machine\": \"%s\", \"before_s\": %.17g, "
-                "\"after_s\": %.17g, \"ranks\": [",
-                m > 0 ? "," : "", options->models[m].name, what_if->before.machine.name, what_if->after.machine.name,
-                what_if->before_s[m].total_s, what_if->after_s[m].total_s);
-        for (size_t rank = 0; rank < before->n_ranks; rank++)
-            fprintf(stream,
-                    "%s\n    {\"rank\": %zu, \"before_s\": %.17g, \"after_s\": %.17g, \"node\": %u, \"socket\": %u, "
-                    "\"to_node\": %u, \"to_socket\": %u}",
-                    rank > 0 ? "," : "", rank, what_if->before_s[m].rank_s[rank], what_if->after_s[m].rank_s[rank],
-                    before->node[rank], before->socket[rank], after->node[rank], after->socket[rank]);
-        fputs("]}", stream);
-    }
-    fputs("\n]\n", stream);
+    return json_pack("{sI so so sI sI sI sI}", "rank", (json_int_t)rank, "before_s",
+                     json_finite(what_if->before_s[m].rank_s[rank]), "after_s",
+                     json_finite(what_if->after_s[m].rank_s[rank]), "node", (json_int_t)before->node[rank], "socket",
+                     (json_int_t)before->socket[rank], "to_node", (json_int_t)after->node[rank], "to_socket",
+                     (json_int_t)after->socket[rank]);
 }
 
-void show_what_if(FILE *stream, const struct predict_options *options, const struct what_if *what_if)
+static int show_json(FILE *stream, const struct predict_options *options, const struct what_if *what_if,
+                     struct error *error)
+{
+    struct json_rows rows = {.stream = stream};
+    for (size_t m = 0; m < options->n_models; m++) {
+        json_t *ranks = json_array();
+        for (size_t rank = 0; rank < what_if->before.placement.n_ranks; rank++)
+            json_array_append_new(ranks, rank_json(what_if, m, rank));
+        json_rows_add(&rows, json_pack("{ss ss ss so so so}", "model", options->models[m].name, "machine",
+                                       what_if->before.machine.name, "to_machine", what_if->after.machine.name,
+                                       "before_s", json_finite(what_if->before_s[m].total_s), "after_s",
+                                       json_finite(what_if->after_s[m].total_s), "ranks", ranks));
+    }
+    return json_rows_end(&rows, error);
+}
+
+int show_what_if(FILE *stream, const struct predict_options *options, const struct what_if *what_if,
+                 struct error *error)
 {
     if (options->format == FORMAT_TEXT)
         show_text(stream, options, what_if);
     else if (options->format == FORMAT_CSV)
         show_csv(stream, options, what_if);
     else
-        show_json(stream, options, what_if);
+        return show_json(stream, options, what_if, error);
+    return 0;
 }

@@ -1,11 +1,11 @@
 /* mpistair doctor: what works here and what is missing. */
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "share/base/command.h"
 #include "report/doctor/doctor.h"
 #include "share/base/error.h"
+#include "share/base/json.h"
 #include "share/base/options.h"
 #include "interpose/database/cursor.h"
 
@@ -49,11 +49,10 @@ static int print_json(const struct doctor *doctor, bool works)
                                         "found", found, "advice", check->advice[0] != '\0' ? advice : NULL));
     }
     json_t *all = json_pack("{sb so}", "can_record", (int)works, "checks", checks);
-    int result = all == NULL ? -1 : json_dumpf(all, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(all);
+    struct error error;
+    int result = json_write(stdout, all, &error);
     pool_release(&pool);
-    return result == 0 ? EXIT_DONE : fail("doctor: the JSON cannot be written");
+    return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
 int cmd_doctor(int argc, char **argv)

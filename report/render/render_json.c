@@ -1,14 +1,9 @@
 /* Everything that was collected as one JSON object (libjansson). What is not known is null. */
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "report/render/render.h"
-
-static json_t *real(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
+#include "share/base/json.h"
 
 static json_t *integer(int64_t value)
 {
@@ -20,9 +15,9 @@ static json_t *waited_object(const struct report_waited *waited)
     if (waited->worst_rank < 0)
         return json_null();
     return json_pack("{sI sI so so so sI}", "ranks", (json_int_t)waited->ranks, "worst_rank",
-                     (json_int_t)waited->worst_rank, "wait_share", real(waited->wait_share), "run_share",
-                     real(waited->run_share), "observed_s", real(waited->observed_s), "involuntary_switches",
-                     (json_int_t)waited->switches);
+                     (json_int_t)waited->worst_rank, "wait_share", json_finite(waited->wait_share), "run_share",
+                     json_finite(waited->run_share), "observed_s", json_finite(waited->observed_s),
+                     "involuntary_switches", (json_int_t)waited->switches);
 }
 
 static json_t *run_object(const struct report *report)
@@ -33,7 +28,7 @@ static json_t *run_object(const struct report *report)
         run->version, "mpi_family", run->mpi_family, "mpi_library", run->mpi_library, "thread_level", run->thread_level,
         "command", run->command, "started_by", run->started_by[0] != '\0' ? json_string(run->started_by) : json_null(),
         "eager_limit_bytes", integer(run->eager_limit_bytes), "eager_limit_network_bytes",
-        integer(run->eager_limit_network_bytes), "own_cost_ns", real(run->own_cost_ns), "started_unix_ns",
+        integer(run->eager_limit_network_bytes), "own_cost_ns", json_finite(run->own_cost_ns), "started_unix_ns",
         (json_int_t)run->started_unix_ns, "duration_s", isfinite(run->duration_s) ? run->duration_s : 0.0, "ranks",
         (json_int_t)run->world_size, "launched",
         run->launched > 0 ? json_integer((json_int_t)run->launched) : json_null(), "spools", (json_int_t)run->spools,
@@ -58,13 +53,14 @@ static json_t *completeness_object(const struct report *report)
     const struct report_off *off = &complete->off;
     json_t *sums = json_array();
     for (size_t i = 0; i < complete->n_sums; i++)
-        json_array_append_new(sums,
-                              json_pack("{ss sI sI so}", "kind", complete->sums[i].kind, "calls",
-                                        (json_int_t)complete->sums[i].calls, "ranks",
-                                        (json_int_t)complete->sums[i].ranks, "from_s", real(complete->sums[i].from_s)));
-    json_t *recording_off = json_pack(
-        "{sI sI ss sI sI so}", "times", (json_int_t)off->times, "ranks", (json_int_t)off->ranks, "where", off->where,
-        "operations", (json_int_t)off->operations, "partners", (json_int_t)off->partners, "time_s", real(off->time_s));
+        json_array_append_new(sums, json_pack("{ss sI sI so}", "kind", complete->sums[i].kind, "calls",
+                                              (json_int_t)complete->sums[i].calls, "ranks",
+                                              (json_int_t)complete->sums[i].ranks, "from_s",
+                                              json_finite(complete->sums[i].from_s)));
+    json_t *recording_off =
+        json_pack("{sI sI ss sI sI so}", "times", (json_int_t)off->times, "ranks", (json_int_t)off->ranks, "where",
+                  off->where, "operations", (json_int_t)off->operations, "partners", (json_int_t)off->partners,
+                  "time_s", json_finite(off->time_s));
     return json_pack("{ss sI sI sI sI sI sI sI sI sI sI so so so so so so}", "verdict", complete->verdict, "posted",
                      (json_int_t)complete->posted, "matched", (json_int_t)complete->matched, "unmatched",
                      (json_int_t)complete->unmatched, "lost", (json_int_t)complete->lost, "untracked",
@@ -86,7 +82,7 @@ static json_t *levels_array(const struct report *report)
         json_array_append_new(array,
                               json_pack("{ss sI sI sI so}", "level", level->level, "messages",
                                         (json_int_t)level->messages, "max_messages", (json_int_t)level->max_messages,
-                                        "bytes", (json_int_t)level->bytes, "share", real(level->share)));
+                                        "bytes", (json_int_t)level->bytes, "share", json_finite(level->share)));
     }
     return array;
 }
@@ -103,10 +99,10 @@ static json_t *models_array(const struct report *report)
         const struct report_model *model = &report->models[i];
         json_t *object = model_name(model);
         json_object_update_new(object,
-                               json_pack("{so sb so so so so sb}", "error", real(model->error), "error_withheld",
-                                         (int)report->errors_withheld, "mape", real(model->mape), "bias",
-                                         real(model->bias), "worst_rank", integer(model->worst_rank), "coverage",
-                                         real(model->coverage), "extrapolated", (int)model->extrapolated));
+                               json_pack("{so sb so so so so sb}", "error", json_finite(model->error), "error_withheld",
+                                         (int)report->errors_withheld, "mape", json_finite(model->mape), "bias",
+                                         json_finite(model->bias), "worst_rank", integer(model->worst_rank), "coverage",
+                                         json_finite(model->coverage), "extrapolated", (int)model->extrapolated));
         json_array_append_new(array, object);
     }
     return array;
@@ -120,16 +116,16 @@ static json_t *kinds_array(const struct report *report)
         json_t *errors = json_array();
         for (size_t model = 0; model < report->n_models; model++) {
             json_t *object = model_name(&report->models[model]);
-            json_object_set_new(object, "error", real(kind->error[model]));
+            json_object_set_new(object, "error", json_finite(kind->error[model]));
             json_array_append_new(errors, object);
         }
         json_array_append_new(
             array, json_pack("{sI sI sI sI sI so so so so so so}", "kind", (json_int_t)kind->id, "rounds",
                              (json_int_t)kind->rounds, "messages", (json_int_t)kind->messages, "max_messages",
                              (json_int_t)kind->max_messages, "bytes", (json_int_t)kind->bytes, "intra_socket",
-                             real(kind->intra_socket), "inter_socket", real(kind->inter_socket), "inter_node",
-                             real(kind->inter_node), "time_s", real(kind->time_s), "time_share", real(kind->time_share),
-                             "models", errors));
+                             json_finite(kind->intra_socket), "inter_socket", json_finite(kind->inter_socket),
+                             "inter_node", json_finite(kind->inter_node), "time_s", json_finite(kind->time_s),
+                             "time_share", json_finite(kind->time_share), "models", errors));
     }
     return array;
 }
@@ -142,20 +138,21 @@ static json_t *ranks_array(const struct report *report)
         json_t *models = json_array();
         for (size_t k = 0; k < report->n_models; k++) {
             json_t *object = model_name(&report->models[k]);
-            json_object_set_new(object, "actual_s", real(rank->covered_s[k]));
-            json_object_set_new(object, "model_s", real(rank->model_s[k]));
-            json_object_set_new(object, "off_s", real(rank->off_s[k]));
+            json_object_set_new(object, "actual_s", json_finite(rank->covered_s[k]));
+            json_object_set_new(object, "model_s", json_finite(rank->model_s[k]));
+            json_object_set_new(object, "off_s", json_finite(rank->off_s[k]));
             for (size_t part = 0; part < PART_COUNT; part++)
-                json_object_set_new(object, prediction_part_name[part], real(rank->part_s[k * PART_COUNT + part]));
+                json_object_set_new(object, prediction_part_name[part],
+                                    json_finite(rank->part_s[k * PART_COUNT + part]));
             json_object_set_new(object, "mostly",
                                 rank->mostly[k][0] != '\0' ? json_string(rank->mostly[k]) : json_null());
             json_object_set_new(object, "extrapolated", json_boolean(rank->extrapolated[k]));
-            json_object_set_new(object, "low_s", real(rank->low_s[k]));
-            json_object_set_new(object, "high_s", real(rank->high_s[k]));
-            json_object_set_new(object, "outside_s", real(rank->outside_s[k]));
-            json_object_set_new(object, "in_mpi_s", real(rank->inside_s[k]));
-            json_object_set_new(object, "visible_s", real(rank->visible_s[k]));
-            json_object_set_new(object, "visible_off_s", real(rank->visible_off_s[k]));
+            json_object_set_new(object, "low_s", json_finite(rank->low_s[k]));
+            json_object_set_new(object, "high_s", json_finite(rank->high_s[k]));
+            json_object_set_new(object, "outside_s", json_finite(rank->outside_s[k]));
+            json_object_set_new(object, "in_mpi_s", json_finite(rank->inside_s[k]));
+            json_object_set_new(object, "visible_s", json_finite(rank->visible_s[k]));
+            json_object_set_new(object, "visible_off_s", json_finite(rank->visible_off_s[k]));
             json_array_append_new(models, object);
         }
         json_array_append_new(
@@ -164,10 +161,10 @@ static json_t *ranks_array(const struct report *report)
                       integer(rank->node), "host", rank->host, "socket", integer(rank->socket), "core",
                       integer(rank->core), "ended", rank->ended, "sent_messages", (json_int_t)rank->sent, "sent_bytes",
                       (json_int_t)rank->sent_bytes, "received_messages", (json_int_t)rank->received, "received_bytes",
-                      (json_int_t)rank->received_bytes, "actual_s", real(rank->actual_s), "in_mpi_s",
-                      real(rank->in_mpi_s), "late_senders_s", real(rank->late_senders_s), "late_receivers_s",
-                      real(rank->late_receivers_s), "first_half_s", real(rank->first_s), "second_half_s",
-                      real(rank->second_s), "models", models));
+                      (json_int_t)rank->received_bytes, "actual_s", json_finite(rank->actual_s), "in_mpi_s",
+                      json_finite(rank->in_mpi_s), "late_senders_s", json_finite(rank->late_senders_s),
+                      "late_receivers_s", json_finite(rank->late_receivers_s), "first_half_s",
+                      json_finite(rank->first_s), "second_half_s", json_finite(rank->second_s), "models", models));
     }
     return array;
 }
@@ -180,15 +177,15 @@ static json_t *worst_array(const struct report *report)
         json_t *partners = json_array();
         for (size_t k = 0; k < report->worst[i].n_partners; k++) {
             const struct report_partner *partner = &report->worst[i].partners[k];
-            json_array_append_new(partners,
-                                  json_pack("{sI ss ss sI sI so so}", "partner", (json_int_t)partner->rank, "direction",
-                                            partner->direction, "level", partner->level, "messages",
-                                            (json_int_t)partner->messages, "bytes", (json_int_t)partner->bytes,
-                                            "alone_s", real(partner->alone_s), "share", real(partner->share)));
+            json_array_append_new(
+                partners, json_pack("{sI ss ss sI sI so so}", "partner", (json_int_t)partner->rank, "direction",
+                                    partner->direction, "level", partner->level, "messages",
+                                    (json_int_t)partner->messages, "bytes", (json_int_t)partner->bytes, "alone_s",
+                                    json_finite(partner->alone_s), "share", json_finite(partner->share)));
         }
         json_array_append_new(array,
                               json_pack("{sI so so}", "rank", (json_int_t)report->worst[i].rank->rank, "actual_s",
-                                        real(report->worst[i].rank->actual_s), "partners", partners));
+                                        json_finite(report->worst[i].rank->actual_s), "partners", partners));
     }
     return array;
 }
@@ -201,8 +198,8 @@ static json_t *waits_array(const struct report *report)
         json_array_append_new(array,
                               json_pack("{sI sI sI so so so so sI sI}", "kind", (json_int_t)wait->kind, "rounds",
                                         (json_int_t)wait->rounds, "ranks", (json_int_t)wait->ranks, "wait_s",
-                                        real(wait->wait_s), "mean_s", real(wait->mean_s), "longest_s",
-                                        real(wait->longest_s), "share", real(wait->share), "last_rank",
+                                        json_finite(wait->wait_s), "mean_s", json_finite(wait->mean_s), "longest_s",
+                                        json_finite(wait->longest_s), "share", json_finite(wait->share), "last_rank",
                                         (json_int_t)wait->last_rank, "last_rounds", (json_int_t)wait->last_rounds));
     }
     return array;
@@ -217,7 +214,7 @@ static json_t *late_array(const struct report *report)
                               json_pack("{sI sI ss ss ss sI so so}", "rank", (json_int_t)late->rank, "partner",
                                         (json_int_t)late->partner, "cause", late->cause, "function", late->function,
                                         "place", late->place, "messages", (json_int_t)late->messages, "late_s",
-                                        real(late->late_s), "longest_s", real(late->longest_s)));
+                                        json_finite(late->late_s), "longest_s", json_finite(late->longest_s)));
     }
     return array;
 }
@@ -227,7 +224,7 @@ static json_t *why_object(const struct report *report)
     size_t best = report_best_model(report);
     return json_pack("{so so so so so}", "model",
                      best < report->n_models ? model_name(&report->models[best]) : json_null(), "worst_ranks",
-                     worst_array(report), "wait_s", real(report->wait_s), "waits", waits_array(report), "late",
+                     worst_array(report), "wait_s", json_finite(report->wait_s), "waits", waits_array(report), "late",
                      late_array(report));
 }
 
@@ -236,35 +233,31 @@ static json_t *overlap_object(const struct report *report)
     json_t *models = json_array(), *ranks = json_array();
     for (size_t i = 0; i < report->n_models; i++) {
         json_t *object = model_name(&report->models[i]);
-        json_object_set_new(object, "error", real(report->models[i].visible_error));
-        json_object_set_new(object, "bias", real(report->models[i].visible_bias));
+        json_object_set_new(object, "error", json_finite(report->models[i].visible_error));
+        json_object_set_new(object, "bias", json_finite(report->models[i].visible_bias));
         json_array_append_new(models, object);
     }
     for (size_t i = 0; i < report->overlap.n_ranks; i++)
         json_array_append_new(ranks, json_integer((json_int_t)report->overlap.ranks[i]->rank));
     return json_pack("{sb so so so}", "matters", (int)report->overlap.matters, "outside_share",
-                     real(report->overlap.share), "longest_outside", ranks, "models", models);
+                     json_finite(report->overlap.share), "longest_outside", ranks, "models", models);
 }
 
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
-    json_t *rounds = json_pack("{sI sI sI so so so so so so so}", "rounds", (json_int_t)report->rounds, "kinds",
-                               (json_int_t)report->all_kinds, "families", (json_int_t)report->families,
-                               "family_repeated_share", real(report->family_share), "actual_s", real(report->actual_s),
-                               "late_senders_share", real(report->late_senders_share), "late_receivers_share",
-                               real(report->late_receivers_share), "concurrent_share", real(report->concurrent_share),
-                               "repeated_share", real(report->repeated_share), "heaviest_kinds", kinds_array(report));
-    json_t *replicate =
-        json_pack("{so so sI ss}", "error", real(report->replicate_error), "share", real(report->replicate_share),
-                  "kinds", (json_int_t)report->replicate_kinds, "basis", report->replicate_basis);
+    json_t *rounds =
+        json_pack("{sI sI sI so so so so so so so}", "rounds", (json_int_t)report->rounds, "kinds",
+                  (json_int_t)report->all_kinds, "families", (json_int_t)report->families, "family_repeated_share",
+                  json_finite(report->family_share), "actual_s", json_finite(report->actual_s), "late_senders_share",
+                  json_finite(report->late_senders_share), "late_receivers_share",
+                  json_finite(report->late_receivers_share), "concurrent_share", json_finite(report->concurrent_share),
+                  "repeated_share", json_finite(report->repeated_share), "heaviest_kinds", kinds_array(report));
+    json_t *replicate = json_pack("{so so sI ss}", "error", json_finite(report->replicate_error), "share",
+                                  json_finite(report->replicate_share), "kinds", (json_int_t)report->replicate_kinds,
+                                  "basis", report->replicate_basis);
     json_t *all = json_pack("{so so so so so so so so so}", "run", run_object(report), "completeness",
                             completeness_object(report), "levels", levels_array(report), "rounds", rounds, "models",
                             models_array(report), "replicate", replicate, "ranks", ranks_array(report), "overlap",
                             overlap_object(report), "why", why_object(report));
-    if (all == NULL)
-        return error_set(error, "%s: no memory for the JSON", report->path);
-    json_dumpf(all, stream, JSON_INDENT(2));
-    fputc('\n', stream);
-    json_decref(all);
-    return 0;
+    return json_write(stream, all, error);
 }

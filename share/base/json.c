@@ -1,0 +1,34 @@
+#include "share/base/json.h"
+
+#include <math.h>
+
+json_t *json_finite(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+void json_rows_add(struct json_rows *rows, json_t *row)
+{
+    fputs(rows->begun ? ",\n" : "[\n", rows->stream);
+    rows->begun = true;
+    rows->failed |= row == NULL || json_dumpf(row, rows->stream, 0) != 0;
+    json_decref(row);
+}
+
+static int failure(struct error *error)
+{
+    return error_set(error, "the JSON cannot be written: no memory, no UTF-8 text, or no room");
+}
+
+int json_rows_end(struct json_rows *rows, struct error *error)
+{
+    fputs(rows->begun ? "\n]\n" : "[]\n", rows->stream);
+    return rows->failed ? failure(error) : 0;
+}
+
+int json_write(FILE *stream, json_t *value, struct error *error)
+{
+    int result = value == NULL ? -1 : json_dumpf(value, stream, JSON_INDENT(2));
+    json_decref(value);
+    return result == 0 && fputc('\n', stream) != EOF ? 0 : failure(error);
+}

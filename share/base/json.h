@@ -1,0 +1,28 @@
+/* JSON by libjansson, where it is more than one call. */
+#ifndef MPISTAIR_BASE_JSON_H
+#define MPISTAIR_BASE_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "share/base/error.h"
+
+/* Returns the number, or null for NaN and infinities, which JSON does not have. */
+json_t *json_finite(double value);
+
+/* An array that is written element by element, since it may be larger than memory. */
+struct json_rows {
+    FILE *stream;
+    bool begun, failed;
+};
+
+/* Writes a row, a line of its own, and releases it. NULL, from a call that made none, is remembered as a failure. */
+void json_rows_add(struct json_rows *rows, json_t *row);
+/* Ends the array. Returns 0, or -1 with the reason if a row could not be made or written. */
+int json_rows_end(struct json_rows *rows, struct error *error);
+
+/* Writes a value with a line's end and releases it. Returns 0, or -1 with the reason if it is NULL or was not written. */
+int json_write(FILE *stream, json_t *value, struct error *error);
+
+#endif
