@@ -1,10 +1,9 @@
-/* mpistair calibrate: runs the calibration programs under the user's launcher, keeps their samples, fits them to a
- * machine table, and says what was measured and what was left out.
+/* Runs `mpistair calibrate`: runs the calibration programs under the user's launcher, keeps their samples, fits them to
+ * a machine table, and says what was measured and what was left out.
  *
  * The samples go to machine.raw.csv.part as they come (raw_file.h). Only when all is measured does that replace
  * machine.raw.csv, and the fit of it the table: a calibration that was killed leaves both as they were, and the same
- * call continues it. One that was too disturbed (drift.h) leaves them too: its samples are set aside.
- */
+ * call continues it. A calibration that was too disturbed (drift.h) leaves them too: its samples are set aside. */
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
@@ -26,11 +25,11 @@
 #include "calibrate/table_print.h"
 #include "calibrate/fit/drift.h"
 
-/* Seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
+/* Limits the seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
 #define SECONDS_NORMAL 57.0
 #define SECONDS_QUICK  23.0
 #define LAUNCHES_MAX   1000.0
-/* Where the time suffices there are three launches: processors of a shared machine are faster in some seconds than in
+/* Makes three launches where the time suffices: processors of a shared machine are faster in some seconds than in
  * others, and memory lies differently in each process, so a benchmark is spread over the time and over jobs. */
 #define LAUNCH_S         19.0
 #define LAUNCHES_DEFAULT 3.0
@@ -79,7 +78,7 @@ static int number_of(const char *text, double min, double max, double *value)
     return end != text && *end == '\0' && *value >= min && *value <= max ? 0 : -1;
 }
 
-/* Two or more pairs of numbers: 0-2,1-3. */
+/* Accepts two or more pairs of numbers: 0-2,1-3. */
 static bool is_link(const char *text)
 {
     int n_pairs = 0, length = 0;
@@ -95,7 +94,7 @@ static bool is_link(const char *text)
     return false;
 }
 
-/* What was not given (0) is chosen. */
+/* Chooses what was not given (0). */
 static void set_time(struct calibration *calibration, double seconds, double launches)
 {
     if (!(seconds > 0))
@@ -173,7 +172,7 @@ static int parse(int argc, char **argv, struct request *request)
     return 0;
 }
 
-/* machine.tbl -> machine.raw.csv; for standard output NAME.raw.csv. */
+/* Writes machine.raw.csv for machine.tbl; NAME.raw.csv for standard output. */
 static void raw_path(const struct request *request, char path[PATH_MAX])
 {
     size_t length = strlen(request->output);
@@ -185,7 +184,7 @@ static void raw_path(const struct request *request, char path[PATH_MAX])
         snprintf(path, PATH_MAX, "%s.raw.csv", request->output);
 }
 
-/* `mpistair calibrate, 2026-01-31, Open MPI v4.1.4, 8 ranks unbound on 1 node, 57 s; METHOD`. */
+/* Writes the source: `mpistair calibrate, 2026-01-31, Open MPI v4.1.4, 8 ranks unbound on 1 node, 57 s; METHOD`. */
 static void describe(const struct request *request, const struct raw_file *raw, struct machine *machine)
 {
     char date[32], job[128], launches[32] = "";
@@ -207,14 +206,15 @@ static void describe(const struct request *request, const struct raw_file *raw, 
              "relative least squares of the median per size");
 }
 
-/* Whether the user takes what there is, however disturbed: tests of other things, and first steps on a busy laptop. */
+/* Says whether the user takes what there is, however disturbed: tests of other things, and first steps on a busy
+ * laptop. */
 static bool takes_disturbed(void)
 {
     const char *given = getenv("MPISTAIR_DISTURBED");
     return given != NULL && strcmp(given, "1") == 0;
 }
 
-/* Gives the samples, which are complete, their final name; another one, with -1, where they are no use. */
+/* Gives the complete samples their final name; another one, with -1, where they are of no use. */
 static int keep(struct raw_file *raw, const struct samples *samples, struct error *error)
 {
     struct drift drift;
@@ -234,7 +234,7 @@ static int keep(struct raw_file *raw, const struct samples *samples, struct erro
                      reason.text, raw->path);
 }
 
-/* Fits the complete samples, and gives them their name: also where there is no fit, which would not be better the next
+/* Fits the complete samples and gives them their name, even where there is no fit, which would not be better the next
  * time. */
 static int fit(struct raw_file *raw, struct machine *machine, FILE *remarks, struct error *error)
 {
@@ -268,7 +268,7 @@ static int measure(const struct request *request, struct raw_file *raw, struct e
     struct text_list asked = {0};
     raw_path(request, path);
     int result = asked_list(&request->calibration, &asked) == 0 ? 0 : error_set(error, "no memory");
-    /* Opened before anything is measured: a minute is too long to learn that the folder is not writable. */
+    /* The file is opened before anything is measured: a minute is too long to learn that the folder is not writable. */
     if (result == 0)
         result = raw_file_open(raw, path, &asked, request->restart, error);
     text_list_release(&asked);

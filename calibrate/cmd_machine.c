@@ -1,4 +1,4 @@
-/* mpistair machine: finds the subcommand that was asked for and hands over. */
+/* Runs `mpistair machine`: finds the subcommand that was asked for and hands over. */
 #include "calibrate/cmd_machine.h"
 
 #include <limits.h>

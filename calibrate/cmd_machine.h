@@ -1,4 +1,4 @@
-/* The subcommands of `mpistair machine`. argv[0] is the subcommand's name; each returns the exit code. */
+/* Declares the subcommands of `mpistair machine`. argv[0] is the subcommand's name; each returns the exit code. */
 #ifndef MPISTAIR_CALIBRATE_CMD_MACHINE_H
 #define MPISTAIR_CALIBRATE_CMD_MACHINE_H
 
@@ -12,11 +12,12 @@ int machine_command_fit(int argc, char **argv);
 int machine_command_check(int argc, char **argv);
 int machine_command_memory(int argc, char **argv);
 
-/* Finds a machine by a shipped name or .tbl file, or, with a database (NULL: none), by its name there first. 0, or -1
- * with the reason. */
+/* Finds a machine by a shipped name or .tbl file, or, with a database (NULL: none), by its name there first. Returns 0,
+ * or -1 with the reason. */
 int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error);
 
-/* The samples beside a table, FILE.raw.csv of FILE.tbl, in path[PATH_MAX]; NULL where there is no such file. */
+/* Writes the name of the samples beside a table, FILE.raw.csv for FILE.tbl, into path[PATH_MAX] and returns path; NULL
+ * where there is no such file. */
 const char *machine_command_raw(const char *table, char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* mpistair machine fit, check: from samples to a table, and what is suspicious in one. */
+/* Runs `mpistair machine fit` and `check`: makes a table from samples, and says what is suspicious in one. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

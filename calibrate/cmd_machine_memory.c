@@ -1,5 +1,5 @@
-/* mpistair machine memory: what computing cores and messages leave each other, by their number and where the data are.
- */
+/* Runs `mpistair machine memory`: says what computing cores and messages leave each other, by their number and where
+ * the data are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static int parse(int *argc, char ***argv, struct request *request)
     return code == OPTIONS_READ && *argc != 1 ? wrong_usage("machine", "memory: expected one NAME or FILE.tbl") : code;
 }
 
-/* Where the data may be, as far as the model tells it apart. */
+/* Lists where the data may be, as far as the model tells it apart. */
 static size_t placements(const struct memory_model *model, uint32_t numa[6][2])
 {
     uint32_t remote = model->numa_nodes;

@@ -1,4 +1,4 @@
-/* mpistair machine list, show, import, export. show --plot draws a picture besides. */
+/* Runs `mpistair machine list`, `show`, `import` and `export`. show --plot draws a picture besides. */
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>

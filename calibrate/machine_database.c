@@ -1,3 +1,5 @@
+/* A trace keeps the machines with which it was predicted, so that a prediction can be told apart from one of another
+ * table of the same name. */
 #include "calibrate/machine_database.h"
 
 #include <math.h>
@@ -75,7 +77,7 @@ out:
     return result;
 }
 
-/* Exact on purpose: NaN equals NaN, and any other difference is one. */
+/* Compares exactly on purpose: NaN equals NaN, and any other difference is one. */
 static bool same_value(double a, double b)
 {
     return isnan(a) ? isnan(b) : !(a < b) && !(a > b) && !isnan(b);

@@ -1,3 +1,5 @@
+/* A table is in SI units, where a latency is 1.2e-06: people get units in which they can compare, scripts get the
+ * numbers. */
 #include "calibrate/table_print.h"
 
 #include <math.h>
@@ -5,7 +7,7 @@
 
 #include "share/base/json.h"
 
-/* Units in which the values of a measurement are numbers that one can read; the first that fits counts. */
+/* Lists units in which the values of a measurement are numbers that one can read; the first that fits counts. */
 static const struct readable {
     const char *quantity; /* NULL: any */
     const char *unit;
@@ -39,7 +41,7 @@ static void shown_value(double value, double factor, char *text, size_t size)
 
 void table_print_text(FILE *stream, const struct machine *machine)
 {
-    int width = 10; /* of the longest quantity */
+    int width = 10; /* width of the longest quantity */
     for (size_t i = 0; i < machine->n_parameters; i++) {
         int length = (int)strlen(machine->parameters[i].quantity);
         width = length > width ? length : width;

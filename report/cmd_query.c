@@ -1,7 +1,6 @@
-/* mpistair query: a named query, or SQL, on a trace.db opened read-only.
+/* Runs `mpistair query`: a named query, or SQL, on a trace.db opened read-only.
  *
- * Rows are not kept: text, whose columns are aligned, runs the query twice, once for the widths.
- */
+ * Rows are not kept: text, whose columns are aligned, runs the query twice, once for the widths. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,7 @@ struct text_columns {
     struct pool pool; /* of the cells */
 };
 
-/* The cells of the present row, NULL as "-". 0, or -1 without memory. */
+/* Writes the cells of the present row, NULL as "-". Returns 0, or -1 without memory. */
 static int text_row(sqlite3_stmt *statement, struct text_columns *columns)
 {
     pool_release(&columns->pool);
@@ -140,7 +139,7 @@ static int write_json(FILE *stream, sqlite3_stmt *statement)
         for (int i = 0; i < n_columns; i++) {
             const char *name = sqlite3_column_name(statement, i);
             char numbered[64];
-            if (json_object_get(row, name) != NULL) { /* a second column of this name */
+            if (json_object_get(row, name) != NULL) { /* it is a second column of this name */
                 snprintf(numbered, sizeof numbered, "%.48s:%d", name, i + 1);
                 name = numbered;
             }
@@ -155,7 +154,7 @@ static int write_json(FILE *stream, sqlite3_stmt *statement)
     return step;
 }
 
-/* Blanks, semicolons and comments only. */
+/* Says whether only blanks, semicolons and comments are left. */
 static bool nothing_left(const char *sql)
 {
     while (*sql != '\0') {

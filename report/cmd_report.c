@@ -1,4 +1,4 @@
-/* mpistair report: measured against modelled time per rank. */
+/* Runs `mpistair report`, which compares measured with modelled time for each rank. */
 #include <stdio.h>
 
 #include "share/base/command.h"

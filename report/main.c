@@ -1,4 +1,4 @@
-/* mpistair: finds the command that was asked for and hands over. */
+/* Starts mpistair: finds the command that was asked for and hands over. */
 #include <stdio.h>
 #include <string.h>
 

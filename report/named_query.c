@@ -1,3 +1,5 @@
+/* Queries that many users need lie as files beside the schema, where they can be read, copied and changed; this file
+ * only finds them. */
 #include "report/named_query.h"
 
 #include <dirent.h>
@@ -18,7 +20,7 @@ bool named_query_is_name(const char *text)
            text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
 }
 
-/* schema.sql lies beside the queries; it is none. */
+/* Accepts all but schema.sql, which lies beside the queries and is none. */
 static int is_query(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name);

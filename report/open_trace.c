@@ -1,3 +1,5 @@
+/* Users name what they have: a trace, a folder of spools, or one spool of it. All commands that read traces accept all
+ * of these, so that nobody has to know whether the job has made its trace itself. */
 #include "report/open_trace.h"
 
 #include <errno.h>
@@ -20,7 +22,7 @@ static bool is_spool(const char *path)
     return length > suffix && strcmp(path + length - suffix, SPOOL_SUFFIX) == 0;
 }
 
-/* *newest: the time of the newest spool in folder. How many there are. */
+/* Counts the spools in folder; *newest becomes the time of the newest. */
 static size_t count_spools(const char *folder, struct timespec *newest)
 {
     char *pattern = NULL;
@@ -43,7 +45,7 @@ static size_t count_spools(const char *folder, struct timespec *newest)
     return n;
 }
 
-/* folder's trace.db, as new as its spools; an exit code. */
+/* Makes folder's trace.db unless it is as new as the spools there; returns an exit code. */
 static int ingest_folder(const char *folder, char **path)
 {
     struct timespec newest;

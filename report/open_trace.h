@@ -1,5 +1,5 @@
-/* The trace that a user names: a trace.db, or spools, which are ingested first (the run was too large for the end of
- * the job, or it was killed). */
+/* Opens the trace that a user names: a trace.db, or spools, which are ingested first (the run was too large for the end
+ * of the job, or it was killed). */
 #ifndef MPISTAIR_REPORT_OPEN_TRACE_H
 #define MPISTAIR_REPORT_OPEN_TRACE_H
 

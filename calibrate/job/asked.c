@@ -1,3 +1,5 @@
+/* Samples of two different measurements must never end up in one file, so everything that could make them differ is
+ * written down and compared before a calibration goes on. */
 #include "calibrate/job/asked.h"
 
 #include <ctype.h>
@@ -6,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beginnings of variables by which MPI libraries and their transports are set; but not of those that say how to reach
- * the nodes, which change from one batch job to the next (host files, temporary folders). */
+/* Lists the beginnings of variables by which MPI libraries and their transports are set. Those that say how to reach
+ * the nodes are left out, as they change from one batch job to the next (host files, temporary folders). */
 static const char *const settings[] = {"OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "UCX_", "FI_"};
 static const char *const launching[] = {"OMPI_MCA_orte_", "OMPI_MCA_plm_", "OMPI_MCA_oob_",
                                         "OMPI_MCA_ras_",  "I_MPI_HYDRA_",  "MPICH_INTERFACE_HOSTNAME"};
 
-/* A word as a shell would read it; control characters, which a line of text cannot hold, as '?'. */
+/* Writes a word as a shell would read it; control characters, which a line of text cannot hold, become '?'. */
 static void write_word(FILE *stream, const char *word)
 {
     bool plain = word[0] != '\0' && word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -30,7 +32,7 @@ static void write_word(FILE *stream, const char *word)
     putc('\'', stream);
 }
 
-/* One line, written by `key`, and words. */
+/* Appends one line of `key` and words. */
 static int append_words(struct text_list *asked, const char *key, char *const *words, size_t n_words)
 {
     char *text = NULL;

@@ -1,5 +1,5 @@
-/* Time: a launch has a deadline. What is left until then is shared by the programs that have not run yet, each by its
- * weight and less the starts to come, so that what one did not use goes to those after it. */
+/* Divides the time: a launch has a deadline. The programs that have not run yet share what is left until then, each by
+ * its weight and less the starts to come, so that what one did not use goes to those after it. */
 #include "calibrate/job/calibration.h"
 
 #include <stdlib.h>
@@ -8,47 +8,48 @@
 
 #include "share/base/monotonic.h"
 
-/* Over its time a program needs that long at most to start and end. */
+/* Allows a program so many seconds beyond its time to start and end. */
 #define START_LIMIT_S 60.0
-/* Assumed for the first start; then one and a half times the last. */
+/* Is assumed for the first start; later one and a half times the last start is. */
 #define START_S 0.7
-/* However late it is: of any program, and of one that is needed, as part of what it would have without starts. */
+/* Is granted to any program however late it is; a program that is needed gets a part of what it would have without
+ * starts. */
 #define SECONDS_MIN 0.2
 #define NEEDED_MIN  0.5
 
 enum condition { ALWAYS, SHARED_LINK };
 
-/* In the order in which they run. */
+/* Lists the programs in the order in which they run. */
 static const struct program {
     const char *name;
     double weight; /* share of the time */
     enum condition condition;
-    bool is_needed; /* there is no table without */
+    bool is_needed; /* there is no table without it */
 } programs[] = {
-    {"eager", 0.06, ALWAYS, false},           /* thresholds: a matter of one or two seconds */
+    {"eager", 0.06, ALWAYS, false},           /* thresholds: they take one or two seconds */
     {"buffer", 0.08, ALWAYS, false},          /* what the transport takes without a receiver */
-    {"contention", 0.40, SHARED_LINK, false}, /* asked for, so it gets time */
+    {"contention", 0.40, SHARED_LINK, false}, /* the user asks for it, so it gets time */
     {"curves", 1.00, ALWAYS, true},           /* all that is measured over sizes and processes */
 };
 
 enum { N_PROGRAMS = sizeof programs / sizeof programs[0], MAX_ARGUMENTS = 16 };
 
-/* A calibration that runs. */
+/* Describes a calibration that runs. */
 struct run {
     const struct calibration *calibration;
     struct raw_file *raw;
-    double deadline_s; /* of the launch */
-    double end_s;      /* of all launches */
-    double start_s;    /* that the start of a program takes */
-    double begin_s;    /* of the program */
-    bool heard;        /* something of the program */
+    double deadline_s; /* when the launch must end */
+    double end_s;      /* when all launches must end */
+    double start_s;    /* how long a program takes to start */
+    double begin_s;    /* when the program began */
+    bool heard;        /* the program has said something */
     bool stopped;      /* a listener gave up: no other program may run */
     bool no_slots;     /* the launcher says that it has fewer slots than ranks were asked for */
     bool terminal;
     char doing[96];
 };
 
-/* Whether a program belongs to this calibration. */
+/* Says whether a program belongs to this calibration. */
 static bool applies(const struct run *run, const struct program *program)
 {
     return program->condition != SHARED_LINK || run->calibration->shared_link != NULL;
@@ -73,7 +74,7 @@ static void progress_show(const struct run *run)
         fprintf(stderr, "\rcalibrating: %s, at most %.0f s left\033[K", run->doing, left_s > 0 ? left_s : 0);
 }
 
-/* progress NAME DONE OF REMAINING_S */
+/* Shows `progress NAME DONE OF REMAINING_S`. */
 static void take_progress(struct run *run, const char *text)
 {
     char name[24];
@@ -82,7 +83,8 @@ static void take_progress(struct run *run, const char *text)
         snprintf(run->doing, sizeof run->doing, "%s, %lu of %lu known well", name, done, of);
 }
 
-/* Samples and notes go to the raw file; what else is said, by the launcher or a shell's start-up files, to the user. */
+/* Takes a line: samples and notes go to the raw file; what the launcher or a shell's start-up files say goes to the
+ * user. */
 static int listen(void *context, enum child_stream stream, const char *line, bool whole, struct error *error)
 {
     struct run *run = context;
@@ -115,7 +117,7 @@ static int tick(void *context, struct error *error)
     return run->stopped ? -1 : 0;
 }
 
-/* The seconds that programs[index] gets now. */
+/* Returns the seconds that programs[index] gets now. */
 static double share_of(const struct run *run, int index, unsigned launch)
 {
     double left_s = run->deadline_s - clock_now_s(), weights = 0, all_weights = 0;
@@ -171,7 +173,7 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
     return result;
 }
 
-/* The launcher starts no process, and would not for the next program. */
+/* Explains that the launcher starts no process, and would not for the next program. */
 static int refuse(const struct error *reason, struct error *error)
 {
     return error_set(error,
@@ -180,7 +182,7 @@ static int refuse(const struct error *reason, struct error *error)
                      reason->text);
 }
 
-/* A program that failed but is not needed: its failure is told now and kept for later. */
+/* Forgives a program that failed but is not needed: its failure is told now and kept for later. */
 static int forgive(struct run *run, const struct program *program, const struct error *reason, struct error *error)
 {
     char text[sizeof reason->text + 64];
@@ -211,7 +213,7 @@ static int run_launch(struct run *run, unsigned launch, struct error *error)
     return result;
 }
 
-/* What a launch has spent in the calibration that is continued. */
+/* Returns what a launch has spent in the calibration that is continued, in seconds. */
 static double spent_before(const struct raw_file *raw, unsigned launch)
 {
     double spent_s = 0;

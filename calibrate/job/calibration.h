@@ -1,4 +1,4 @@
-/* Which programs a calibration consists of, and running them one after the other, launch by launch. */
+/* Says which programs a calibration consists of, and runs them one after the other, launch by launch. */
 #ifndef MPISTAIR_CALIBRATE_CALIBRATION_H
 #define MPISTAIR_CALIBRATE_CALIBRATION_H
 
@@ -11,15 +11,15 @@
 
 struct calibration {
     const struct launcher *launcher; /* identified */
-    double seconds;                  /* of a launch, from the first start to the last end */
+    double seconds;                  /* time of a launch, from the first start to the last end */
     unsigned launches;
     const char *shared_link; /* borrowed: A-B,C-D, pairs of nodes whose ways share a link; NULL: none */
     bool cached;             /* messages stay in the cache */
 };
 
-/* Runs what raw does not hold yet and puts into it what the programs say. The curves are needed, of the other
- * programs one may fail: this is said on stderr and kept as a note `failed NAME: WHY`. 0; -1 with the reason:
- * raw holds what was measured until then. */
+/* Runs what raw does not hold yet and puts into it what the programs say. The curves are needed; another program may
+ * fail: this is said on stderr and kept as a note `failed NAME: WHY`. Returns 0, or -1 with the reason: then raw holds
+ * what was measured until then. */
 int calibration_run(const struct calibration *calibration, struct raw_file *raw, struct error *error);
 
 #endif

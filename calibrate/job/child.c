@@ -1,3 +1,5 @@
+/* A launcher may hang, print without end, leave processes behind or be interrupted by the user: whatever happens, lines
+ * arrive whole, time limits hold, and no process is left. */
 #include "calibrate/job/child.h"
 
 #include <errno.h>
@@ -16,14 +18,14 @@
 #define POLL_MS 50
 #define TICK_S  0.2
 #define GRACE_S 5.0
-/* What the child started may keep its streams open after its end: so long is listened to it. */
+/* What the child started may keep its streams open after its end: they are read for so long. */
 #define DRAIN_S 0.5
 
 enum { LINE_MAX_BYTES = 1 << 20 };
 
-/* Bytes of a stream that are no whole line yet. */
+/* Holds bytes of a stream that are no whole line yet. */
 struct partial {
-    int descriptor; /* -1: at its end */
+    int descriptor; /* -1: it has ended */
     char *bytes;
     size_t length;
     size_t capacity;
@@ -58,7 +60,7 @@ static void signals_catch(struct sigaction before[N_SIGNALS])
     caught = 0;
     for (int i = 0; i < N_SIGNALS; i++) {
         sigaction(signals[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN) /* nohup */
+        if (before[i].sa_handler != SIG_IGN) /* the user started us under nohup */
             sigaction(signals[i], &action, NULL);
     }
 }
@@ -69,7 +71,7 @@ static void signals_restore(const struct sigaction before[N_SIGNALS])
         sigaction(signals[i], &before[i], NULL);
 }
 
-/* Starts argv with its streams. Returns -1 with errno. */
+/* Starts argv with its streams. Returns its process id, or -1 with errno. */
 static pid_t start(char *const *argv, int out, int err)
 {
     int failed[2];
@@ -105,7 +107,8 @@ static void hand_on(struct child *child, enum child_stream stream, const char *l
         child->stopped = true;
 }
 
-/* Hands on the whole lines of a stream and keeps the rest; at its end, or where a line has none, also that. */
+/* Hands on the whole lines of a stream and keeps the rest; at the stream's end, or where a line has no end, the rest
+ * too. */
 static void split(struct child *child, enum child_stream stream)
 {
     struct partial *partial = &child->streams[stream];
@@ -162,7 +165,7 @@ static void listen_once(struct child *child)
             fill(child, (enum child_stream)i);
 }
 
-/* Why the child has to end now, if it has to. */
+/* Sets why the child has to end now, if it has to. */
 static void check_limits(struct child *child, const char *name, double elapsed_s, double limit_s)
 {
     if (child->stopped)

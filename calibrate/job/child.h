@@ -1,4 +1,4 @@
-/* A child process whose output is read line by line while it runs. */
+/* Runs a child process whose output is read line by line while it runs. */
 #ifndef MPISTAIR_CALIBRATE_CHILD_H
 #define MPISTAIR_CALIBRATE_CHILD_H
 
@@ -8,22 +8,23 @@
 
 enum child_stream { CHILD_OUT, CHILD_ERR };
 
-/* Who hears what the child says. A function that returns non-zero has set error and ends the child. */
+/* Says who hears what the child says. A function that returns non-zero has set error and ends the child. */
 struct child_listener {
-    /* A line without its end; whole: false for the last one of a stream where the end is missing. */
+    /* Takes a line without its end; whole is false for the last line of a stream if its end is missing. */
     int (*line)(void *context, enum child_stream stream, const char *line, bool whole, struct error *error);
-    /* Called at least every 0.2 s; may be NULL. */
+    /* Is called at least every 0.2 s; may be NULL. */
     int (*tick)(void *context, struct error *error);
     void *context;
 };
 
 /* Runs argv (NULL-terminated) until it ends, at most limit_s seconds: then it gets SIGTERM, 5 s later SIGKILL. SIGINT,
  * SIGTERM and SIGHUP to us end it in the same way, and so does our death. Its standard input is empty, the recorder
- * stays out of it. 0 and what waitpid() says in status; -1 with the reason, once nothing of it is left to wait for. */
+ * stays out of it. Returns 0 with what waitpid() says in status, or -1 with the reason, once nothing of it is left to
+ * wait for. */
 int child_run(char *const *argv, double limit_s, const struct child_listener *listener, int *status,
               struct error *error);
 
-/* Whether a signal to us ended the last child. */
+/* Says whether a signal to us ended the last child. */
 bool child_interrupted(void);
 
 #endif

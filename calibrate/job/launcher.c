@@ -1,3 +1,5 @@
+/* The user gives a command that starts processes, and nothing says to which MPI it belongs. Programs built for another
+ * MPI would all run alone and measure nothing, so this is found out before any measurement. */
 #include "calibrate/job/launcher.h"
 
 #include <limits.h>
@@ -10,7 +12,7 @@
 
 #define IDENTIFY_S 20.0
 
-/* What launchers print for --version. MPICH's family shares hydra. */
+/* Lists what launchers print for --version. MPICH's family shares hydra. */
 static const struct {
     const char *word;
     const char *mpi;
@@ -48,12 +50,12 @@ int launcher_run(const struct launcher *launcher, const char *program, char *con
     return result;
 }
 
-/* What is learnt of a launcher from what it or a trial says. */
+/* Holds what is learnt of a launcher from what it or a trial says. */
 struct hearing {
-    const char *mpi; /* of the first word that is known */
-    int n_told;      /* processes that told a number of ranks, and the last number */
+    const char *mpi; /* that of the first word that is known */
+    int n_told;      /* how many processes told a number of ranks, and the last number */
     int ranks;
-    FILE *said; /* by trials, other than notes */
+    FILE *said; /* what trials said, other than notes */
 };
 
 static int hear(void *context, enum child_stream stream, const char *line, bool whole, struct error *error)
@@ -77,7 +79,8 @@ static bool is_built(const char *mpi)
     return installation_find(INSTALLATION_PROGRAM, name, path, sizeof path, NULL) == 0;
 }
 
-/* Under a launcher of another MPI every process believes that it is alone: each tells of one rank. */
+/* Says whether the processes found each other: under a launcher of another MPI each believes that it is alone, and
+ * tells of one rank. */
 static bool runs_together(struct launcher *launcher, FILE *said)
 {
     char *hello[] = {"--hello", NULL};
@@ -91,7 +94,7 @@ static bool runs_together(struct launcher *launcher, FILE *said)
     return hearing.n_told == 1 && hearing.ranks > 1;
 }
 
-/* Tries the programs that are built; what was said by those that do not fit is shown only where none does. */
+/* Tries the programs that are built; what those that do not fit have said is shown only where none does. */
 static int identify_by_trial(struct launcher *launcher, struct error *error)
 {
     char *text = NULL;

@@ -1,4 +1,4 @@
-/* Running the calibration programs under the launcher that the user gives: `mpiexec -n 8`, srun, a wrapper. */
+/* Runs the calibration programs under the launcher that the user gives: `mpiexec -n 8`, srun, a wrapper. */
 #ifndef MPISTAIR_CALIBRATE_LAUNCHER_H
 #define MPISTAIR_CALIBRATE_LAUNCHER_H
 
@@ -11,15 +11,15 @@ struct launcher {
     const char *mpi; /* as in the names of the programs: mpich, openmpi */
 };
 
-/* Starts of the lines on standard error that are for `mpistair calibrate` (measure.h). */
+/* Begins the lines on standard error that are for `mpistair calibrate` (measure.h). */
 #define LAUNCH_NOTE "mpistair-note: "
 
-/* Finds out which MPI the launcher belongs to: by what it prints for --version, else by trying the programs that are
- * built. 0, or -1 with the reason: it cannot be started, its MPI is not known, there are no programs for it. */
+/* Finds out to which MPI the launcher belongs: by what it prints for --version, else by trying the programs that are
+ * built. Returns 0, or -1 with the reason: it cannot be started, its MPI is not known, there are no programs for it. */
 int launcher_identify(struct launcher *launcher, struct error *error);
 
 /* Runs `launcher PROGRAM-MPI arguments...` (arguments NULL-terminated) to its end, at most limit_s seconds; what it
- * says goes to listener line by line. 0, or -1 with the reason. */
+ * says goes to listener line by line. Returns 0, or -1 with the reason. */
 int launcher_run(const struct launcher *launcher, const char *program, char *const *arguments, double limit_s,
                  const struct child_listener *listener, struct error *error);
 

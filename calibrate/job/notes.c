@@ -1,9 +1,11 @@
+/* Every program of every launch says the same about the job; a reader wants it once, and a difference means that the
+ * samples do not belong together. */
 #include "calibrate/job/notes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands behind the word key; NULL where text begins with another. */
+/* Returns what stands behind the word key; NULL where text begins with another word. */
 static const char *behind(const char *text, const char *key)
 {
     size_t length = strlen(key);
@@ -26,10 +28,11 @@ int notes_ranks(const struct notes *notes)
     return ranks != NULL ? atoi(ranks) : 0;
 }
 
-/* Ranks that are not bound move: of these the first program's are kept, one of each subject, which is so many words. */
+/* Lists notes kept from the first program only, one of each subject, which is so many words: ranks that are not bound
+ * move. */
 static const struct {
     const char *key;
-    int n_words; /* behind the key */
+    int n_words; /* how many words behind the key */
 } first_only[] = {{"binding", 0}, {"oversubscribed", 0}, {"domain", 2}, {"rendezvous", 1}};
 
 static size_t subject_length(const char *text, int n_words)
@@ -56,7 +59,7 @@ static bool is_known(const struct notes *notes, const char *text)
     return text_list_holds(&notes->kept, text);
 }
 
-/* The job must stay what it was, in all programs and when a calibration is continued. */
+/* Checks that the job stays what it was, in all programs and when a calibration is continued. */
 static int check_same(const struct notes *notes, const char *text, const char *key, const char *what,
                       struct error *error)
 {
@@ -72,7 +75,7 @@ static int check_same(const struct notes *notes, const char *text, const char *k
 int notes_take(struct notes *notes, const char *text, struct error *error)
 {
     const char *place = behind(text, "place"), *ranks = behind(text, "ranks");
-    /* Of 10,000 places there is no search: they come in the order of the ranks. */
+    /* There is no search among 10,000 places: they come in the order of the ranks. */
     bool known = place != NULL ? strtoul(place, NULL, 10) != notes->n_places : is_known(notes, text);
     if (behind(text, "progress") != NULL || known)
         return 0;

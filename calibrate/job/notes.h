@@ -1,9 +1,9 @@
-/* What the calibration programs said besides samples (`mpistair-note: TEXT` on standard error), each kept once.
+/* Keeps what the calibration programs said besides samples (`mpistair-note: TEXT` on standard error), each text once.
  *
- *   ranks 8 | library Open MPI v4.1.4, ...       of the job; must be the same from program to program
- *   place RANK NODE SOCKET NUMA L3 HOST CPUS     where each rank ran and may run, of the first program that says so
+ *   ranks 8 | library Open MPI v4.1.4, ...       about the job; must be the same from program to program
+ *   place RANK NODE SOCKET NUMA L3 HOST CPUS     where each rank ran and may run, from the first program that says so
  *   binding 8 ranks unbound on 1 node            the same in a few words
- *   oversubscribed RANKS CORES                   of a node
+ *   oversubscribed RANKS CORES                   about a node
  *   domain LEVEL DOMAIN PAIRS                    pairs of ranks that share that much of a socket
  *   rendezvous LEVEL BYTES VARIABLE              smallest rendezvous size as told by the MPI
  *   left_out WHAT: WHY                           what cannot be measured with these ranks
@@ -23,18 +23,18 @@ struct notes {
     unsigned long n_places; /* ranks 0 to n_places - 1 have told their place */
 };
 
-/* 1: kept, as it is new; 0: known already, or not of the kind that is kept; -1 with the reason in error: contradicts
- * what was said before, fewer than two ranks, no memory. */
+/* Takes a note. Returns 1 if it is kept, as it is new; 0 if it is known already, or not of the kind that is kept; -1
+ * with the reason in error if it contradicts what was said before, there are fewer than two ranks, or no memory. */
 int notes_take(struct notes *notes, const char *text, struct error *error);
 void notes_release(struct notes *notes);
 
-/* What stands behind the word `key` in the first note that begins with it; NULL: no such note. */
+/* Returns what stands behind the word `key` in the first note that begins with it; NULL if there is no such note. */
 const char *notes_find(const struct notes *notes, const char *key);
 int notes_ranks(const struct notes *notes); /* 0: not told */
 
-/* The job in a few words, without the end of a sentence: `8 ranks unbound on 1 node`. */
+/* Describes the job in a few words, without the end of a sentence: `8 ranks unbound on 1 node`. */
 void notes_describe_job(const struct notes *notes, char *text, size_t size);
-/* A line for each note that a user should read. */
+/* Prints a line for each note that a user should read. */
 void notes_print(const struct notes *notes, FILE *stream);
 
 #endif

@@ -1,3 +1,5 @@
+/* A calibration may be killed at any moment, and a second one may be started on the same file: what was measured is
+ * kept, and never mixed with anything else. */
 #include "calibrate/job/raw_file.h"
 
 #include <errno.h>
@@ -22,7 +24,7 @@ const struct stage *raw_file_stage(const struct raw_file *raw, const char *progr
     return NULL;
 }
 
-/* Makes a stage the current one. 0, or -1 without memory. */
+/* Makes a stage the current one. Returns 0, or -1 without memory. */
 static int stage_enter(struct raw_file *raw, const char *program, unsigned launch, double seconds)
 {
     const struct stage *known = raw_file_stage(raw, program, launch);
@@ -46,8 +48,8 @@ static size_t count_fields(const char *line)
     return n;
 }
 
-/* Counts a sample of the current stage; false: it is none. Its first field names the benchmark, which a program of
- * several has not for a name. */
+/* Counts a sample of the current stage; returns false if it is none. Its first field names the benchmark; a program of
+ * several benchmarks is not named after any of them. */
 static bool sample_count(struct raw_file *raw, const char *line)
 {
     if (raw->header == NULL || raw->n_stages == 0 || count_fields(line) != count_fields(raw->header))
@@ -85,7 +87,7 @@ static int read_comment(struct raw_file *raw, const char *text, struct error *er
     return notes_take(&raw->notes, text, error) < 0 ? -1 : 0;
 }
 
-/* A probe of a calibration program, whole. */
+/* Says whether the line is a whole probe of a calibration program. */
 static bool is_probe(const char *line)
 {
     struct probing epoch;
@@ -93,7 +95,7 @@ static bool is_probe(const char *line)
     return strncmp(line, "# ", 2) == 0 && probing_is_probe(line + 2) && probing_parse(line + 2, &epoch, &error) == 0;
 }
 
-/* Reads what is there; *end: the end of its last whole line. */
+/* Reads what is there; *end becomes the end of its last whole line. */
 static int read_lines(struct raw_file *raw, long *end, struct error *error)
 {
     char *line = NULL;
@@ -172,7 +174,7 @@ static int begin_anew(struct raw_file *raw, const struct text_list *asked, struc
     return raw_file_flush(raw, error);
 }
 
-/* Takes what is there, or begins: with nothing to lose, or where that was asked for. */
+/* Takes what is there, or begins anew: with nothing to lose, or where that was asked for. */
 static int take_or_begin(struct raw_file *raw, const struct text_list *asked, bool restart, struct error *error)
 {
     long end = 0;
@@ -203,7 +205,7 @@ int raw_file_open(struct raw_file *raw, const char *path, const struct text_list
         close(descriptor);
         return error_set(error, "%s: another calibration writes it; give another file by -o", raw->part);
     }
-    /* The one before may have renamed it between open and lock. */
+    /* The calibration before may have renamed the file between open and lock. */
     if (descriptor >= 0 && fstat(descriptor, &opened) == 0 &&
         (stat(raw->part, &named) != 0 || opened.st_ino != named.st_ino)) {
         close(descriptor);
@@ -218,7 +220,7 @@ int raw_file_open(struct raw_file *raw, const char *path, const struct text_list
     }
     rewind(raw->stream);
     int result = take_or_begin(raw, asked, restart, error);
-    if (result != 0) { /* as it was found */
+    if (result != 0) { /* leave it as it was found */
         fclose(raw->stream);
         raw->stream = NULL;
         forget(raw);
@@ -231,7 +233,7 @@ int raw_file_begin(struct raw_file *raw, const char *program, unsigned launch, d
     bool is_new = raw_file_stage(raw, program, launch) == NULL;
     if (stage_enter(raw, program, launch, seconds) != 0)
         return error_set(error, "no memory");
-    /* Also where it goes on: what follows in the file belongs to it. */
+    /* A stage that goes on is begun again: what follows in the file belongs to it. */
     fprintf(raw->stream, "# begin %s %u %g\n", program, launch, is_new ? seconds : raw->stages[raw->current].seconds);
     return raw_file_flush(raw, error);
 }

@@ -1,3 +1,5 @@
+/* Notes, what was asked and lines of samples are all lists of lines; they own their texts, so that a reader's buffer
+ * may change. */
 #include "calibrate/job/text_list.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A growing list of lines. */
+/* Keeps a growing list of lines. */
 #ifndef MPISTAIR_CALIBRATE_TEXT_LIST_H
 #define MPISTAIR_CALIBRATE_TEXT_LIST_H
 
@@ -10,7 +10,7 @@ struct text_list {
     size_t n;
 };
 
-/* Appends a copy. 0, or -1 without memory. */
+/* Appends a copy. Returns 0, or -1 without memory. */
 int text_list_append(struct text_list *list, const char *text);
 bool text_list_holds(const struct text_list *list, const char *text);
 void text_list_release(struct text_list *list);

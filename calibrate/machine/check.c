@@ -1,4 +1,4 @@
-/* What a value may be, by quantity, and what the values of a table must be to each other.
+/* Says what a value may be, by quantity, and what the values of a table must be to each other.
  *
  * A quantity that this version does not know passes: tables of later versions stay readable. */
 #include "calibrate/machine/machine.h"
@@ -10,12 +10,20 @@
 enum n_rule { N_NONE, N_POSITIVE };
 enum range { FROM_ZERO, ABOVE_ZERO, ANY };
 
-/* Units are SI. gamma and delta: B equations 3 and 5; injection: R_N of B equation 2; queue_step: of the queue of posted
- * receives (n = depth); buffer: B of share/doc/MODELS.md, flow: what the transport takes without the receiver;
- * memory_...: D Table 3 and following, memory_contention.c; numa_nodes: of a socket; tau_gpu ...: between GPUs,
- * tau_to_gpu ..., tau_from_gpu ...: copies to and from one, injection_gpu: H Tables I, II, IV; tau_l3 ...: of pairs of
- * a socket that share an L3 cache, else a NUMA node, else the package only;
- * drift_small ...: calibrate/fit/drift.h. */
+/* Lists the quantities; units are SI.
+ *
+ *   gamma, delta                  B equations 3 and 5
+ *   injection                     R_N of B equation 2
+ *   queue_step                    of the queue of posted receives (n = depth)
+ *   buffer                        B of share/doc/MODELS.md, flow: what the transport takes without the receiver
+ *   memory_...                    D Table 3 and following, memory_contention.c
+ *   numa_nodes                    of a socket
+ *   tau_gpu ...                   between GPUs (H Tables I, II, IV, as the next two)
+ *   tau_to_gpu, tau_from_gpu ...  copies to and from a GPU
+ *   injection_gpu                 of GPUs
+ *   tau_l3 ...                    of pairs of a socket that share an L3 cache, else a NUMA node, else the package only
+ *   drift_small ...               calibrate/fit/drift.h
+ */
 static const struct quantity {
     const char *name;
     const char *unit;

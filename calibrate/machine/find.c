@@ -1,4 +1,4 @@
-/* From what the user gave to --machine to a file. */
+/* Finds the file that the user means by --machine. */
 #include "calibrate/machine/machine.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@ static int is_table(const struct dirent *entry)
     return has_table_suffix(entry->d_name);
 }
 
-/* The shipped names, "a, b, c", for an error; "none" if there are none. */
+/* Lists the shipped names, "a, b, c", for an error; "none" if there are none. */
 static void shipped_names(char *names, size_t size)
 {
     char folder[PATH_MAX];

@@ -1,10 +1,9 @@
-/* A machine table: the measured parameters of the models, as text (.tbl) and in memory.
+/* Holds a machine table: the measured parameters of the models, as text (.tbl) and in memory.
  *
- * Text: a line `name N`, a line `source ...`, then a row a value, `level protocol quantity n value unit`; n is `-`
- * where it has no meaning; `#` starts a comment. A comment `#: ci_low ci_high samples method` behind a row tells how
- * well the value is known, `-` for what is not known; a reader that knows comments only reads the same values. Example:
- * `intra_socket any bw 4 17.6e9 B/s #: 17.1e9 18.0e9 120 relative-median`.
- */
+ * The text has a line `name N`, a line `source ...`, then a row for each value, `level protocol quantity n value unit`;
+ * n is `-` where it has no meaning; `#` starts a comment. A comment `#: ci_low ci_high samples method` behind a row
+ * tells how well the value is known, `-` for what is not known; a reader that knows comments only reads the same
+ * values. Example: `intra_socket any bw 4 17.6e9 B/s #: 17.1e9 18.0e9 120 relative-median`. */
 #ifndef MPISTAIR_CALIBRATE_MACHINE_H
 #define MPISTAIR_CALIBRATE_MACHINE_H
 
@@ -16,19 +15,19 @@
 #include "share/base/error.h"
 #include "share/base/level.h"
 
-/* Below intra_socket: the closest of L3 cache, NUMA node and package that a pair of ranks shares. DOMAIN_NONE: all
- * pairs of the job's sockets are alike, or nobody knows. */
+/* Divides intra_socket: the closest of L3 cache, NUMA node and package that a pair of ranks shares. DOMAIN_NONE means
+ * that all pairs of the job's sockets are alike, or nobody knows. */
 enum domain { DOMAIN_NONE = 0, DOMAIN_L3, DOMAIN_NUMA, DOMAIN_PACKAGE, DOMAIN_COUNT };
 extern const char *const domain_name[DOMAIN_COUNT]; /* "", l3, numa, package */
 
-/* A table has either PROTOCOL_ANY at a level, or the others there. */
+/* A level of a table has either PROTOCOL_ANY, or the others. */
 enum machine_protocol { PROTOCOL_ANY = 0, PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS, PROTOCOL_COUNT };
 extern const char *const machine_protocol_name[PROTOCOL_COUNT];
 
 #define MACHINE_NO_N UINT64_MAX
 
-/* One row. Quantities that a level does not split by (cores, delta) use the levels that the row names; level `any`
- * is not a level: such rows have level LEVEL_COUNT. */
+/* Holds one row. Quantities that a level does not split by (cores, delta) use the levels that the row names; level
+ * `any` is not a level: such rows have level LEVEL_COUNT. */
 struct machine_parameter {
     enum level level;
     enum machine_protocol protocol;
@@ -49,29 +48,30 @@ struct machine {
     size_t n_parameters;
 };
 
-/* Reads a .tbl file. 0, or -1 with file:line, what was expected in error and machine untouched. */
+/* Reads a .tbl file. Returns 0, or -1 with file:line and what was expected in error, and machine untouched. */
 int machine_read(const char *path, struct machine *machine, struct error *error);
-/* What no single line shows: repeated values, protocols without thresholds or out of order, `any` beside others. Called
- * by the readers. 0, or -1 with the reason (no place: the caller puts file or database in front). */
+/* Checks what no single line shows: repeated values, protocols without thresholds or out of order, `any` beside others.
+ * The readers call it. Returns 0, or -1 with the reason (no place: the caller puts file or database in front). */
 int machine_check(const struct machine *machine, struct error *error);
-/* One value against its quantity: unit, n, range; unknown quantities pass. 0, or -1 with the reason. */
+/* Checks one value against its quantity: unit, n, range; unknown quantities pass. Returns 0, or -1 with the reason. */
 int machine_check_parameter(const struct machine_parameter *parameter, struct error *error);
-/* Turns a name into its protocol. 0, or -1: there is no such protocol. */
+/* Turns a name into its protocol. Returns 0, or -1 if there is no such protocol. */
 int machine_parse_protocol(const char *name, enum machine_protocol *protocol);
-/* Letters, digits, '.', '_', '-', not empty, shorter than machine.name: a word that is also a file name. */
+/* Accepts letters, digits, '.', '_', '-', not empty, shorter than machine.name: a word that is also a file name. */
 bool machine_name_valid(const char *name);
 /* Finds NAME.tbl among the shipped machines (MPISTAIR_SHARE, the installed share folder, the source tree) or, if the
- * argument has a '/' or ends in .tbl, the file itself; then as machine_read. */
+ * argument has a '/' or ends in .tbl, the file itself; then reads it as machine_read does. */
 int machine_find(const char *name_or_path, struct machine *machine, struct error *error);
-/* Every value with the digits that read back as the same double. 0, or -1 where the stream failed. */
+/* Writes every value with the digits that read back as the same double. Returns 0, or -1 where the stream failed. */
 int machine_write(FILE *file, const struct machine *machine);
-/* Copies the row behind the last. 0, or -1 without memory. */
+/* Copies the row behind the last. Returns 0, or -1 without memory. */
 int machine_append(struct machine *machine, const struct machine_parameter *parameter);
 void machine_release(struct machine *machine);
 
-/* What the models ask. Every function returns 0, or -1 with a reason in error where the table has no such value. */
+/* The models ask by the following functions. Each returns 0, or -1 with a reason in error where the table has no such
+ * value. */
 
-/* The protocols of a level by the smallest size that uses each; the first serves what is smaller too. */
+/* Holds the protocols of a level by the smallest size that uses each; the first serves smaller sizes, too. */
 struct machine_protocols {
     size_t n;
     enum machine_protocol protocol[PROTOCOL_COUNT];
@@ -83,31 +83,32 @@ enum machine_protocol machine_protocol_of(const struct machine_protocols *protoc
 int machine_tau_s(const struct machine *machine, enum level level, enum machine_protocol protocol, double *tau_s,
                   struct error *error);
 
-/* Value of a row that has no n, as injection or buffer; `absent` where there is none. level LEVEL_COUNT: `any`. */
+/* Returns the value of a row that has no n, as injection or buffer; `absent` where there is none. level LEVEL_COUNT
+ * stands for `any`. */
 double machine_value(const struct machine *machine, enum level level, enum machine_protocol protocol,
                      const char *quantity, double absent);
-/* The two queues of a receiver; their tables are `queue_step` and `queue_step_unexpected`. */
+/* Names the two queues of a receiver; their tables are `queue_step` and `queue_step_unexpected`. */
 enum machine_queue { MACHINE_QUEUE_POSTED = 0, MACHINE_QUEUE_UNEXPECTED, MACHINE_QUEUE_COUNT };
-/* c(depth), what one step through a queue costs, s: linear between the tabulated depths, the end values outside.
- * Without a table for unexpected messages that for posted receives, without both twice gamma (B). */
+/* Computes c(depth), what one step through a queue costs, in s: linear between the tabulated depths, the end values
+ * outside. Without a table for unexpected messages it takes that for posted receives, without both twice gamma (B). */
 int machine_queue_step_s(const struct machine *machine, enum machine_queue queue, double depth, double *step_s,
                          struct error *error);
 
-/* BW(n) of one (level, protocol), B/s: knots by ascending n, borrowed by nobody: own arrays. */
+/* Holds BW(n) of one (level, protocol), in B/s: knots by ascending n, in arrays of its own. */
 struct machine_bandwidth {
     size_t n_knots;
     double *n;
     double *bytes_per_s;
     double injection_bytes_per_s; /* R_N of a table in the form of B, BW(1) and what a node injects: INFINITY where it
-                                     has none for this level and protocol; 0: another table */
+                                   * has none for this level and protocol; 0 in another table */
 };
 int machine_bandwidth(const struct machine *machine, enum level level, enum machine_protocol protocol,
                       struct machine_bandwidth *bandwidth, struct error *error);
 void machine_bandwidth_release(struct machine_bandwidth *bandwidth);
-/* Linear between knots, the end values outside; in the form of B min(n BW(1), R_N). Sets *extrapolated outside, but for
- * R_N, else leaves it. n >= 1. */
+/* Returns BW(n), n >= 1: linear between knots, the end values outside; in the form of B min(n BW(1), R_N). Sets
+ * *extrapolated outside, but for R_N, else leaves it. */
 double machine_bandwidth_at(const struct machine_bandwidth *bandwidth, double n, bool *extrapolated);
-/* BW_max: R_N in the form of B, else the value of the last knot. */
+/* Returns BW_max: R_N in the form of B, else the value of the last knot. */
 double machine_bandwidth_most(const struct machine_bandwidth *bandwidth);
 
 #endif

@@ -98,7 +98,7 @@ static double total(const struct memory_side *side, double n)
     return side->total_par2 - side->loss_right * (n - side->cores_seq);
 }
 
-/* D2-D5, as Algorithm 2. */
+/* Computes D2-D5, as Algorithm 2. */
 static void together(const struct memory_side *side, uint32_t n_cores, double *computation, double *message)
 {
     double share = 1, at = 0; /* beta_v, beta_i */

@@ -1,4 +1,4 @@
-/* Memory contention: what computing cores and a message that is received leave each other of the memory's bandwidth. */
+/* Predicts what computing cores and a message that is received leave each other of the memory's bandwidth. */
 #ifndef MPISTAIR_CALIBRATE_MEMORY_CONTENTION_H
 #define MPISTAIR_CALIBRATE_MEMORY_CONTENTION_H
 
@@ -6,13 +6,13 @@
 
 #include "calibrate/machine/machine.h"
 
-/* D's M_local or M_remote; memory_contention.c has the paper's symbols. Bandwidths in B/s. */
+/* Holds D's M_local or M_remote; memory_contention.c has the paper's symbols. Bandwidths are in B/s. */
 struct memory_side {
     double cores_par, total_par;
     double cores_seq, total_seq;
     double total_par2;
     double alpha;
-    double loss_left, loss_right; /* a core; loss_right may be negative */
+    double loss_left, loss_right; /* what each further core takes; loss_right may be negative */
     double computation;           /* of one core, alone */
     double message;               /* alone */
 };
@@ -23,7 +23,7 @@ struct memory_model {
     uint32_t cores;      /* of a socket; 0: not known */
 };
 
-/* Of all n cores together, and of the message; *_alone: without the other. B/s. */
+/* Holds the bandwidths of all n cores together, and of the message; *_alone: without the other. In B/s. */
 struct memory_bandwidth {
     double computation, computation_alone;
     double message, message_alone;
@@ -31,10 +31,11 @@ struct memory_bandwidth {
 
 enum { MEMORY_MAX_CORES = 4096 };
 
-/* 0, or -1 where the machine lacks a value. */
+/* Returns 0, or -1 where the machine lacks a value. */
 int memory_model_read(const struct machine *machine, struct memory_model *model, struct error *error);
-/* n cores of one socket, 0 to MEMORY_MAX_CORES, compute on data of NUMA node computation_numa, a message is received
- * into NUMA node message_numa; those from model.numa_nodes on belong to the other socket. */
+/* Predicts what happens when n cores of one socket, 0 to MEMORY_MAX_CORES, compute on data of NUMA node
+ * computation_numa while a message is received into NUMA node message_numa; nodes from model.numa_nodes on belong to
+ * the other socket. */
 void memory_predict(const struct memory_model *model, uint32_t n, uint32_t computation_numa, uint32_t message_numa,
                     struct memory_bandwidth *bandwidth);
 

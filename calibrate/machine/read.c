@@ -1,4 +1,4 @@
-/* The text form: a line at a time into words by blanks; every word is checked, and the place of what is wrong is told.
+/* Reads the text form: each line is split into words by blanks, every word is checked, and the message names the line.
  */
 #include "calibrate/machine/machine.h"
 
@@ -42,7 +42,7 @@ static int read_count(const char *word, const char *what, uint64_t none, uint64_
     return wrong == NULL ? 0 : error_set(error, "%s '%.40s' %s, nor '-'", what, word, wrong);
 }
 
-/* What stands behind `#:`. */
+/* Reads what stands behind `#:`. */
 static int read_statistics(char *text, struct machine_parameter *row, struct error *error)
 {
     char *words[MAX_WORDS];
@@ -112,7 +112,8 @@ static int read_line(void *context, char *line, struct error *error)
     static const char source[] = "source";
     size_t keyword = sizeof source - 1;
     if (machine->name[0] != '\0' && strncmp(text, source, keyword) == 0 && strchr(" \t\r\n", text[keyword]) != NULL)
-        return read_source(machine, text + keyword, error); /* whole: a '#' may be part of it */
+        return read_source(machine, text + keyword, error); /* the rest of the line is taken whole: a '#' may be part of
+                                                             * it */
     char *comment = strchr(text, '#');
     char *statistics = comment != NULL && comment[1] == ':' ? comment + 2 : NULL;
     if (comment != NULL)

@@ -1,4 +1,4 @@
-/* The table in memory: its words, its rows. */
+/* Keeps the table in memory: its words, its rows. */
 #include "calibrate/machine/machine.h"
 #include "share/base/array.h"
 

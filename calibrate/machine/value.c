@@ -1,4 +1,4 @@
-/* What the models ask of a table: protocol, latency, bandwidth. */
+/* Answers what the models ask of a table: protocol, latency, bandwidth. */
 #include "calibrate/machine/machine.h"
 
 #include <math.h>

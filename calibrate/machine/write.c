@@ -1,4 +1,4 @@
-/* The text form, so that what is read again equals what was written. */
+/* Writes the text form so that reading it again gives equal values. */
 #include "calibrate/machine/machine.h"
 
 #include <math.h>

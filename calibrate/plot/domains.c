@@ -1,9 +1,9 @@
-/* Ping-pong by what the two processes of a pair share: an L3 cache, a NUMA node, or the package only. */
+/* Draws the ping-pong by what the two processes of a pair share: an L3 cache, a NUMA node, or the package only. */
 #include <math.h>
 
 #include "calibrate/plot/panel.h"
 
-/* The median of the samples of a domain within a group, whose samples ascend; 0: it has none. */
+/* Returns the median of the samples of a domain within a group, whose samples ascend; 0 if it has none. */
 static double domain_median(const struct samples *samples, const struct group *group, enum domain domain)
 {
     size_t n = 0, seen = 0;
@@ -20,7 +20,7 @@ static double domain_median(const struct samples *samples, const struct group *g
     return 0;
 }
 
-/* Whether the domain has samples; widens the range of sizes. */
+/* Says whether the domain has samples; widens the range of sizes. */
 static bool domain_range(const struct picture *picture, enum level level, enum domain domain, double *least_bytes,
                          double *most_bytes)
 {

@@ -1,3 +1,5 @@
+/* Machine names and sources come from users and other programs, and end up in a script that gnuplot runs: nothing of
+ * them may be taken for a command, and gnuplot's complaints must reach the user. */
 #include "calibrate/plot/gnuplot.h"
 
 #include <errno.h>
@@ -20,7 +22,7 @@ static int wait_for(pid_t child)
     return status;
 }
 
-/* The first line of what gnuplot said that is a sentence: it repeats the command and marks a place before. */
+/* Finds the first line of what gnuplot said that is a sentence: it repeats the command and marks a place before. */
 static void complaint(FILE *said, char line[256])
 {
     char read[256];
@@ -86,7 +88,7 @@ int gnuplot_run(const char *script, FILE *picture, struct error *error)
     return result;
 }
 
-/* U+FFFE and U+FFFF, which XML does not have. */
+/* Recognises U+FFFE and U+FFFF, which XML does not have. */
 static bool no_xml(const unsigned char *character, size_t length)
 {
     return length == 3 && character[0] == 0xef && character[1] == 0xbf && character[2] >= 0xbe;

@@ -1,11 +1,11 @@
-/* Contention of a shared link: time over the bytes that cross it, for each number of messages, of the pairs of nodes
- * together and of each alone; and delta l, the table's cost of contention (B eq. 5, Figs. 7 and 9). Papers are named as
- * in share/doc/MODELS.md. */
+/* Draws the contention of a shared link: time over the bytes that cross it, for each number of messages, for the pairs
+ * of nodes together and for each alone; and delta l, the table's cost of contention (B eq. 5, Figs. 7 and 9). Papers
+ * are named as in share/doc/MODELS.md. */
 #include <math.h>
 
 #include "calibrate/plot/panel.h"
 
-/* The numbers of messages that were measured, ascending, at most PANEL_COLORS; the bytes that crossed. */
+/* Finds the numbers of messages that were measured, ascending, at most PANEL_COLORS, and the bytes that crossed. */
 static size_t counts_find(const struct picture *picture, uint32_t counts[PANEL_COLORS], double *least_bytes,
                           double *most_bytes)
 {

@@ -1,6 +1,6 @@
-/* Sizes that came through while the receiver did nothing, and sizes that did not: crossed sends without a receive (the
- * rendezvous threshold) and a send to a paused receiver (the bytes that the transport takes), with the table's value
- * of each. A line a level and benchmark, taken above it and refused below. */
+/* Draws sizes that came through while the receiver did nothing, and sizes that did not: crossed sends without a receive
+ * (the rendezvous threshold) and a send to a paused receiver (the bytes that the transport takes), with the table's
+ * value of each. Each level and benchmark has a line: what was taken stands above it, what was refused below. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The page: which panels there are, where they stand, and the line above them. */
+/* Lays out the page: which panels there are, where they stand, and the line above them. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include "calibrate/plot/panel.h"
 #include "calibrate/plot/plot.h"
 
-/* Pixels, as far as an SVG has some. */
+/* Are in pixels, as far as an SVG has some. */
 enum { CELL_WIDTH = 600, CELL_HEIGHT = 480, LEFT = 88, RIGHT = 16, TOP = 44, BOTTOM = 52, LINE = 17, MARGIN = 14 };
 enum { LETTER = 7 }; /* least pixels of most letters of the text above; longer lines are cut at a blank */
 
@@ -33,7 +33,7 @@ static int text_lines(FILE *script, const struct page *page, const char *text, i
                 length--;
         if (rest > letters && text[length] != ' ')
             for (length = letters; length > 1 && ((unsigned char)text[length] & 0xc0) == 0x80;)
-                length--; /* a word without end: between two characters */
+                length--; /* a word without end is cut between two characters */
         if (script != NULL) {
             fputs("set label ", script);
             gnuplot_string(script, text, length);
@@ -106,7 +106,7 @@ static void panels_make(struct picture *picture)
     panel_outcomes(picture);
 }
 
-/* The gnuplot script of the whole page, to be freed; NULL with the reason. */
+/* Returns the gnuplot script of the whole page, which the caller frees; NULL with the reason. */
 static char *script_make(struct picture *picture, struct error *error)
 {
     char *data = NULL, *script = NULL;
@@ -137,7 +137,7 @@ static char *script_make(struct picture *picture, struct error *error)
     return script;
 }
 
-/* The curve of messages to oneself, which curves_make() leaves out. 0, or -1 without memory. */
+/* Adds the curve of messages to oneself, which curves_make() leaves out. Returns 0, or -1 without memory. */
 static int curves_add_self(const struct samples *samples, struct curves *curves)
 {
     struct group group = {0};
@@ -165,7 +165,7 @@ static int curves_add_self(const struct samples *samples, struct curves *curves)
 }
 
 /* Copies without what no machine gives (years for a message, powers of bytes): one such value would leave the others a
- * point on the axis, or gnuplot without an answer. 0, or -1 without memory. */
+ * point on the axis, or gnuplot without an answer. Returns 0, or -1 without memory. */
 static int believable_copy(const struct machine *machine, const struct samples *samples, struct machine *some_machine,
                            struct samples *some_samples)
 {
@@ -190,7 +190,7 @@ static int believable_copy(const struct machine *machine, const struct samples *
     return 0;
 }
 
-/* gnuplot does not tell of a full disk: a file must end as an SVG does. A pipe cannot be looked at. */
+/* Says whether the file ends as an SVG does, since gnuplot does not report a full disk. A pipe cannot be looked at. */
 static bool is_whole(FILE *stream)
 {
     static const char end[] = "</svg>";

@@ -1,3 +1,5 @@
+/* Every panel needs axes, data blocks and colours that do not collide with those of others, so all commands for gnuplot
+ * are written here. */
 #include "calibrate/plot/panel.h"
 
 #include <math.h>

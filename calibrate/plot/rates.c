@@ -1,6 +1,6 @@
-/* Bandwidth of n processes at one level, as measured, against the max-rate model's formula n BW(1), at most BW_max,
- * after T Fig. 1 (eq. 3); and what a node sends to other nodes (B eq. 2). Papers are named as in share/doc/MODELS.md.
- */
+/* Draws the bandwidth of n processes at one level, as measured, against the max-rate model's formula n BW(1), at most
+ * BW_max, after T Fig. 1 (eq. 3); and what a node sends to other nodes (B eq. 2). Papers are named as in
+ * share/doc/MODELS.md. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool is_bandwidth(const struct machine_parameter *row, enum level level, 
     return row->level == level && row->protocol == protocol && strcmp(row->quantity, "bw") == 0;
 }
 
-/* The points of what is a lower bound, or is not. */
+/* Draws the points that are a lower bound, or those that are not. */
 static void draw_knots(struct picture *picture, enum level level, enum machine_protocol protocol, bool bound)
 {
     const struct machine *machine = picture->machine;
@@ -46,7 +46,7 @@ static void draw_protocol(struct picture *picture, enum level level, enum machin
                    "using 1:($2/S):($3/S):($4/S) with yerrorbars pt %d ps 0.7 lw 1.2 lc rgb '%s' title '%s, %s'",
                    bound == 1 ? 8 : panel_mark[color], panel_color[color], name, bound == 1 ? "at least" : "measured");
     }
-    if (knots->n[0] > 1) /* no single message: the formula lacks BW(1) */
+    if (knots->n[0] > 1) /* without a single message the formula lacks BW(1) */
         return;
     double corner = fmin(fmax(most / single, 1), knots->n[last]);
     panel_block(picture);
@@ -58,7 +58,7 @@ static void draw_protocol(struct picture *picture, enum level level, enum machin
                name);
 }
 
-/* Room above for the key; a unit in which the rates are numbers of one to three digits. */
+/* Makes room above for the key, and chooses a unit in which the rates are numbers of one to three digits. */
 static void axes(struct picture *picture, double most_n, double most_rate, const char *what)
 {
     static const char *const units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
@@ -107,7 +107,7 @@ void panel_bandwidth(struct picture *picture, enum level level)
         machine_bandwidth_release(&knots[p]);
 }
 
-/* The sizes of the injection samples, largest first, at most PANEL_CURVES_MAX; the ranges of the panel. */
+/* Finds the sizes of the injection samples, largest first, at most PANEL_CURVES_MAX, and the ranges of the panel. */
 static size_t injection_sizes(const struct picture *picture, uint64_t size_bytes[PANEL_CURVES_MAX], double *most_n,
                               double *most_rate)
 {

@@ -1,5 +1,6 @@
-/* What the search of the receive queues costs (B section 4.1): times of n messages whose receives are posted in the
- * order of arrival or against it, and the table's cost of a step, c(n). Papers are named as in share/doc/MODELS.md. */
+/* Draws what the search of the receive queues costs (B section 4.1): times of n messages whose receives are posted in
+ * the order of arrival or against it, and the table's cost of a step, c(n). Papers are named as in share/doc/MODELS.md.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -31,14 +32,14 @@ static bool is_step(const struct machine_parameter *row, size_t which)
     return strcmp(row->quantity, steps[which].quantity) == 0 && row->n != MACHINE_NO_N;
 }
 
-/* The first level of which there are samples. */
+/* Returns the first level of which there are samples. */
 static enum level level_first(const struct samples *samples)
 {
     struct group group = {0};
     return group_next(samples, BENCHMARK_QUEUE, &group) ? (enum level)samples->samples[group.first].level : LEVEL_COUNT;
 }
 
-/* Samples, or with median their medians. */
+/* Draws the samples, or with median their medians. */
 static void draw_variant(struct picture *picture, enum level level, size_t which, bool median)
 {
     struct group group = {0};

@@ -1,18 +1,19 @@
-/* Time of a message over its size at one level: samples, their median a size, and the table's lines tau + s n/BW(n) of
- * each protocol; below, by how much the medians are off these lines. Without samples the lines alone. */
+/* Draws the time of a message over its size at one level: samples, their median for each size, and the table's lines
+ * tau + s n/BW(n) of each protocol; below, by how much the medians are off these lines. Without samples there are only
+ * the lines. */
 #include <math.h>
 #include <string.h>
 
 #include "calibrate/plot/panel.h"
 
-/* What the table says about one level. */
+/* Holds what the table says about one level. */
 struct level_table {
     struct machine_protocols protocols; /* n = 0: nothing */
     double tau_s[PROTOCOL_COUNT];       /* by index in protocols */
     struct machine_bandwidth bandwidth[PROTOCOL_COUNT];
 };
 
-/* One n on the panel. */
+/* Describes one n on the panel. */
 struct curve_shown {
     uint64_t n;
     const struct curve *curve; /* NULL: only the table's line */
@@ -42,7 +43,7 @@ static void table_make(const struct machine *machine, enum level level, struct l
     }
 }
 
-/* The table's time with the line of protocol i. */
+/* Returns the table's time with the line of protocol i. */
 static double line_s(const struct level_table *table, size_t i, uint64_t n, double bytes)
 {
     bool extrapolated = false;
@@ -57,7 +58,7 @@ static size_t protocol_index(const struct level_table *table, double bytes)
     return i;
 }
 
-/* Of n_all things the index of the i-th of n_shown that are spread over them, the first and the last among them. */
+/* Returns the index of the i-th of n_shown things that are spread over n_all, the first and the last among them. */
 static size_t spread(size_t i, size_t n_shown, size_t n_all)
 {
     return n_shown < 2 ? 0 : i * (n_all - 1) / (n_shown - 1);
@@ -84,7 +85,7 @@ static size_t curves_choose(const struct picture *picture, enum level level, con
     return n_shown;
 }
 
-/* The sizes that the panel spans. */
+/* Finds the sizes that the panel spans. */
 static void sizes(const struct curve_shown *shown, size_t n_shown, double *least_bytes, double *most_bytes)
 {
     *least_bytes = INFINITY;
@@ -161,7 +162,7 @@ static void draw_line(struct picture *picture, const struct level_table *table, 
                titled ? curve_title(shown, title) : "", titled ? "'" : "");
 }
 
-/* Median of a size by the line of its protocol. */
+/* Returns the median of a size divided by the line of its protocol. */
 static double residual(const struct level_table *table, const struct curve *curve, size_t point)
 {
     double bytes = curve->bytes[point];
@@ -180,8 +181,8 @@ static void draw_residuals(struct picture *picture, const struct level_table *ta
                panel_mark[color], panel_color[color]);
 }
 
-/* The axis of the residuals: percent, about four tick marks; the factor itself on a logarithmic axis where medians are
- * off by factors. */
+/* Makes the axis of the residuals: percent, with about four tick marks; the factor itself on a logarithmic axis where
+ * medians are off by factors. */
 static void residual_axis(struct picture *picture, const struct level_table *table, const struct curve_shown *shown,
                           size_t n_shown)
 {

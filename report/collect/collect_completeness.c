@@ -1,4 +1,4 @@
-/* How complete the recording is: each loss by its cause, and on which ranks. */
+/* Collects how complete the recording is: each loss by its cause, and on which ranks. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -33,12 +33,12 @@ static int collect_verdict(struct report *report, sqlite3 *database, struct erro
     return cursor_close(&rows);
 }
 
-/* Ranks in ascending order as "1, 3-5". */
+/* Writes ranks in ascending order as "1, 3-5". */
 struct ranges {
     char text[512];
     size_t used;
     int n;
-    int64_t first, last; /* of the open range */
+    int64_t first, last; /* ends of the open range */
 };
 
 static void end_range(struct ranges *ranges)
@@ -70,7 +70,7 @@ static void add_rank(struct ranges *ranges, int64_t rank)
     ranges->last = rank;
 }
 
-/* The text; no ranks: "". */
+/* Returns the text; "" without ranks. */
 static const char *finish_ranges(struct ranges *ranges, struct pool *pool)
 {
     if (ranges->n > 0)
@@ -86,7 +86,8 @@ static int64_t saturated_sum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* sql: name, n, rank (NULL: of none), affects_messages; rows of one name behind each other, in the order of ranks. */
+/* Collects counts. sql gives name, n, rank (NULL: of none), affects_messages; rows of one name stand behind each other,
+ * in the order of ranks. */
 static int collect_counts(struct report *report, sqlite3 *database, const char *sql, struct report_count **counts,
                           size_t *n_counts, struct error *error)
 {

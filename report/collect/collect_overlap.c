@@ -1,6 +1,6 @@
-/* Overlap: a rank that computes between its posts and its waits need not see in MPI what its messages take. Who does
- * so, and what of the modelled time should stay visible, against the time measured inside MPI. Papers are named as in
- * share/doc/MODELS.md. */
+/* Collects the overlap: a rank that computes between its posts and its waits need not see in MPI what its messages
+ * take. It tells who does so, and what of the modelled time should stay visible, against the time measured inside MPI.
+ * Papers are named as in share/doc/MODELS.md. */
 #include <math.h>
 
 #include "report/collect/report.h"
@@ -26,7 +26,7 @@ static void find_ranks(struct report *report)
     overlap->share = report->actual_s > 0 ? outside_s / report->actual_s : NAN;
 }
 
-/* T eq. 11 and the bias of a model's visible time, over the ranks that it was run for. */
+/* Computes T eq. 11 and the bias of a model's visible time, over the ranks for which it was run. */
 static void sum_errors(struct report *report, size_t model)
 {
     double inside_s = 0, off_s = 0, over_s = 0;
@@ -46,7 +46,7 @@ int report_collect_overlap(struct report *report, sqlite3 *database, struct erro
 {
     struct cursor rows;
     find_ranks(report);
-    /* As the view rank_visible, without its sum of the modelled time, which is known. */
+    /* This is the view rank_visible without its sum of the modelled time, which is known. */
     cursor_open(&rows, database, report->path,
                 "SELECT q.machine, q.model, q.options, m.rank, sum(m.rounds * m.outside_s), "
                 "  sum(m.rounds * m.in_mpi_s), sum(m.rounds * max(p.time_s - m.outside_s, 0)), "

@@ -1,4 +1,5 @@
-/* Rounds, kinds, models and ranks: measured against modelled. The sums are those of the views in schema.sql. */
+/* Collects rounds, kinds, models and ranks: measured against modelled. The sums are those of the views in schema.sql.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,7 @@ static int collect_models(struct report *report, sqlite3 *database, const struct
     return 0;
 }
 
-/* A vector of n NaNs; n 0 gives one, so that NULL means no memory. */
+/* Returns a vector of n NaNs; n 0 gives one, so that NULL means no memory. */
 static double *nan_vector(size_t n)
 {
     double *values = calloc(n == 0 ? 1 : n, sizeof *values);

@@ -1,4 +1,4 @@
-/* The run and its traffic by level. */
+/* Collects the run and its traffic by level. */
 #include <math.h>
 
 #include "report/collect/report.h"

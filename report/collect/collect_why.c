@@ -1,5 +1,5 @@
-/* Why ranks take their time: the parts of the modelled one, the partners of the worst ranks, and how long those that
- * are done wait for the last. */
+/* Collects why ranks take their time: the parts of the modelled time, the partners of the worst ranks, and how long
+ * those that are done wait for the last. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static double actual_s(const struct report_rank *rank)
     return rank->actual_s;
 }
 
-/* The ranks of the longest measured time. */
+/* Finds the ranks of the longest measured time. */
 static void find_worst(struct report *report)
 {
     const struct report_rank *longest[REPORT_WORST];
@@ -106,7 +106,7 @@ static void find_worst(struct report *report)
         report->worst[i] = (struct report_worst){.rank = longest[i]};
 }
 
-/* The partners of one of the worst, on the machine of a model. */
+/* Adds the partners of one of the worst ranks, on the machine of a model. */
 static void add_partner(struct report *report, struct cursor *rows)
 {
     for (size_t i = 0; i < report->n_worst; i++) {
@@ -125,8 +125,8 @@ static void add_partner(struct report *report, struct cursor *rows)
     }
 }
 
-/* As the view partner_cost, but only for some ranks, ?2 as a JSON array: the sums over all pairs of a large run
- * would take longer than all else. */
+/* This is the view partner_cost for some ranks only, ?2 as a JSON array: the sums over all pairs of a large run would
+ * take longer than all else. */
 static const char partners_sql[] =
     "WITH worst(rank) AS (SELECT value FROM json_each(?2)), "
     "  sample AS (SELECT min(id) AS round_id, count(*) AS rounds FROM round GROUP BY kind_id), "

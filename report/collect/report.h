@@ -1,8 +1,8 @@
-/* What a report says, collected from trace.db before anything is written: every renderer shows the same.
+/* Holds what a report says, collected from trace.db before anything is written: every renderer shows the same.
  *
- * Times are seconds, sums over all rounds of the run unless said otherwise; as the rounds of one kind are averaged, a
- * modelled time stands beside the measured one of all rounds of the kinds that the model was run for. Where a value is
- * not known it is NaN, an integer is -1, a text "". Papers are named as in share/doc/MODELS.md. */
+ * Times are seconds, sums over all rounds of the run unless said otherwise. As the rounds of one kind are averaged, a
+ * modelled time stands beside the measured one of all rounds of the kinds for which the model was run. A value that is
+ * not known is NaN, an integer -1, a text "". Papers are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_REPORT_REPORT_H
 #define MPISTAIR_REPORT_REPORT_H
 
@@ -14,35 +14,36 @@ struct report_run {
     int64_t started_unix_ns, world_size, spools;
     int64_t eager_limit_bytes, eager_limit_network_bytes; /* inside a node, between nodes */
     double duration_s;
-    double own_cost_ns; /* that recording adds to a nonblocking call */
-    int64_t launched;   /* schema.sql; 0: as many as there are ranks, or not known */
+    double own_cost_ns; /* what recording adds to a nonblocking call */
+    int64_t launched;   /* as in schema.sql; 0: as many as there are ranks, or not known */
 };
 
-/* T Table III's columns for one level. */
+/* Holds T Table III's columns for one level. */
 struct report_level {
     const char *level; /* "unknown" where a place is not known */
     int64_t messages, max_messages, bytes;
-    double share; /* of all bytes */
+    double share; /* share of all bytes */
 };
 
-/* Something that is missing or in doubt, added over the ranks: a cause, a function, a reason. */
+/* Describes something that is missing or in doubt, added over the ranks: a cause, a function, a reason. */
 struct report_count {
     const char *name;
     int64_t n, ranks;
-    const char *where; /* the ranks: "1, 3-5", cut behind REPORT_RANGES; "" where it is of no rank */
+    const char *where; /* the ranks: "1, 3-5", cut behind REPORT_RANGES; "" where it concerns no rank */
     bool affects_messages;
 };
 
 enum { REPORT_RANGES = 8 };
 
-/* Times without recording (MPI_Pcontrol). */
+/* Describes times without recording (MPI_Pcontrol). */
 struct report_off {
-    int64_t times, ranks, operations, partners; /* operations left out; partners of these, left out as well */
+    int64_t times, ranks, operations, partners; /* operations left out; their partners, left out as well */
     double time_s;                              /* over all ranks */
     const char *where;
 };
 
-/* Ranks that waited for a processor for REPORT_WAITED of their time and more, and the one that did most. */
+/* Counts ranks that waited for a processor for REPORT_WAITED of their time and more, and describes the one that waited
+ * most. */
 struct report_waited {
     int64_t ranks, worst_rank, switches;
     double wait_share, run_share, observed_s; /* of the worst; NaN: not known of any rank */
@@ -50,16 +51,16 @@ struct report_waited {
 
 #define REPORT_WAITED 0.05
 
-/* Nodes with more ranks than cores; ranks and cores of the fullest. */
+/* Counts nodes with more ranks than cores; ranks and cores are those of the fullest. */
 struct report_crowding {
     int64_t nodes, ranks, cores;
 };
 
-/* Calls of a kind of which only sums are kept; without those while recording was off. */
+/* Sums calls of a kind of which only sums are kept, without those made while recording was off. */
 struct report_sum {
     const char *kind;
     int64_t calls, ranks;
-    double from_s; /* the first */
+    double from_s; /* when the first was made */
 };
 
 struct report_completeness {
@@ -78,11 +79,11 @@ struct report_model {
     bool extrapolated;
     double error, mape, bias; /* T eq. 11, mean absolute percentage error, bias */
     int64_t worst_rank;
-    double coverage;                    /* of the measured time, what lies in the kinds that were modelled */
+    double coverage;                    /* share of the measured time that lies in the kinds that were modelled */
     double visible_error, visible_bias; /* T eq. 11 and bias of the time that stays visible in MPI */
 };
 
-/* A row of T Table III: the traffic of one round. */
+/* Is a row of T Table III: the traffic of one round. */
 struct report_kind {
     int64_t id, rounds, messages, max_messages, bytes;
     double intra_socket, inter_socket, inter_node; /* shares of bytes */
@@ -96,7 +97,8 @@ struct report_rank {
     const char *host, *ended;
     int64_t sent, sent_bytes, received, received_bytes; /* messages and bytes */
     double actual_s, in_mpi_s;
-    double late_senders_s, late_receivers_s; /* of actual_s: while a receive waited to be sent, a send to be received */
+    double late_senders_s, late_receivers_s; /* parts of actual_s: while a receive waited to be sent, a send to be
+                                              * received */
     double first_s, second_s;                /* the two halves of the replicate error */
     double *covered_s;                       /* [n_models]: the measured time of the kinds that were modelled */
     double *model_s;                         /* [n_models] */
@@ -104,46 +106,46 @@ struct report_rank {
     double *part_s;         /* [n_models * PART_COUNT] what model_s is made of */
     double *low_s, *high_s; /* [n_models] the interval of model_s */
     double *outside_s, *inside_s,
-        *visible_s;        /* [n_models] as the view rank_visible: of covered_s outside and inside MPI */
+        *visible_s;        /* [n_models] as the view rank_visible: parts of covered_s outside and inside MPI */
     double *visible_off_s; /* [n_models] |inside - visible|, summed over the kinds */
-    const char **mostly;   /* [n_models] the largest part's name */
+    const char **mostly;   /* [n_models] name of the largest part */
     bool *extrapolated;    /* [n_models] beyond a table's ends in one of its kinds */
 };
 
 enum { REPORT_WORST = 5, REPORT_PARTNERS = 3 };
 
-/* What a rank's messages with a partner would take alone, at BW(1). */
+/* Says what a rank's messages with a partner would take alone, at BW(1). */
 struct report_partner {
     int64_t rank, messages, bytes;
     const char *direction, *level; /* from or to the partner */
-    double alone_s, share;         /* of all the rank's messages in that direction */
+    double alone_s, share;         /* share of all the rank's messages in that direction */
 };
 
-/* From this share of a rank's time in rounds on the report speaks of overlap. */
+/* The report speaks of overlap from this share of a rank's time in rounds on. */
 #define REPORT_OVERLAP 0.05
 
-/* One of the ranks with the longest measured time, and why. */
+/* Describes one of the ranks with the longest measured time, and why. */
 struct report_worst {
     const struct report_rank *rank;
     struct report_partner partners[REPORT_PARTNERS]; /* those that cost most */
     size_t n_partners;
 };
 
-/* How long ranks of a kind's rounds that are done wait for the last one; as the view kind_wait. */
+/* Says how long ranks of a kind's rounds that are done wait for the last one; as the view kind_wait. */
 struct report_wait {
     int64_t kind, rounds, ranks, last_rank, last_rounds;
     double wait_s, mean_s, longest_s, share;
 };
 
-/* Overlap: the ranks with the longest time outside MPI in their rounds, where one spends enough of it there. */
+/* Lists the ranks with the longest time outside MPI in their rounds, where one spends enough of it there. */
 struct report_overlap {
     bool matters; /* a rank spends REPORT_OVERLAP of its rounds or more outside MPI */
-    double share; /* of the time of all ranks in rounds, outside MPI */
+    double share; /* share of the time of all ranks in rounds that is outside MPI */
     const struct report_rank *ranks[REPORT_WORST];
     size_t n_ranks;
 };
 
-/* Who waited longest for whom; as the view late_partner. */
+/* Says who waited longest for whom; as the view late_partner. */
 struct report_late {
     int64_t rank, partner, messages;
     const char *cause, *function, *place; /* sender or receiver; of the post that waited */
@@ -169,53 +171,52 @@ struct report {
     size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_models, n_kinds, n_ranks, n_worst, n_waits, n_late;
     int64_t nodes, messages, max_messages, bytes, rounds, all_kinds, families;
     double actual_s;                                 /* over all ranks and rounds */
-    double late_senders_share, late_receivers_share; /* of it */
-    double repeated_share;                           /* of it, what lies in kinds of three and more rounds */
-    double family_share;                             /* of it, what lies in families of three and more rounds */
-    double concurrent_share; /* of it, what passed while another round was under way on the same socket or NIC */
-    bool errors_withheld;    /* so much of it that errors of single rounds are no claim */
-    double wait_s;           /* behind it, until the last rank of the round was done, over all ranks and rounds */
+    double late_senders_share, late_receivers_share; /* parts of it */
+    double repeated_share;                           /* part of it that lies in kinds of three and more rounds */
+    double family_share;                             /* part of it that lies in families of three and more rounds */
+    double concurrent_share; /* part of it that passed while another round was under way on the same socket or NIC */
+    bool errors_withheld;    /* concurrent_share is so large that errors of single rounds are no claim */
+    double wait_s;           /* time after it, until the last rank of the round was done, over all ranks and rounds */
     double replicate_error, replicate_share;
     int64_t replicate_kinds;
     const char *replicate_basis;
 };
 
-/* Which predictions are wanted; NULL: all. */
+/* Says which predictions are wanted; NULL: all. */
 struct report_choice {
     const char *machine, *model;
 };
 
-/* Collects everything. 0, or -1 with the reason; report_release in either case. */
+/* Collects everything. Returns 0, or -1 with the reason; report_release in either case. */
 int report_collect(struct report *report, sqlite3 *database, const char *path, const struct report_choice *choice,
                    struct error *error);
 void report_release(struct report *report);
 
-/* The parts of report_collect, one file each: the run and its traffic; what is missing; rounds, models and
- * ranks; why. */
+/* Collect the parts, one file each: the run and its traffic; what is missing; rounds, models and ranks; why. */
 int report_collect_run(struct report *report, sqlite3 *database, struct error *error);
 int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error);
 int report_collect_rounds(struct report *report, sqlite3 *database, const struct report_choice *choice,
                           struct error *error);
-/* After the ranks: what stays visible in MPI where ranks compute between post and wait. */
+/* Collects, after the ranks, what stays visible in MPI where ranks compute between post and wait. */
 int report_collect_overlap(struct report *report, sqlite3 *database, struct error *error);
-/* A rank's time in rounds outside MPI; NaN where it is not known. */
+/* Returns a rank's time in rounds outside MPI, in s; NaN where it is not known. */
 double report_outside_s(const struct report_rank *rank);
-/* After the ranks: parts, partners, waits, who was late. */
+/* Collects, after the ranks, parts, partners, waits, and who was late. */
 int report_collect_why(struct report *report, sqlite3 *database, struct error *error);
-/* Room for what is per model. 0, or -1 without memory; report_rank_release in either case. */
+/* Makes room for what each model says. Returns 0, or -1 without memory; report_rank_release in either case. */
 int report_rank_init(struct report_rank *rank, size_t n_models);
 void report_rank_release(struct report_rank *rank);
-/* The model that the columns machine, model, options name, from first_column on; n_models for one that is not wanted.
- */
+/* Returns the model that the columns machine, model, options name, from first_column on; n_models for one that is not
+ * wanted. */
 size_t report_find_model(const struct report *report, struct cursor *rows, int first_column);
-/* Puts a rank into longest[n] if its time_s is among the REPORT_WORST longest, in their order; of equal ones the one
+/* Puts a rank into longest[n] if its time_s is among the REPORT_WORST longest, in their order; among equal ones the one
  * that came first stands before. */
 void report_keep_longest(const struct report_rank *longest[REPORT_WORST], size_t *n, const struct report_rank *rank,
                          double (*time_s)(const struct report_rank *rank));
-/* NULL if there is none. */
+/* Returns the rank of that number, NULL if there is none. */
 struct report_rank *report_find_rank(const struct report *report, int64_t number);
 
-/* The model with the smallest error, n_models where none has one. */
+/* Returns the model with the smallest error, n_models where none has one. */
 size_t report_best_model(const struct report *report);
 
 #endif

@@ -1,4 +1,4 @@
-/* mpistair doctor: what works here and what is missing. */
+/* Runs `mpistair doctor`, which says what works here and what is missing. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What mpistair doctor looks at: a list of checks, each with a state and, where something is missing, what to do. */
+/* Lists what mpistair doctor looks at: checks, each with a state and, where something is missing, what to do. */
 #ifndef MPISTAIR_REPORT_DOCTOR_H
 #define MPISTAIR_REPORT_DOCTOR_H
 
@@ -28,16 +28,16 @@ struct doctor {
     unsigned recordable; /* MPIs that have launcher, library and backend */
 };
 
-/* Adds a check whose found is to be filled. */
+/* Adds a check; its member found is to be filled. */
 struct doctor_check *doctor_add(struct doctor *doctor, const char *name, enum doctor_state state);
 
-/* Processors, hwloc, clock, spool folder, preload. */
+/* Looks at processors, hwloc, clock, spool folder, preload. */
 void doctor_look_at_host(struct doctor *doctor);
-/* Launchers, libraries and backends of each MPI. */
+/* Looks at launchers, libraries and backends of each MPI. */
 void doctor_look_at_mpis(struct doctor *doctor);
 
 /* Runs argv[0] (a path) with environment, for at most 10 s; what it writes to stdout, cut to size, ends up in output.
- * Its exit status, or -1 if it could not be run, was killed or took too long. */
+ * Returns its exit status, or -1 if it could not be run, was killed or took too long. */
 int doctor_run(char *const argv[], char *const environment[], char *output, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* The machine: processors, clock, the room for spools, and whether LD_PRELOAD is honoured. */
+/* Looks at the machine: processors, clock, the room for spools, and whether LD_PRELOAD is honoured. */
 #include <errno.h>
 #include <fcntl.h>
 #include <hwloc.h>
@@ -80,7 +80,8 @@ static void look_at_clock(struct doctor *doctor)
                  "timestamps this slow show in short messages; a kernel whose clock source is tsc is faster");
 }
 
-/* The name of a file system by the magic number of statfs(2), NULL: some other one. *remote: not of this node. */
+/* Returns the name of a file system by the magic number of statfs(2), NULL for some other one. *remote is set if it is
+ * not of this node. */
 static const char *file_system(long magic, bool *remote)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* The MPIs of this machine: a launcher on PATH that says which MPI it belongs to, and a backend that loads. */
+/* Looks at the MPIs of this machine: a launcher on PATH that says to which MPI it belongs, and a backend that loads. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static const struct family {
     const char *name, *title;
-    const char *marks[3];     /* in the output of `LAUNCHER --version` */
+    const char *marks[3];     /* found in the output of `LAUNCHER --version` */
     const char *libraries[3]; /* sonames of the MPI library */
     const char *package;
 } families[] = {
@@ -23,7 +23,7 @@ static const struct family {
 
 enum { N_FAMILIES = sizeof families / sizeof families[0] };
 
-/* The first executable called name on PATH. */
+/* Finds the first executable called name on PATH. */
 static bool on_path(const char *name, char *path, size_t size)
 {
     const char *folder = getenv("PATH");
@@ -56,7 +56,7 @@ static void find_launchers(char launchers[N_FAMILIES][PATH_MAX])
     }
 }
 
-/* What a library says of itself, first line; false where it does not load. */
+/* Reads what a library says of itself, first line; returns false where it does not load. */
 static bool probe_library(const char *soname, char *text, size_t size)
 {
     char version[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH, 256 in Open MPI */
@@ -83,7 +83,7 @@ static bool probe_backend(const char *path, char *text, size_t size)
     return works;
 }
 
-/* probe(argument) in a child, so that no MPI stays loaded here and none can take this process down. */
+/* Runs probe(argument) in a child, so that no MPI stays loaded here and none can take this process down. */
 static bool in_child(bool (*probe)(const char *, char *, size_t), const char *argument, char *text, size_t size)
 {
     int ends[2], status = 0;
@@ -105,7 +105,8 @@ static bool in_child(bool (*probe)(const char *, char *, size_t), const char *ar
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Where the preload library looks for the backend: MPISTAIR_LIB, mpistair/ beside it, ../backend in a build folder. */
+/* Finds the backend where the preload library looks: MPISTAIR_LIB, mpistair/ beside it, ../backend in a build folder.
+ */
 static bool find_backend(const char *family, char path[PATH_MAX])
 {
     static const char *const places[] = {"", "mpistair/", "../backend/"};

@@ -1,4 +1,5 @@
-/* A short program's output, for the checks of doctor. */
+/* Reads a short program's output, for the checks of doctor: a program that hangs or prints without end must not take
+ * doctor with it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +14,7 @@
 
 enum { PATIENCE_S = 10 };
 
-/* Reads until the end or the end of patience; false for the latter. What does not fit is read and dropped. */
+/* Reads until the end or the end of patience; returns false for the latter. What does not fit is read and dropped. */
 static bool read_output(int descriptor, char *output, size_t size)
 {
     size_t used = 0;

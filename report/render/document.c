@@ -1,3 +1,4 @@
+/* Numbers are turned into text once, with their units and digits, so that text and HTML cannot differ. */
 #include "report/render/document.h"
 
 #include <math.h>
@@ -69,7 +70,7 @@ void document_cell(struct document *document, const char *format, ...)
         table->cells[table->n_cells++] = text;
 }
 
-/* A length that can be drawn, else NaN: a damaged database may hold anything. */
+/* Returns a length that can be drawn, else NaN: a damaged database may hold anything. */
 static double length(double value)
 {
     return isfinite(value) && value >= 0 ? value : NAN;
@@ -89,7 +90,7 @@ void document_bar(struct document *document, double measured, double modelled)
     table->bar_end = fmax(table->bar_end, fmax(bar.measured, bar.modelled)); /* fmax leaves NaN out */
 }
 
-/* Three significant digits up to 999, then all of the integer part. */
+/* Writes three significant digits up to 999, then all of the integer part. */
 static void quantity(struct document *document, double value, const char *unit)
 {
     double size = fabs(value);

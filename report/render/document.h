@@ -1,5 +1,5 @@
-/* A report as headings, lines and tables of finished strings: what text and HTML have in common. Built from struct
- * report by present.c, written by render_text.c and render_html.c. */
+/* Holds a report as headings, lines and tables of finished strings: what text and HTML have in common. present.c builds
+ * it from struct report, render_text.c and render_html.c write it. */
 #ifndef MPISTAIR_REPORT_DOCUMENT_H
 #define MPISTAIR_REPORT_DOCUMENT_H
 
@@ -14,7 +14,7 @@ struct document_column {
     bool right;        /* numbers */
 };
 
-/* Measured against modelled, as lengths of at least 0, NaN where there is none. Belongs to one row. */
+/* Compares measured with modelled in one row, as lengths of at least 0, NaN where there is none. */
 struct document_bar {
     double measured, modelled;
 };
@@ -43,11 +43,11 @@ void document_add(struct document *document, enum document_kind kind, const char
     __attribute__((format(printf, 3, 4)));
 /* Begins a table of at most DOCUMENT_MAX_COLUMNS columns, whose titles stay the caller's. */
 void document_table(struct document *document, const struct document_column *columns, size_t n_columns);
-/* The next cell, or the bar of the row just ended, of the last table begun. */
+/* Add the next cell, or the bar of the row just ended, to the last table begun. */
 void document_cell(struct document *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void document_bar(struct document *document, double measured, double modelled);
 
-/* Cells of quantities, three significant digits: "12.3 ms", "4.56 MB", "7.8 %"; "-" for NaN. */
+/* Add cells of quantities, three significant digits: "12.3 ms", "4.56 MB", "7.8 %"; "-" for NaN. */
 void document_seconds(struct document *document, double seconds);
 void document_bytes(struct document *document, double bytes);
 void document_percent(struct document *document, double ratio, bool with_sign);

@@ -1,4 +1,5 @@
-/* The report as a reader meets it: the run and whether it is all there, levels, rounds, models, then the ranks. */
+/* Puts the report in the order in which a reader asks: the run and whether it is all there, levels, rounds, models,
+ * then the ranks. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,19 +17,19 @@ static const char *plural(int64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* ratio in percent, for a text in the middle of a line. */
+/* Returns ratio in percent, for a text in the middle of a line. */
 static double percent(double ratio)
 {
     return isnan(ratio) ? 0 : ratio * 100;
 }
 
-/* An error of a model as the text shows it: not at all where rounds overlap too much. */
+/* Returns an error of a model as the text shows it: NaN, thus not at all, where rounds overlap too much. */
 static double claimed(const struct report *report, double error)
 {
     return report->errors_withheld ? NAN : error;
 }
 
-/* Of the transport in use inside a node and between nodes, as the MPI tells. */
+/* Shows the limits of the transport in use inside a node and between nodes, as the MPI tells them. */
 static void present_limits(struct document *document, const struct report_run *run)
 {
     int64_t inside = run->eager_limit_bytes, between = run->eager_limit_network_bytes;
@@ -173,7 +174,8 @@ static void present_rounds(struct document *document, const struct report *repor
                      report->models[best].title, report->models[best].machine);
 }
 
-/* A model's time of a rank; true where it is marked: the rank was busy, and nothing of that is in the model. */
+/* Shows a model's time of a rank; returns true where it is marked: the rank was busy, and nothing of that is in the
+ * model. */
 static bool present_modelled(struct document *document, double measured, double modelled)
 {
     bool unknown = measured > 0 && modelled <= 0;
@@ -242,7 +244,7 @@ static void present_models(struct document *document, const struct report *repor
                      percent(report->replicate_error), report->replicate_basis, percent(report->replicate_share));
 }
 
-/* What the ranks are ordered by: with a model how far it is off, else the time. */
+/* Returns by what the ranks are ordered: with a model how far it is off, else the time. */
 static double weight(const struct report_rank *rank, size_t model, size_t n_models)
 {
     double value = model < n_models ? rank->off_s[model] : rank->actual_s;
@@ -268,7 +270,7 @@ static int in_order(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Of many ranks: the middle, the ninth decile and the largest of the ranks' own errors (or times). */
+/* Shows, for many ranks, the middle, the ninth decile and the largest of the ranks' own errors (or times). */
 static void present_distribution(struct document *document, const struct report *report, size_t model)
 {
     double *values = calloc(report->n_ranks, sizeof *values);
@@ -293,7 +295,7 @@ static void present_distribution(struct document *document, const struct report 
     free(values);
 }
 
-/* True where its modelled time is marked. */
+/* Shows a rank; returns true where its modelled time is marked. */
 static bool present_rank(struct document *document, const struct report *report, const struct report_rank *rank,
                          size_t model)
 {

@@ -1,4 +1,4 @@
-/* What the recording lacks, each loss in a sentence with its cause and ranks. */
+/* Says what the recording lacks, each loss in a sentence with its cause and ranks. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ static const char *plural(int64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* What a cause in the table loss means. */
+/* Returns what a cause in the table loss means. */
 static const char *loss_text(const char *cause)
 {
     static const char *const texts[][2] = {

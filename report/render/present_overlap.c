@@ -1,4 +1,4 @@
-/* The section on overlap: only where ranks compute between post and wait. */
+/* Writes the section on overlap, only where ranks compute between post and wait. */
 #include <inttypes.h>
 #include <math.h>
 

@@ -1,11 +1,11 @@
-/* The section on why: what the times of the worst ranks are made of, with whom, and who waits for whom. */
+/* Writes the section on why: what the times of the worst ranks are made of, with whom, and who waits for whom. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "report/render/render.h"
 
-/* Parts that are not zero for all of the worst. */
+/* Finds the parts that are not zero for all of the worst. */
 static size_t parts_shown(const struct report *report, size_t model, size_t parts[PART_COUNT])
 {
     size_t n = 0;
@@ -120,7 +120,7 @@ static void present_waits(struct document *document, const struct report *report
     document_add(document, DOCUMENT_LINE, "is last most often, in what share of the rounds");
 }
 
-/* Who waited for whom. */
+/* Shows who waited for whom. */
 static void present_late(struct document *document, const struct report *report)
 {
     static const struct document_column columns[] = {{"rank", true},     {"waits for", false}, {"late", false},

@@ -1,4 +1,5 @@
-/* The ranks as CSV: one row a rank and model. Reals with 17 significant digits; what is not known is left empty. */
+/* Writes the ranks as CSV: one row for each rank and model. Reals have 17 significant digits; what is not known is left
+ * empty. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void text(FILE *stream, const char *value)
     fputc(',', stream);
 }
 
-/* What is the same in all rows: the run, as far as times may depend on it. */
+/* Writes what is the same in all rows: the run, as far as times may depend on it. */
 static void render_run(FILE *stream, const struct report *report)
 {
     integer(stream, report->run.eager_limit_bytes);

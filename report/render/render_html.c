@@ -1,4 +1,4 @@
-/* A document as one HTML page: no scripts, no files from elsewhere, every text escaped. */
+/* Writes a document as one HTML page: no scripts, no files from elsewhere, every text escaped. */
 #include <math.h>
 
 #include "report/render/render.h"

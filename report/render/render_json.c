@@ -1,4 +1,4 @@
-/* Everything that was collected as one JSON object (libjansson). What is not known is null. */
+/* Writes everything that was collected as one JSON object (libjansson). What is not known is null. */
 #include <math.h>
 #include <string.h>
 
@@ -169,7 +169,7 @@ static json_t *ranks_array(const struct report *report)
     return array;
 }
 
-/* The worst ranks with the partners that cost them most, on the machine of the best model. */
+/* Returns the worst ranks with the partners that cost them most, on the machine of the best model. */
 static json_t *worst_array(const struct report *report)
 {
     json_t *array = json_array();

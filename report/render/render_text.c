@@ -1,4 +1,4 @@
-/* A document as text: columns aligned by characters, two blanks between them. */
+/* Writes a document as text: columns are aligned by characters, with two blanks between them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void column_widths(const struct document_block *table, size_t *widths)
     }
 }
 
-/* One line of a table, the titles where cells is NULL; its end is padded only if a bar follows. */
+/* Writes one line of a table, the titles where cells is NULL; its end is padded only if a bar follows. */
 static void render_row(FILE *stream, const struct document_block *table, const size_t *widths, const char *const *cells,
                        bool bar)
 {

@@ -1,3 +1,5 @@
+/* Growing an array safely (overflow of its size, memory that runs out) is needed everywhere and easy to get wrong, so
+ * it is written once. */
 #include "share/base/array.h"
 
 #include <stdint.h>

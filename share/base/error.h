@@ -1,8 +1,7 @@
-/* One sentence for the user about what went wrong, carried from where it is understood to where it is printed.
+/* Carries one sentence for the user about what went wrong from where it is understood to where it is printed.
  *
  * A function that can fail for a reason worth telling takes a struct error and fills it where the reason is known:
- * what, where (file:line, option, rank), what was expected, what to do. Whoever handles it prints it once.
- */
+ * what, where (file:line, option, rank), what was expected, what to do. Whoever handles it prints it once. */
 #ifndef MPISTAIR_BASE_ERROR_H
 #define MPISTAIR_BASE_ERROR_H
 

@@ -1,4 +1,4 @@
-/* Time that passes, whatever becomes of the date. */
+/* Reads a clock that goes on evenly, whatever becomes of the date. */
 #ifndef MPISTAIR_BASE_MONOTONIC_H
 #define MPISTAIR_BASE_MONOTONIC_H
 

@@ -1,3 +1,5 @@
+/* Files that people write have lines of any length, zero bytes and missing ends; all readers refuse or accept these
+ * alike, with the line in the message. */
 #include "share/base/text_file.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Text that comes from outside ends up in terminals, JSON and SVG, which each go wrong in their own way on invalid
+ * bytes. */
 #include "share/base/utf8.h"
 
 size_t utf8_length(const unsigned char *bytes, size_t left)

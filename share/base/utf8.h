@@ -1,4 +1,4 @@
-/* UTF-8 in text from outside. */
+/* Recognises UTF-8 in text from outside. */
 #ifndef MPISTAIR_BASE_UTF8_H
 #define MPISTAIR_BASE_UTF8_H
 
