@@ -46,7 +46,7 @@ static void add_all(struct predict_options *options)
         add_model(options, model_table[i]->name);
 }
 
-/* list: names with commas between; all is one. */
+/* Adds the models of list, names with commas between; all is one. */
 static int add_models(void *context, const char *list)
 {
     struct predict_options *options = context;

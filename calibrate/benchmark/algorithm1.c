@@ -1,17 +1,16 @@
-/* T Algorithm 1, the bi-directional multi-pair benchmark: the bandwidth that N processes share.
+/* Measures the bandwidth that N processes share, by T Algorithm 1, the bi-directional multi-pair benchmark.
  *
- * N = the processes of a group that receive at the same time: N = P intra-socket, P/2 a socket or a node otherwise
- * (T section II.B); N = 2, 4, 8, ... and the last that the job has. N = 1 is a single message in one direction, T's
- * BW_SP. Up to four sockets are measured one after the other, spread over nodes (two groups between sockets, and
- * between nodes); the column ranks names them. N = 1 and 2 on a socket are one pair: where its pairs differ by what
- * they share, one of each domain. Which ranks N processes are: groups.h. Few of many on a socket are several
- * selections, measured in turn: where the memory of two processes happens to lie makes up to a fifth of their
- * bandwidth, for as long as they live.
+ * N counts the processes of a group that receive at the same time: N = P intra-socket, P/2 on a socket or a node
+ * otherwise (T section II.B). N takes the values 2, 4, 8, ... and the last that the job has. N = 1 is a single message
+ * in one direction, T's BW_SP. Up to four sockets are measured one after the other, spread over nodes (two groups
+ * between sockets, and between nodes); the column ranks names them. N = 1 and 2 on a socket are one pair: where its
+ * pairs differ by what they share, there is one pair of each domain. groups.h says which ranks N processes are. A few
+ * processes of many on a socket are measured in several selections, in turn: where the memory of two processes happens
+ * to lie makes up to a fifth of their bandwidth, for as long as they live.
  *
  * Each rank posts all repetitions, each at another place of a long buffer, and waits for all. A sample is several such
- * executions back to back, as many as last about 1 ms, so that what a start costs does not count; its seconds are the
- * slowest rank's, repetitions divided out (share/doc/MODELS.md, The bandwidth table, rule 7).
- */
+ * executions back to back, as many as last about 1 ms, so that what a start costs does not count. Its seconds are the
+ * slowest rank's, repetitions divided out (share/doc/MODELS.md, The bandwidth table, rule 7). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,8 +21,9 @@
 #include "calibrate/measure/measure.h"
 #include "share/base/array.h"
 
-/* Repetitions of an execution, T's num_repeats: BATCH_MIN of large messages, if they fit in the buffer; of small ones
- * up to BATCH_MAX, as many as BATCH_BYTES hold, or else their start and end would count for more than they do. */
+/* Limit the repetitions of an execution, T's num_repeats. Large messages have BATCH_MIN, if they fit in the buffer.
+ * Small ones have up to BATCH_MAX, as many as BATCH_BYTES hold; otherwise their start and end would count for more than
+ * they do. */
 enum { BATCH_MIN = 10, BATCH_MAX = 256, BATCH_BYTES = 524288, REPEATS_MAX = 8192, DATA_TAG = 1, START_TAG = 2 };
 enum { ONE_WAY, BOTH_WAYS };
 
@@ -36,14 +36,14 @@ static struct level_group groups[LEVEL_COUNT][GROUPS_MAX];
 static struct pair single[GROUPS_MAX][DOMAIN_COUNT]; /* N = 1, 2 on a socket, of each domain */
 static char selection_names[GROUPS_MAX][SELECTIONS_MAX][sizeof groups[0][0].name + 8];
 
-/* The items in the making. */
+/* Collects the items. */
 struct listing {
     const struct measure *measure;
     struct item *items;
     size_t n_items;
 };
 
-/* The next N after n: doubled, and the largest at the end. */
+/* Returns the next N after n: doubled, and the largest at the end. */
 static size_t next_n(size_t n, size_t last)
 {
     return n == last ? last + 1 : 2 * n > last ? last : 2 * n;
@@ -56,7 +56,7 @@ static int batch_of(const struct measure *measure, uint64_t bytes)
     return (int)(batch < fit ? batch : fit);
 }
 
-/* N processes of a socket are N / 2 pairs; between two they are N of each. */
+/* Returns how many pairs make N processes: N / 2 on a socket, N between two. */
 static size_t pairs_of(enum level level, size_t n)
 {
     return level == LEVEL_INTRA_SOCKET && n > 1 ? n / 2 : n;
@@ -67,7 +67,7 @@ static size_t last_n(enum level level, const struct level_group *group)
     return level == LEVEL_INTRA_SOCKET ? 2 * group->n_pairs : group->n_pairs;
 }
 
-/* All sizes of one N in one group. */
+/* Appends all sizes of one N in one group. */
 static int append(struct listing *listing, enum level level, const char *ranks, size_t n, const struct pair *pairs,
                   enum domain domain)
 {
@@ -92,7 +92,7 @@ static int append(struct listing *listing, enum level level, const char *ranks, 
     return 0;
 }
 
-/* N = 1 and 2 on a socket are one pair: one of each domain that the group has. */
+/* Appends N = 1 and 2 on a socket, which are one pair: one of each domain that the group has. */
 static int append_single(struct listing *listing, const struct level_group *group, struct pair *pairs, size_t n,
                          const uint64_t *n_rank_pairs)
 {
@@ -104,7 +104,7 @@ static int append_single(struct listing *listing, const struct level_group *grou
     return 0;
 }
 
-/* N processes of a socket whose pairs are alike: disjoint selections of its pairs, as many as it has. */
+/* Appends N processes of a socket whose pairs are alike: disjoint selections of its pairs, as many as it has. */
 static int append_selections(struct listing *listing, int index, size_t n)
 {
     const struct level_group *group = &groups[LEVEL_INTRA_SOCKET][index];
@@ -121,7 +121,7 @@ static int append_selections(struct listing *listing, int index, size_t n)
     return 0;
 }
 
-/* N as the largest group has them; a smaller group takes part as far as it goes. */
+/* Lists N as the largest group has them; a smaller group takes part as far as it goes. */
 static int list_level(struct listing *listing, enum level level, const uint64_t *n_rank_pairs)
 {
     struct level_group *found = groups[level];
@@ -155,7 +155,7 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     return result;
 }
 
-/* One execution of the algorithm with n repetitions. */
+/* Executes the algorithm once with n repetitions. */
 static void execute(struct measure *measure, const struct task *task, int n)
 {
     MPI_Request requests[2 * BATCH_MAX];
@@ -175,7 +175,7 @@ static void execute(struct measure *measure, const struct task *task, int n)
     MPI_Waitall(n_requests, requests, statuses);
 }
 
-/* The ranks of a pair begin together, whoever of them was woken late; pairs begin with the common clock. */
+/* Lets the ranks of a pair begin together, whoever of them was woken late; pairs begin with the common clock. */
 static double exchange(struct measure *measure, const struct task *task)
 {
     MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,

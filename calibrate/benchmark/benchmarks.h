@@ -1,4 +1,4 @@
-/* The benchmarks, one file each in this folder; every one of them is a program too (main.c.in). */
+/* Declares the benchmarks, one file each in this folder; every one of them is a program too (main.c.in). */
 #ifndef MPISTAIR_CALIBRATE_BENCHMARKS_H
 #define MPISTAIR_CALIBRATE_BENCHMARKS_H
 

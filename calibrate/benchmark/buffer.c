@@ -1,25 +1,24 @@
-/* The bytes that the transport takes without a receiver's progress: B of share/doc/MODELS.md, flow.
+/* Measures the bytes that the transport takes without a receiver's progress: B of share/doc/MODELS.md, flow.
  *
- * First one message of 1 MiB. The receiver waits until it is there to be received (MPI_Iprobe), posts the receive,
- * which lets a rendezvous go on, and then sleeps: no MPI call until the pause is over. The sender starts an MPI_Isend
- * and calls MPI_Test until it is complete. A send that completes before the receiver wakes is taken, else it is
- * refused. A single copy within shared memory is no buffer: there the receiver itself fetches the message, within
+ * First there is one message of 1 MiB. The receiver waits until it can be received (MPI_Iprobe), posts the receive,
+ * which lets a rendezvous go on, and then sleeps: it makes no MPI call until the pause is over. The sender starts an
+ * MPI_Isend and calls MPI_Test until it is complete. A send that completes before the receiver wakes is taken, else it
+ * is refused. A single copy within shared memory is no buffer: there the receiver itself fetches the message, within
  * MPI_Irecv. It shows in the last byte, which is there when MPI_Irecv returns, while the send was not complete before;
- * this counts as refused. The acknowledgement of a rendezvous must leave within MPI_Irecv, as Open MPI's ob1 and UCX do
- * it; an MPI whose does not is measured up to its eager limit.
+ * this counts as refused. The acknowledgement of a rendezvous must leave within MPI_Irecv, as with Open MPI's ob1 and
+ * UCX. An MPI that sends it later is measured up to its eager limit.
  *
- * Where 1 MiB is refused, also with a longer pause, the size from which messages are is searched the same way
+ * If 1 MiB is refused, also with a longer pause, the size from which messages are refused is searched in the same way
  * (bisection.h, to 2 %).
  *
- * Where it is taken, the transport buffers, and its windows grow with use: TCP widens the receiver's window whenever
- * much is read at once, that is after every pause, up to net.ipv4.tcp_rmem. A search would find what it caused itself.
- * So each pair of ranks and direction is paused once only, after plain transfers that leave the windows as use does:
- * the sender starts one small message after the other, until one is not complete for longer than the transport stops
- * for other reasons. Its buffers have taken those that were complete. The receiver sleeps all the time.
+ * If it is taken, the transport buffers, and its windows grow with use: TCP widens the receiver's window whenever much
+ * is read at once, that is after every pause, up to net.ipv4.tcp_rmem. A search would find what it caused itself. So
+ * each pair of ranks and direction is paused once only, after plain transfers that leave the windows as use does. The
+ * sender starts one small message after the other, until one is not complete for longer than the transport stops for
+ * other reasons. Its buffers have taken those that were complete. The receiver sleeps all the time.
  *
  * n numbers the searches, or the pairs and directions, from 2 on after the 1 MiB. The seconds of a sample are those
- * from the receive, or the start where none was needed, until the send was complete; or the pause.
- */
+ * from the receive, or the start where none was needed, until the send was complete; or the pause. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,34 +37,34 @@ enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4, PLAIN_TAG = 3
 #define SMALL_BYTES    4000u /* eager everywhere */
 #define RESOLUTION     0.02
 #define PAUSE_MIN_S    20e-3
-#define PAUSE_TIMES    3     /* the time of a plain transfer */
-#define STREAM_BYTES   1.6e7 /* a pause is long enough for that much, and that much longer */
+#define PAUSE_TIMES    3     /* a pause is so many times a plain transfer */
+#define STREAM_BYTES   1.6e7 /* a pause suffices for so many bytes, and lasts STREAM_S longer */
 #define STREAM_S       0.15
 #define STREAM_PAUSE_S 16.0 /* at most */
 #define AGAIN_TIMES    2
 
 enum method { ONE_MESSAGE, STREAM };
 
-/* What is known of a level. */
+/* Holds what is known of a level. */
 struct level_search {
     enum method method;
-    struct bisection bisection; /* of the search that is under way */
+    struct bisection bisection; /* the search that is under way */
     struct item item;
     struct pair pairs[2 * PAIRS_A_LEVEL]; /* both directions, in random order */
     double rate[2 * PAIRS_A_LEVEL];       /* B/s of a plain transfer, 0: not measured */
     size_t n_pairs;
     char ranks[32];
-    double pause_s; /* of the next stream, 0: by the rate */
-    size_t done;    /* searches, or pairs */
+    double pause_s; /* pause of the next stream, 0: by the rate */
+    size_t done;    /* how many searches, or pairs */
     bool searches;
     bool slow;        /* a message was taken that had been refused: short pauses tell nothing */
-    bool found;       /* a boundary, at least one */
-    double longest_s; /* of those */
+    bool found;       /* at least one boundary was found */
+    double longest_s; /* longest of those */
     double begin_s;
 };
 
-/* The mode is the pause in microseconds, below 0 of a stream, which returns the number of its messages in the place of
- * seconds; 0: a plain transfer. */
+/* Makes one exchange. The mode is the pause in microseconds; below 0 it is that of a stream, which returns the number
+ * of its messages in the place of seconds; 0 is a plain transfer. */
 static double exchange(struct measure *measure, const struct task *task)
 {
     size_t place;
@@ -140,7 +139,7 @@ static double *rate_of(struct level_search *level)
     return &level->rate[level->done % level->n_pairs];
 }
 
-/* Turns to the next pair, warm and its rate known. */
+/* Turns to the next pair, warms it up and measures its rate. */
 static void turn(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
 {
     const struct pair *pair = &level->pairs[level->done % level->n_pairs];
@@ -164,7 +163,7 @@ static void end(struct level_search *level)
     level->done++;
 }
 
-/* Asks for one message; false where nobody was in time to answer. */
+/* Asks for one message; returns false where nobody was in time to answer. */
 static bool ask(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
                 uint64_t bytes, bool again, bool *taken)
 {
@@ -180,7 +179,8 @@ static bool ask(struct measure *measure, const struct benchmark_program *program
     return true;
 }
 
-/* The pair that was asked comes last, since it was paused already, or not at all where there are others. */
+/* Begins the streams: the pair that was asked comes last, since it was paused already, or not at all where there are
+ * others. */
 static void begin_streams(struct level_search *level)
 {
     struct pair asked = level->pairs[0];
@@ -193,7 +193,7 @@ static void begin_streams(struct level_search *level)
     level->rate[0] = 0;
 }
 
-/* One message more of a search, or the beginning of the next one. */
+/* Makes one message more of a search, or begins the next one. */
 static void step_search(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
 {
     bool taken = false, again = false;
@@ -219,7 +219,7 @@ static void step_search(struct measure *measure, const struct benchmark_program 
     end(level);
 }
 
-/* One stream; where nothing stopped it, the next one has a longer pause. */
+/* Makes one stream; where nothing stopped it, the next one has a longer pause. */
 static void step_stream(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
 {
     double rate = *rate_of(level), pause_s = level->pause_s;
@@ -242,7 +242,7 @@ static void step_stream(struct measure *measure, const struct benchmark_program 
     end(level);
 }
 
-/* One step of a level; false where it is at its end, or there is no time for one more search or pair. */
+/* Makes one step of a level; returns false where it is at its end, or there is no time for one more search or pair. */
 static bool step(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
                  double end_s)
 {

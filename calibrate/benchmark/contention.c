@@ -1,10 +1,11 @@
-/* Network contention, the line test of B section 4.2 (Fig. 6): many messages (B Algorithm 1) from all processes of a
- * node to the corresponding ones of another, for several pairs of nodes whose traffic crosses one link.
+/* Measures network contention by the line test of B section 4.2 (Fig. 6): many messages (B Algorithm 1) go from all
+ * processes of a node to the corresponding ones of another, for several pairs of nodes whose traffic crosses one link.
  *
- * Which pairs of nodes share a link only the user knows: --link 0-2,1-3, nodes numbered by their first rank; the first
- * of a pair sends. Variant `shared`: all pairs of nodes at once; `alone`: each of them for itself. n: pairs of
- * processes that are active; count: messages of a process. All start together on the common clock; seconds: from there
- * until the last receiver has all, so that n * count * bytes, B's l (B5), crosses the link in that time.
+ * Only the user knows which pairs of nodes share a link: --link 0-2,1-3, nodes numbered by their first rank; the first
+ * of a pair sends. Variant `shared` takes all pairs of nodes at once; `alone` takes each of them for itself. n counts
+ * the pairs of processes that are active, count the messages of a process. All start together on the common clock. The
+ * seconds last from there until the last receiver has all, so that n * count * bytes, B's l (B5), crosses the link in
+ * that time.
  *
  * It is one way of B's ping-pong, not half of both: processes whose messages got through first turn round first, and
  * the two directions of the link overlap; a link of 23.9 MB/s then seemed to carry up to 35. A sample should not take
@@ -27,19 +28,19 @@ enum { NODE_PAIRS_MAX = 16, COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4, PROBE
 #define SAMPLE_S  0.25
 #define PROBE_S   0.03 /* long enough to tell how fast the link is */
 
-/* The process pairs of one pair of nodes, or of all of them. */
+/* Holds the process pairs of one pair of nodes, or of all of them. */
 struct crossing {
     const char *variant;
     char name[16 * NODE_PAIRS_MAX];
     size_t n_pairs;
-    struct pair *pairs; /* [n_pairs]; of all: those of each pair of nodes behind each other */
+    struct pair *pairs; /* [n_pairs]; those of each pair of nodes behind each other */
 };
 
 static struct crossing alone[NODE_PAIRS_MAX], shared;
 static size_t n_node_pairs;
 static double bytes_across; /* that may cross the link in one direction in one sample */
 
-/* The ranks of a node, the nodes numbered by first appearance: 0 or more, in ranks[n_ranks] ascending. */
+/* Finds the ranks of a node, the nodes numbered by first appearance: 0 or more, in ranks[n_ranks] ascending. */
 static size_t ranks_of(const struct placement *placement, unsigned long node, int *ranks)
 {
     size_t n = 0, n_nodes = 0;
@@ -60,7 +61,7 @@ static size_t ranks_of(const struct placement *placement, unsigned long node, in
     return n;
 }
 
-/* Pairs the ranks of nodes[2]; 0, or an exit code. */
+/* Pairs the ranks of nodes[2]. Returns 0, or an exit code. */
 static int pair_nodes(const struct placement *placement, const unsigned long nodes[2], struct crossing *crossing,
                       struct error *error)
 {
@@ -91,7 +92,7 @@ static int pair_nodes(const struct placement *placement, const unsigned long nod
     return result;
 }
 
-/* The next A-B of a list, to its end or behind its comma; NULL: it is none. */
+/* Reads the next A-B of a list, to its end or behind its comma; returns NULL if it is none. */
 static const char *next_pair(const char *text, unsigned long nodes[2])
 {
     char *end = NULL;
@@ -140,7 +141,7 @@ static int read_link(const struct measure *measure, struct error *error)
     return EXIT_WRONG_USAGE;
 }
 
-/* On every rank: whether --link names nodes of this job. */
+/* Checks on every rank whether --link names nodes of this job. */
 static int prepare(struct measure *measure, bool speak)
 {
     struct error error;
@@ -190,7 +191,7 @@ static struct item make_item(const struct crossing *crossing, uint64_t bytes, in
     };
 }
 
-/* The sizes and counts whose bytes may cross the link in a sample, and fit in a process's buffer. */
+/* Lists the sizes and counts whose bytes may cross the link in a sample, and fit in a process's buffer. */
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_shapes = 0;
@@ -212,7 +213,7 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     return 0;
 }
 
-/* The fastest of a few visits, the first of which opens connections; 0 where none started in time. */
+/* Returns the fastest of a few visits, the first of which opens connections; 0 where none started in time. */
 static double probe_once(struct measure *measure, const struct benchmark_program *program, uint64_t bytes)
 {
     struct item item = make_item(&shared, bytes, COUNT_STEP);
@@ -226,7 +227,7 @@ static double probe_once(struct measure *measure, const struct benchmark_program
     return fastest_s;
 }
 
-/* Four times as many bytes each time, until it lasts long enough to tell the link's rate. */
+/* Sends four times as many bytes each time, until it lasts long enough to tell the link's rate. */
 static void probe(struct measure *measure, const struct benchmark_program *program)
 {
     double seconds = 0, across = 0;
@@ -250,7 +251,7 @@ static int lead(struct measure *measure, const struct benchmark_program *program
     return schedule_lead(measure, program);
 }
 
-/* One way of B Algorithm 1, tags and posts in the same order on both sides. */
+/* Makes one way of B Algorithm 1, with tags and posts in the same order on both sides. */
 static double exchange(struct measure *measure, const struct task *task)
 {
     MPI_Request requests[COUNT_MAX];

@@ -1,7 +1,6 @@
-/* All benchmarks that list what they measure, as one: their samples come in a single random order over benchmark, size
- * and number of processes, so that a machine which is slow for some seconds is slow for a few samples of all and not
- * for all samples of one. A part gets time by its weight; what it does not need goes to the others.
- */
+/* Measures all benchmarks that list what they measure as one: their samples come in a single random order over
+ * benchmark, size and number of processes. So a machine that is slow for some seconds is slow for a few samples of all
+ * and not for all samples of one. A part gets time by its weight; what it does not need goes to the others. */
 #include "calibrate/benchmark/benchmarks.h"
 
 static const struct benchmark_part parts[] = {

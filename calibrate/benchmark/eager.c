@@ -1,17 +1,16 @@
-/* The rendezvous threshold by probe: the size from which crossed sends do not return without a receive.
+/* Probes the rendezvous threshold: the size from which crossed sends do not return without a receive.
  *
  * Both ranks of a pair start a standard-mode send to each other at the same time and complete it with a watchdog: an
  * MPI_Isend, then MPI_Test until it is complete or the patience is over. (A blocking MPI_Send is the same start and the
  * same progress, but nobody can take it back: here nothing hangs and nothing must be killed.) A message of the eager
- * protocol is taken: it lies in the other rank's memory, or on the way to it. One of the rendezvous protocol is
+ * protocol is taken: it lies in the other rank's memory, or on the way to it. A message of the rendezvous protocol is
  * refused: it waits for the receive. Each rank tells the other, in a message without bytes, that it has its answer;
  * only then do both post the receives, and everything is complete. So no receive can complete a send that is still
  * asked for, however long a rank was kept from running.
  *
  * The patience comes from the time that the largest taken message needed, and is not over before the send was tested
  * many times. The search is to the byte (bisection.h), for up to two pairs a level, the second ones after all the first
- * ones; n numbers the pairs. The seconds of a sample are those until the slower send was complete, or the patience.
- */
+ * ones; n numbers the pairs. The seconds of a sample are those until the slower send was complete, or the patience. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +27,9 @@ enum { PAIRS_A_LEVEL = 2, WARM_UPS = 3, TESTS_MIN = 100, DATA_TAG = 1, ANSWER_TA
 #define WARM_UP_BYTES  65536u
 #define PATIENCE_MIN_S 10e-3
 #define PATIENCE_MAX_S 1.0
-#define PATIENCE_TIMES 16 /* the time of a taken message, at least */
+#define PATIENCE_TIMES 16 /* times the time of a taken message, at least */
 #define AGAIN_TIMES    4
-#define TAKEN_MAX      0.9 /* of the patience */
+#define TAKEN_MAX      0.9 /* share of the patience */
 
 struct probe {
     struct bisection bisection;
@@ -38,10 +37,10 @@ struct probe {
     struct pair pair;
     char ranks[32];
     bool warm;
-    double taken_s; /* of the largest message that was taken */
+    double taken_s; /* time of the largest message that was taken */
 };
 
-/* Whether the send completes without a receive, and when. */
+/* Says whether the send completes without a receive, and when. */
 static bool is_taken(MPI_Request *send, double patience_s, double *seconds)
 {
     double begin_s = clock_now_s();
@@ -56,7 +55,7 @@ static bool is_taken(MPI_Request *send, double patience_s, double *seconds)
     return complete;
 }
 
-/* The patience where the message was refused, else less. */
+/* Returns the patience where the message was refused, else less. */
 static double probe_exchange(const struct measure *measure, const struct task *task, const char *sent, char *received)
 {
     MPI_Request send, receive, answers[2];
@@ -76,7 +75,7 @@ static double probe_exchange(const struct measure *measure, const struct task *t
     return seconds < TAKEN_MAX * patience_s ? seconds : TAKEN_MAX * patience_s;
 }
 
-/* The mode is the patience in microseconds, 0: an exchange that opens the connection. */
+/* Makes one exchange. The mode is the patience in microseconds, 0 for an exchange that opens the connection. */
 static double exchange(struct measure *measure, const struct task *task)
 {
     size_t place;
@@ -152,7 +151,7 @@ static void ask(struct measure *measure, const struct benchmark_program *program
     measure_write(measure, program, &probe->item, 1, seconds);
 }
 
-/* Whether an earlier run that was ended has the answer already; a refusal that was a delay was taken later. */
+/* Says whether an earlier run that was ended has the answer already; a refusal that was a delay was taken later. */
 static bool answered(const struct measure *measure, struct probe *probe, uint64_t bytes, bool again)
 {
     probe->item.bytes = bytes;
@@ -165,7 +164,7 @@ static bool answered(const struct measure *measure, struct probe *probe, uint64_
     return true;
 }
 
-/* Asks a random one of the probes that are not at their end, the first pairs first; false where all are. */
+/* Asks a random one of the probes that are not at their end, the first pairs first; returns false where all are. */
 static bool ask_one(struct measure *measure, const struct benchmark_program *program, struct probe *probes,
                     size_t n_probes, unsigned short random[3])
 {
@@ -188,7 +187,7 @@ static bool ask_one(struct measure *measure, const struct benchmark_program *pro
     return true;
 }
 
-/* What the user should know of a probe at the end. */
+/* Notes what the user should know of a probe at the end. */
 static void note(const struct measure *measure, const struct benchmark_program *program, const struct probe *probe)
 {
     bool again;

@@ -1,10 +1,11 @@
-/* The rate at which a node can inject data into the network, R_N (B2 and B Table 1, H2): n = 1, 2, 4, ... and all of
- * its processes send at the same time, each to a process of its own on another node, until the rate no longer grows.
+/* Measures the rate at which a node can inject data into the network, R_N (B2 and B Table 1, H2): n = 1, 2, 4, ... and
+ * all of its processes send at the same time, each to a process of its own on another node, until the rate no longer
+ * grows.
  *
- * The node is the one with the most processes; the receivers are spread over all other nodes, so that no receiver's
- * link is the limit where there are several. Sizes from 64 KiB on: R_N limits rendezvous messages only (B Table 1). The
- * seconds of a sample are the slowest rank's, repeats divided out; each repetition has its own place of a long buffer.
- * Papers are named as in share/doc/MODELS.md. */
+ * The node is the one with the most processes. The receivers are spread over all other nodes, so that no receiver's
+ * link is the limit where there are several. Sizes begin at 64 KiB: R_N limits rendezvous messages only (B Table 1).
+ * The seconds of a sample are the slowest rank's, repeats divided out; each repetition has its own place of a long
+ * buffer. Papers are named as in share/doc/MODELS.md. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
 
-/* Repetitions that are posted at once, and of a sample at most. */
+/* Limit the repetitions that are posted at once, and those of a sample. */
 enum { BATCH = 10, REPEATS_MAX = 4096, DATA_TAG = 1, START_TAG = 2 };
 
 #define BYTES_MIN 65536u
@@ -22,7 +23,7 @@ static struct pair *pairs; /* [n_pairs_max], the first n of them for n */
 static size_t n_pairs_max;
 static char name[32];
 
-/* The node with the most ranks. */
+/* Returns the node with the most ranks. */
 static uint32_t largest_node(const struct placement *placement, size_t *n_senders)
 {
     uint32_t largest = placement->node[0];
@@ -42,7 +43,8 @@ static uint32_t largest_node(const struct placement *placement, size_t *n_sender
     return largest;
 }
 
-/* The ranks of other nodes, from every node one in turn: turn[i] is the position of rank i among those of its node. */
+/* Describes the ranks of other nodes, one from every node in turn: turn[i] is the position of rank i among those of its
+ * node. */
 struct receiver {
     size_t turn;
     uint32_t node;
@@ -59,7 +61,7 @@ static int compare_receivers(const void *left, const void *right)
     return a->rank - b->rank;
 }
 
-/* 0, or -1 without memory; n_pairs_max = 0 where the job is on one node. */
+/* Returns 0, or -1 without memory; n_pairs_max = 0 where the job is on one node. */
 static int make_pairs(const struct placement *placement)
 {
     size_t n_senders, n_receivers = 0, n = placement->n_ranks;
@@ -88,7 +90,7 @@ static int make_pairs(const struct placement *placement)
     return 0;
 }
 
-/* The next n after n: doubled, and the largest at the end. */
+/* Returns the next n after n: doubled, and the largest at the end. */
 static size_t next_n(size_t n)
 {
     return n == n_pairs_max ? n_pairs_max + 1 : 2 * n > n_pairs_max ? n_pairs_max : 2 * n;
@@ -143,7 +145,7 @@ static void send_batch(struct measure *measure, const struct task *task, int n)
     MPI_Waitall(n, requests, statuses);
 }
 
-/* The ranks of a pair begin together, pairs with the common clock. */
+/* Lets the ranks of a pair begin together, and pairs with the common clock. */
 static double exchange(struct measure *measure, const struct task *task)
 {
     MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,

@@ -1,9 +1,10 @@
-/* Ping-pong: the latency and bandwidth of a single message, for every level that the job spans and all sizes from 1 B
- * to 4 MiB, so that each protocol of the MPI has its own (B section 2; the benchmark is the one of B's tables).
+/* Measures the latency and bandwidth of a single message by ping-pong, for every level that the job spans and all sizes
+ * from 1 B to 4 MiB, so that each protocol of the MPI has its own (B section 2; the benchmark is the one of B's
+ * tables).
  *
- * One pair at a time, up to four pairs a level, and on a socket up to four of each domain (pairs that share an L3, a
- * NUMA node, the package only): one fast pair must not speak for a socket. A sample is a loop of round trips,
- * its seconds half of one. Some round trips before it, which do not count, bring both ranks together and the loop into
+ * One pair exchanges at a time. A level has up to four pairs, a socket up to four of each domain (pairs that share an
+ * L3, a NUMA node, the package only): one fast pair must not speak for a socket. A sample is a loop of round trips, its
+ * seconds half of one. Some round trips before it, which do not count, bring both ranks together and the loop into
  * swing. Every repetition uses another place of a long buffer. Papers are named as in share/doc/MODELS.md. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ enum { PAIRS_A_LEVEL = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
 
 #define BYTES_MAX 4194304u
 
-/* Pairs of one level, and for on-socket ones of one domain. */
+/* Holds the pairs of one level, and on a socket those of one domain. */
 static struct stratum {
     struct pair pairs[PAIRS_A_LEVEL];
     char names[PAIRS_A_LEVEL][32];
@@ -90,7 +91,7 @@ static double exchange(struct measure *measure, const struct task *task)
     round_trips(measure, task, (int)task->bytes, task->repeats / WARM_SHARE);
     double begin_s = clock_now_s();
     round_trips(measure, task, (int)task->bytes, task->repeats);
-    /* The second rank's time begins before the first message is on its way: it does not count. */
+    /* The second rank's time begins before the first message is on its way, so it does not count. */
     return task->is_first ? (clock_now_s() - begin_s) / (2.0 * task->repeats) : 0;
 }
 

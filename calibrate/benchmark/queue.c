@@ -1,37 +1,36 @@
-/* Queue search: what one step through the queues of an MPI costs, by many messages in order and in reverse (B section
- * 4.1; share/doc/MODELS.md, Queue search).
+/* Measures what one step through the queues of an MPI costs, by many messages in order and in reverse (B section 4.1;
+ * share/doc/MODELS.md, Queue search).
  *
  * A rank receives n messages of 8 B with the tags 0 to n - 1. Searched linearly, a queue of n entries costs n steps in
- * all if the messages are asked for in the order in which they stand there, n(n + 1)/2 in the reverse order; everything
+ * all if the messages are asked for in the order in which they stand there, n(n + 1)/2 in the reverse order. Everything
  * else of the two times is the same, so that their difference gives the step (fit/benchmark/fit_queue.c). B's Algorithm
  * 1 has both queues in one time: its second half posts the receives after the sends, and whether they come too late is
  * chance. Here they are apart:
- *   - posted: the receives are posted, then the sender is told to go, and its messages come in order or reversed. Time
- *     from telling to the end of MPI_Waitall. A search that ends before the next message is there costs nothing, so
- *     that the step seems cheaper at small depths than it is.
- *   - unexpected: the messages are sent, behind them a marker for which a receive is posted already; with the marker,
+ *   - posted: the receives are posted, then the sender is told to go, and its messages come in order or reversed. The
+ *     time lasts from telling to the end of MPI_Waitall. A search that ends before the next message is there costs
+ *     nothing, so that the step seems cheaper at small depths than it is.
+ *   - unexpected: the messages are sent, behind them a marker for which a receive is posted already. With the marker,
  *     and once the last message is seen by MPI_Iprobe, all are in the queue. MPI promises that order only for messages
  *     that one receive could match, but all of these take one way. Then the receives are posted, in order or reversed:
- *     time from the first to the end of MPI_Waitall, which needs no other rank.
- * 8 B are sent at once by every MPI (0 B would be, too; but an application's message has data, which is copied when it
- * is unexpected). Posted messages are sent by MPI_Send, so that no queue of unfinished sends takes part: with Open MPI
- * 10000 in order took 33 ms by MPI_Isend, 2 ms by MPI_Send. Unexpected ones, whose way is not timed, are sent by
- * MPI_Isend, or an MPI told to use rendezvous for 8 B would hang.
+ *     the time lasts from the first to the end of MPI_Waitall, which needs no other rank.
+ * Every MPI sends 8 B at once (it would send 0 B at once, too; but an application's message has data, which is copied
+ * when it is unexpected). Posted messages are sent by MPI_Send, so that no queue of unfinished sends takes part: with
+ * Open MPI 10000 in order took 33 ms by MPI_Isend, 2 ms by MPI_Send. Unexpected ones, whose way is not timed, are sent
+ * by MPI_Isend, or an MPI told to use rendezvous for 8 B would hang.
  *
- * What to expect, from the sources:
+ * The sources say what to expect:
  *   - Open MPI 4.1.4, ob1: a linked list of posted receives and one of unexpected messages for each communicator and
  *     source, searched from the front (pml_ob1_recvfrag.c, match_incomming_no_any_source(); pml_ob1_recvreq.c,
- *     recv_req_match_specific_proc()). Linear.
+ *     recv_req_match_specific_proc()). So it is linear.
  *   - UCX 1.13 has 1021 lists for each of the queues, chosen by the tag modulo 1021, but only for receives whose mask
  *     takes all 64 bits of UCX's tag; for others one list of receives, and the list of all unexpected messages
  *     (ucp/tag/tag_match.inl and .c). Open MPI's pml ucx gives full masks: no difference up to about a thousand tags,
  *     and a thousandth of a linear search beyond. MPICH 4.0.2, ch4:ucx, leaves matching to UCX inside a node too (its
  *     configure leaves out its own shared memory), but clears its two error bits in every mask (ucx_impl.h,
- *     MPIDI_UCX_tag_mask()): linear, in one list for all sources and communicators.
+ *     MPIDI_UCX_tag_mask()): it is linear, in one list for all sources and communicators.
  *
- * One pair of the closest level that the job has: the step is the receiving process's own, and does not depend on where
- * the sender is (B section 4.1).
- */
+ * One pair of the closest level that the job has is measured: the step is the receiving process's own, and does not
+ * depend on where the sender is (B section 4.1). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,7 +53,7 @@ enum { N_DEPTHS = sizeof depths / sizeof depths[0] };
 static struct pair pair;
 static char name[32];
 static MPI_Request requests[DEPTH_MAX];
-static MPI_Status statuses[DEPTH_MAX]; /* MPICH's MPI_STATUSES_IGNORE is an array too short in the eyes of gcc */
+static MPI_Status statuses[DEPTH_MAX]; /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
 
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
 {
@@ -84,7 +83,7 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     return 0;
 }
 
-/* The i-th tag of n, in order or reversed. */
+/* Returns the i-th tag of n, in order or reversed. */
 static int tag_of(int i, int n, bool reversed)
 {
     return reversed ? n - 1 - i : i;

@@ -1,9 +1,9 @@
-/* Messages of a rank to itself: a copy inside the process, or what the MPI makes of it. From 1 B to 4 MiB, one message
- * at a time, every one from and to another place of the long buffers, on up to four ranks spread over the job.
+/* Measures messages of a rank to itself: a copy inside the process, or what the MPI makes of it. Sizes go from 1 B to 4
+ * MiB, one message at a time, every one from and to another place of the long buffers, on up to four ranks spread over
+ * the job.
  *
  * The send is not blocking: a blocking one to oneself need not return before its receive is posted, and from the
- * rendezvous size on MPICH's does not.
- */
+ * rendezvous size on MPICH's does not. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,3 +1,5 @@
+/* A minute on a busy machine has quiet moments: with the samples from there alone a table is as good as one from a
+ * quiet machine, as long as every point has some. */
 #include "calibrate/fit/disturbed.h"
 
 #include <math.h>
@@ -8,7 +10,7 @@ static bool is_timed(const struct sample *sample)
     return sample->benchmark != BENCHMARK_EAGER && sample->benchmark != BENCHMARK_BUFFER;
 }
 
-/* The end of the point that begins at first. */
+/* Returns the end of the point that begins at first. */
 static size_t end_of(const struct samples *samples, size_t first)
 {
     size_t end = first + 1;
@@ -25,7 +27,8 @@ static size_t count_disturbed(const struct sample *samples, size_t n)
     return disturbed;
 }
 
-/* Whether a point has disturbed samples only, and each is known to be by itself, not by what its second was like. */
+/* Says whether a point has disturbed samples only, and each is known to be so by itself, not by what its second was
+ * like. */
 static bool never_quiet(const struct sample *samples, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -4,13 +4,13 @@
 
 #include "calibrate/fit/samples.h"
 
-/* From that share of points without any quiet sample on, a calibration is too disturbed (drift.h). */
+/* A calibration in which that share of points has no quiet sample is too disturbed (drift.h). */
 #define DISTURBED_MAX 0.1
 
-/* Takes disturbed samples out of the sorted ones, and counts them before: those of points that have others, since one
- * quiet sample is better than the median of many that waited; and points that were never measured without, but where
- * these are DISTURBED_MAX or more. A point of ranks that wait for each other by nature keeps what it has, as do searches
- * (eager, buffer): what was taken or refused is no time. */
+/* Takes disturbed samples out of the sorted ones, after counting them. Those of points that have quiet ones go, since
+ * one quiet sample is better than the median of many that waited. Points that were never measured quietly go too,
+ * unless these are DISTURBED_MAX or more. A point of ranks that wait for each other by nature keeps what it has, as do
+ * searches (eager, buffer): what was taken or refused is no time. */
 void disturbed_leave_out(struct samples *samples);
 
 /* Sums up what all benchmarks have. */

@@ -1,3 +1,5 @@
+/* A table should hold for the next hour, not only for the minute in which it was measured: its intervals must include
+ * how much the machine itself goes up and down. */
 #include "calibrate/fit/drift.h"
 
 #include <math.h>
@@ -8,7 +10,7 @@
 #include "calibrate/fit/disturbed.h"
 #include "calibrate/fit/line.h"
 
-/* Welford's running mean and sum of squares. */
+/* Holds Welford's running mean and sum of squares. */
 struct moments {
     size_t n;
     double mean;
@@ -66,7 +68,7 @@ static bool begins_with_any(const char *quantity, const char *const *beginnings)
     return false;
 }
 
-/* What a value of that quantity drifts by; 0: it does not. */
+/* Returns by what share a value of that quantity drifts; 0 if it does not. */
 static double deviation_of(const struct drift *drift, const char *quantity)
 {
     static const char *const of_processor[] = {"tau", "gamma", "queue_step", NULL};

@@ -1,4 +1,5 @@
-/* How the machine's own speed goes up and down, and how much of a calibration was disturbed: what a table is worth.
+/* Tells how the machine's own speed goes up and down, and how much of a calibration was disturbed: what a table is
+ * worth.
  *
  * The samples of a minute say how well the speed of that minute is known, not how fast the machine is in another one.
  * The probes (probing.h) say that: the level of each is one that the machine had, and may have again. A value v whose
@@ -10,35 +11,35 @@
  * with n - 1 degrees of freedom: d is half a 95 % prediction interval for one more such level (G. J. Hahn and W. Q.
  * Meeker, Statistical Intervals, 1991, section 4.2). Independent errors add in quadrature. Latencies and steps through
  * queues take s of the small message, rates and costs of a byte that of the large one; thresholds and buffers are
- * limits of the MPI and do not drift.
- */
+ * limits of the MPI and do not drift. */
 #ifndef MPISTAIR_CALIBRATE_DRIFT_H
 #define MPISTAIR_CALIBRATE_DRIFT_H
 
 #include "calibrate/machine/machine.h"
 #include "calibrate/fit/samples.h"
 
-/* From there on a calibration is no use, as from DISTURBED_MAX on (disturbed.h): others had that share of the processor
- * time that its ranks wanted, or the relative standard deviation of a level is above that. */
+/* From there on a calibration is of no use, as from DISTURBED_MAX on (disturbed.h): others had that share of the
+ * processor time that its ranks wanted, or the relative standard deviation of a level is above that. */
 #define DRIFT_WAITED_MAX 0.5
 #define DRIFT_LEVEL_MAX  0.2
 
-/* NaN where it is not known, as of samples of earlier versions. */
+/* Describes the drift; a value is NaN where it is not known, as with samples of earlier versions. */
 struct drift {
     double small; /* relative standard deviation of the time of a message of PROBING_SMALL_BYTES to oneself */
-    double large; /* of PROBING_LARGE_BYTES */
+    double large; /* the same for PROBING_LARGE_BYTES */
     size_t n_probes;
     double disturbed;   /* share of the samples, those included that were repeated */
     double never_quiet; /* share of what was measured that has no other samples */
-    double waited;      /* of the processor time that ranks wanted, the share of others; mean over the epochs */
-    double steal;       /* of the processors' time, the share that the hypervisor took */
+    double waited;      /* share of the processor time that ranks wanted and others had; mean over the epochs */
+    double steal;       /* share of the processors' time that the hypervisor took */
 };
 
 void drift_find(const struct samples *samples, struct drift *drift);
 /* Widens the intervals of the rows and appends rows `any any drift_small - VALUE 1`, drift_large, disturbed, waited,
- * steal for what is known. 0, or -1 without memory. */
+ * steal for what is known. Returns 0, or -1 without memory. */
 int drift_apply(const struct drift *drift, struct machine *machine);
-/* 0; -1 with what was measured, and the benchmarks that were disturbed most, where it is no use. */
+/* Judges the calibration. Returns 0, or -1 with what was measured, and the benchmarks that were disturbed most, where
+ * it is of no use. */
 int drift_check(const struct drift *drift, const struct samples *samples, struct error *error);
 
 #endif

@@ -1,3 +1,5 @@
+/* Lines through few points are uncertain, but they are not independent: what neighbouring lines show enters each fit as
+ * a hint, in a fixed order of passes. */
 #include "calibrate/fit/estimate.h"
 
 #include <math.h>
@@ -5,7 +7,7 @@
 
 #include "calibrate/fit/pool.h"
 
-/* A curve of the level within one protocol. */
+/* Describes a curve of the level within one protocol. */
 struct n_line {
     const struct curve *curve;
     size_t first, end; /* points */
@@ -95,7 +97,7 @@ static void share_scatter(const struct level_fit *level, size_t curve)
     }
 }
 
-/* A line that takes part in sharing slopes: of the same sizes as the first one. */
+/* Accepts a line that takes part in sharing slopes: it has the same sizes as the first one. */
 static bool comparable(const struct n_line *line, const struct n_line *first)
 {
     return line->fits && line->line.slope_error > 0 &&
@@ -104,7 +106,7 @@ static bool comparable(const struct n_line *line, const struct n_line *first)
                               line->curve->bytes[line->first] >= first->curve->bytes[first->first]));
 }
 
-/* The slope to be expected, and how much of it is to be taken, next to what is in the hint already. */
+/* Adds to the hint the slope to be expected, and how much of it is to be taken, next to what is there already. */
 static void add_hint(struct line_hint *hint, double slope, double share)
 {
     double before = hint->slope_share * (1 - share), both = before + share;
@@ -113,7 +115,8 @@ static void add_hint(struct line_hint *hint, double slope, double share)
     hint->slope_share = both;
 }
 
-/* Slopes over times: alike for all N of a protocol where N processes are slower by a factor, at every size. */
+/* Shares slopes over times: they are alike for all N of a protocol where N processes are slower by a factor, at every
+ * size. */
 static void share_among_curves(const struct level_fit *level, int part, struct pool_value *values, double *expected)
 {
     struct n_line *lines = lines_of(level, part), *first = NULL;
@@ -133,7 +136,7 @@ static void share_among_curves(const struct level_fit *level, int part, struct p
             add_hint(&lines[i].hint, mean * lines[i].line.mean_y, share);
 }
 
-/* Slopes: those of the next protocol, if the points do not say otherwise. */
+/* Shares slopes with the next protocol, if the points do not say otherwise. */
 static void share_with_next(const struct level_fit *level, int part, struct pool_value *values, double *expected)
 {
     struct n_line *lines = lines_of(level, part);
@@ -164,7 +167,7 @@ static void set_floors(const struct level_fit *level, size_t curve)
 }
 
 /* Fits all lines again with what they know of each other: the scatter, then the slopes from the larger messages to the
- * smaller ones, then, upwards, the floors. 0, or -1 without memory. */
+ * smaller ones, then, upwards, the floors. Returns 0, or -1 without memory. */
 static int refine(const struct level_fit *level)
 {
     struct pool_value *values = calloc(level->n_curves + 1, sizeof *values);
@@ -205,7 +208,7 @@ static const struct n_line *line_find(const struct level_fit *level, int part, u
     return found;
 }
 
-/* Whether the points show an intercept: to 50 %, or as well as two points do. */
+/* Says whether the points show an intercept: to 50 %, or as well as two points do. */
 static bool shows_latency(const struct n_line *line)
 {
     const struct line_value *tau = &line->line.intercept;
@@ -243,7 +246,7 @@ static void append(struct estimates *estimates, const struct level_fit *level, i
     };
 }
 
-/* The latency of the part, not below floor, which it replaces. */
+/* Appends the latency of the part, not below floor, which it replaces. */
 static void append_tau(struct estimates *estimates, const struct level_fit *level, int part, struct line_value *floor)
 {
     append(estimates, level, part, MACHINE_NO_N, line_of_tau(level, part));

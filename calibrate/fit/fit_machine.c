@@ -1,3 +1,5 @@
+/* Brings the parts of a fit together in the order of a table's rows: thresholds and lines of each level, then what
+ * every other benchmark gives, then the intervals. */
 #include "calibrate/fit/fit_machine.h"
 
 #include <math.h>
@@ -10,7 +12,7 @@
 #include "calibrate/fit/thresholds.h"
 #include "calibrate/fit/drift.h"
 
-/* Every other benchmark's fit, in the order of its rows. */
+/* Lists every other benchmark's fit, in the order of its rows. */
 static fit_benchmark *const benchmarks[] = {
     fit_buffer, fit_contention, fit_domain, fit_injection, fit_queue, fit_self,
 };
@@ -31,7 +33,7 @@ static int append_estimate(struct machine *machine, enum level level, const stru
                             method);
 }
 
-/* The rows of one level; their number, or -1 without memory. */
+/* Appends the rows of one level; returns their number, or -1 without memory. */
 static int append_level(struct machine *machine, enum level level, const struct level_estimates *fitted,
                         const struct fit_options *options, FILE *notes)
 {
@@ -51,7 +53,7 @@ static int append_level(struct machine *machine, enum level level, const struct 
         if (added == 0)
             benchmark_note(notes, "%s %s: left out: no N has two sizes from %.0f B", level_name[level],
                            machine_protocol_name[protocol], thresholds->bytes[part]);
-        /* The first protocol that could be fitted serves all sizes below it too: its threshold is 0. */
+        /* The first protocol that could be fitted serves all smaller sizes too: its threshold is 0. */
         struct line_value threshold = {rows == 0 ? 0 : thresholds->bytes[part], NAN, NAN};
         bool probed = rows > 0 && part == thresholds->n - 1 && thresholds->n_samples > 0;
         if (probed)
@@ -65,7 +67,7 @@ static int append_level(struct machine *machine, enum level level, const struct 
     return rows;
 }
 
-/* The lines of ping-pong and Algorithm 1; the number of rows, or -1 with the reason in error. */
+/* Fits the lines of ping-pong and Algorithm 1; returns the number of rows, or -1 with the reason in error. */
 static int fit_curves(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
                       struct machine *machine, FILE *notes, struct error *error)
 {

@@ -1,3 +1,5 @@
+/* A replicate is fitted exactly as the samples were, but its lines may be other ones: estimates and replicates have to
+ * be brought together value by value. */
 #include "calibrate/fit/intervals.h"
 
 #include <math.h>
@@ -24,9 +26,9 @@ static size_t count_all(const struct level_estimates *levels)
     return n;
 }
 
-/* The values of a level in one replicate: values[i * stride] for its i-th estimate. Other times may allow a line where
- * those measured allow none, or none where they do: an estimate that a replicate lacks keeps its own value there. Both
- * are in the same order. */
+/* Takes the values of a level in one replicate: values[i * stride] for its i-th estimate. Other times may allow a line
+ * where those measured allow none, or none where they do: an estimate that a replicate lacks keeps its own value there.
+ * Both are in the same order. */
 static void take_values(const struct estimates *estimates, const struct estimates *again, double *values, size_t stride)
 {
     for (size_t i = 0, next = 0; i < estimates->n_estimates; i++, values += stride) {
@@ -41,7 +43,7 @@ static void take_values(const struct estimates *estimates, const struct estimate
     }
 }
 
-/* The values of one replicate: values[i * stride] for the i-th estimate of all levels. */
+/* Estimates the values of one replicate: values[i * stride] for the i-th estimate of all levels. */
 static int estimate_replicate(const struct level_estimates *levels, const struct resampling *resampling,
                               const struct fit_options *options, double *values, size_t stride)
 {
@@ -68,7 +70,7 @@ void interval_widen(struct line_value *value, double *replicates, size_t n_repli
                   factor * (gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.975) - value->value);
     low = fmin(fmax(low, 0), value->value);
     high = fmax(high, value->value);
-    /* An end that the residuals do not tell, for want of points, is the bootstrap's; one sample a size tells none. */
+    /* If the residuals do not tell an end, for want of points, it is the bootstrap's; one sample a size tells none. */
     bool tells = low < high;
     value->low = !isnan(value->low) ? fmin(value->low, low) : tells ? low : NAN;
     value->high = !isnan(value->high) ? fmax(value->high, high) : tells ? high : NAN;

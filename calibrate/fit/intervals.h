@@ -1,24 +1,24 @@
-/* 95 % intervals of a level's parameters by the bootstrap; fit_machine.h has the rules. */
+/* Finds 95 % intervals of a level's parameters by the bootstrap; fit_machine.h has the rules. */
 #ifndef MPISTAIR_CALIBRATE_INTERVALS_H
 #define MPISTAIR_CALIBRATE_INTERVALS_H
 
 #include "calibrate/fit/estimate.h"
 #include "calibrate/fit/resample.h"
 
-/* The parameters of all levels, and the thresholds that they were estimated with. */
+/* Holds the parameters of all levels, and the thresholds with which they were estimated. */
 struct level_estimates {
     struct fit_thresholds thresholds; /* n = 0: nothing was measured */
     struct estimates estimates;
 };
 
-/* Widens the intervals of all levels' estimates. 0, or -1 without memory. */
+/* Widens the intervals of all levels' estimates. Returns 0, or -1 without memory. */
 int intervals_widen(struct level_estimates levels[LEVEL_COUNT], const struct samples *samples,
                     const struct curves *curves, const struct fit_options *options);
 
-/* What it does to one value: replicates[n_replicates > 0] of it, their order is lost, and what their distance grows by.
- */
+/* Widens the interval of one value: replicates[n_replicates > 0] of it lose their order; factor is by what their
+ * distance grows. */
 void interval_widen(struct line_value *value, double *replicates, size_t n_replicates, double factor);
-/* What the distance of a quantile grows by where few launches were drawn from; 1 for one launch. */
+/* Returns by what the distance of a quantile grows where few launches were drawn from; 1 for one launch. */
 double interval_few_launches(size_t n_launches);
 
 enum { INTERVALS_REPLICATES = 200 }; /* unless the options say otherwise */

@@ -1,3 +1,5 @@
+/* A fit with a free intercept and slope may give what no machine has, a negative latency or bandwidth; then one of the
+ * two is fixed and the other fitted again, and the result says so. */
 #include "calibrate/fit/line.h"
 
 #include <math.h>
@@ -16,14 +18,14 @@ static struct line_value value_within(double value, double half_width)
     return (struct line_value){.value = value, .low = value - half_width, .high = value + half_width};
 }
 
-/* Points and weights, as long as a line is made. */
+/* Holds points and weights, as long as a line is made. */
 struct fitting {
     const double *x, *y, *weight;
     size_t n_points;
     const struct line_hint *hint;
 };
 
-/* What the points are known to scatter by: few do not tell it themselves, then that of the hint is better. */
+/* Holds how much the points are known to scatter: few do not tell it themselves, then the hint's value is better. */
 struct scatter {
     double variance; /* of a point of weight 1; NaN: not known */
     size_t degrees;
@@ -37,13 +39,13 @@ static struct scatter scatter_of(const struct fitting *fitting, double sum_of_sq
     return (struct scatter){degrees == 0 ? NAN : sum_of_squares / (double)degrees, degrees};
 }
 
-/* Half the interval of a parameter with that covariance for points of variance 1. */
+/* Returns half the interval of a parameter with that covariance for points of variance 1. */
 static double half_width(const struct scatter *scatter, double covariance)
 {
     return line_quantile(scatter->degrees) * sqrt(covariance * scatter->variance);
 }
 
-/* The intercept that suits a given slope best. */
+/* Returns the intercept that suits a given slope best. */
 static double intercept_of(const struct fitting *fitting, double slope)
 {
     double sum = 0, sum_weights = 0;
@@ -54,7 +56,7 @@ static double intercept_of(const struct fitting *fitting, double slope)
     return sum / sum_weights;
 }
 
-/* An interval that holds its value; an end that is not known stays so. */
+/* Makes an interval hold its value; an end that is not known stays so. */
 static void widen(struct line_value *value)
 {
     if (value->low > value->value)
@@ -82,7 +84,7 @@ static void set_intercept(struct line *line, double intercept)
     widen(&line->intercept);
 }
 
-/* The line from (0, floor); -1 where it does not rise. */
+/* Fits the line from (0, floor); returns -1 where it does not rise. */
 static int fit_from(const struct fitting *fitting, const struct line_value *floor, struct line *line)
 {
     double intercept = floor->value;
@@ -105,9 +107,9 @@ static int fit_from(const struct fitting *fitting, const struct line_value *floo
     return 0;
 }
 
-/* The time does not grow with the size: no slope <= 0 is a bandwidth. The upper end of the slope's interval is the
- * least bandwidth that the points allow; the intercept follows from it. Without an interval, or where even its upper
- * end is negative, the slope from the origin to the last point is the least bandwidth that was seen. */
+/* Fits points whose time does not grow with the size, as no slope <= 0 is a bandwidth. The upper end of the slope's
+ * interval is the least bandwidth that the points allow; the intercept follows from it. Without an interval, or where
+ * even its upper end is negative, the slope from the origin to the last point is the least bandwidth that was seen. */
 static void fit_flat(const struct fitting *fitting, struct line *line)
 {
     size_t last = 0;
@@ -172,7 +174,7 @@ int line_fit(const double *x, const double *y, size_t n_points, enum line_method
     for (size_t i = 0; i < n_points; i++) {
         if (!(x[i] >= 0) || !(y[i] > 0) || isinf(x[i]) || isinf(y[i]))
             return -1;
-        differ = differ || x[i] != x[0]; /* exact: sizes are integers */
+        differ = differ || x[i] != x[0]; /* exact comparison: sizes are integers */
     }
     if (!differ)
         return -1;

@@ -1,10 +1,9 @@
-/* Straight lines through measured times: intercept, slope, 95 % intervals.
+/* Fits straight lines through measured times: intercept, slope, 95 % intervals.
  *
  * Relative least squares weighs each point with 1/y^2, so that the residuals count as fractions of the measured time
- * and the microseconds of small messages are not drowned by the milliseconds of large ones; ordinary least squares
+ * and the microseconds of small messages are not drowned by the milliseconds of large ones. Ordinary least squares
  * weighs all alike. The variance of the points is not known beforehand: it is estimated from the residuals, and the
- * intervals use Student's t with the degrees of freedom that are left.
- */
+ * intervals use Student's t with the degrees of freedom that are left. */
 #ifndef MPISTAIR_CALIBRATE_LINE_H
 #define MPISTAIR_CALIBRATE_LINE_H
 
@@ -31,27 +30,27 @@ struct line {
     struct line_value intercept;
     struct line_value slope;
     enum line_kind kind;
-    double sum_of_squares; /* of the free line's weighted residuals */
-    size_t degrees;        /* of freedom that the free line leaves */
-    double free_slope;     /* of the points alone, any sign */
+    double sum_of_squares; /* sum over the free line's weighted residuals */
+    size_t degrees;        /* degrees of freedom that the free line leaves */
+    double free_slope;     /* slope of the points alone, any sign */
     double slope_error;    /* its standard error; NaN: not known */
     double mean_y;         /* weighted mean of the points */
 };
 
-/* What is known besides the points. */
+/* Holds what is known besides the points. */
 struct line_hint {
-    struct line_value floor; /* the intercept is at least that; 0: not negative */
+    struct line_value floor; /* the intercept is at least that; 0: it is not negative */
     double slope;            /* as its neighbours have it */
-    double slope_share;      /* of that in the result, 0 to 1; the rest is the points' */
-    /* Of a point of weight 1, from more points of the same kind; taken where the own degrees are fewer than these and
-     * fewer than LINE_DEGREES_MIN. degrees 0: nothing is known. */
+    double slope_share;      /* share of it in the result, 0 to 1; the rest is the points' */
+    /* Is that of a point of weight 1, from more points of the same kind. It is taken where the own degrees are fewer
+     * than these and fewer than LINE_DEGREES_MIN; degrees 0 means that nothing is known. */
     double variance;
     size_t degrees;
 };
 enum { LINE_DEGREES_MIN = 4 };
 
-/* Fits y = intercept + slope * x to n_points >= 2 points with at least two different x >= 0, all y > 0. intercept >= 0
- * and slope > 0 always hold in the result. hint may be NULL. The interval of a shared slope is that of the points
+/* Fits y = intercept + slope * x to n_points >= 2 points with at least two different x >= 0, all y > 0. The result
+ * always has intercept >= 0 and slope > 0. hint may be NULL. The interval of a shared slope is that of the points
  * alone, widened to the value. Returns 0, or -1 where the points allow no such line. */
 int line_fit(const double *x, const double *y, size_t n_points, enum line_method method, const struct line_hint *hint,
              struct line *line);
@@ -59,7 +58,7 @@ int line_fit(const double *x, const double *y, size_t n_points, enum line_method
 /* Raises value to floor where it is below, and its ends to those of floor. Returns whether it was below. */
 bool line_value_raise(struct line_value *value, const struct line_value *floor);
 
-/* Half the width of a 95 % interval over the standard error: Student's t. NaN for 0 degrees. */
+/* Returns half the width of a 95 % interval over the standard error: Student's t. NaN for 0 degrees. */
 double line_quantile(size_t degrees_of_freedom);
 
 #endif

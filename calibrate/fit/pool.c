@@ -1,3 +1,5 @@
+/* Pooling makes few samples worth more, but must not hide a machine whose values really differ: the weight falls
+ * gradually, by a test on the data. */
 #include "calibrate/fit/pool.h"
 
 #include <gsl/gsl_cdf.h>
@@ -23,5 +25,5 @@ double pool_share(const struct pool_value *values, const double *expected, size_
         chi_squared += distance * distance;
     }
     double ratio = gsl_cdf_chisq_Pinv(0.99, (double)degrees) / chi_squared;
-    return ratio < 1 ? ratio * ratio * ratio : 1; /* 1 also for no distance at all */
+    return ratio < 1 ? ratio * ratio * ratio : 1; /* it is 1 also without any distance */
 }

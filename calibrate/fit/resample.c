@@ -1,9 +1,11 @@
+/* Replicates are drawn hundreds of times, so the samples are copied once, grouped by point, launch and domain, and a
+ * draw is a pass over arrays. */
 #include "calibrate/fit/resample.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The launch's index, added where it is new. Too many: all are one. */
+/* Returns the launch's index, and adds it where it is new. If there are too many, all count as one. */
 static size_t launch_index(struct resampling *resampling, uint32_t launch)
 {
     for (size_t i = 0; i < resampling->n_launches; i++)
@@ -30,8 +32,8 @@ static void find_groups(struct resampling *resampling, const struct samples *sam
         resampling->n_launches = 1;
 }
 
-/* Copies the times of a point, one launch after the other, and one domain after the other within; the largest launch's
- * size. */
+/* Copies the times of a point, one launch after the other, and one domain after the other within; returns the largest
+ * launch's size. */
 static size_t group_point(struct resampling *resampling, const struct sample *samples, size_t n_samples, size_t begin,
                           size_t *groups)
 {
@@ -100,7 +102,7 @@ out:
     return -1;
 }
 
-/* Draws as many times again as [begin, end) has. */
+/* Draws as many times as [begin, end) has. */
 static size_t draw(struct resampling *resampling, size_t begin, size_t end, double *drawn)
 {
     for (size_t i = begin; i < end; i++)
@@ -108,7 +110,7 @@ static size_t draw(struct resampling *resampling, size_t begin, size_t end, doub
     return end - begin;
 }
 
-/* The time of a point's domain as drawn, 0 where it was not measured. groups: of the point. */
+/* Returns the time of a point's domain as drawn, 0 where it was not measured. groups are those of the point. */
 static double draw_domain(struct resampling *resampling, const size_t *groups, const size_t *launches, size_t domain)
 {
     size_t n_drawn = 0, n_launches = resampling->n_launches, n_domains = resampling->n_domains;
@@ -116,7 +118,7 @@ static double draw_domain(struct resampling *resampling, const size_t *groups, c
         const size_t *group = &groups[launches[k] * n_domains + domain];
         n_drawn += draw(resampling, group[0], group[1], &resampling->drawn[n_drawn]);
     }
-    for (size_t k = 0; n_drawn == 0 && k < n_launches; k++) { /* in none of the launches that were drawn */
+    for (size_t k = 0; n_drawn == 0 && k < n_launches; k++) { /* none of the launches that were drawn has it */
         const size_t *group = &groups[k * n_domains + domain];
         n_drawn += draw(resampling, group[0], group[1], &resampling->drawn[n_drawn]);
     }

@@ -33,7 +33,7 @@ void samples_release(struct samples *samples)
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* Order of the curves: level, n, benchmark, variant. */
+/* Orders the curves: level, n, benchmark, variant. */
 static int compare_curves(const struct sample *a, const struct sample *b)
 {
     int order = COMPARE(a->level, b->level);
@@ -99,7 +99,7 @@ double samples_combine(const double seconds[DOMAIN_COUNT], const double n_pairs[
     return 0;
 }
 
-/* Of the samples [begin, begin + n_samples). values[n_samples]: room for their times. */
+/* Makes a curve of the samples [begin, begin + n_samples). values[n_samples] gives room for their times. */
 static int curve_make(const struct samples *all, size_t begin, size_t n_samples, enum samples_statistic statistic,
                       double *values, struct curve *curve)
 {

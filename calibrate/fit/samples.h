@@ -1,12 +1,11 @@
-/* Raw samples of calibration, and what a fit takes from them: one time a size.
+/* Holds raw samples of calibration, and what a fit takes from them: one time a size.
  *
  * RAW.csv has a header with level,bytes,seconds and optionally the other columns of measure.h; columns that are not
  * known are ignored. Rows without benchmark, or of one that is not known, count as ping-pong. Curves are made of
- * ping-pong and Algorithm 1 only; where rows with n = 1 come from both, the first give the latencies and the small
+ * ping-pong and Algorithm 1 only. Where rows with n = 1 come from both, the first give the latencies and the small
  * messages, the second the bandwidth of the large ones (fit_machine.h). Every other benchmark has a fit of its own.
  *
- * Disturbed samples (probing.h) are left out wherever what they measured was measured again without a disturbance.
- */
+ * Disturbed samples (probing.h) are left out wherever what they measured was measured again without a disturbance. */
 #ifndef MPISTAIR_CALIBRATE_SAMPLES_H
 #define MPISTAIR_CALIBRATE_SAMPLES_H
 
@@ -30,7 +29,7 @@ enum benchmark {
     BENCHMARK_COUNT,
 };
 
-/* What a benchmark tells apart; the column variant. */
+/* Says what a benchmark tells apart; the column variant. */
 enum variant {
     VARIANT_NONE = 0,
     VARIANT_POSTED_INORDER, /* queue */
@@ -57,10 +56,11 @@ struct sample {
     uint8_t variant;   /* enum variant */
     uint8_t domain;    /* enum domain (machine.h) */
     bool disturbed;    /* as probing.h says */
-    double waited;     /* of the processor time that its ranks wanted, the share of others; NaN: not known */
+    double waited;     /* share of the processor time that its ranks wanted and others had; NaN: not known */
 };
 
-/* How much of a benchmark was disturbed: samples as they were read, and points, which are what is measured again. */
+/* Counts how much of a benchmark was disturbed: samples as they were read, and points, which are what is measured
+ * again. */
 struct disturbance {
     size_t n_samples;
     size_t n_disturbed;
@@ -79,13 +79,13 @@ struct samples {
 
 int samples_append(struct samples *samples, const struct sample *sample);
 void samples_sort(struct samples *samples);
-/* Their order but for the seconds: 0 where both measure the same. */
+/* Compares as their order does, but for the seconds: 0 where both measure the same. */
 int samples_compare_points(const struct sample *a, const struct sample *b);
 void samples_release(struct samples *samples);
 
 enum samples_statistic { STATISTIC_MEDIAN = 0, STATISTIC_MIN };
 
-/* One time a size of one (level, n, benchmark), by ascending size. */
+/* Holds one time a size of one (level, n, benchmark), by ascending size. */
 struct curve {
     enum level level;
     enum benchmark benchmark;
@@ -102,18 +102,18 @@ struct curves {
     size_t n_curves;
 };
 
-/* samples must be sorted. 0, or -1 without memory. */
+/* Makes the curves. samples must be sorted. Returns 0, or -1 without memory. */
 int curves_make(const struct samples *samples, enum samples_statistic statistic, struct curves *curves);
 void curves_release(struct curves *curves);
-/* The one time of a size. values[n_values], n_values >= 1; their order is lost. */
+/* Returns the one time of a size. values[n_values], n_values >= 1, lose their order. */
 double samples_reduce(double *values, size_t n_values, enum samples_statistic statistic);
 
-/* The time of a message on a socket whose pairs differ by what they share, so that every pair of ranks of the job
- * counts alike, however often those of each domain were measured: the median of seconds[DOMAIN_COUNT], 0 where a domain
- * was not measured, weighted by n_pairs (1 where it is 0). 0 where none was. */
+/* Returns the time of a message on a socket whose pairs differ by what they share, so that every pair of ranks of the
+ * job counts alike, however often those of each domain were measured. It is the median of seconds[DOMAIN_COUNT], 0
+ * where a domain was not measured, weighted by n_pairs (1 where it is 0). Returns 0 where none was measured. */
 double samples_combine(const double seconds[DOMAIN_COUNT], const double n_pairs[DOMAIN_COUNT]);
 
-/* The points of a curve from the first size >= begin_bytes to the last < end_bytes: [*first, *end). */
+/* Finds the points of a curve from the first size >= begin_bytes to the last < end_bytes: [*first, *end). */
 void curve_range(const struct curve *curve, double begin_bytes, double end_bytes, size_t *first, size_t *end);
 
 #endif

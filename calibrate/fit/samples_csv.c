@@ -1,4 +1,5 @@
-/* The raw file of a calibration is read row by row; what was disturbed is judged by the probes that lie between the rows. */
+/* The raw file of a calibration is read row by row; what was disturbed is judged by the probes that lie between the
+ * rows. */
 #include "calibrate/fit/samples_csv.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ enum {
     N_COLUMNS,
 };
 
-/* The index of a name; 0 where there is none, or no such. */
+/* Returns the index of a name; 0 where there is none, or no such. */
 static int name_find(const char *name, const char *const *names, int n_names)
 {
     for (int i = 0; name != NULL && i < n_names; i++)
@@ -40,7 +41,7 @@ struct reading {
     size_t epoch; /* the first sample since the last probe of the machine */
 };
 
-/* Empty where it is not known. */
+/* Reads the share; it is empty where it is not known. */
 static int read_waited(const char *text, double *waited, struct error *error)
 {
     double value;
@@ -92,7 +93,7 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
     return samples_append(&reading->samples, &sample) == 0 ? 0 : error_set(error, "no memory");
 }
 
-/* A probe judges the samples since the last one, or since the program began. */
+/* Reads a probe, which judges the samples since the last one, or since the program began. */
 static int read_probing(struct reading *reading, const char *text, struct error *error)
 {
     struct samples *samples = &reading->samples;
@@ -106,7 +107,7 @@ static int read_probing(struct reading *reading, const char *text, struct error 
     return probings_append(&samples->probings, &probing) == 0 ? 0 : error_set(error, "no memory");
 }
 
-/* What the calibration was told besides samples; other comments are for other readers. */
+/* Reads what the calibration was told besides samples; other comments are for other readers. */
 static int read_comment(void *context, const char *text, struct error *error)
 {
     struct reading *reading = context;

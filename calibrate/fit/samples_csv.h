@@ -4,7 +4,8 @@
 
 #include "calibrate/fit/samples.h"
 
-/* 0, or -1 with file:line, what was expected in error and samples untouched. The result is sorted. */
+/* Reads a file. Returns 0, or -1 with file:line and what was expected in error, and samples untouched. The result is
+ * sorted. */
 int samples_read_csv(const char *path, struct samples *samples, struct error *error);
 
 #endif

@@ -1,3 +1,4 @@
+/* All cuts of all curves are tried, so a piece must cost O(1): running sums give the residuals of any piece. */
 #include "calibrate/fit/segment.h"
 
 #include <math.h>
@@ -7,16 +8,16 @@
 
 #include "calibrate/fit/line.h"
 
-/* A time is not known better than to 0.1 %: exact lines would else be cut by their rounding. */
+/* A time is not known better than to 0.1 %; without this limit exact lines would be cut by their rounding. */
 #define RELATIVE_FLOOR 1e-3L
 
-/* Weighted sums over the first i points, weights 1/y^2: the sum of relative residuals squared of any piece in O(1).
- * Long double, because a piece is a difference of sums of very different points. */
+/* Holds weighted sums over the first i points, weights 1/y^2: they give the sum of relative residuals squared of any
+ * piece in O(1). They are long double, because a piece is a difference of sums of very different points. */
 struct sums {
     long double w, wx, wxx, wy, wxy;
 };
 
-/* What the search needs of all curves. */
+/* Holds what the search needs of all curves. */
 struct search {
     const struct segment_curve *curves;
     size_t n_curves;
@@ -28,7 +29,7 @@ struct search {
     size_t **index; /* [n_curves][n_cuts] first point of the curve at or above the cut */
 };
 
-/* The line of a piece, with the errors of a point of variance 1. */
+/* Holds the line of a piece, with the errors of a point of variance 1. */
 struct piece {
     long double w, mean_x, mean_y, sxx, slope;
     long double rss;
@@ -53,7 +54,7 @@ static struct piece piece_fit(const struct sums *sums, size_t first, size_t end)
     };
 }
 
-/* Whether the lines below and above the cut differ, for points of that variance and so many sigma. */
+/* Says whether the lines below and above the cut differ, for points of that variance and so many sigma. */
 static bool pieces_differ(const struct piece *below, const struct piece *above, double cut, long double variance,
                           double sigmas, bool steps_only)
 {
@@ -71,7 +72,8 @@ static bool pieces_differ(const struct piece *below, const struct piece *above, 
            fabsl(above->slope - below->slope) > half_below + half_above;
 }
 
-/* Sum over the curves of n ln(RSS/n) for pieces that begin at the given cuts; INFINITY where a piece is too short. */
+/* Returns the sum over the curves of n ln(RSS/n) for pieces that begin at the given cuts; INFINITY where a piece is too
+ * short. */
 static double misfit(const struct search *search, int n_segments, const size_t *cut)
 {
     double sum = 0;

@@ -1,15 +1,14 @@
-/* Where curves of time over size break: protocol thresholds found in the data.
+/* Finds where curves of time over size break: protocol thresholds that show in the data.
  *
  * Every way to cut the sizes into 1, 2 or 3 pieces of at least 3 sizes a curve is fitted by lines with relative least
- * squares; the Bayesian information criterion chooses: the sum over curves of n ln(RSS/n), and for two parameters a
- * piece and curve and for one a cut the logarithm of all points. The residuals are relative, else the largest messages
- * alone would decide. Several curves are cut at the same sizes: whether that beats a cut of each by itself is seen by
- * comparing the criteria.
+ * squares. The Bayesian information criterion chooses: the sum over curves of n ln(RSS/n), and the logarithm of all
+ * points for each two parameters of a piece and curve and for each cut. The residuals are relative, as otherwise the
+ * largest messages alone would decide. Several curves are cut at the same sizes: whether that beats a cut of each by
+ * itself is seen by comparing the criteria.
  *
- * A protocol is a step of the time or a change of its slope, and noise is often cut where neither is: a cut counts only
- * if in enough of the curves the two lines, evaluated at the cut, are SEGMENT_JUMP apart and further than chance
- * allows, or both slopes are known to be above 0 and their 95 % intervals are apart.
- */
+ * A protocol is a step of the time or a change of its slope, and noise is often cut where neither is. So a cut counts
+ * only if in enough of the curves the two lines, evaluated at the cut, are SEGMENT_JUMP apart and further than chance
+ * allows, or both slopes are known to be above 0 and their 95 % intervals are apart. */
 #ifndef MPISTAIR_CALIBRATE_SEGMENT_H
 #define MPISTAIR_CALIBRATE_SEGMENT_H
 
@@ -33,10 +32,10 @@ struct segmentation {
     double criterion;          /* smaller is better */
 };
 
-/* differ_min: in how many of the curves a cut has to make a difference, 1 to n_curves. steps_only: a difference is a
- * step up of SEGMENT_JUMP, not a change of slope. log_points: natural logarithm of the points of all curves that are
- * compared. One segment where the points are too few to tell. 0, or -1 without memory or with more than
- * SEGMENT_MAX_POINTS points in a curve. */
+/* Finds the segments. differ_min says in how many of the curves a cut has to make a difference, 1 to n_curves. With
+ * steps_only a difference is a step up of SEGMENT_JUMP, not a change of slope. log_points is the natural logarithm of
+ * the points of all curves that are compared. The result is one segment where the points are too few to tell. Returns
+ * 0, or -1 without memory or with more than SEGMENT_MAX_POINTS points in a curve. */
 int segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min, bool steps_only,
                  int max_segments, double log_points, struct segmentation *segmentation);
 

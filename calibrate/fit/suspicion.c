@@ -1,3 +1,5 @@
+/* A fit always gives numbers. Some sets of them no machine can have, and others rest on too little: a reader of the
+ * table should not have to find that out. */
 #include "calibrate/fit/suspicion.h"
 
 #include <math.h>
@@ -50,7 +52,7 @@ static bool one_of(const char *quantity, const char *const *names)
     return false;
 }
 
-/* What a calibration found out about itself (drift.h). */
+/* Reports what a calibration found out about itself (drift.h). */
 static void check_drift(struct finding *finding, const struct machine_parameter *row)
 {
     if (strncmp(row->quantity, "drift_", 6) == 0 && row->value > DRIFT_MAX)
@@ -70,9 +72,10 @@ static bool is_drift(const struct machine_parameter *row)
 
 static void check_certainty(struct finding *finding, const struct machine_parameter *row)
 {
-    /* Found by a search of few, chosen samples. */
+    /* Are found by a search of few, chosen samples. */
     static const char *const searched[] = {"threshold", "buffer", NULL};
-    /* Costs that a machine may not have: where the interval reaches 0, the samples show none, and that is a result. */
+    /* Are costs that a machine may not have: where the interval reaches 0, the samples show none, and that is a result.
+     */
     static const char *const costs[] = {"gamma", "queue_step", "queue_step_unexpected", "delta", NULL};
     double width = row->ci_high - row->ci_low;
     if (row->samples == 0)
@@ -89,7 +92,7 @@ static void check_certainty(struct finding *finding, const struct machine_parame
         say(finding, row, "its 95 %% interval is %.3g %% wide", 100 * width / row->value);
 }
 
-/* The row of the same level and protocol with the next smaller n; NULL if there is none. */
+/* Returns the row of the same level and protocol with the next smaller n; NULL if there is none. */
 static const struct machine_parameter *previous_knot(const struct machine *machine, const struct machine_parameter *row)
 {
     const struct machine_parameter *found = NULL;
@@ -129,14 +132,14 @@ static void check_injection(struct finding *finding, const struct machine_parame
     }
 }
 
-/* Benchmarks whose seconds are those of messages of one size, n processes at once. */
+/* Accepts benchmarks whose seconds are those of messages of one size, n processes at once. */
 static bool of_a_curve(const struct sample *sample)
 {
     return sample->benchmark == BENCHMARK_PINGPONG || sample->benchmark == BENCHMARK_ALGORITHM1 ||
            sample->benchmark == BENCHMARK_SELF;
 }
 
-/* The largest size that was measured for a row, and the shortest time of it. */
+/* Finds the largest size that was measured for a row, and the shortest time of it. */
 static void largest_sample(const struct machine *machine, const struct samples *samples,
                            const struct machine_parameter *row, double *bytes, double *seconds)
 {

@@ -1,4 +1,4 @@
-/* What a reader of a machine table should not believe without a second look. Papers are named as in
+/* Finds what a reader of a machine table should not believe without a second look. Papers are named as in
  * share/doc/MODELS.md. */
 #ifndef MPISTAIR_CALIBRATE_SUSPICION_H
 #define MPISTAIR_CALIBRATE_SUSPICION_H
@@ -8,11 +8,16 @@
 #include "calibrate/machine/machine.h"
 #include "calibrate/fit/samples.h"
 
-/* Calls report with one sentence each: BW above the best measured rate (only with the sorted samples that the table was
- * fitted to, else NULL), N/BW that falls with N, BW(1) < BW(2)/2 (T Table I has such rows: a single message against
- * bidirectional ones), an injection rate below a bw of its level, fewer than 10 samples (not of what a search found),
- * an interval wider than 10 % or without an end (not of a cost whose interval reaches 0). Rows without samples and
- * interval (from print) are not asked for them. Returns their number. */
+/* Calls report with one sentence for each of these; returns their number:
+ *
+ *   - BW above the best measured rate (only with the sorted samples to which the table was fitted, else NULL)
+ *   - N/BW that falls with N
+ *   - BW(1) < BW(2)/2 (T Table I has such rows: a single message against bidirectional ones)
+ *   - an injection rate below a bw of its level
+ *   - fewer than 10 samples (but not for what a search found)
+ *   - an interval wider than 10 % or without an end (but not for a cost whose interval reaches 0)
+ *
+ * Rows without samples and interval (from print) are not asked for them. */
 int suspicion_find(const struct machine *machine, const struct samples *samples,
                    void (*report)(void *context, const char *sentence), void *context);
 

@@ -1,3 +1,5 @@
+/* No source tells the thresholds for sure: probes may be cut off, an MPI may tell nothing or something else than it
+ * does, curves break for other reasons. Here they are compared and one is chosen, with its origin. */
 #include "calibrate/fit/thresholds.h"
 
 #include <math.h>
@@ -6,16 +8,16 @@
 
 #include "calibrate/fit/benchmark/boundary.h"
 
-/* Names by the number of protocols; two that were found are those that every MPI has. */
+/* Names the protocols by their number; two that were found are those that every MPI has. */
 static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {
     {PROTOCOL_ANY}, {PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}, {PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}};
 
-/* Sources further apart than this contradict each other. */
+/* Two sources further apart than this contradict each other. */
 #define APART 2
 /* A probe that found no rendezvous up to here found that there is none. */
 #define PROBED_MIN_BYTES 1048576
 
-/* What each source says of one level. */
+/* Holds what each source says of one level. */
 struct sources {
     enum level level;
     struct segment_curve *curve; /* [n_curves] */
@@ -25,8 +27,8 @@ struct sources {
     struct segmentation own;
 };
 
-/* The curves of a level that span most of its sizes: as a curve of few sizes would forbid cuts of the others. Copies
- * the borrowed points to curve[]; their number. */
+/* Finds the curves of a level that span most of its sizes, as a curve of few sizes would forbid cuts of the others.
+ * Copies the borrowed points to curve[]; returns their number. */
 static size_t spanning_curves(const struct curves *curves, enum level level, struct segment_curve *curve)
 {
     size_t widest = 0, n = 0;
@@ -41,7 +43,7 @@ static size_t spanning_curves(const struct curves *curves, enum level level, str
     return n;
 }
 
-/* In how many of a level's curves a break has to show: MPI's protocols are the same for all N. */
+/* Returns in how many of a level's curves a break has to show: MPI's protocols are the same for all N. */
 static size_t half_of(size_t n_curves)
 {
     return (n_curves + 1) / 2;
@@ -63,8 +65,8 @@ static struct fit_thresholds from_segmentation(const struct segmentation *found)
     return thresholds;
 }
 
-/* Rendezvous from bytes on; below it one protocol, or two where every curve shows a step: what copies cost changes its
- * slope at many sizes, in one run here and in the next there, and is no protocol. */
+/* Takes rendezvous from bytes on. Below it there is one protocol, or two where every curve shows a step: what copies
+ * cost changes its slope at many sizes, in one run here and in the next there, and is no protocol. */
 static int known_rendezvous(const struct segment_curve *curve, size_t n_curves, double bytes, const char *origin,
                             struct fit_thresholds *thresholds)
 {
@@ -90,7 +92,7 @@ static int known_rendezvous(const struct segment_curve *curve, size_t n_curves, 
     return 0;
 }
 
-/* The break of the curves next to a size, 0 where they have none. */
+/* Returns the break of the curves next to a size, 0 where they have none. */
 static double nearest_break(const struct segmentation *own, double bytes)
 {
     double nearest = 0;
@@ -181,7 +183,7 @@ static int cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thr
     return result;
 }
 
-/* Whether the probe found a size: the best source. */
+/* Says whether the probe found a size: the best source. */
 static bool is_probed(const struct sources *sources)
 {
     return sources->probed.bytes > 0 && isfinite(sources->probed.bytes);
@@ -205,7 +207,7 @@ static int cut_known(struct sources *sources, struct fit_thresholds *thresholds)
 int fit_thresholds_find(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
                         struct fit_thresholds thresholds[LEVEL_COUNT], FILE *notes, struct error *error)
 {
-    /* Those of which only the curves tell first, then the others. */
+    /* Levels of which only the curves tell come first, then the others. */
     struct sources sources[LEVEL_COUNT];
     size_t n = 0, n_unknown = 0;
     int result = 0;

@@ -1,19 +1,18 @@
-/* Which sizes a protocol serves, before its lines are fitted.
+/* Finds which sizes a protocol serves, before its lines are fitted.
  *
  * Three sources tell where rendezvous begins: the probe (the smallest size from which crossed blocking sends did not
  * return without a receive), the MPI by MPI_T, and the samples themselves, whose curves of all N break at the same
  * sizes (segment.h). The probe sees what the job sees, so it is believed first; then the MPI; the curves last, since a
- * break may have other reasons (a cache, a pipeline's depth). All are said, and where two are more than a factor 2
- * apart, that too. Only the curves tell of a second protocol below rendezvous.
- */
+ * break may have other reasons (a cache, a pipeline's depth). All are reported, and also if two are more than a factor
+ * 2 apart. Only the curves tell of a second protocol below rendezvous. */
 #ifndef MPISTAIR_CALIBRATE_THRESHOLDS_H
 #define MPISTAIR_CALIBRATE_THRESHOLDS_H
 
 #include "calibrate/fit/fit_options.h"
 
-/* The thresholds of every level that curves has: those given in options, else found. Levels of which nobody tells are
- * cut at the same sizes, unless the samples are explained better by cuts of their own. A line a level on notes (may be
- * NULL). 0, or -1 with the reason in error. */
+/* Finds the thresholds of every level that curves has: those given in options, else found. Levels of which nobody tells
+ * are cut at the same sizes, unless the samples are explained better by cuts of their own. Prints a line a level on
+ * notes (may be NULL). Returns 0, or -1 with the reason in error. */
 int fit_thresholds_find(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
                         struct fit_thresholds thresholds[LEVEL_COUNT], FILE *notes, struct error *error);
 

@@ -1,3 +1,5 @@
+/* Users give thresholds by hand where they know their MPI better than the samples show; a slip there would spoil the
+ * whole table, so each size is checked. */
 #include <string.h>
 
 #include "calibrate/fit/fit_options.h"
@@ -6,11 +8,12 @@
 /* A size above this is no threshold of any MPI, and 2^53 is where doubles stop counting bytes. */
 #define THRESHOLD_MAX_BYTES (UINT64_C(1) << 53)
 
-/* Names by the number of protocols. */
+/* Names the protocols by their number. */
 static const enum machine_protocol given_names[SEGMENT_MAX][SEGMENT_MAX] = {
     {PROTOCOL_ANY}, {PROTOCOL_SHORT, PROTOCOL_EAGER}, {PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}};
 
-/* One size of the list at *at, which moves behind its comma, to NULL at the end. NULL, or what is wrong. */
+/* Parses one size of the list at *at, which moves behind its comma, to NULL at the end. Returns NULL, or what is wrong.
+ */
 static const char *parse_size(const char **at, double *bytes)
 {
     char digits[24];

@@ -1,3 +1,5 @@
+/* The search is apart from MPI, so that tests can ask it all that a network may answer, delays and contradictions
+ * included. */
 #include "calibrate/measure/bisection.h"
 
 uint64_t bisection_next(const struct bisection *bisection, bool *again)

@@ -1,9 +1,8 @@
-/* The size from which something is refused, found by asking for one size after the other: doubled until the first
+/* Finds the size from which something is refused, by asking for one size after the other: doubled until the first
  * refusal, then halfway between the largest that was taken and the smallest that was refused.
  *
  * A refusal may be a delay that was taken for one. So the smallest refused size is asked for once more at the end, with
- * more patience; where it is taken then, everything refused so far is forgotten and the search goes on upwards.
- */
+ * more patience; where it is taken then, everything refused so far is forgotten and the search goes on upwards. */
 #ifndef MPISTAIR_CALIBRATE_BISECTION_H
 #define MPISTAIR_CALIBRATE_BISECTION_H
 
@@ -19,11 +18,11 @@ struct bisection {
     bool confirmed;         /* refused_bytes was refused twice */
 };
 
-/* The next size to ask for; 0 at the end, when refused_bytes is 0 where nothing up to last_bytes was refused. *again:
- * it was refused before. */
+/* Returns the next size to ask for; 0 at the end, when refused_bytes is 0 if nothing up to last_bytes was refused.
+ * *again is set if the size was refused before. */
 uint64_t bisection_next(const struct bisection *bisection, bool *again);
 
-/* What came of the size that bisection_next() gave. */
+/* Takes the answer for the size that bisection_next() gave. */
 void bisection_tell(struct bisection *bisection, uint64_t bytes, bool taken);
 
 #endif

@@ -15,7 +15,7 @@ enum { SAMPLES = 3, VISITS_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
 #define EVERY_S   1.0
 #define SHARE_MAX 0.05
 
-/* What a rank tells of its processors to rank 0, which chooses. */
+/* Holds what a rank tells rank 0, which chooses, of its processors. */
 struct rank_place {
     uint64_t machine;
     cpu_set_t cpus;
@@ -27,7 +27,7 @@ static struct probe {
     size_t n_pairs;
     double last_s; /* its end */
     double took_s;
-    double stolen_s; /* at the last probe */
+    double stolen_s; /* value at the last probe */
     double all_s;
     struct probings probings;
 } probe;
@@ -62,7 +62,7 @@ int probe_prepare(struct measure *measure)
     return result;
 }
 
-/* The median time of a message, of a few samples of the slowest rank; NaN where none could be taken. */
+/* Returns the median time of a message, from a few samples of the slowest rank; NaN where none could be taken. */
 static double level_s(struct measure *measure, uint64_t bytes, int repeats, int max_visits)
 {
     struct item item = {.level = LEVEL_SELF,
@@ -91,7 +91,7 @@ static double level_s(struct measure *measure, uint64_t bytes, int repeats, int 
     return n > 0 ? plan_median(taken_s, n) : NAN;
 }
 
-/* The share that the hypervisor took of the processors since the last probe; NaN: not known. */
+/* Returns the share that the hypervisor took of the processors since the last probe; NaN if it is not known. */
 static double steal(const struct measure *measure)
 {
     double stolen_s = measure->stolen_s - probe.stolen_s, all_s = measure->all_s - probe.all_s;
@@ -100,14 +100,15 @@ static double steal(const struct measure *measure)
     return all_s > 0 ? fmin(fmax(stolen_s / all_s, 0), 1) : NAN;
 }
 
-/* Both levels of the machine, now. */
+/* Takes both levels of the machine, now. */
 static void take_levels(struct measure *measure, struct probing *probing)
 {
     probing->small_s = level_s(measure, PROBING_SMALL_BYTES, SMALL_REPEATS, VISITS_MAX);
     probing->large_s = level_s(measure, PROBING_LARGE_BYTES, LARGE_REPEATS, VISITS_MAX);
 }
 
-/* Judges the new epoch, its levels once more where they are not those of the others: it may have been a moment. */
+/* Judges the new epoch; takes its levels once more where they are not those of the others, as it may have been a
+ * moment. */
 static enum probing_verdict judge(struct measure *measure)
 {
     struct probing *last = &probe.probings.probings[probe.probings.n - 1];
@@ -120,7 +121,7 @@ static enum probing_verdict judge(struct measure *measure)
 
 enum probing_verdict probe_take(struct measure *measure)
 {
-    /* The probe's own visits are none of the program's. */
+    /* The probe's own visits do not count as the program's. */
     size_t shared = measure->shared;
     bool drops_shared = measure->drop_shared, is_first = probe.probings.n == 0;
     double begin_s = clock_now_s();

@@ -1,4 +1,4 @@
-/* The probe of the machine (probing.h): messages of ranks to themselves, on ranks that have a processor each. */
+/* Probes the machine (probing.h) by messages of ranks to themselves, on ranks that have a processor each. */
 #ifndef MPISTAIR_CALIBRATE_MACHINE_PROBE_H
 #define MPISTAIR_CALIBRATE_MACHINE_PROBE_H
 
@@ -7,15 +7,15 @@
 #include "calibrate/measure/measure.h"
 #include "calibrate/probing/probing.h"
 
-/* Collective: which ranks are probed. At most PROBE_RANKS_MAX of the job, spread over it, and of a machine not more
- * than it has processors. 0, or -1 without memory, the same on all ranks. */
+/* Chooses which ranks are probed. Collective. They are at most PROBE_RANKS_MAX of the job, spread over it, and on a
+ * machine not more than it has processors. Returns 0, or -1 without memory, the same on all ranks. */
 enum { PROBE_RANKS_MAX = 64 };
 int probe_prepare(struct measure *measure);
 
-/* All on rank 0. Probes, judges the time since the last probe and writes its line, but for the first one, which begins
- * the first epoch. What that time was like. */
+/* Is called on rank 0, as the next function. Probes, judges the time since the last probe and writes its line, except
+ * for the first one, which begins the first epoch. Returns what that time was like. */
 enum probing_verdict probe_take(struct measure *measure);
-/* Whether the last probe is more than a second old. */
+/* Says whether the last probe is more than a second old. */
 bool probe_is_due(const struct measure *measure);
 
 #endif

@@ -1,12 +1,12 @@
-/* What the calibration programs share: rank 0 leads, the other ranks sleep until it asks them to exchange messages.
+/* Declares what the calibration programs share: rank 0 leads, the other ranks sleep until it asks them to exchange
+ * messages.
  *
  * A benchmark says how two ranks exchange, and either lists items (who exchanges with whom, how many bytes), which
  * schedule.h measures in random order until they are known well enough, or leads itself, one visit after the other. For
- * a visit rank 0 sends a command to the ranks of that item only, the start on the common clock in it; every one of them
- * waits for that moment, exchanges, and returns its time; rank 0 writes a line of CSV on standard output with the time
- * of the slowest. All others sleep between looks at their mailbox: ranks may be more than cores. Lines on standard
- * error that begin with `mpistair-note:` tell `mpistair calibrate` what it needs to know besides.
- */
+ * a visit rank 0 sends a command to the ranks of that item only, with the start on the common clock in it. Every one of
+ * them waits for that moment, exchanges, and returns its time; rank 0 writes a line of CSV on standard output with the
+ * time of the slowest. All others sleep between looks at their mailbox: ranks may be more than cores. Lines on standard
+ * error that begin with `mpistair-note:` tell `mpistair calibrate` what it needs to know besides. */
 #ifndef MPISTAIR_CALIBRATE_MEASURE_H
 #define MPISTAIR_CALIBRATE_MEASURE_H
 
@@ -20,10 +20,15 @@
 #include "share/base/placement.h"
 #include "calibrate/measure/resume.h"
 
-/* variant: what the benchmark tells apart; n: processes that share a bandwidth, or as the benchmark says; count:
- * messages of a process in one repetition; domain: what an on-socket pair shares, `l3`, `numa` or `package`, else
- * empty; waited: of the processor time that the ranks of the
- * visit wanted, the share that others had, empty where they were more than processors; at_s: since the program began.
+/* Names the columns:
+ *
+ *   variant  what the benchmark tells apart
+ *   n        processes that share a bandwidth, or as the benchmark says
+ *   count    messages of a process in one repetition
+ *   domain   what an on-socket pair shares, `l3`, `numa` or `package`, else empty
+ *   waited   share of the processor time that the ranks of the visit wanted and others had, empty where they were more
+ *            than processors
+ *   at_s     since the program began
  */
 #define MEASURE_CSV_HEADER "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,waited,at_s"
 #define MEASURE_NOTE       "mpistair-note: "
@@ -33,25 +38,25 @@ struct pair {
     int second;
 };
 
-/* One point of a benchmark: pairs that exchange messages of one size at the same time. */
+/* Describes one point of a benchmark: pairs that exchange messages of one size at the same time. */
 struct item {
     enum level level;
-    int mode;            /* of the benchmark: handed to exchange */
+    int mode;            /* the benchmark's own; handed to exchange */
     const char *variant; /* for the CSV, borrowed; "" where there is one only */
     uint64_t n;          /* for the CSV: processes that share the bandwidth */
     uint64_t bytes;      /* of a message */
     int count;           /* messages of a process in one repetition */
-    int repeats;         /* of a sample, at most; the schedule takes as many as make a sample of 1 ms */
+    int repeats;         /* repeats of a sample, at most; the schedule takes as many as make a sample of 1 ms */
     int batch;           /* repetitions that belong together, as posted at once; 0: one */
     size_t n_pairs;
     const struct pair *pairs; /* [n_pairs], borrowed; a pair of a rank with itself is visited once */
     const char *ranks;        /* for the CSV, borrowed */
     const char *domain;       /* for the CSV, borrowed; NULL: none */
-    int part;                 /* of a benchmark that is made of others: which; set by the schedule */
-    double weight;            /* of its time against that of other items, 1 on average; set by the schedule */
+    int part;                 /* which part of a benchmark that is made of others; set by the schedule */
+    double weight;            /* its time against that of other items, 1 on average; set by the schedule */
 };
 
-/* What a rank is told to do. */
+/* Tells a rank what to do. */
 struct task {
     double start_s; /* on rank 0's clock, of the first sample */
     double gap_s;   /* from start to start of the samples; 0: one directly after the other */
@@ -63,7 +68,7 @@ struct task {
     int batch; /* <= repeats */
     int samples;
     int partner;   /* -1: end of the benchmark */
-    bool is_first; /* of its pair */
+    bool is_first; /* this rank is the first of its pair */
 };
 
 struct measure {
@@ -76,24 +81,25 @@ struct measure {
     unsigned launch;
     size_t buffer_bytes;
     bool cached;      /* every message at the same place */
-    double begin_s;   /* of the benchmark, on the own clock; resumed: the time that was spent before lies behind it */
+    double begin_s;   /* begin of the benchmark, on the own clock; resumed: the time that was spent before lies behind
+                       * it */
     double gap_s;     /* from start to start of the samples of a visit, for the next ones */
-    double longest_s; /* samples of the last visit, from start to end of exchange() */
+    double longest_s; /* longest of the samples of the last visit, from start to end of exchange() */
     double shortest_s;
     size_t late;      /* samples that were dropped because a rank could not start in time */
-    bool drop_shared; /* samples in which ranks shared a processor (sharing.h), for the next visits */
+    bool drop_shared; /* drop samples in which ranks shared a processor (sharing.h), for the next visits */
     size_t shared;    /* samples that were dropped for that */
-    double waited;    /* of the processor time that the ranks of the last visit wanted, the share of others; NaN: they
-                         were more than processors, and wait for each other by nature */
+    double waited;    /* share of the processor time that the ranks of the last visit wanted and others had; NaN: they
+                       * were more than processors, and wait for each other by nature */
     const char *link; /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
 
-    /* private */
+    /* The rest is private. */
     const struct benchmark_program *program;
     MPI_Comm control;
     int *host;
     uint64_t machine;  /* sharing.h */
-    cpu_set_t cpus;    /* that this rank may run on */
-    int n_processors;  /* of these */
+    cpu_set_t cpus;    /* processors on which this rank may run */
+    int n_processors;  /* how many of these */
     int shared_on_end; /* samples */
     double offset_s;
     double lead_s;
@@ -111,7 +117,8 @@ struct measure {
     struct resume resume;
 };
 
-/* Samples of one visit at most; the part of an item that probes the machine (probe.h), of any program. */
+/* Limits the samples of one visit; MEASURE_PROBE is the part of an item that probes the machine (probe.h), in any
+ * program. */
 enum { MEASURE_SAMPLES_MAX = 16, MEASURE_PROBE = -1 };
 
 /* Ranks that have nothing to do look for a task at the multiples of that time on rank 0's clock. */
@@ -122,19 +129,20 @@ struct benchmark_part;
 struct benchmark_program {
     const char *name;    /* as in the CSV */
     const char *summary; /* for --help */
-    /* Benchmarks that list items and are measured together, in one random order, instead of the functions below. */
+    /* Lists benchmarks that list items and are measured together, in one random order, instead of the functions below.
+     */
     const struct benchmark_part *parts; /* [n_parts] */
     int n_parts;
-    /* On every rank, once the places are known, may be NULL: 0; or an exit code, the same on all of them, if this job
-     * or these options are not for this benchmark. Only a rank that is to speak says why. */
+    /* Is called on every rank, once the places are known; may be NULL. Returns 0, or an exit code, the same on all of
+     * them, if this job or these options are not for this benchmark. Only a rank that is to speak says why. */
     int (*prepare)(struct measure *measure, bool speak);
-    /* On rank 0: the items, for the caller to free; what they borrow lives as long as the program. 0, or -1 without
-     * memory. */
+    /* Lists the items on rank 0, for the caller to free; what they borrow lives as long as the program. Returns 0, or
+     * -1 without memory. */
     int (*list)(const struct measure *measure, struct item **items, size_t *n_items);
-    /* On rank 0, instead of list: measures by measure_visit() and writes by measure_write(). 0, or -1 without memory.
-     */
+    /* Measures on rank 0, instead of list, by measure_visit() and writes by measure_write(). Returns 0, or -1 without
+     * memory. */
     int (*lead)(struct measure *measure, const struct benchmark_program *program);
-    /* On a rank of the item: does the task once and returns the seconds of one repetition; 0 where only the partner's
+    /* Does the task once on a rank of the item and returns the seconds of one repetition; 0 where only the partner's
      * time counts. */
     double (*exchange)(struct measure *measure, const struct task *task);
 };
@@ -146,7 +154,7 @@ struct benchmark_part {
 
 extern const struct benchmark_program self_program;
 
-/* The benchmark that an item or a task is of. */
+/* Returns the benchmark to which an item or a task belongs. */
 static inline const struct benchmark_program *benchmark_of(const struct benchmark_program *program, int part)
 {
     if (part == MEASURE_PROBE)
@@ -154,18 +162,18 @@ static inline const struct benchmark_program *benchmark_of(const struct benchmar
     return program->n_parts > 0 ? program->parts[part].program : program;
 }
 
-/* On rank 0: one visit of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples]: of the
- * slowest rank, -1 for a sample that somebody was told of too late to start with the others, or that had to wait for
- * the end of the one before, or in which ranks shared a processor. */
+/* Makes on rank 0 one visit of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples] are
+ * those of the slowest rank. They are -1 for a sample that somebody was told of too late to start with the others, or
+ * that had to wait for the end of the one before, or in which ranks shared a processor. */
 void measure_visit(struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, int n_samples, double *seconds);
 
-/* On rank 0: writes a row of the CSV. */
+/* Writes a row of the CSV, on rank 0. */
 void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, double seconds);
 
-/* On rank 0: the seconds of the samples of that item that --resume found, the first max of them in seconds[], which may
- * be NULL where max is 0. Returns how many there are. Their time is spent already: see begin_s. */
+/* Finds on rank 0 the seconds of the samples of that item that --resume found, the first max of them in seconds[],
+ * which may be NULL where max is 0. Returns how many there are. Their time is spent already: see begin_s. */
 size_t measure_resumed(const struct measure *measure, const struct item *item, double *seconds, size_t max);
 
 /* Reserves n places of that size in the long buffers, other ones than the last time, wrapping at their end, so that a

@@ -1,3 +1,5 @@
+/* Both sides of a paused message must agree on every moment, though one of them makes no MPI call: the two loops stand
+ * side by side here. */
 #include "calibrate/measure/paused.h"
 
 #include <sched.h>
@@ -6,10 +8,10 @@
 
 enum { DATA_TAG = 1, END_TAG = 2 };
 
-/* From the message to its receive: an eager one is complete by then. */
+/* Lies between the message and its receive: an eager one is complete by then. */
 #define HOLD_S 2e-3
 
-/* Since the start of the task, on the common clock. */
+/* Returns the seconds since the start of the task, on the common clock. */
 static double elapsed_s(const struct measure *measure, const struct task *task)
 {
     return clock_now_s() + measure->offset_s - task->start_s;
@@ -29,7 +31,7 @@ static void send_one(const struct measure *measure, const struct task *task, con
     MPI_Send(&complete_s, 1, MPI_DOUBLE, task->partner, END_TAG, measure->comm);
 }
 
-/* The seconds until the send was complete; the pause where it was refused. */
+/* Returns the seconds until the send was complete; the pause where it was refused. */
 static double receive_one(const struct measure *measure, const struct task *task, char *data, double pause_s)
 {
     double complete_s, limit_s = PAUSED_MARGIN * pause_s;
@@ -54,7 +56,8 @@ static double receive_one(const struct measure *measure, const struct task *task
     return after_s < limit_s && !fetched ? after_s : pause_s;
 }
 
-/* The number of messages that were complete when the next one stopped; 0 where none stopped within the pause. */
+/* Returns the number of messages that were complete when the next one stopped; 0 where none stopped within the pause.
+ */
 static int send_stream(const struct measure *measure, const struct task *task, const char *data, double pause_s)
 {
     MPI_Request request;

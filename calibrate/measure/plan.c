@@ -1,8 +1,10 @@
+/* The numbers that decide how long a calibration takes and how good it is can be tested only apart from MPI and clocks.
+ */
 #include "calibrate/measure/plan.h"
 
 #include <math.h>
 
-/* Of a gap, what waking up and the first look take. */
+/* Is the part of a gap that waking up and the first look take. */
 #define SETTLE_S 0.3e-3
 
 /* From there on the binomial distribution is as good as normal, and 2^-n nears what a double holds. */
@@ -27,7 +29,7 @@ double plan_gap_s(double sample_s, double tick_s)
     return tick_s * ceil((1.3 * sample_s + 2 * SETTLE_S) / tick_s);
 }
 
-/* The largest k with P(Binomial(n, 1/2) < k) <= 0.025; 0: none. */
+/* Returns the largest k with P(Binomial(n, 1/2) < k) <= 0.025; 0 if there is none. */
 static size_t low_rank(size_t n)
 {
     if (n >= NORMAL_FROM)
@@ -65,7 +67,7 @@ double plan_half_width(const double *sorted, size_t n)
     return (high - low) / 2 / median;
 }
 
-/* Samples that a share of the time buys. */
+/* Returns how many samples a share of the time buys. */
 static size_t bought(double share_s, double cost_s)
 {
     double samples = floor(share_s / cost_s);

@@ -1,6 +1,5 @@
-/* The arithmetic of a schedule, apart from MPI: how long a sample is, how far apart samples start, when a median is
- * known well enough, and how time is shared where it does not suffice.
- */
+/* Does the arithmetic of a schedule, apart from MPI: how long a sample is, how far apart samples start, when a median
+ * is known well enough, and how time is shared where it does not suffice. */
 #ifndef MPISTAIR_CALIBRATE_PLAN_H
 #define MPISTAIR_CALIBRATE_PLAN_H
 
@@ -13,32 +12,32 @@
 #define PLAN_SAMPLE_S     1e-3
 #define PLAN_SAMPLE_MAX_S 0.5
 
-/* Half the interval of the median, divided by the median, from which on it is known well enough. */
+/* A median is known well enough when half its interval, divided by the median, is below this. */
 #define PLAN_PRECISION 0.02
 
-/* Samples that every item gets before any gets more, and where time is short. */
+/* Say how many samples every item gets before any gets more, and how many where time is short. */
 enum { PLAN_SAMPLES = 12, PLAN_SAMPLES_SHORT = 3 };
 
-/* Repetitions of a sample, where one takes repetition_s > 0 and they come in batches: whole batches that last
- * PLAN_SAMPLE_S, less than a batch where one would last longer than PLAN_SAMPLE_MAX_S; 1 to max. */
+/* Returns the repetitions of a sample, where one takes repetition_s > 0 and they come in batches: whole batches that
+ * last PLAN_SAMPLE_S, less than a batch where one would last longer than PLAN_SAMPLE_MAX_S; 1 to max. */
 int plan_repeats(double repetition_s, int batch, int max);
 
-/* From start to start of samples of sample_s each, between ranks that others look beside at every multiple of tick_s:
- * a third of a tick where that is enough, so that three samples lie between two looks, else whole ticks; some margin
- * for a sample that lasts longer. */
+/* Returns the time from start to start of samples of sample_s each, between ranks while others look at every multiple
+ * of tick_s: a third of a tick where that is enough, so that three samples lie between two looks, else whole ticks;
+ * with some margin for a sample that lasts longer. */
 double plan_gap_s(double sample_s, double tick_s);
 
-/* The interval that holds the median of the distribution with at least 95 %, whatever the distribution: order
- * statistics k and n + 1 - k of sorted[n], k the largest with P(Binomial(n, 1/2) < k) <= 0.025. False below 6 values,
- * which no pair of order statistics bounds that well. */
+/* Finds the interval that holds the median of the distribution with at least 95 %, whatever the distribution: order
+ * statistics k and n + 1 - k of sorted[n], k the largest with P(Binomial(n, 1/2) < k) <= 0.025. Returns false below 6
+ * values, which no pair of order statistics bounds that well. */
 bool plan_interval(const double *sorted, size_t n, double *low, double *high);
 
 double plan_median(const double *sorted, size_t n);
 
-/* Half the interval over the median; infinity where there is no interval. */
+/* Returns half the interval over the median; infinity where there is no interval. */
 double plan_half_width(const double *sorted, size_t n);
 
-/* minimum[n]: samples that each of n items gets first, where a sample costs cost_s[n] > 0 and time_s is left:
+/* Sets minimum[n], the samples that each of n items gets first, where a sample costs cost_s[n] > 0 and time_s is left:
  * PLAN_SAMPLES each if that suffices, else as many as equal shares of the time buy, PLAN_SAMPLES_SHORT at least. */
 void plan_minimum(const double *cost_s, size_t n, double time_s, size_t *minimum);
 

@@ -1,4 +1,4 @@
-/* An item while it is measured: its samples, and what one more costs. */
+/* Holds an item while it is measured: its samples, and what one more costs. */
 #ifndef MPISTAIR_CALIBRATE_POINT_H
 #define MPISTAIR_CALIBRATE_POINT_H
 
@@ -10,22 +10,23 @@ struct point {
     size_t n;
     size_t capacity;
     size_t minimum;  /* samples that it gets before any item gets more */
-    int repeats;     /* of a sample; 0: not known yet */
-    double sample_s; /* a sample from start to end */
-    double cost_s;   /* a sample with its share of the visit; 0: not known yet */
+    int repeats;     /* repeats of a sample; 0: not known yet */
+    double sample_s; /* time of a sample from start to end */
+    double cost_s;   /* time of a sample with its share of the visit; 0: not known yet */
     double spent_s;
 };
 
-/* 0, or -1 without memory. */
+/* Adds a sample. Returns 0, or -1 without memory. */
 int point_add(struct point *point, double seconds);
 /* Takes a sample back that was added. */
 void point_remove(struct point *point, double seconds);
 void point_release(struct point *point);
 
-/* Whether its median is known within PLAN_PRECISION from PLAN_SAMPLES or more. */
+/* Says whether its median is known within PLAN_PRECISION from PLAN_SAMPLES or more. */
 bool point_is_done(const struct point *point);
 
-/* Seconds that it still takes until then, if the interval shrinks with the root of the number of samples. */
+/* Returns the seconds that it still takes until then, if the interval shrinks with the root of the number of samples.
+ */
 double point_needed_s(const struct point *point);
 
 #endif

@@ -1,3 +1,5 @@
+/* A rank that waits for a processor looks like a slow message. Where the kernel does not tell the wait, it is guessed
+ * from what a thread did not run, so that containers without schedstat are judged, too. */
 #include "calibrate/measure/processor.h"
 
 #include <fcntl.h>
@@ -16,7 +18,8 @@ static double seconds_of(clockid_t clock)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* By the kernel, in seconds; NaN where it does not tell. Opened once: a rank asks twice a sample. */
+/* Returns the wait by the kernel, in seconds; NaN where it does not tell. The file is opened once: a rank asks twice a
+ * sample. */
 static double told_wait_s(void)
 {
     static int file = -1;
@@ -35,7 +38,8 @@ static double told_wait_s(void)
     return *end == ' ' ? 1e-9 * (double)strtoull(end, NULL, 10) : NAN;
 }
 
-/* What the thread did not run since the last call, summed up over those calls between which it was interrupted. */
+/* Returns what the thread did not run since the last call, summed up over those calls between which it was interrupted.
+ */
 static double guessed_wait_s(double run_s)
 {
     static double before_s, before_run_s, wait_s;
@@ -60,7 +64,7 @@ struct processor_time processor_now(void)
     return time;
 }
 
-/* Whether the ranks of one machine have a processor each. */
+/* Says whether the ranks of one machine have a processor each. */
 static bool has_own_each(const struct processor_use *ranks, size_t n, uint64_t machine)
 {
     cpu_set_t cpus;
@@ -111,7 +115,7 @@ bool processor_stolen(double *stolen_s, double *all_s)
     if (file == NULL)
         return false;
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
-        for (bool more = getline(&line, &size, file) > 0; more;) /* the sum of all comes first */
+        for (bool more = getline(&line, &size, file) > 0; more;) /* the first line is the sum of all */
             more = getline(&line, &size, file) > 0 && add_processor(line, &cpus, &stolen, &all);
     free(line);
     fclose(file);

@@ -1,4 +1,4 @@
-/* What ranks had of the processors, and what others had of them meanwhile. */
+/* Tells what ranks had of the processors, and what others had of them meanwhile. */
 #ifndef MPISTAIR_CALIBRATE_PROCESSOR_H
 #define MPISTAIR_CALIBRATE_PROCESSOR_H
 
@@ -7,30 +7,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one thread, since it began: the time that it ran, and was ready to run while another had its processor. */
+/* Holds for one thread, since it began, the time that it ran, and that it was ready to run while another had its
+ * processor. */
 struct processor_time {
     double run_s;
     double wait_s;
 };
 
-/* Of the calling thread, which must be the first of its process: there the kernel tells the wait
+/* Reads the time of the calling thread, which must be the first of its process: there the kernel tells the wait
  * (/proc/self/schedstat). Where it does not, a wait is the time between two calls that the thread did not run, if it
  * was switched involuntarily. */
 struct processor_time processor_now(void);
 
-/* What one rank did during a visit, in its samples only. */
+/* Holds what one rank did during a visit, in its samples only. */
 struct processor_use {
     uint64_t machine; /* sharing_machine() */
-    cpu_set_t cpus;   /* that it may run on */
+    cpu_set_t cpus;   /* processors on which it may run */
     struct processor_time time;
 };
 
-/* Of the processor time that n ranks wanted, *wanted_s, what others had, *lost_s. Ranks of a machine with fewer
- * processors than ranks wait for each other by nature and do not count. */
+/* Sums the processor time that n ranks wanted, *wanted_s, and what others had of it, *lost_s. Ranks of a machine with
+ * fewer processors than ranks wait for each other by nature and do not count. */
 void processor_lost(const struct processor_use *ranks, size_t n, double *wanted_s, double *lost_s);
 
-/* Since boot, of the processors that this process may run on: the time that the hypervisor took, and all time
- * (/proc/stat). False where it is not known. */
+/* Reads, for the processors on which this process may run, the time since boot that the hypervisor took, and all time
+ * (/proc/stat). Returns false where it is not known. */
 bool processor_stolen(double *stolen_s, double *all_s);
 
 #endif

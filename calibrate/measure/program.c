@@ -1,6 +1,5 @@
-/* Every benchmark is a program of its own under the launcher of the MPI that is measured, and has its MPI_Init, options,
- * places and clock from here.
- */
+/* Every benchmark is a program of its own under the launcher of the MPI that is measured, and has its MPI_Init,
+ * options, places and clock from here. */
 #include "calibrate/measure/program.h"
 
 #include <math.h>
@@ -54,7 +53,7 @@ static void note_levels(const struct measure *measure)
     }
 }
 
-/* Collective: rank 0 alone reads, the file may be on its node only. */
+/* Collective: rank 0 alone reads, as the file may be on its node only. */
 static int read_resumed(struct measure *measure, const struct benchmark_program *program)
 {
     struct error error;

@@ -1,3 +1,5 @@
+/* The programs can be run by hand, without `mpistair calibrate`, so they have options and help of their own; all ranks
+ * parse them alike, without communication. */
 #include "calibrate/measure/program_options.h"
 
 #include <getopt.h>
@@ -27,7 +29,7 @@ static void usage(const struct benchmark_program *program)
            program->name, program->summary);
 }
 
-/* Both buffers of all ranks of a node that could hold all of them in an eighth of its memory. */
+/* Returns a buffer's bytes such that both buffers of all ranks of a node fit in an eighth of its memory. */
 static size_t default_buffer(int ranks)
 {
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), share = memory / 16 / ranks;

@@ -1,11 +1,11 @@
-/* The options of the calibration programs. */
+/* Reads the options of the calibration programs. */
 #ifndef MPISTAIR_CALIBRATE_OPTIONS_H
 #define MPISTAIR_CALIBRATE_OPTIONS_H
 
 #include "calibrate/measure/measure.h"
 
-/* Fills seconds, seed, launch, buffer_bytes, link, resume_path, cached; *hello: only say how many ranks there are.
- * Every rank calls it, only one that is to speak prints. 0; -1 after --help; EXIT_WRONG_USAGE. */
+/* Fills seconds, seed, launch, buffer_bytes, link, resume_path, cached; *hello asks only to say how many ranks there
+ * are. Every rank calls it, only one that is to speak prints. Returns 0; -1 after --help; EXIT_WRONG_USAGE. */
 int options_parse(int argc, char **argv, const struct benchmark_program *program, bool speak, struct measure *measure,
                   bool *hello);
 

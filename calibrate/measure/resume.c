@@ -1,3 +1,5 @@
+/* The rows of an ended calibration come back as if they had just been measured; a row that a probe judged disturbed
+ * does not, so that it is measured again. */
 #include "calibrate/measure/resume.h"
 
 #include <errno.h>
@@ -20,12 +22,12 @@ static const char *const column_name[N_COLUMNS] = {"benchmark", "variant", "leve
 struct reading {
     const char *path;
     size_t line;
-    size_t n_fields;          /* of the header; 0: none read */
+    size_t n_fields;          /* fields of the header; 0: none was read */
     size_t column[N_COLUMNS]; /* where each stands; n_fields: it is absent, as waited was in earlier versions */
     size_t epoch;             /* the first row since the last probe of the machine */
 };
 
-/* Splits a line at its commas in place; the number of fields, FIELDS_MAX at most. */
+/* Splits a line at its commas in place; returns the number of fields, FIELDS_MAX at most. */
 static size_t split(char *line, char *fields[FIELDS_MAX])
 {
     size_t n = 0;
@@ -71,7 +73,7 @@ static int real(const struct reading *reading, char *const *fields, enum column 
     return number_real(text, value) == NULL && *value >= 0 ? 0 : wrong(reading, column, text, error);
 }
 
-/* Empty where it is not known. */
+/* Reads the share; it is empty where it is not known. */
 static int waited_of(const struct reading *reading, char *const *fields, double *waited, struct error *error)
 {
     *waited = NAN;
@@ -109,7 +111,7 @@ static int keep(struct reading *reading, struct resume *resume, const struct res
     return 0;
 }
 
-/* What is read: benchmarks and launch. */
+/* Says what is read: benchmarks and launch. */
 struct wanted {
     const char *const *names;
     size_t n_names;
@@ -132,7 +134,7 @@ static int read_row(struct reading *reading, char *line, const struct wanted *wa
     char *fields[FIELDS_MAX];
     size_t n = split(line, fields);
     if (strcmp(fields[0], column_name[BENCHMARK]) == 0)
-        return 0; /* the header once more */
+        return 0; /* it is the header once more */
     if (n != reading->n_fields)
         return error_set(error, "%s:%zu: %zu fields, the header has %zu", reading->path, reading->line, n,
                          reading->n_fields);
@@ -160,7 +162,7 @@ static int read_row(struct reading *reading, char *line, const struct wanted *wa
     return keep(reading, resume, &row, error);
 }
 
-/* A probe judges the rows since the last one, or since the program began. */
+/* Reads a probe, which judges the rows since the last one, or since the program began. */
 static int read_comment(struct reading *reading, const char *line, struct resume *resume, struct error *error)
 {
     struct probing probing;
@@ -202,7 +204,7 @@ int resume_read(const char *path, const char *const *names, size_t n_names, unsi
     for (ssize_t length; result == 0 && (length = getline(&line, &size, file)) > 0;) {
         reading.line++;
         if (line[length - 1] != '\n')
-            break; /* cut off */
+            break; /* the line was cut off */
         line[--length] = '\0';
         if (length > 0 && line[length - 1] == '\r')
             line[--length] = '\0';

@@ -1,9 +1,8 @@
-/* Samples that a calibration that was ended has left: read back, so that it goes on instead of starting anew.
+/* Reads back the samples that a calibration that was ended has left, so that it goes on instead of starting anew.
  *
- * The file is what the programs wrote (MEASURE_CSV_HEADER), of this and other benchmarks, perhaps cut off in its last
+ * The file is what the programs wrote (MEASURE_CSV_HEADER), this and other benchmarks, perhaps cut off in its last
  * line, with the remarks of `mpistair calibrate` between (`#`). Its columns are found by their names; fields are not
- * quoted.
- */
+ * quoted. */
 #ifndef MPISTAIR_CALIBRATE_RESUME_H
 #define MPISTAIR_CALIBRATE_RESUME_H
 
@@ -34,10 +33,10 @@ struct resume {
     double spent_s; /* largest at_s */
 };
 
-/* Takes the rows of the benchmarks of these names[n_names] and of that launch, but for those that were disturbed
- * (probing.h), which are to be measured again; their time is spent. A file without rows leaves an empty
- * resume. 0 and *resume for resume_release; -1 with file:line: not readable, no header before the rows, a column
- * missing, a row of these benchmarks that is none. */
+/* Takes the rows of the benchmarks of these names[n_names] and of that launch, except those that were disturbed
+ * (probing.h), which are to be measured again; their time is spent. A file without rows leaves an empty resume. Returns
+ * 0 and *resume for resume_release; or -1 with file:line: not readable, no header before the rows, a column missing, a
+ * row of these benchmarks that is none. */
 int resume_read(const char *path, const char *const *names, size_t n_names, unsigned launch, struct resume *resume,
                 struct error *error);
 void resume_release(struct resume *resume);

@@ -1,3 +1,6 @@
+/* Time is short and machines are uneven: the order is random, every point gets its minimum, and what is left goes where
+ * the median is least known. The schedule also drops what a probe shows to be disturbed, so that it is measured again.
+ */
 #include "calibrate/measure/schedule.h"
 
 #include <math.h>
@@ -13,8 +16,8 @@
 #include "calibrate/measure/machine_probe.h"
 
 /* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
- * takes to reach the ranks. One, where three take long, for another item may come in between; and where time is so
- * short that the others might get none. */
+ * takes to reach the ranks. It takes one, where three take long, as another item may come in between; and where time is
+ * so short that the others might get none. */
 enum { SAMPLES_A_VISIT = 3 };
 #define VISIT_S 0.05
 
@@ -31,12 +34,12 @@ struct schedule {
     size_t *order;        /* of points, shuffled */
     size_t n_points;
     double end_s;
-    bool is_short; /* not even time for PLAN_SAMPLES_SHORT of each point */
+    bool is_short; /* there is not even time for PLAN_SAMPLES_SHORT of each point */
     double told_s; /* when progress was told last */
     uint64_t random;
     size_t rows;
     size_t disturbed;      /* rows that do not count */
-    struct taken *pending; /* [n_pending] that count unless the next probe says that the epoch was disturbed */
+    struct taken *pending; /* [n_pending] samples that count unless the next probe says that the epoch was disturbed */
     size_t n_pending;
     size_t pending_capacity;
 };
@@ -47,7 +50,7 @@ struct taken {
     double waited; /* NaN: not known of the visit itself */
 };
 
-/* xorshift64*: the order must be the same everywhere for a seed. */
+/* Draws by xorshift64*: the order must be the same everywhere for a seed. */
 static uint64_t next_random(uint64_t *state)
 {
     *state ^= *state >> 12;
@@ -111,7 +114,7 @@ static void end_epoch(struct schedule *schedule)
     schedule->n_pending = 0;
 }
 
-/* Untimed visits, until a sample is long enough to tell how long a repetition takes. */
+/* Makes untimed visits, until a sample is long enough to tell how long a repetition takes. */
 static void warm_up(struct schedule *schedule, struct point *point, int max_visits)
 {
     struct measure *measure = schedule->measure;
@@ -135,7 +138,8 @@ static void warm_up(struct schedule *schedule, struct point *point, int max_visi
     tell_progress(schedule, false);
 }
 
-/* More repetitions, where a sample was short or less than a batch: something held up the visit that told how many. */
+/* Takes more repetitions where a sample was short or less than a batch: something held up the visit that told how many.
+ */
 static void lengthen(const struct item *item, struct point *point, double shortest_s)
 {
     if (shortest_s >= PLAN_SAMPLE_S / 2 && point->repeats >= item->batch)
@@ -148,8 +152,8 @@ static void lengthen(const struct item *item, struct point *point, double shorte
     point->sample_s = planned * repetition_s;
 }
 
-/* Takes the longest sample of a visit for what to expect of the next: one that starts before the end of another is
- * lost. Where less than half was needed, what was expected came from a disturbed one. */
+/* Takes the longest sample of a visit for what to expect of the next: a sample that starts before the end of another is
+ * lost. Where less than half was needed, the expectation came from a disturbed sample. */
 static void expect(struct point *point, double longest_s)
 {
     double weight = longest_s > point->sample_s ? 0.5 : longest_s < point->sample_s / 2 ? 0.9 : 0.2;
@@ -191,7 +195,7 @@ static int visit(struct schedule *schedule, struct point *point)
     return 0;
 }
 
-/* Whether there is time for another visit; a first one is begun in any case. */
+/* Says whether there is time for another visit; a first one is begun in any case. */
 static bool affordable(const struct schedule *schedule, const struct point *point)
 {
     double left_s = schedule->end_s - clock_now_s();
@@ -219,7 +223,7 @@ static int set_minimum(struct schedule *schedule)
                     : known > 0                    ? known_s / (double)known
                                                    : MEASURE_IDLE_S;
         short_s += PLAN_SAMPLES_SHORT * cost_s[i];
-        cost_s[i] /= schedule->items[i].weight; /* of equal shares of the time it gets its own */
+        cost_s[i] /= schedule->items[i].weight; /* it gets its own part of equal shares of the time */
     }
     schedule->is_short = short_s > schedule->end_s - clock_now_s();
     plan_minimum(cost_s, n, schedule->end_s - clock_now_s(), minimum);
@@ -230,13 +234,13 @@ static int set_minimum(struct schedule *schedule)
     return 0;
 }
 
-/* Time spent on a point, for its weight. */
+/* Returns the time spent on a point, divided by its weight. */
 static double weighted_spent_s(const struct schedule *schedule, size_t i)
 {
     return schedule->points[i].spent_s / schedule->items[i].weight;
 }
 
-/* Mean of that over the points that are not done. */
+/* Returns the mean of that over the points that are not done. */
 static double mean_spent_s(const struct schedule *schedule)
 {
     double spent_s = 0;
@@ -249,8 +253,9 @@ static double mean_spent_s(const struct schedule *schedule)
     return open > 0 ? spent_s / (double)open : 0;
 }
 
-/* One pass in random order over the points that lack their minimum; or else, shares of time being equal, over those
- * that are not known well enough and had no more time than the mean. The number of visits; -1 without memory. */
+/* Makes one pass in random order over the points that lack their minimum; or else, shares of time being equal, over
+ * those that are not known well enough and had no more time than the mean. Returns the number of visits; -1 without
+ * memory. */
 static int pass(struct schedule *schedule, bool of_minimum)
 {
     double mean_s = of_minimum ? 0 : mean_spent_s(schedule) * (1 + 1e-9);
@@ -337,7 +342,7 @@ static int resume(struct schedule *schedule)
     return result;
 }
 
-/* Appends the items of a part. 0, or -1 without memory. */
+/* Appends the items of a part. Returns 0, or -1 without memory. */
 static int append_part(struct schedule *schedule, int part)
 {
     struct item *listed = NULL;
@@ -358,7 +363,7 @@ static int append_part(struct schedule *schedule, int part)
     return result;
 }
 
-/* All items, their weights 1 on average. 0, or -1 without memory. */
+/* Lists all items, their weights 1 on average. Returns 0, or -1 without memory. */
 static int list(struct schedule *schedule)
 {
     int n_parts = schedule->program->n_parts > 0 ? schedule->program->n_parts : 1, result = 0;

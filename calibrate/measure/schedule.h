@@ -1,18 +1,17 @@
-/* Which item of a benchmark is measured when.
+/* Decides which item of a benchmark is measured when.
  *
  * A sample is a warm loop of about 1 ms (plan.h). A visit to an item takes a few samples, and visits come in random
  * order, so that a disturbance does not fall on neighbouring sizes. Each item is first visited once without being
- * written: that opens connections and tells how long a repetition takes; before anything is written, all of them where
- * a fifth of the time suffices. Then every item gets its minimum of samples, in equal shares where time is short; then
- * those whose median is not yet known within 2 % share the rest of the time.
- */
+ * written: that opens connections and tells how long a repetition takes; if a fifth of the time suffices, all are
+ * visited so before anything is written. Then every item gets its minimum of samples, in equal shares where time is
+ * short; then those whose median is not yet known within 2 % share the rest of the time. */
 #ifndef MPISTAIR_CALIBRATE_SCHEDULE_H
 #define MPISTAIR_CALIBRATE_SCHEDULE_H
 
 #include "calibrate/measure/measure.h"
 
-/* On rank 0: lists the items of the benchmark and measures them until each is known or measure->seconds are over,
- * counted from measure->begin_s. 0, or -1 without memory. */
+/* Lists on rank 0 the items of the benchmark and measures them until each is known or measure->seconds are over,
+ * counted from measure->begin_s. Returns 0, or -1 without memory. */
 int schedule_lead(struct measure *measure, const struct benchmark_program *program);
 
 #endif

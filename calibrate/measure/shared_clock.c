@@ -1,3 +1,5 @@
+/* Starts must agree within microseconds on hosts whose clocks differ by seconds, while idle ranks sleep: offsets are
+ * measured once, and waits sleep first and spin last. */
 #include "calibrate/measure/shared_clock.h"
 
 #include <sched.h>
@@ -5,7 +7,7 @@
 
 enum { OFFSET_TAG = 1 };
 
-/* So long before its time a wait stops sleeping: a sleep may end later than asked, and the kernel moves a process away
+/* A wait stops sleeping so long before its time: a sleep may end later than asked, and the kernel moves a process away
  * from a busy processor only while it runs. */
 #define WAKE_S 2e-3
 

@@ -1,8 +1,10 @@
+/* Two ranks on one processor show only if both tell where they ran during a sample, so the processors of all ranks are
+ * compared once a visit. */
 #include "calibrate/measure/sharing.h"
 
 #include <stdio.h>
 
-/* The kernel draws it at boot; FNV-1a makes a number of its text. */
+/* The kernel draws the text at boot; FNV-1a makes a number of it. */
 uint64_t sharing_machine(void)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

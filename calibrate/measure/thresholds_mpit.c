@@ -1,14 +1,17 @@
+/* MPI_T tells many variables, whether or not what they belong to is in use; this file knows which of them mean
+ * something. */
 #include "calibrate/measure/thresholds_mpit.h"
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* A variable is used at one kind of level, and only where `proof` says that the part of the MPI that it belongs to is
- * in use: another variable (Open MPI withdraws those of components that it closed), or a word in the library version
- * (MPICH lists the variables of all its devices). The limits of Open MPI's BTLs include at most 64 bytes of header (56
- * in 4.1), so that a message of exactly the limit is the first power of two that goes by rendezvous; but its ob1 sends
- * up to 256 bytes at once whatever the limit (pml_ob1_isend.c, send_inline). An MPI over UCX tells nothing here. */
+/* Lists the variables. Each is used at one kind of level, and only where `proof` says that the part of the MPI to which
+ * it belongs is in use: another variable (Open MPI withdraws those of components that it closed), or a word in the
+ * library version (MPICH lists the variables of all its devices). The limits of Open MPI's BTLs include at most 64
+ * bytes of header (56 in 4.1), so that a message of exactly the limit is the first power of two that goes by
+ * rendezvous; but its ob1 sends up to 256 bytes at once whatever the limit (pml_ob1_isend.c, send_inline). An MPI over
+ * UCX tells nothing here. */
 static const struct {
     bool between_nodes;
     const char *variable;
@@ -25,7 +28,7 @@ static const struct {
     {true, "MPIR_CVAR_CH4_OFI_EAGER_MAX_MSG_SIZE", NULL, "ch4:ofi"},
 };
 
-/* Value of an integer control variable of the library; -1 if there is none of that name. */
+/* Returns the value of an integer control variable of the library; -1 if there is none of that name. */
 static double variable_value(const char *name)
 {
     int index, count = 0;

@@ -1,9 +1,8 @@
-/* One visit: rank 0 tells the ranks of an item what to do and when to start, and collects what they measured.
+/* Makes one visit: rank 0 tells the ranks of an item what to do and when to start, and collects what they measured.
  *
  * All ranks that wait for a task look at their mailbox at the same moments, the multiples of MEASURE_IDLE_S on rank 0's
  * clock: a task is sent before such a moment, its samples start shortly after it, and samples that are short enough lie
- * between two looks (plan_gap_s), so that ranks which have nothing to do take no time from those that are measured.
- */
+ * between two looks (plan_gap_s), so that ranks which have nothing to do take no time from those that are measured. */
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -23,10 +22,10 @@ enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
 #define LEAD_MIN_S 0.2e-3
 #define LEAD_MAX_S 0.05
 
-/* Where samples always share a processor, so many on end, it is what the job is like, and they count. */
+/* If so many samples on end share a processor, the job is like that, and they count. */
 enum { SHARED_MAX = 100 };
 
-/* What a rank answers: of each sample its seconds, -1 where it started late, and its processors; how late it was told;
+/* Is a rank's answer: of each sample its seconds, -1 where it started late, and its processors; how late it was told;
  * how long the longest and the shortest took in all; what it had of the processors. */
 struct result {
     double seconds[MEASURE_SAMPLES_MAX];
@@ -38,13 +37,14 @@ struct result {
     double stolen_s, all_s; /* of a probe: processor_stolen() */
 };
 
-/* The first look at the mailbox after that time, on rank 0's clock. */
+/* Returns the first look at the mailbox after that time, on rank 0's clock. */
 static double next_look_s(double after_s)
 {
     return (floor(after_s / MEASURE_IDLE_S) + 1) * MEASURE_IDLE_S;
 }
 
-/* Open MPI's probe looks first and makes progress afterwards: what has come meanwhile is seen by a second one. */
+/* Says whether a message has arrived. Open MPI's probe looks first and makes progress afterwards: a second one sees
+ * what has come meanwhile. */
 static bool has_arrived(const struct measure *measure, int source, int tag)
 {
     int arrived = 0;
@@ -63,7 +63,8 @@ static void receive_task(const struct measure *measure, struct task *task)
     MPI_Recv(task, sizeof *task, MPI_BYTE, 0, TASK_TAG, measure->control, MPI_STATUS_IGNORE);
 }
 
-/* Before the result is expected rank 0 looks as the idle ranks do, then more often: it disturbs nobody any more. */
+/* Receives a result. Before it is expected rank 0 looks as the idle ranks do, then more often: it disturbs nobody any
+ * more. */
 static void receive_result(const struct measure *measure, struct result *result, int rank, double expected_s)
 {
     while (!has_arrived(measure, rank, RESULT_TAG)) {
@@ -73,7 +74,8 @@ static void receive_result(const struct measure *measure, struct result *result,
     MPI_Recv(result, sizeof *result, MPI_BYTE, rank, RESULT_TAG, measure->control, MPI_STATUS_IGNORE);
 }
 
-/* The long buffers, touched once so that no sample pays for a page; ranks that are never asked need none. */
+/* Makes the long buffers and touches them once, so that no sample pays for a page; ranks that are never asked need
+ * none. */
 static void make_buffers(struct measure *measure)
 {
     if (measure->send_buffer != NULL)
@@ -96,8 +98,9 @@ static void add_time(struct processor_time *sum, const struct processor_time *be
     sum->wait_s += end.wait_s - begin->wait_s;
 }
 
-/* A send may be complete for its sender while the MPI still holds some of it: nobody sleeps before the other side of
- * its messages is at the end of the sample, too, or what is left would move on at the next look only. */
+/* Waits for the partner. A send may be complete for its sender while the MPI still holds some of it: nobody sleeps
+ * before the other side of its messages is at the end of the sample, too, or what is left would move on at the next
+ * look only. */
 static void wait_for_partner(const struct measure *measure, int partner)
 {
     MPI_Sendrecv(NULL, 0, MPI_BYTE, partner, END_TAG, NULL, 0, MPI_BYTE, partner, END_TAG, measure->control,
@@ -150,7 +153,7 @@ void visit_end(struct measure *measure)
         MPI_Send(&end, sizeof end, MPI_BYTE, rank, TASK_TAG, measure->control);
 }
 
-/* Side i % 2 of pair i / 2; -1 for the second side of a pair of a rank with itself. */
+/* Returns side i % 2 of pair i / 2; -1 for the second side of a pair of a rank with itself. */
 static int rank_of(const struct item *item, size_t i)
 {
     const struct pair *pair = &item->pairs[i / 2];
@@ -171,7 +174,7 @@ static void combine(struct result *slowest, const struct result *result, int n_s
     slowest->shortest_s = fmax(slowest->shortest_s, result->shortest_s);
 }
 
-/* Drops the samples of which sharing.h tells; ranks holds all n of them. */
+/* Drops the samples that sharing.h reports; ranks holds all n of them. */
 static void drop_shared(struct measure *measure, const struct result *ranks, size_t n, int n_samples,
                         struct result *slowest)
 {
@@ -189,7 +192,7 @@ static void drop_shared(struct measure *measure, const struct result *ranks, siz
     free(sharing);
 }
 
-/* What the ranks of a visit lost of their processors to others, and of a probe, to the hypervisor. */
+/* Adds up what the ranks of a visit lost of their processors to others, and of a probe, to the hypervisor. */
 static void account(struct measure *measure, const struct result *ranks, size_t n)
 {
     struct processor_use *uses = calloc(n + 1, sizeof *uses);
@@ -209,8 +212,9 @@ static void account(struct measure *measure, const struct result *ranks, size_t 
     free(uses);
 }
 
-/* Further ahead where somebody was told too late, slowly nearer where nobody was: one visit in ten may be late. A rank
- * that was told in time and still started late was held up by something else, which more time does not prevent. */
+/* Starts further ahead where somebody was told too late, slowly nearer where nobody was: one visit in ten may be late.
+ * A rank that was told in time and still started late was held up by something else, which more time does not prevent.
+ */
 static void adapt_lead(struct measure *measure, bool late)
 {
     measure->lead_s *= late ? 1.3 : 0.97;

@@ -1,4 +1,4 @@
-/* Between measure.c and visit.c: what ranks other than 0 do, and how they are let go. */
+/* Lies between measure.c and visit.c: what ranks other than 0 do, and how they are let go. */
 #ifndef MPISTAIR_CALIBRATE_VISIT_H
 #define MPISTAIR_CALIBRATE_VISIT_H
 

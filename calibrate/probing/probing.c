@@ -1,3 +1,5 @@
+/* Programs write probes, the fit reads them back, and a calibration that goes on judges anew: format and verdict must
+ * be the same for all, so they stand here once. */
 #include "calibrate/probing/probing.h"
 
 #include <math.h>
@@ -30,7 +32,8 @@ static double level_of(const struct probing *probing, bool large)
     return large ? probing->large_s : probing->small_s;
 }
 
-/* That half of the probings were below it; NaN where none is known. Few values: by counting. */
+/* Returns the level below which half of the probings were; NaN where none is known. The values are few, so they are
+ * counted and not sorted. */
 static double median_level(const struct probings *probings, bool large)
 {
     size_t known = 0, best = SIZE_MAX;

@@ -1,5 +1,5 @@
-/* What a calibration program finds out about the machine itself while it measures: a probe at its begin, at its end and
- * every second between, and what each says of the epoch, the time since the one before.
+/* Describes what a calibration program finds out about the machine itself while it measures: a probe at its begin, at
+ * its end and every second between, and what each says of the epoch, the time since the one before.
  *
  * A probe is the time of messages of a rank to itself, of PROBING_SMALL_BYTES (what the processor does) and of
  * PROBING_LARGE_BYTES (what the memory does), on ranks that have a processor each. Nothing of the network or of other
@@ -8,8 +8,7 @@
  *
  *   # probe PROGRAM LAUNCH AT_S SMALL_S LARGE_S WAITED STEAL VERDICT
  *
- * `-` stands for what is not known.
- */
+ * `-` stands for what is not known. */
 #ifndef MPISTAIR_CALIBRATE_PROBING_H
 #define MPISTAIR_CALIBRATE_PROBING_H
 
@@ -33,7 +32,7 @@
 enum probing_verdict {
     PROBING_QUIET = 0,
     PROBING_WAITED, /* disturbs samples whose own share is not known */
-    PROBING_LEVEL,  /* the others all */
+    PROBING_LEVEL,  /* disturbs all others */
     PROBING_STEAL,
     PROBING_VERDICT_COUNT
 };
@@ -42,12 +41,12 @@ extern const char *const probing_verdict_name[PROBING_VERDICT_COUNT]; /* quiet, 
 struct probing {
     char program[24];
     unsigned launch;
-    double at_s;    /* of its end, since the program began */
-    double small_s; /* at its end: a message of PROBING_SMALL_BYTES of a rank to itself, on the slowest rank; NaN:
-                       unknown */
-    double large_s; /* the same of PROBING_LARGE_BYTES */
-    double waited;  /* of the processor time that ranks wanted, the share that others had; NaN: unknown */
-    double steal;   /* of the time of the processors, the share that the hypervisor took; NaN: unknown */
+    double at_s;    /* when it ended, since the program began */
+    double small_s; /* time at its end of a message of PROBING_SMALL_BYTES of a rank to itself, on the slowest rank;
+                     * NaN: unknown */
+    double large_s; /* the same for PROBING_LARGE_BYTES */
+    double waited;  /* share of the processor time that ranks wanted and others had; NaN: unknown */
+    double steal;   /* share of the time of the processors that the hypervisor took; NaN: unknown */
     enum probing_verdict verdict;
 };
 
@@ -56,16 +55,18 @@ struct probings {
     size_t n;
 };
 
-/* 0, or -1 without memory. */
+/* Appends a copy. Returns 0, or -1 without memory. */
 int probings_append(struct probings *probings, const struct probing *probing);
 void probings_release(struct probings *probings);
 
-/* What the last of these epochs, all of one run of one program, was like; of fewer than five no level is known. */
+/* Judges the last of these epochs, all of one run of one program; with fewer than five no level is known. */
 enum probing_verdict probings_judge(const struct probings *probings);
-/* Whether a sample is disturbed, by the verdict over its epoch and the share that its ranks waited, NaN: not known. */
+/* Says whether a sample is disturbed, by the verdict over its epoch and the share that its ranks waited, NaN: not
+ * known. */
 bool probing_disturbs(enum probing_verdict verdict, double waited);
 
-/* The comment without `# ` and end, and the way back: 0, or -1 with what was expected in error. */
+/* Write the comment without `# ` and end, and read it back; reading returns 0, or -1 with what was expected in error.
+ */
 bool probing_is_probe(const char *text);
 int probing_parse(const char *text, struct probing *probing, struct error *error);
 void probing_write(FILE *stream, const struct probing *probing);

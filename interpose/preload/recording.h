@@ -9,7 +9,8 @@
 
 /* The first caller gets true, and is to end in recording_start or recording_stop. */
 bool recording_claim(void);
-/* From now on the backend, which has started on the host, records. Returns false where recording was stopped meanwhile. */
+/* From now on the backend, which has started on the host, records. Returns false where recording was stopped
+ * meanwhile. */
 bool recording_start(const struct mpistair_backend *backend, const struct mpistair_host *host);
 
 /* Returns the backend's wrapper of a function; NULL if it has none, or nothing is recorded (yet, or any more). */

@@ -1,3 +1,5 @@
+/* SIGBUS comes to the thread that touches the missing page, in the middle of any expression, so its handler must repair
+ * the mapping; nothing can be returned from there. */
 #include "interpose/spool/mapped_file.h"
 
 #include <signal.h>
@@ -17,7 +19,7 @@ struct mapped_file {
 static struct mapped_file *files;
 static size_t page_bytes;
 
-/* Puts zeroes where the file was, from the page on that is not there; then the read is made again. What is none of
+/* Puts zeroes where the file was, from the page on that is not there; then the read is made again. A fault in none of
  * these files ends the process as ever, once the read is made again. */
 static void read_zeroes(int number, siginfo_t *about, void *context)
 {

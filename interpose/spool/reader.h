@@ -1,6 +1,6 @@
 /* Reads a spool file that anything may have happened to: its process was killed, its disk was full, its copy was cut
- * off, or it is not a spool at all. The file is mapped; nothing in it is trusted before it has been checked. What is cut
- * off it meanwhile reads as if it had never been written: see mapped_file.h. */
+ * off, or it is not a spool at all. The file is mapped; nothing in it is trusted before it has been checked. What is
+ * cut off it meanwhile reads as if it had never been written: see mapped_file.h. */
 #ifndef MPISTAIR_SPOOL_READER_H
 #define MPISTAIR_SPOOL_READER_H
 

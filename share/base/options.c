@@ -1,4 +1,5 @@
-/* getopt_long does the cutting: permutation, abbreviations, letters in a row. Long options have the codes LONG + row. */
+/* getopt_long does the cutting: permutation, abbreviations, letters in a row. Long options have the codes LONG +
+ * row. */
 #include "share/base/options.h"
 
 #include <getopt.h>

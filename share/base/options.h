@@ -1,4 +1,5 @@
-/* The options of a command as one table, from which its arguments are read, its --help is printed and its errors are told.
+/* The options of a command as one table, from which its arguments are read, its --help is printed and its errors are
+ * told.
  *
  *     const struct option_row rows[] = {
  *         {'o', "output", "FILE", "where to write", .text = &output},
@@ -8,8 +9,7 @@
  *     const struct option_table table = {"show", "usage: mpistair show TRACE [OPTIONS]\n", rows, 3};
  *     int code = options_read(&table, &argc, &argv);
  *     if (code != OPTIONS_READ)
- *         return code;
- */
+ *         return code; */
 #ifndef MPISTAIR_BASE_OPTIONS_H
 #define MPISTAIR_BASE_OPTIONS_H
 
@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One of the pointers says what the option is and where its value goes; what is not given stays as it was. A row without
- * a name is a heading of --help, its help. */
+/* One of the pointers says what the option is and where its value goes; what is not given stays as it was. A row
+ * without a name is a heading of --help, its help. */
 struct option_row {
     char letter;          /* 0: none */
     const char *name;     /* without "--" */
@@ -51,8 +51,8 @@ struct option_table {
 
 enum { OPTIONS_READ = -1 };
 
-/* Reads argv[1 ..]. Returns OPTIONS_READ, and (*argv)[*argc] are the words that are no options; else the exit code, after
- * --help was printed (EXIT_DONE; -h, --help is in every table) or what was wrong (EXIT_WRONG_USAGE). */
+/* Reads argv[1 ..]. Returns OPTIONS_READ, and (*argv)[*argc] are the words that are no options; else the exit code,
+ * after --help was printed (EXIT_DONE; -h, --help is in every table) or what was wrong (EXIT_WRONG_USAGE). */
 int options_read(const struct option_table *table, int *argc, char ***argv);
 
 #endif

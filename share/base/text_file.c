@@ -15,7 +15,8 @@ static FILE *open_file(const char *path, struct error *error)
     return stream;
 }
 
-/* Reads one line without its end into line[max_bytes + 1]. Returns 1; 0 at the end of the file; -1 with what is wrong. */
+/* Reads one line without its end into line[max_bytes + 1]. Returns 1; 0 at the end of the file; -1 with what is
+ * wrong. */
 static int next_line(FILE *stream, char *line, size_t max_bytes, struct error *error)
 {
     size_t length = 0;

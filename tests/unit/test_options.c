@@ -1,4 +1,5 @@
-/* share/base/options.h: every kind of option reaches its place; what is wrong ends with the exit code and changes nothing. */
+/* share/base/options.h: every kind of option reaches its place; what is wrong ends with the exit code and changes
+ * nothing. */
 #include "share/base/options.h"
 
 #include "share/base/error.h"

@@ -1,10 +1,9 @@
 /* Each search of a benchmark (samples of one n and launch) gives a boundary of its own: the cut with the fewest samples
- * on the wrong side, refused ones below it or taken ones from it on. Several are summed up by their median and by
- * their quantiles of 2.5 and 97.5 %.
+ * on the wrong side, refused ones below it or taken ones from it on. Several searches are summed up by their median and
+ * by their quantiles of 2.5 and 97.5 %.
  *
  * A search's true boundary lies in the gap between its largest taken and its smallest refused size, or, where refused
- * sizes lie below taken ones, in that overlap; a size that was both taken and refused belongs to it.
- */
+ * sizes lie below taken ones, in that overlap; a size that was both taken and refused belongs to it. */
 #include "calibrate/fit/benchmark/boundary.h"
 
 #include <math.h>
@@ -35,7 +34,7 @@ static int compare_reals(const void *left, const void *right)
     return COMPARE(*(const double *)left, *(const double *)right);
 }
 
-/* The cut of one search, outcomes sorted by size; of equally good ones the smallest. */
+/* Returns the cut of one search, outcomes sorted by size; the smallest of equally good ones. */
 static double best_cut(const struct outcome *outcomes, size_t n)
 {
     size_t wrong = 0;
@@ -64,7 +63,7 @@ static struct boundary boundary_of(const struct outcome *outcomes, size_t n)
         else if (bytes < smallest_refused)
             smallest_refused = bytes;
     }
-    double after_taken = largest_taken + 1; /* whole bytes */
+    double after_taken = largest_taken + 1; /* sizes are whole bytes */
     return (struct boundary){
         .bytes = best_cut(outcomes, n),
         .low = fmin(after_taken, smallest_refused),
@@ -79,7 +78,7 @@ static double median(const double *sorted, size_t n)
     return isinf(above) ? below : ceil((below + above) / 2);
 }
 
-/* values[n_searches] gets sorted. */
+/* Sorts values[n_searches] of one member. */
 static double *column(const struct boundary *searches, size_t n_searches, size_t offset, double *values)
 {
     for (size_t i = 0; i < n_searches; i++)
@@ -99,8 +98,8 @@ static void sum_up(const struct boundary *searches, size_t n_searches, double *v
         boundary->n_samples += searches[i].n_samples;
 }
 
-/* Fills searches[n]; a search that the end of the time cut off before its first refusal, or its first taken size, is
- * left out where others have both. Returns their number. */
+/* Fills searches[n]; leaves out a search that the end of the time cut off before its first refusal, or its first taken
+ * size, where others have both. Returns their number. */
 static size_t boundaries_find(const struct outcome *outcomes, size_t n, struct boundary *searches)
 {
     size_t n_searches = 0, n_whole = 0;

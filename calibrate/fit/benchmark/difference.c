@@ -1,9 +1,8 @@
-/* The interval is the bootstrap's percentile interval (resample.h). For few samples, or launches where there are
- * several, it would be too narrow; it is expanded as by Hesterberg (What teachers should know about the bootstrap, The
- * American Statistician 69(4), 2015): outside of it lies the share of a normal distribution beyond sqrt(n/(n - 1))
+/* The interval is the bootstrap's percentile interval (resample.h). With few samples, or few launches if there are
+ * several, it would be too narrow. So it is expanded as by Hesterberg (What teachers should know about the bootstrap,
+ * The American Statistician 69(4), 2015): outside of it lies the share of a normal distribution beyond sqrt(n/(n - 1))
  * times the quantile of Student's t. Fewer than 6 samples cannot bound their median with 95 % at all: where a set has
- * no more, Student's t for the means, around the difference of the medians.
- */
+ * no more, the interval is Student's t for the means, around the difference of the medians. */
 #include "calibrate/fit/benchmark/difference.h"
 
 #include <math.h>
@@ -20,7 +19,7 @@ enum { REPLICATES = 500, FEW_SAMPLES = 6 };
 
 #define SEED 20180521ul /* any; the same samples give the same table */
 
-/* What share of the replicates lies below the interval, and above it. */
+/* Returns the share of the replicates that lies below the interval, and above it. */
 static double share_outside(size_t n)
 {
     return gsl_cdf_ugaussian_P(-sqrt((double)n / (double)(n - 1)) * line_quantile(n - 1));
@@ -29,7 +28,7 @@ static double share_outside(size_t n)
 static int bootstrap(const struct samples *samples, enum samples_statistic statistic, struct sample_set first,
                      struct sample_set second, struct difference *difference)
 {
-    /* Of each set a curve of one point. */
+    /* Each set makes a curve of one point. */
     double bytes = 0, replicates[REPLICATES];
     struct curve points[] = {
         {.n_points = 1, .bytes = &bytes, .n_samples = &first.n, .first = &first.first},
@@ -53,7 +52,7 @@ static int bootstrap(const struct samples *samples, enum samples_statistic stati
     return 0;
 }
 
-/* Variance of the mean. */
+/* Returns the variance of the mean. */
 static double uncertainty(const struct sample *samples, size_t n)
 {
     double mean = 0, squares = 0;
@@ -64,7 +63,7 @@ static double uncertainty(const struct sample *samples, size_t n)
     return squares / (double)(n - 1) / (double)n;
 }
 
-/* Welch's interval; the degrees of freedom are the smaller set's, which is on the safe side. */
+/* Computes Welch's interval; the degrees of freedom are the smaller set's, which is on the safe side. */
 static void student(const struct samples *samples, struct sample_set first, struct sample_set second,
                     struct difference *difference)
 {

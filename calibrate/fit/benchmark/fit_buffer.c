@@ -1,9 +1,8 @@
-/* B of share/doc/MODELS.md, flow: the bytes that the transport takes without a receiver's progress.
+/* Fits B of share/doc/MODELS.md, flow: the bytes that the transport takes without a receiver's progress.
  *
- * The samples (calibrate/benchmark/buffer.c): messages that were taken from the sender while the receiver was paused,
- * or refused. B is the largest size that is taken, so one byte less than the boundary, per level. Its interval holds 95
- * % of the searches: how far the windows of a transport differ from pair to pair.
- */
+ * The samples (calibrate/benchmark/buffer.c) are messages that were taken from the sender while the receiver was
+ * paused, or refused. B is the largest size that is taken, so one byte less than the boundary, for each level. Its
+ * interval holds 95 % of the searches: how far the windows of a transport differ from pair to pair. */
 #include <math.h>
 
 #include "calibrate/fit/benchmark/fits.h"

@@ -1,18 +1,17 @@
-/* Network contention (B5, T_c = delta * l): what a byte on a shared link costs.
+/* Fits network contention (B5, T_c = delta * l): what a byte on a shared link costs.
  *
- * The samples (calibrate/benchmark/contention.c): pairs of nodes send to each other across one link, alone and at the
- * same time, `count` messages of `bytes` from each of n processes, so that l = n * count * bytes crosses the link. One
- * time a shape (count, bytes). Where the link is the limit the time of `shared` is
- * T = tau * count + delta * l, so T / l = delta + tau * (count / l): a line over count / l whose intercept is delta;
- * dividing by l also weighs every shape alike, as relative least squares does, whether it took 0.2 or 200 ms. What does
- * not follow the line does not count (bisquare weights): of the smallest shapes, buffers on the way take as much at
- * once as the link should carry.
+ * In the samples (calibrate/benchmark/contention.c) pairs of nodes send to each other across one link, alone and at the
+ * same time: `count` messages of `bytes` from each of n processes, so that l = n * count * bytes crosses the link. A
+ * shape (count, bytes) gives one time. Where the link is the limit the time of `shared` is T = tau * count + delta * l,
+ * so T / l = delta + tau * (count / l): a line over count / l whose intercept is delta. Dividing by l also weighs every
+ * shape alike, as relative least squares does, whether it took 0.2 or 200 ms. Shapes that do not follow the line do not
+ * count (bisquare weights): buffers on the way take as much of the smallest shapes at once as the link should carry.
  *
- * A shape says something about the link only if its time grew by the sharing: T(shared) >= 1.25 T(alone). A link that
- * is the limit of k pairs of nodes takes k times as long, less where one pair alone cannot fill it; one that is not, as
- * long as before; a quarter more is above what medians differ by. What limits some l limits every larger one, so most
- * of the shapes from the median l on must have grown, three at least; else single ones did by chance, as on a busy
- * machine, and no shared link is seen. Papers are named as in share/doc/MODELS.md. */
+ * A shape says something about the link only if its time grew by the sharing: T(shared) >= 1.25 T(alone). If the link
+ * limits k pairs of nodes, they take k times as long, less where one pair alone cannot fill it; if not, they take as
+ * long as before. A quarter more is above what medians differ by. What limits some l limits every larger one, so most
+ * of the shapes from the median l on must have grown, three at least. Otherwise single ones grew by chance, as on a
+ * busy machine, and no shared link is seen. Papers are named as in share/doc/MODELS.md. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,7 +26,7 @@
 #define SHARING    1.25
 #define SHAPES_MIN 3
 
-/* The samples of one (variant, n, bytes, count): neighbours once sorted. */
+/* Holds the samples of one (variant, n, bytes, count), which are neighbours once sorted. */
 struct shape {
     const struct sample *first;
     size_t n_samples;
@@ -40,7 +39,7 @@ static bool same_shape(const struct sample *a, const struct sample *b)
            a->bytes == b->bytes && a->count == b->count;
 }
 
-/* All shapes of the benchmark; their number. */
+/* Finds all shapes of the benchmark; returns how many. */
 static size_t find_shapes(const struct samples *samples, enum samples_statistic statistic, struct shape *shapes)
 {
     size_t n_shapes = 0;
@@ -55,7 +54,7 @@ static size_t find_shapes(const struct samples *samples, enum samples_statistic 
     return n_shapes;
 }
 
-/* The slowest pair of nodes with that shape by itself; 0: not measured. */
+/* Returns the time of the slowest pair of nodes with that shape by itself; 0 if it was not measured. */
 static double seconds_alone(const struct shape *shapes, size_t n_shapes, const struct shape *shared)
 {
     double seconds = 0;
@@ -66,7 +65,8 @@ static double seconds_alone(const struct shape *shapes, size_t n_shapes, const s
     return seconds;
 }
 
-/* T / l over count / l of the n shapes; with_tau: a line, else a constant. 0, or -1 where there is no such line. */
+/* Fits T / l over count / l of the n shapes: a line with with_tau, else a constant. Returns 0, or -1 where there is no
+ * such line. */
 static int fit_shapes(const double *count_over_l, const double *seconds_over_l, size_t n, bool with_tau,
                       struct line_value *tau, struct line_value *delta)
 {
@@ -83,7 +83,7 @@ static int fit_shapes(const double *count_over_l, const double *seconds_over_l, 
             gsl_matrix_set(x, i, 1, count_over_l[i]);
         gsl_vector_set(y, i, seconds_over_l[i]);
     }
-    /* What did not settle within GSL's number of steps is still a fit; NaN is none. */
+    /* A fit that did not settle within GSL's number of steps is still a fit; NaN is none. */
     gsl_multifit_robust(x, y, c, covariance, work);
     double half = gsl_cdf_tdist_Pinv(0.975, (double)(n - p));
     double value = gsl_vector_get(c, 0), width = half * sqrt(gsl_matrix_get(covariance, 0, 0));
@@ -102,7 +102,7 @@ out:
     return result;
 }
 
-/* delta with tau where the shapes tell it and it is not negative. */
+/* Fits delta, with tau where the shapes tell it and it is not negative. */
 static int fit_delta(const double *count_over_l, const double *seconds_over_l, size_t n, struct line_value *tau,
                      struct line_value *delta)
 {
@@ -119,7 +119,7 @@ static int fit_delta(const double *count_over_l, const double *seconds_over_l, s
     return result == 0 && delta->value > 0 ? 0 : -1;
 }
 
-/* Whether most of the shapes from the median l on were slowed; sorts across and slowed_across. */
+/* Says whether most of the shapes from the median l on were slowed; sorts across and slowed_across. */
 static bool sees_link(double *across, size_t n, double *slowed_across, size_t n_slowed)
 {
     if (n_slowed < SHAPES_MIN)
@@ -135,19 +135,19 @@ static bool sees_link(double *across, size_t n, double *slowed_across, size_t n_
     return 2 * large_slowed > large;
 }
 
-/* What the samples show. */
+/* Holds what the samples show. */
 struct finding {
     size_t compared; /* shapes measured alone and shared */
-    size_t slowed;   /* of them, by the sharing */
+    size_t slowed;   /* shapes of these that the sharing slowed */
     bool link_seen;
     size_t n_samples;
-    bool measured; /* anything at all */
+    bool measured; /* anything was measured at all */
     bool fitted;
     struct line_value tau;
     struct line_value delta;
 };
 
-/* 0, or -1 without memory. */
+/* Returns 0, or -1 without memory. */
 static int find(const struct samples *samples, const struct fit_options *options, struct finding *found)
 {
     *found = (struct finding){0};

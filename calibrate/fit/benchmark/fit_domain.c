@@ -1,9 +1,8 @@
-/* What pairs of a socket share: tau_l3, bw_l3, tau_numa, bw_numa, tau_package, bw_package (n = 1) of intra_socket.
+/* Fits what pairs of a socket share: tau_l3, bw_l3, tau_numa, bw_numa, tau_package, bw_package (n = 1) of intra_socket.
  *
  * Where the benchmarks measured pairs of two domains or more (machine.h: enum domain), the samples of each domain alone
- * are fitted as the whole level was, with the level's thresholds; of the result the latency and the bandwidth of a
- * single message are kept, per protocol. The level's own rows come from all domains together (samples_combine).
- */
+ * are fitted as the whole level was, with the level's thresholds. The latency and the bandwidth of a single message are
+ * kept of the result, for each protocol. The level's own rows come from all domains together (samples_combine). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 
 static const char *const shared_thing[DOMAIN_COUNT] = {"nothing", "an L3", "a NUMA node only", "the package only"};
 
-/* The samples of one domain, as if there were no others. 0, or -1 without memory. */
+/* Selects the samples of one domain, as if there were no others. Returns 0, or -1 without memory. */
 static int select_domain(const struct samples *samples, enum domain domain, struct samples *selected)
 {
     *selected = (struct samples){.told_bytes = {0}};
@@ -33,7 +32,7 @@ static int select_domain(const struct samples *samples, enum domain domain, stru
     return 0;
 }
 
-/* The protocols that the level was fitted with. */
+/* Finds the protocols with which the level was fitted. */
 static int level_thresholds(const struct machine *machine, struct fit_thresholds *thresholds)
 {
     struct machine_protocols protocols;
@@ -49,7 +48,7 @@ static int level_thresholds(const struct machine *machine, struct fit_thresholds
     return 0;
 }
 
-/* tau -> tau_l3, bw of a single message -> bw_l3; the other rows are of the level, not of the domain. */
+/* Appends tau as tau_l3, bw of a single message as bw_l3; the other rows are of the level, not of the domain. */
 static int append_rows(const struct machine *fitted, enum domain domain, struct machine *machine)
 {
     for (size_t i = 0; i < fitted->n_parameters; i++) {
@@ -77,7 +76,8 @@ static const struct machine_parameter *find_row(const struct machine *fitted, en
     return NULL;
 }
 
-/* Seconds of a message by the fitted rows, within the interval of the bandwidth; 0 where they do not tell. */
+/* Returns the seconds of a message by the fitted rows, within the interval of the bandwidth; 0 where they do not tell.
+ */
 static struct line_value message_s(const struct machine *fitted, uint64_t bytes)
 {
     struct machine_protocols protocols;
@@ -118,7 +118,7 @@ static void note_difference(const struct line_value seconds[DOMAIN_COUNT], uint6
                        level_name[LEVEL_INTRA_SOCKET], (unsigned long long)bytes);
 }
 
-/* Fits one domain and appends its rows; *seconds: of a message of that size. */
+/* Fits one domain and appends its rows; *seconds becomes the time of a message of that size. */
 static int fit_one(const struct samples *samples, enum domain domain, const struct fit_options *options, uint64_t bytes,
                    struct line_value *seconds, struct machine *machine, FILE *notes, struct error *error)
 {

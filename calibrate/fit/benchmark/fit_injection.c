@@ -1,7 +1,7 @@
-/* R_N, the rate at which a node injects data into the network (B2, B Table 1; H2): n processes of it send at the same
- * time, and n / slope of the line of time over size is the rate of all of them together.
+/* Fits R_N, the rate at which a node injects data into the network (B2, B Table 1; H2): n processes of it send at the
+ * same time, and n / slope of the line of time over size is the rate of all of them together.
  *
- * R_N is the largest of these rates, if it is one: where the last step to more processes still gave more than half of
+ * R_N is the largest of these rates, if it is one. Where the last step to more processes still gave more than half of
  * what it would give without a limit, the limit was not reached, and the row says `lower-bound`. Only sizes of the
  * rendezvous protocol count, as the table has it; a table of one protocol has R_N for `any`. Papers are named as in
  * share/doc/MODELS.md. */
@@ -12,14 +12,14 @@
 #include "calibrate/fit/benchmark/fits.h"
 #include "calibrate/fit/benchmark/launches.h"
 
-/* The rate with n processes. */
+/* Holds the rate with n processes. */
 struct rate {
     uint64_t n;
     struct line_value bytes_per_s;
     size_t n_samples;
 };
 
-/* The smallest size that counts, and the protocol that it has in the table. */
+/* Returns the smallest size that counts, and the protocol that it has in the table. */
 static double rendezvous_from(const struct machine *machine, enum machine_protocol *protocol)
 {
     double bytes = 0;
@@ -36,7 +36,7 @@ static double rendezvous_from(const struct machine *machine, enum machine_protoc
     return bytes;
 }
 
-/* The rates by ascending n, for free; their number, or -1 without memory. */
+/* Finds the rates by ascending n, which the caller frees; returns their number, or -1 without memory. */
 static int find_rates(const struct samples *samples, const struct fit_options *options, double from_bytes, FILE *notes,
                       struct rate **rates)
 {
@@ -63,7 +63,7 @@ static int find_rates(const struct samples *samples, const struct fit_options *o
     return *rates == NULL ? -1 : n_rates;
 }
 
-/* Whether the step to the last n gave less than half of what it would without a limit. */
+/* Says whether the step to the last n gave less than half of what it would without a limit. */
 static bool levels_off(const struct rate *rates, int n_rates)
 {
     if (n_rates < 2)
@@ -82,7 +82,7 @@ static const struct rate *largest_of(const struct rate *rates, int n_rates)
     return largest;
 }
 
-/* context: the smallest size that counts. */
+/* Estimates for launches_widen; context is the smallest size that counts. */
 static int estimate(const struct samples *samples, const struct fit_options *options, const void *context,
                     double *values)
 {

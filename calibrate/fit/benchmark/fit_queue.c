@@ -1,21 +1,20 @@
-/* The cost of a step through the queues of an MPI, as a table over the depth.
+/* Fits the cost of a step through the queues of an MPI, as a table over the depth.
  *
- * With T in order and T reversed of n messages (calibrate/benchmark/queue.c), n steps against n(n + 1)/2:
+ * T in order and T reversed of n messages (calibrate/benchmark/queue.c), n steps against n(n + 1)/2, give
  *
  *     c(n) = (T_reversed - T_inorder) / (n(n + 1)/2 - n)
  *
- * (share/doc/MODELS.md, Queue search; B section 4.1, gamma = c/2), of the medians (or minima), from n = 64 on: below,
- * Blue Waters showed no signal. Posted and unexpected queue apart.
+ * (share/doc/MODELS.md, Queue search; B section 4.1, gamma = c/2), from the medians (or minima), from n = 64 on: below,
+ * Blue Waters showed no signal. Posted and unexpected queue are apart.
  *
  * Not every MPI searches its queues linearly. One that does has at the largest depths
  *   - a step that takes 0.5 ns: in a list each load waits for the one before, 4 cycles of the nearest cache, 0.8 ns at
- *     5 GHz. A hash table of a thousand lists shows a thousandth of a step. The interval has to say so or,
- *     where so few samples make it wide, the gap between all that are reversed and all in order;
+ *     5 GHz. A hash table of a thousand lists shows a thousandth of a step. The interval has to say so or, where so few
+ *     samples make it wide, the gap between all that are reversed and all in order;
  *   - time that grows with n^2: where reversed costs the same more for each message, c falls as 1/n. The two are told
  *     apart in the middle, at 1/sqrt(n), between the smallest and the largest depth.
- * Else all rows of that queue have the method no-linear-search; where the interval allows both, a note says so. A value
- * is never below 0, nor an end of its interval: a queue has no negative step.
- */
+ * Otherwise all rows of that queue have the method no-linear-search; where the interval allows both, a note says so. A
+ * value is never below 0, nor an end of its interval: a queue has no negative step. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,9 +26,9 @@
 #define STEP_MIN_S 0.5e-9
 /* Depths that differ less do not tell 1/n from a constant. */
 #define DEPTHS_APART 4
-/* What holds for depths down to that part of the largest holds for it. */
+/* The largest depth is judged by all depths down to that part of it. */
 #define DEPTHS_ALIKE 4
-/* Where as many samples of both lie apart, chance has done that once in 20 times. */
+/* If so many samples of both lie apart, chance has done that once in 20 times. */
 #define SAMPLES_APART 3
 
 struct queue {
@@ -45,12 +44,12 @@ static const struct queue queues[] = {
 };
 enum { N_QUEUES = sizeof queues / sizeof queues[0] };
 
-/* c of one depth. */
+/* Holds c of one depth. */
 struct step {
     uint64_t depth;
     struct difference time;
     struct line_value value; /* s */
-    double gap_s;            /* of difference.h, for a step */
+    double gap_s;            /* gap_s of difference.h, for one step */
 };
 
 struct steps {
@@ -63,7 +62,7 @@ static double finite_or_nan(double value)
     return isfinite(value) ? value : NAN;
 }
 
-/* Times too large to be added have no difference: left out. */
+/* Appends a step; times too large to be added have no difference and are left out. */
 static int steps_append(struct steps *steps, uint64_t depth, const struct difference *time)
 {
     if (!isfinite(time->value_s))
@@ -81,7 +80,7 @@ static int steps_append(struct steps *steps, uint64_t depth, const struct differ
     return 0;
 }
 
-/* Samples that differ in seconds and launch only follow each other in sorted samples. */
+/* Returns where samples end that differ in seconds and launch only; they follow each other in sorted samples. */
 static size_t run_end(const struct samples *samples, size_t first)
 {
     const struct sample *sample = samples->samples, *begin = &sample[first];
@@ -93,8 +92,8 @@ static size_t run_end(const struct samples *samples, size_t first)
     return end;
 }
 
-/* A depth is measured where both orders are, with the same size; of several sizes the first counts. 0, or -1 without
- * memory. */
+/* Finds the depths that are measured: both orders are there, with the same size; if there are several sizes, the first
+ * counts. Returns 0, or -1 without memory. */
 static int find_steps(const struct samples *samples, enum samples_statistic statistic, enum level level,
                       const struct queue *queue, struct steps *steps)
 {
@@ -140,7 +139,7 @@ static enum search find_search(const struct steps *steps)
     return SEARCH_UNDECIDED;
 }
 
-/* NaN stays NaN. */
+/* Raises a value to 0; NaN stays NaN. */
 static double not_below_zero(double value)
 {
     return value < 0 ? 0 : value;

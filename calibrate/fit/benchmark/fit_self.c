@@ -1,4 +1,4 @@
-/* Messages of a rank to itself: one line of time over size, one time a size, as T = tau + s / BW(1). One protocol
+/* Fits messages of a rank to itself: one line of time over size, one time a size, as T = tau + s / BW(1). One protocol
  * serves all sizes: no model charges for these messages by protocol, and the line's method says how it was fitted. */
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "calibrate/fit/benchmark/fits.h"
 #include "calibrate/fit/benchmark/launches.h"
 
-/* 0; 1 where the samples give no line, -1 without memory. */
+/* Fits the line. Returns 0; 1 where the samples give no line, -1 without memory. */
 static int self_line(const struct samples *samples, const struct fit_options *options, struct benchmark_points *points,
                      struct line *line)
 {

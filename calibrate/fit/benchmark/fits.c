@@ -1,4 +1,4 @@
-/* What the fits of the single benchmarks share: points of a line, a rate, a row, a note. */
+/* Holds what the fits of the single benchmarks share: points of a line, a rate, a row, a note. */
 #include "calibrate/fit/benchmark/fits.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The fits of benchmarks other than ping-pong and Algorithm 1, one file each, and what they share. */
+/* Declares the fits of benchmarks other than ping-pong and Algorithm 1, one file each, and what they share. */
 #ifndef MPISTAIR_CALIBRATE_BENCHMARKS_H
 #define MPISTAIR_CALIBRATE_BENCHMARKS_H
 
@@ -6,9 +6,9 @@
 
 #include "calibrate/fit/fit_options.h"
 
-/* The fit of one benchmark other than ping-pong and Algorithm 1, one file each (benchmark/fit_queue.c, ...): appends
- * its rows to machine, and says on notes (may be NULL) what the samples do not show. 0 also where there are no samples
- * of it, or they show nothing; -1 with the reason in error. */
+/* Fits one benchmark other than ping-pong and Algorithm 1, one file each (benchmark/fit_queue.c, ...): appends its rows
+ * to machine, and says on notes (may be NULL) what the samples do not show. Returns 0, even if there are no samples of
+ * it, or they show nothing; -1 with the reason in error. */
 typedef int fit_benchmark(const struct samples *samples, const struct fit_options *options, struct machine *machine,
                           FILE *notes, struct error *error);
 
@@ -19,13 +19,13 @@ fit_benchmark fit_injection;
 fit_benchmark fit_self;
 fit_benchmark fit_queue;
 
-/* The method of rows of a queue that is not searched linearly: the value is next to 0. */
+/* Is the method of rows of a queue that is not searched linearly: the value is next to 0. */
 #define QUEUE_NOT_LINEAR "no-linear-search"
 
-/* Median or minimum of the seconds of n_samples >= 1 neighbours, sorted by seconds. */
+/* Returns the median or minimum of the seconds of n_samples >= 1 neighbours, sorted by seconds. */
 double benchmark_statistic(const struct sample *samples, size_t n_samples, enum samples_statistic statistic);
 
-/* One time a size of one (benchmark, level, n), from the size from_bytes on, ascending. */
+/* Holds one time a size of one (benchmark, level, n), from the size from_bytes on, ascending. */
 struct benchmark_points {
     size_t n_points;
     double *bytes;    /* [n_points] */
@@ -33,23 +33,24 @@ struct benchmark_points {
     size_t n_samples; /* of all */
 };
 
-/* samples must be sorted, and hold one variant and one count a size. 0, or -1 without memory. */
+/* Makes the points. samples must be sorted, and hold one variant and one count a size. Returns 0, or -1 without memory.
+ */
 int benchmark_points_make(const struct samples *samples, enum benchmark benchmark, enum level level, uint64_t n,
                           enum samples_statistic statistic, double from_bytes, struct benchmark_points *points);
 void benchmark_points_release(struct benchmark_points *points);
 
-/* n / slope, with the interval's ends exchanged; no upper end where the slope's interval reaches 0. */
+/* Returns n / slope, with the interval's ends exchanged; there is no upper end where the slope's interval reaches 0. */
 struct line_value benchmark_rate(uint64_t n, const struct line_value *slope);
 
-/* How a line was fitted, for the column method: relative-median, ols-min-origin, ... */
+/* Writes how a line was fitted, for the column method: relative-median, ols-min-origin, ... */
 void benchmark_method(const struct fit_options *options, enum line_kind kind, char method[24]);
 
-/* Appends one row. 0, or -1 without memory. */
+/* Appends one row. Returns 0, or -1 without memory. */
 int benchmark_append(struct machine *machine, enum level level, enum machine_protocol protocol, const char *quantity,
                      uint64_t n, const struct line_value *value, const char *unit, size_t n_samples,
                      const char *method);
 
-/* One line on notes, which may be NULL. */
+/* Prints one line on notes, which may be NULL. */
 void benchmark_note(FILE *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

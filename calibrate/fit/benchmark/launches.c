@@ -1,3 +1,5 @@
+/* Several fits need the same bootstrap over launches, each for values of its own: here samples of whole launches are
+ * drawn, and the fit is a function that is called again. */
 #include "calibrate/fit/benchmark/launches.h"
 
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 
 #define SEED 20180925ul /* any; the same samples give the same table */
 
-/* The samples of one benchmark, those of launch[i] at [first[i], first[i + 1]). */
+/* Holds the samples of one benchmark, those of launch[i] at [first[i], first[i + 1]). */
 struct by_launch {
     struct sample *samples;
     size_t n_samples;
@@ -22,7 +24,7 @@ static int compare_launches(const void *left, const void *right)
     return (a->launch > b->launch) - (a->launch < b->launch);
 }
 
-/* 0, or -1 without memory. */
+/* Returns 0, or -1 without memory. */
 static int split(const struct samples *samples, enum benchmark benchmark, struct by_launch *split)
 {
     *split = (struct by_launch){.samples = calloc(samples->n_samples + 1, sizeof *split->samples),
@@ -40,7 +42,7 @@ static int split(const struct samples *samples, enum benchmark benchmark, struct
     return 0;
 }
 
-/* As many launches as there are, drawn again, in drawn, sorted. 0, or -1 without memory. */
+/* Draws as many launches as there are into drawn, sorted. Returns 0, or -1 without memory. */
 static int draw(const struct by_launch *split, gsl_rng *random, struct samples *drawn)
 {
     drawn->n_samples = 0;
@@ -62,7 +64,7 @@ int launches_widen(const struct samples *samples, enum benchmark benchmark, laun
     struct samples drawn = {0};
     size_t n = options->replicates > 0 ? options->replicates : INTERVALS_REPLICATES, n_fitted = 0;
     gsl_rng *random = gsl_rng_alloc(gsl_rng_taus2);
-    double *replicates = calloc(n * n_values, sizeof *replicates); /* of each value, n after the other */
+    double *replicates = calloc(n * n_values, sizeof *replicates); /* replicates of each value, n after the other */
     int result = split(samples, benchmark, &by_launch);
     if (random == NULL || replicates == NULL)
         result = -1;

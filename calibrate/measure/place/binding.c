@@ -1,3 +1,5 @@
+/* A table measured with bound ranks misleads a job whose ranks wander, so the table's source says in a few words how
+ * its ranks were bound. */
 #include "calibrate/measure/place/binding.h"
 
 #include <stdbool.h>
@@ -14,7 +16,7 @@ static void print_index(FILE *stream, uint32_t index)
         fprintf(stream, " %u", index);
 }
 
-/* As 0-3,8; - for an empty set. */
+/* Prints as 0-3,8; - for an empty set. */
 static void print_cpus(FILE *stream, const cpu_set_t *cpus)
 {
     const char *separator = " ";
@@ -46,14 +48,14 @@ static void print_place(FILE *stream, const struct placement *placement, size_t 
     fputc('\n', stream);
 }
 
-/* What the ranks of one host have together. */
+/* Holds what the ranks of one host have together. */
 struct host {
     cpu_set_t cores;
     int ranks;
     int shares; /* cores of each rank, added */
 };
 
-/* Ranks and cores of the host with the most ranks a core, where that is more than one. */
+/* Notes ranks and cores of the host with the most ranks a core, where that is more than one. */
 static void note_oversubscribed(FILE *stream, const struct host *hosts, int n_hosts)
 {
     int ranks = 0, cores = 0;

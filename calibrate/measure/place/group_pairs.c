@@ -1,10 +1,12 @@
+/* The first N processes of a group stand for all: a pair order in which every beginning has the mix of domains and
+ * caches of the whole is made here, one pair after the other. */
 #include "calibrate/measure/place/group_pairs.h"
 
 #include <stdlib.h>
 
 #include "calibrate/measure/place/levels.h"
 
-/* A rank while pairs are made. Ranks of one socket, NUMA node and L3 have the same cache number. */
+/* Describes a rank while pairs are made. Ranks of one socket, NUMA node and L3 have the same cache number. */
 struct member {
     uint32_t socket;
     uint32_t numa;
@@ -47,7 +49,7 @@ static int compare_ranks(const void *left, const void *right)
     return COMPARE(a->rank, b->rank);
 }
 
-/* The members of a side, in the order asked for; caches are numbered from 0. NULL without memory. */
+/* Makes the members of a side, in the order asked for; caches are numbered from 0. Returns NULL without memory. */
 static struct member *make_members(const struct placement *placement, const int *ranks, size_t n,
                                    int (*compare)(const void *, const void *))
 {
@@ -69,7 +71,7 @@ static struct member *make_members(const struct placement *placement, const int 
     return members;
 }
 
-/* Two sides: each dealt out over its caches in turn, then one against the other. */
+/* Pairs two sides: each is dealt out over its caches in turn, then one against the other. */
 static int pair_sides(const struct placement *placement, struct level_group *group)
 {
     struct member *first = make_members(placement, group->ranks[0], group->n[0], compare_turns);
@@ -82,7 +84,7 @@ static int pair_sides(const struct placement *placement, struct level_group *gro
     return result;
 }
 
-/* One socket while its pairs are made. */
+/* Describes one socket while its pairs are made. */
 struct mixing {
     const struct placement *placement;
     struct member *members; /* [n] by rank */
@@ -93,8 +95,8 @@ struct mixing {
     bool exhausted[DOMAIN_COUNT]; /* no two ranks that are left */
 };
 
-/* An unused rank of a cache with the fewest uses, of that domain with first unless first is NULL: of n such, the one
- * n / 2 ranks further for a second, the lowest for a first. NULL: there is none. */
+/* Picks an unused rank of a cache with the fewest uses, of that domain with first unless first is NULL. Among n such
+ * ranks it takes the one n / 2 ranks further for a second, the lowest for a first. Returns NULL if there is none. */
 static struct member *pick(const struct mixing *mixing, const struct member *first, enum domain domain)
 {
     size_t fewest = SIZE_MAX, n = 0;
@@ -121,7 +123,7 @@ static struct member *pick(const struct mixing *mixing, const struct member *fir
     return NULL;
 }
 
-/* The domain that is furthest behind its share of the pairs, once n_made + 1 are made. */
+/* Returns the domain that is furthest behind its share of the pairs, once n_made + 1 are made. */
 static enum domain next_domain(const struct mixing *mixing, size_t n_made, double n_all)
 {
     enum domain next = DOMAIN_NONE;
@@ -137,7 +139,7 @@ static enum domain next_domain(const struct mixing *mixing, size_t n_made, doubl
     return next;
 }
 
-/* Two ranks of the domain: those of the least used caches first. False: no two are left. */
+/* Picks two ranks of the domain: those of the least used caches first. Returns false if no two are left. */
 static bool pick_pair(struct mixing *mixing, enum domain domain, struct pair *pair)
 {
     struct member *first = pick(mixing, NULL, domain), *second = first == NULL ? NULL : pick(mixing, first, domain);

@@ -1,3 +1,5 @@
+/* A job may have any shape; groups should be large, alike and spread over nodes. Candidates are listed, and the best of
+ * them is taken again and again. */
 #include "calibrate/measure/place/groups.h"
 
 #include <stdio.h>
@@ -5,7 +7,7 @@
 
 #include "calibrate/measure/place/group_pairs.h"
 
-/* A socket, or a node, and its ranks: a stretch of the ranks sorted by place. */
+/* Describes a socket, or a node, and its ranks: a stretch of the ranks sorted by place. */
 struct cell {
     uint32_t node;
     uint32_t socket;
@@ -19,7 +21,7 @@ struct seat {
     int rank;
 };
 
-/* What could be a group: one cell, or two, the one with the smaller numbers first. */
+/* Describes what could be a group: one cell, or two, the one with the smaller numbers first. */
 struct candidate {
     const struct cell *cells[2]; /* cells[1] NULL: one side */
     size_t usable;               /* processes of a socket (of a side, with two) that N can reach */
@@ -36,7 +38,7 @@ static int compare_seats(const void *left, const void *right)
     return a->rank - b->rank;
 }
 
-/* Larger cells first, but those of one node together where the groups lie within nodes. */
+/* Puts larger cells first, but those of one node together where the groups lie within nodes. */
 static int compare_sizes(const struct cell *a, const struct cell *b)
 {
     if (a->n != b->n)
@@ -57,7 +59,7 @@ static int compare_cells_of_nodes(const void *left, const void *right)
     return compare_sizes(a, b);
 }
 
-/* Sorts seats[n] by place and cuts them into cells[n]; their number. */
+/* Sorts seats[n] by place and cuts them into cells[n]; returns their number. */
 static size_t make_cells(const struct placement *placement, bool by_node, struct seat *seats, struct cell *cells)
 {
     size_t n = placement->n_ranks, n_cells = 0;
@@ -72,7 +74,8 @@ static size_t make_cells(const struct placement *placement, bool by_node, struct
     return n_cells;
 }
 
-/* Every cell of two ranks (intra_socket), or cells of like size two by two, of one node for inter_socket. */
+/* Makes candidates: every cell of two ranks (intra_socket), or cells of like size two by two, of one node for
+ * inter_socket. */
 static size_t make_candidates(enum level level, struct cell *cells, size_t n_cells, struct candidate *candidates)
 {
     size_t n = 0;
@@ -100,7 +103,8 @@ static size_t uses_of(const struct candidate *const *chosen, int n_chosen, const
     return uses;
 }
 
-/* The next group: of a node with the fewest so far, the largest, of a socket number with the fewest. NULL: no more. */
+/* Chooses the next group: on a node with the fewest so far, the largest, of a socket number with the fewest. Returns
+ * NULL if there are no more. */
 static const struct candidate *choose(struct candidate *candidates, size_t n, const struct candidate *const *chosen,
                                       int n_chosen)
 {

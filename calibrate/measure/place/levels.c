@@ -1,3 +1,5 @@
+/* A calibration has time for a few pairs of a level: they must be spread over the job, so that no single socket, node
+ * or rank speaks for all. */
 #include "calibrate/measure/place/levels.h"
 
 #include <stdlib.h>
@@ -30,7 +32,8 @@ static int compare_keys(const void *left, const void *right)
     return (a->l3 > b->l3) - (a->l3 < b->l3);
 }
 
-/* Pairs of ranks that share the socket and, where asked for, the known NUMA node and L3. keys: room for n. */
+/* Counts pairs of ranks that share the socket and, where asked for, the known NUMA node and L3. keys gives room for n.
+ */
 static uint64_t count_sharing(const struct placement *placement, const int *ranks, size_t n, bool numa, bool l3,
                               struct key *keys)
 {
@@ -92,7 +95,7 @@ void levels_note_domains(FILE *stream, const struct placement *placement)
                     (unsigned long long)n_pairs[domain]);
 }
 
-/* What is asked for, and the pairs found so far. */
+/* Holds what is asked for, and the pairs found so far. */
 struct search {
     const struct placement *placement;
     enum level level;
@@ -109,7 +112,7 @@ static bool matches(const struct search *search, int first, int second)
            (search->domain == DOMAIN_NONE || levels_domain(search->placement, first, second) == search->domain);
 }
 
-/* Whether two ranks are in the same socket, or node where the level is between nodes: what a pair uses up. */
+/* Says whether two ranks are in the same socket, or node where the level is between nodes: a pair uses that up. */
 static bool same_cell(const struct search *search, int a, int b)
 {
     const struct placement *placement = search->placement;
@@ -117,7 +120,7 @@ static bool same_cell(const struct search *search, int a, int b)
            (search->level == LEVEL_INTER_NODE || placement->socket[a] == placement->socket[b]);
 }
 
-/* Whether a rank is in at most max_rank pairs, and its cell in at most max_cell. */
+/* Says whether a rank is in at most max_rank pairs, and its cell in at most max_cell. */
 static bool is_fresh(const struct search *search, int rank, size_t max_cell, size_t max_rank)
 {
     size_t cell_uses = 0, rank_uses = 0;
@@ -138,8 +141,8 @@ static bool is_found(const struct search *search, int a, int b)
     return false;
 }
 
-/* A fresh partner. With i pairs found, the search begins i / max_pairs of the way through all partners, which follow
- * first in ascending order. -1: there is none. */
+/* Finds a fresh partner. With i pairs found, the search begins i / max_pairs of the way through all partners, which
+ * follow first in ascending order. Returns -1 if there is none. */
 static int find_partner(const struct search *search, int first, size_t max_cell, size_t max_rank)
 {
     size_t n = search->placement->n_ranks, partners = 0;
@@ -158,7 +161,7 @@ static int find_partner(const struct search *search, int first, size_t max_cell,
     return -1;
 }
 
-/* Once through all ranks as first of a pair, in the order 0, n/max, 2n/max, ..., 1, n/max + 1, ... */
+/* Goes once through all ranks as first of a pair, in the order 0, n/max, 2n/max, ..., 1, n/max + 1, ... */
 static void search_pass(struct search *search, size_t max_cell, size_t max_rank)
 {
     size_t n = search->placement->n_ranks, columns = (n + search->max_pairs - 1) / search->max_pairs;

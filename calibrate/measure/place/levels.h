@@ -1,4 +1,5 @@
-/* Which pairs of ranks stand for a level, and for what the pairs of a socket share. Pure functions of the placement. */
+/* Chooses which pairs of ranks stand for a level, and for what the pairs of a socket share, as pure functions of the
+ * placement. */
 #ifndef MPISTAIR_CALIBRATE_LEVELS_H
 #define MPISTAIR_CALIBRATE_LEVELS_H
 
@@ -8,25 +9,27 @@
 
 #include "calibrate/measure/measure.h"
 
-/* The domain of two ranks of one socket: an L3 cache that both have, else a NUMA node, else the package. */
+/* Returns the domain of two ranks of one socket: an L3 cache that both have, else a NUMA node, else the package. */
 enum domain levels_domain(const struct placement *placement, int first, int second);
 
-/* Counts the pairs of ranks that are on one socket, by domain: of all ranks, or of ranks[n] where ranks is not NULL. 0,
- * or -1 without memory. */
+/* Counts the pairs of ranks that are on one socket, by domain: of all ranks, or of ranks[n] where ranks is not NULL.
+ * Returns 0, or -1 without memory. */
 int levels_count_domains(const struct placement *placement, const int *ranks, size_t n, uint64_t n_pairs[DOMAIN_COUNT]);
 
-/* The same of all ranks, as benchmarks tell domains apart: where all pairs are of one, they count as DOMAIN_NONE. */
+/* Counts them for all ranks, as benchmarks tell domains apart: where all pairs are of one, they count as DOMAIN_NONE.
+ */
 int levels_domains(const struct placement *placement, uint64_t n_pairs[DOMAIN_COUNT]);
 
 /* Writes a note for mpistair calibrate where pairs of a socket differ: `domain intra_socket l3 12` for each domain. */
 void levels_note_domains(FILE *stream, const struct placement *placement);
 
-/* Up to max_pairs different pairs of the level, spread over the job: a socket (between nodes: a node) has a second pair
- * only when all have one, and a rank likewise; the partners lie at different distances, as neighbours may share more
- * than is known here. Of intra_socket they are of the domain that most rank pairs are of. Returns their number. */
+/* Finds up to max_pairs different pairs of the level, spread over the job: a socket (between nodes: a node) has a
+ * second pair only when all have one, and a rank likewise; the partners lie at different distances, as neighbours may
+ * share more than is known here. For intra_socket they are of the domain of which most rank pairs are. Returns their
+ * number. */
 size_t levels_pairs(const struct placement *placement, enum level level, size_t max_pairs, struct pair *pairs);
 
-/* The same on one socket, of one domain; DOMAIN_NONE: of any. */
+/* Finds them on one socket, of one domain; DOMAIN_NONE: of any. */
 size_t levels_domain_pairs(const struct placement *placement, enum domain domain, size_t max_pairs, struct pair *pairs);
 
 #endif

@@ -1,3 +1,5 @@
+/* Each rank sees only itself; all must know the whole placement, from what hwloc says of each or from what the user
+ * says instead. */
 #include "calibrate/measure/place/rank_place.h"
 
 #include <hwloc.h>
@@ -9,7 +11,8 @@
 #include "calibrate/measure/place/binding.h"
 #include "calibrate/measure/place/levels.h"
 
-/* Logical index of the first object of that type whose processors include all of cpus; PLACEMENT_UNKNOWN: none does. */
+/* Returns the logical index of the first object of that type whose processors include all of cpus; PLACEMENT_UNKNOWN if
+ * none does. */
 static uint32_t index_around(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_cpuset_t cpus)
 {
     int n = hwloc_get_nbobjs_by_type(topology, type);
@@ -19,7 +22,7 @@ static uint32_t index_around(hwloc_topology_t topology, hwloc_obj_type_t type, h
     return PLACEMENT_UNKNOWN;
 }
 
-/* The first processor of each core that has one of cpus; cpus themselves where hwloc sees no cores. */
+/* Finds the first processor of each core that has one of cpus; cpus themselves where hwloc sees no cores. */
 static void find_cores(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, cpu_set_t *cores)
 {
     int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
@@ -31,7 +34,7 @@ static void find_cores(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, cpu
     }
 }
 
-/* Everything but the host's name. Processors have the kernel's numbers, so that a topology from HWLOC_XMLFILE or
+/* Finds everything but the host's name. Processors have the kernel's numbers, so that a topology from HWLOC_XMLFILE or
  * HWLOC_SYNTHETIC is honoured. */
 static void find_seat(struct seat *seat)
 {
@@ -86,7 +89,7 @@ static void number_hosts(const struct seat *seats, int n, int *host)
     free(first);
 }
 
-/* Rank 0: all places as observed. */
+/* Places all ranks as observed, on rank 0. */
 static void place_observed(const struct seat *seats, const int *host, struct placement *placement)
 {
     for (size_t i = 0; i < placement->n_ranks; i++) {
@@ -97,7 +100,7 @@ static void place_observed(const struct seat *seats, const int *host, struct pla
     }
 }
 
-/* Rank 0: replaces what was observed by a placement given by hand. */
+/* Replaces, on rank 0, what was observed by a placement given by hand. */
 static int place_by_hand(struct placement *placement, struct error *error)
 {
     const char *path = getenv("MPISTAIR_PLACEMENT");

@@ -1,4 +1,5 @@
-/* Steps of one round hang together by their parents (union and find), and in a list from the step that represents it. */
+/* Steps of one round hang together by their parents (union and find), and in a list from the step that represents
+ * it. */
 #include "interpose/trace/stream/round_set.h"
 
 uint32_t round_root(struct trace_step *steps, uint32_t step)
