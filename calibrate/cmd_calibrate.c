@@ -23,6 +23,7 @@
 #include "share/base/output_file.h"
 #include "calibrate/job/raw_file.h"
 #include "calibrate/table_print.h"
+#include "calibrate/fit/disturbed.h"
 #include "calibrate/fit/drift.h"
 
 /* Limits the seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
@@ -206,14 +207,6 @@ static void describe(const struct request *request, const struct raw_file *raw, 
              "relative least squares of the median per size");
 }
 
-/* Says whether the user takes what there is, however disturbed: tests of other things, and first steps on a busy
- * laptop. */
-static bool takes_disturbed(void)
-{
-    const char *given = getenv("MPISTAIR_DISTURBED");
-    return given != NULL && strcmp(given, "1") == 0;
-}
-
 /* Gives the complete samples their final name; another one, with -1, where they are of no use. */
 static int keep(struct raw_file *raw, const struct samples *samples, struct error *error)
 {
@@ -222,7 +215,7 @@ static int keep(struct raw_file *raw, const struct samples *samples, struct erro
     drift_find(samples, &drift);
     if (drift_check(&drift, samples, &reason) == 0)
         return raw_file_commit(raw, error);
-    if (takes_disturbed()) {
+    if (disturbed_are_taken()) {
         fprintf(stderr, "mpistair: %s; taken all the same, as MPISTAIR_DISTURBED=1 says\n", reason.text);
         return raw_file_commit(raw, error);
     }

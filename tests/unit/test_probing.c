@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrate/probing/probing.h"
@@ -196,6 +197,11 @@ static void leaves_out_what_was_repeated(void **state)
                      found->n_disturbed, found->n_never_quiet);
         samples_release(&samples);
     }
+    assert_int_equal(setenv("MPISTAIR_DISTURBED", "1", 1), 0);
+    struct samples taken = read(HEADER POINTS_20 "self,self,16,9e-07,1,0.3\n");
+    assert_int_equal(taken.n_samples, 21);
+    samples_release(&taken);
+    assert_int_equal(unsetenv("MPISTAIR_DISTURBED"), 0);
     /* As earlier versions wrote them. */
     struct samples samples = read("level,bytes,seconds\nself,8,1e-07\n");
     assert_int_equal(samples.n_samples, 1);
