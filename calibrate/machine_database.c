@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
 
 static int run(sqlite3 *database, const char *path, const char *sql, const char *name, struct error *error)
@@ -177,51 +178,52 @@ static int read_parameter(sqlite3_stmt *statement, struct machine_parameter *row
     return machine_check_parameter(row, error);
 }
 
+/* Reads name and source. Returns 0; 1: no such machine; -1 with the reason. */
+static int read_head(sqlite3 *database, const char *path, const char *name, struct machine *machine,
+                     struct error *error)
+{
+    struct cursor rows;
+    int result = 1;
+    cursor_open(&rows, database, path, "SELECT name, source FROM machine WHERE name = ?", error);
+    sqlite3_bind_text(rows.statement, 1, name, -1, SQLITE_STATIC);
+    if (cursor_next(&rows))
+        result = copy(machine->name, sizeof machine->name, text_of(rows.statement, 0)) == 0 &&
+                         copy(machine->source, sizeof machine->source, text_of(rows.statement, 1)) == 0
+                     ? 0
+                     : error_set(error, "%s: machine '%.64s': name or source is too long", path, name);
+    return cursor_close(&rows) != 0 ? -1 : result;
+}
+
+static int read_parameters(sqlite3 *database, const char *path, const char *name, struct machine *machine,
+                           struct error *error)
+{
+    struct cursor rows;
+    struct error reason = {""};
+    int result = 0;
+    cursor_open(&rows, database, path,
+                "SELECT level, protocol, quantity, n, value, unit, ci_low, ci_high, samples, method FROM "
+                "machine_parameter WHERE machine = ? ORDER BY rowid",
+                error);
+    sqlite3_bind_text(rows.statement, 1, name, -1, SQLITE_STATIC);
+    while (result == 0 && cursor_next(&rows)) {
+        struct machine_parameter row;
+        result = read_parameter(rows.statement, &row, &reason);
+        if (result == 0 && machine_append(machine, &row) != 0)
+            result = error_set(&reason, "no memory");
+    }
+    if (cursor_close(&rows) != 0)
+        return -1;
+    if (result == 0)
+        result = machine_check(machine, &reason);
+    return result == 0 ? 0 : error_set(error, "%s: machine '%.64s': %s", path, name, reason.text);
+}
+
 int machine_load(sqlite3 *database, const char *path, const char *name, struct machine *machine, struct error *error)
 {
     struct machine loaded = {0};
-    struct error reason = {""};
-    sqlite3_stmt *statement = NULL;
-    int result = 0, step;
-    if (sqlite3_prepare_v2(database, "SELECT name, source FROM machine WHERE name = ?", -1, &statement, NULL) !=
-            SQLITE_OK ||
-        sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC) != SQLITE_OK) {
-        result = database_error(database, path, "machines cannot be read", error);
-        goto out;
-    }
-    step = sqlite3_step(statement);
-    if (step != SQLITE_ROW) {
-        result = step == SQLITE_DONE ? 1 : database_error(database, path, "machines cannot be read", error);
-        goto out;
-    }
-    if (copy(loaded.name, sizeof loaded.name, text_of(statement, 0)) != 0 ||
-        copy(loaded.source, sizeof loaded.source, text_of(statement, 1)) != 0) {
-        result = error_set(error, "%s: machine '%.64s': name or source is too long", path, name);
-        goto out;
-    }
-    sqlite3_finalize(statement);
-    if (sqlite3_prepare_v2(database,
-                           "SELECT level, protocol, quantity, n, value, unit, ci_low, ci_high, samples, method FROM "
-                           "machine_parameter WHERE machine = ? ORDER BY rowid",
-                           -1, &statement, NULL) != SQLITE_OK ||
-        sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC) != SQLITE_OK) {
-        result = database_error(database, path, "machine parameters cannot be read", error);
-        goto out;
-    }
-    while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-        struct machine_parameter row;
-        result = read_parameter(statement, &row, &reason);
-        if (result == 0 && machine_append(&loaded, &row) != 0)
-            result = error_set(&reason, "no memory");
-    }
-    if (result == 0 && step != SQLITE_DONE)
-        result = error_set(&reason, "%s", sqlite3_errmsg(database));
+    int result = read_head(database, path, name, &loaded, error);
     if (result == 0)
-        result = machine_check(&loaded, &reason);
-    if (result != 0)
-        error_set(error, "%s: machine '%.64s': %s", path, name, reason.text);
-out:
-    sqlite3_finalize(statement);
+        result = read_parameters(database, path, name, &loaded, error);
     if (result == 0)
         *machine = loaded;
     else
@@ -232,14 +234,9 @@ out:
 int machine_each(sqlite3 *database, const char *path, void (*each)(void *context, const char *name, const char *source),
                  void *context, struct error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = 0, step = SQLITE_ERROR;
-    if (sqlite3_prepare_v2(database, "SELECT name, source FROM machine ORDER BY name", -1, &statement, NULL) ==
-        SQLITE_OK)
-        while ((step = sqlite3_step(statement)) == SQLITE_ROW)
-            each(context, text_of(statement, 0), text_of(statement, 1));
-    if (step != SQLITE_DONE)
-        result = database_error(database, path, "machines cannot be read", error);
-    sqlite3_finalize(statement);
-    return result;
+    struct cursor rows;
+    cursor_open(&rows, database, path, "SELECT name, source FROM machine ORDER BY name", error);
+    while (cursor_next(&rows))
+        each(context, text_of(rows.statement, 0), text_of(rows.statement, 1));
+    return cursor_close(&rows);
 }

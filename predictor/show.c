@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "interpose/sums/concurrent_rounds.h"
-#include "interpose/database/database.h"
+#include "interpose/database/cursor.h"
 #include "interpose/sums/working_tables.h"
 #include "share/base/json.h"
 
@@ -152,20 +152,19 @@ static json_t *error_json(const char *machine, const char *model, const char *op
                      row->worst_rank >= 0 ? json_integer(row->worst_rank) : json_null());
 }
 
-static void read_row(sqlite3_stmt *statement, const struct predict_options *options, struct model_error *rows)
+static void read_row(struct cursor *cursor, const struct predict_options *options, struct model_error *rows)
 {
     struct model_options_text own;
     for (size_t m = 0; m < options->n_models; m++) {
-        const char *model = (const char *)sqlite3_column_text(statement, 0);
-        const char *text = (const char *)sqlite3_column_text(statement, 1);
+        const char *model = (const char *)sqlite3_column_text(cursor->statement, 0);
+        const char *text = (const char *)sqlite3_column_text(cursor->statement, 1);
         if (model == NULL || text == NULL || strcmp(model, options->models[m].name) != 0 ||
             strcmp(text, model_options_text(&options->models[m], &options->model, &own)) != 0)
             continue;
         for (int i = 0; i < 3; i++)
-            if (sqlite3_column_type(statement, 2 + i) != SQLITE_NULL)
-                rows[m].values[i] = sqlite3_column_double(statement, 2 + i);
-        if (sqlite3_column_type(statement, 5) != SQLITE_NULL)
-            rows[m].worst_rank = sqlite3_column_int64(statement, 5);
+            rows[m].values[i] = cursor_real(cursor, 2 + i);
+        if (sqlite3_column_type(cursor->statement, 5) != SQLITE_NULL)
+            rows[m].worst_rank = cursor_integer(cursor, 5);
     }
 }
 
@@ -173,36 +172,24 @@ static void read_row(sqlite3_stmt *statement, const struct predict_options *opti
 static int read_rows(sqlite3 *database, const struct predict_options *options, const char *machine,
                      struct model_error *rows, struct error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int step = SQLITE_ERROR, result = 0;
+    struct cursor cursor;
     for (size_t m = 0; m < options->n_models; m++)
         rows[m] = (struct model_error){.values = {NAN, NAN, NAN}, .worst_rank = -1};
-    if (sqlite3_prepare_v2(database,
-                           "SELECT model, options, error, mape, bias, worst_rank FROM model_error WHERE machine = ?",
-                           -1, &statement, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(statement, 1, machine, -1, SQLITE_STATIC);
-        while ((step = sqlite3_step(statement)) == SQLITE_ROW)
-            read_row(statement, options, rows);
-    }
-    if (step != SQLITE_DONE)
-        result = database_error(database, options->trace, "the errors cannot be read", error);
-    sqlite3_finalize(statement);
-    return result;
+    cursor_open(&cursor, database, options->trace,
+                "SELECT model, options, error, mape, bias, worst_rank FROM model_error WHERE machine = ?", error);
+    sqlite3_bind_text(cursor.statement, 1, machine, -1, SQLITE_STATIC);
+    while (cursor_next(&cursor))
+        read_row(&cursor, options, rows);
+    return cursor_close(&cursor);
 }
 
 /* Reads how much of the time in rounds lies under other rounds; NaN where that is not known. */
 static int read_concurrent_share(sqlite3 *database, const char *path, double *share, struct error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = 0;
-    *share = NAN;
-    if (sqlite3_prepare_v2(database, "SELECT share FROM temp.concurrent", -1, &statement, NULL) != SQLITE_OK ||
-        sqlite3_step(statement) != SQLITE_ROW)
-        result = database_error(database, path, "the rounds cannot be read", error);
-    else if (sqlite3_column_type(statement, 0) != SQLITE_NULL)
-        *share = sqlite3_column_double(statement, 0);
-    sqlite3_finalize(statement);
-    return result;
+    struct cursor rows;
+    cursor_open(&rows, database, path, "SELECT share FROM temp.concurrent", error);
+    *share = cursor_next(&rows) ? cursor_real(&rows, 0) : NAN;
+    return cursor_close(&rows);
 }
 
 int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *database, const char *machine,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "interpose/database/cursor.h"
 #include "interpose/sums/concurrent_rounds.h"
 #include "interpose/database/database.h"
 #include "interpose/sums/message_sums.h"
@@ -51,25 +52,22 @@ static int execute(sqlite3 *database, const char *path, const char *sql, struct 
 static int make_views(sqlite3 *database, const char *path, struct error *error)
 {
     static const char prefix[] = "CREATE VIEW ";
-    sqlite3_stmt *statement = NULL;
-    int step = SQLITE_ERROR, result = 0;
-    if (sqlite3_prepare_v2(database,
-                           "SELECT sql FROM main.sqlite_schema WHERE type = 'view' AND name NOT IN "
-                           "(SELECT name FROM temp.sqlite_schema)",
-                           -1, &statement, NULL) == SQLITE_OK)
-        while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-            const char *text = (const char *)sqlite3_column_text(statement, 0);
-            if (text == NULL || strncmp(text, prefix, sizeof prefix - 1) != 0)
-                continue; /* not of our schema: no query asks for it */
-            char *sql = sqlite3_mprintf("CREATE TEMP VIEW %s", text + sizeof prefix - 1);
-            if (sql == NULL || sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-                result = failed(database, path, error);
-            sqlite3_free(sql);
-        }
-    if (result == 0 && step != SQLITE_DONE)
-        result = failed(database, path, error);
-    sqlite3_finalize(statement);
-    return result;
+    struct cursor rows;
+    int result = 0;
+    cursor_open(&rows, database, path,
+                "SELECT sql FROM main.sqlite_schema WHERE type = 'view' AND name NOT IN "
+                "(SELECT name FROM temp.sqlite_schema)",
+                error);
+    while (result == 0 && cursor_next(&rows)) {
+        const char *text = (const char *)sqlite3_column_text(rows.statement, 0);
+        if (text == NULL || strncmp(text, prefix, sizeof prefix - 1) != 0)
+            continue; /* not of our schema: no query asks for it */
+        char *sql = sqlite3_mprintf("CREATE TEMP VIEW %s", text + sizeof prefix - 1);
+        if (sql == NULL || sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
+            result = failed(database, path, error);
+        sqlite3_free(sql);
+    }
+    return cursor_close(&rows) != 0 ? -1 : result;
 }
 
 static int make(sqlite3 *database, const char *path, bool messages, struct error *error)

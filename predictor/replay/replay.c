@@ -4,6 +4,7 @@
  * 50 us that it takes to start and join a thread. */
 #include "predictor/replay/replay.h"
 
+#include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
 #include "calibrate/machine_database.h"
 #include "predictor/predict_options.h"
@@ -134,55 +135,44 @@ static int end_kind(struct replay_state *state, sqlite3_int64 kind_id, struct er
     return result;
 }
 
-/* Predicts one row of predict_kinds: the place-th of a kind's rounds. */
-static int predict_row(struct replay_state *state, sqlite3_stmt *rounds, size_t place, bool post_times,
+static int predict_one(struct replay_state *state, const struct replay_rounds *rounds, bool post_times,
                        struct error *error)
 {
-    sqlite3_int64 kind_id = sqlite3_column_int64(rounds, 0), n_rounds = sqlite3_column_int64(rounds, 2);
-    if (place == 0) {
-        state->options = model_options_of_kind(state->replay->options, (uint64_t)n_rounds);
-        if (replay_round_read(&state->round, sqlite3_column_int64(rounds, 1), error) != 0)
+    if (rounds->place == 0) {
+        state->options = model_options_of_kind(state->replay->options, rounds->n_rounds);
+        if (replay_round_read(&state->round, rounds->id, error) != 0)
             return -1;
-        if (replay_history_tell(&state->history, kind_id, &state->round) != 0)
+        if (replay_history_tell(&state->history, rounds->kind_id, &state->round) != 0)
             return error_set(error, "no memory for %zu messages", state->round.pattern.n_messages);
-        if (predict_models(state, false, kind_id, error) != 0)
+        if (predict_models(state, false, rounds->kind_id, error) != 0)
             return -1;
         state->summary->n_kinds++;
         state->summary->moved += state->round.moved;
         state->summary->n_messages += state->round.pattern.n_messages;
     }
-    if (post_times && replay_mean_takes(place, (size_t)n_rounds, state->round.pattern.n_messages) &&
-        ((place > 0 && replay_round_read(&state->round, sqlite3_column_int64(rounds, 1), error) != 0) ||
-         predict_models(state, true, kind_id, error) != 0))
+    if (post_times && replay_mean_takes(rounds->place, rounds->n_rounds, state->round.pattern.n_messages) &&
+        ((rounds->place > 0 && replay_round_read(&state->round, rounds->id, error) != 0) ||
+         predict_models(state, true, rounds->kind_id, error) != 0))
         return -1;
-    return place + 1 == (size_t)n_rounds ? end_kind(state, kind_id, error) : 0;
+    return rounds->place + 1 == rounds->n_rounds ? end_kind(state, rounds->kind_id, error) : 0;
 }
 
 static int predict_kinds(struct replay_state *state, struct error *error)
 {
-    sqlite3_stmt *rounds = NULL;
+    struct replay_rounds rounds;
     struct progress progress;
-    int result = 0, step = SQLITE_ERROR;
+    int result = 0;
     bool post_times = false;
-    sqlite3_int64 kind_id = 0;
     for (size_t m = 0; m < state->replay->n_models; m++)
         post_times = post_times || model_choice_post_times(&state->replay->models[m]);
     progress_start(&progress, "predict: kinds of round");
-    if (sqlite3_prepare_v2(state->replay->database,
-                           "SELECT kind_id, id, count(*) OVER (PARTITION BY kind_id) FROM round ORDER BY kind_id, id",
-                           -1, &rounds, NULL) == SQLITE_OK)
-        for (size_t place = 0; result == 0 && (step = sqlite3_step(rounds)) == SQLITE_ROW; place++) {
-            if (sqlite3_column_int64(rounds, 0) != kind_id)
-                place = 0;
-            kind_id = sqlite3_column_int64(rounds, 0);
-            result = predict_row(state, rounds, place, post_times, error);
-            progress_step(&progress, state->summary->n_kinds);
-        }
-    if (result == 0 && step != SQLITE_DONE)
-        result = failed(state, "the rounds cannot be read", error);
+    replay_rounds_open(&rounds, state->replay->database, state->replay->path, error);
+    while (result == 0 && replay_rounds_next(&rounds)) {
+        result = predict_one(state, &rounds, post_times, error);
+        progress_step(&progress, state->summary->n_kinds);
+    }
     progress_end(&progress);
-    sqlite3_finalize(rounds);
-    return result;
+    return cursor_close(&rounds.rows) != 0 ? -1 : result;
 }
 
 static int prepare(struct replay_state *state, struct error *error)

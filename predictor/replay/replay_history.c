@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
 #include "predictor/pattern/radix_sort.h"
 #include "share/base/array.h"
@@ -222,14 +223,12 @@ static bool one_node(const struct placement *placement)
 }
 
 /* Returns how many rounds there are, -1 if it is not known. */
-static sqlite3_int64 count_rounds(sqlite3 *database)
+static int64_t count_rounds(sqlite3 *database, const char *path)
 {
-    sqlite3_stmt *statement = NULL;
-    sqlite3_int64 n = -1;
-    if (sqlite3_prepare_v2(database, "SELECT count(*) FROM round", -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        n = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+    struct cursor rows;
+    cursor_open(&rows, database, path, "SELECT count(*) FROM round", NULL);
+    int64_t n = cursor_next(&rows) ? cursor_integer(&rows, 0) : -1;
+    cursor_close(&rows);
     return n;
 }
 
@@ -243,7 +242,7 @@ int replay_history_read(sqlite3 *database, const char *path, size_t n_ranks, con
         .database = database, .path = path, .history = history, .places = places, .n_ranks = n_ranks};
     int result = 0;
     *history = (struct replay_history){0};
-    if ((places != NULL && one_node(&places->placement)) || count_rounds(database) == 1)
+    if ((places != NULL && one_node(&places->placement)) || count_rounds(database, path) == 1)
         return 0;
     reader.from_ns = calloc(n_ranks + 1, sizeof *reader.from_ns);
     reader.to_ns = calloc(n_ranks + 1, sizeof *reader.to_ns);

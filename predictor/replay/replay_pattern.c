@@ -3,34 +3,30 @@
 
 #include <stdlib.h>
 
-#include "interpose/database/database.h"
+#include "interpose/database/cursor.h"
 #include "predictor/replay/replay_place.h"
 #include "predictor/replay/replay_round.h"
 
-/* Reads one row of numbers; NULL becomes 0. Returns -1 if the statement fails or has no row. */
-static int select_numbers(sqlite3 *database, const char *sql, int64_t parameter, size_t n, int64_t *numbers)
+/* Reads one row of numbers; NULL becomes 0. */
+static int select_numbers(sqlite3 *database, const char *path, const char *sql, int64_t parameter, int n,
+                          int64_t *numbers, struct error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = -1;
-    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK) {
-        sqlite3_bind_int64(statement, 1, parameter);
-        if (sqlite3_step(statement) == SQLITE_ROW) {
-            for (size_t i = 0; i < n; i++)
-                numbers[i] = sqlite3_column_int64(statement, (int)i);
-            result = 0;
-        }
-    }
-    sqlite3_finalize(statement);
-    return result;
+    struct cursor rows;
+    cursor_open(&rows, database, path, sql, error);
+    sqlite3_bind_int64(rows.statement, 1, parameter);
+    bool found = cursor_next(&rows);
+    for (int i = 0; i < n; i++)
+        numbers[i] = found ? cursor_integer(&rows, i) : 0;
+    return cursor_close(&rows);
 }
 
 static int find_round(sqlite3 *database, const char *path, bool kind_given, int64_t kind, int64_t *round,
                       struct error *error)
 {
     int64_t kinds[3], rounds[2]; /* number, least, largest; number, least */
-    if (select_numbers(database, "SELECT count(DISTINCT kind_id), min(kind_id), max(kind_id) FROM round", 0, 3,
-                       kinds) != 0)
-        return database_error(database, path, "the rounds cannot be read", error);
+    if (select_numbers(database, path, "SELECT count(DISTINCT kind_id), min(kind_id), max(kind_id) FROM round", 0, 3,
+                       kinds, error) != 0)
+        return -1;
     if (kinds[0] == 0)
         return error_set(error, "%s: holds no rounds", path);
     if (!kind_given && kinds[0] > 1)
@@ -38,8 +34,9 @@ static int find_round(sqlite3 *database, const char *path, bool kind_given, int6
                          (long long)kinds[0], (long long)kinds[1], (long long)kinds[2]);
     if (!kind_given)
         kind = kinds[1];
-    if (select_numbers(database, "SELECT count(*), min(id) FROM round WHERE kind_id = ?", kind, 2, rounds) != 0)
-        return database_error(database, path, "the rounds cannot be read", error);
+    if (select_numbers(database, path, "SELECT count(*), min(id) FROM round WHERE kind_id = ?", kind, 2, rounds,
+                       error) != 0)
+        return -1;
     if (rounds[0] == 0)
         return error_set(error, "%s: no round of kind %lld; the kinds are from %lld to %lld", path, (long long)kind,
                          (long long)kinds[1], (long long)kinds[2]);

@@ -5,24 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/database/database.h"
+#include "interpose/database/cursor.h"
 
 static int world_size(sqlite3 *database, const char *path, size_t *n_ranks, struct error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = 0;
-    sqlite3_int64 n = 0;
-    if (sqlite3_prepare_v2(database, "SELECT world_size FROM run", -1, &statement, NULL) != SQLITE_OK ||
-        sqlite3_step(statement) != SQLITE_ROW)
-        result = database_error(database, path, "the run cannot be read", error);
-    else
-        n = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    if (result == 0 && (n < 1 || n > INT32_MAX))
-        result = error_set(error, "%s: run.world_size is %lld, expected 1 to %d", path, (long long)n, INT32_MAX);
-    if (result == 0)
-        *n_ranks = (size_t)n;
-    return result;
+    struct cursor rows;
+    cursor_open(&rows, database, path, "SELECT world_size FROM run", error);
+    int64_t n = cursor_next(&rows) ? cursor_integer(&rows, 0) : 0;
+    if (cursor_close(&rows) != 0)
+        return -1;
+    if (n < 1 || n > INT32_MAX)
+        return error_set(error, "%s: run.world_size is %lld, expected 1 to %d", path, (long long)n, INT32_MAX);
+    *n_ranks = (size_t)n;
+    return 0;
 }
 
 static int places_init(sqlite3 *database, const char *path, struct recorded_places *places, struct error *error)
@@ -39,10 +34,9 @@ static int places_init(sqlite3 *database, const char *path, struct recorded_plac
     return error_set(error, "%s: no memory for the places of %zu ranks", path, n_ranks);
 }
 
-static int read_place(sqlite3_stmt *statement, const char *path, struct recorded_places *places, struct error *error)
+static int read_place(struct cursor *rows, const char *path, struct recorded_places *places, struct error *error)
 {
-    sqlite3_int64 rank = sqlite3_column_int64(statement, 0);
-    sqlite3_int64 node = sqlite3_column_int64(statement, 1), socket = sqlite3_column_int64(statement, 2);
+    int64_t rank = cursor_integer(rows, 0), node = cursor_integer(rows, 1), socket = cursor_integer(rows, 2);
     if (rank < 0 || (size_t)rank >= places->placement.n_ranks)
         return error_set(error, "%s: process: rank %lld is not in the world of %zu ranks", path, (long long)rank,
                          places->placement.n_ranks);
@@ -51,8 +45,8 @@ static int read_place(sqlite3_stmt *statement, const char *path, struct recorded
                          (long long)node, (long long)socket);
     places->placement.node[rank] = (uint32_t)node;
     places->placement.socket[rank] = (uint32_t)socket;
-    places->node_known[rank] = sqlite3_column_type(statement, 1) != SQLITE_NULL;
-    places->socket_known[rank] = sqlite3_column_type(statement, 2) != SQLITE_NULL;
+    places->node_known[rank] = sqlite3_column_type(rows->statement, 1) != SQLITE_NULL;
+    places->socket_known[rank] = sqlite3_column_type(rows->statement, 2) != SQLITE_NULL;
     return 0;
 }
 
@@ -60,14 +54,13 @@ int recorded_places_read(sqlite3 *database, const char *path, struct recorded_pl
 {
     if (places_init(database, path, places, error) != 0)
         return -1;
-    sqlite3_stmt *statement = NULL;
-    int result = 0, step = SQLITE_ERROR;
-    if (sqlite3_prepare_v2(database, "SELECT rank, node, socket FROM process", -1, &statement, NULL) == SQLITE_OK)
-        while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
-            result = read_place(statement, path, places, error);
-    if (result == 0 && step != SQLITE_DONE)
-        result = database_error(database, path, "the places cannot be read", error);
-    sqlite3_finalize(statement);
+    struct cursor rows;
+    int result = 0;
+    cursor_open(&rows, database, path, "SELECT rank, node, socket FROM process", error);
+    while (result == 0 && cursor_next(&rows))
+        result = read_place(&rows, path, places, error);
+    if (cursor_close(&rows) != 0)
+        result = -1;
     if (result != 0)
         recorded_places_release(places);
     return result;

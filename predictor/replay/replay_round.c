@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
 
 static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
@@ -148,4 +149,23 @@ struct pattern replay_round_take(struct replay_round *round)
         pattern.dst[k] = round->world_rank[pattern.dst[k]];
     }
     return pattern;
+}
+
+void replay_rounds_open(struct replay_rounds *rounds, sqlite3 *database, const char *path, struct error *error)
+{
+    *rounds = (struct replay_rounds){0};
+    cursor_open(&rounds->rows, database, path,
+                "SELECT kind_id, id, count(*) OVER (PARTITION BY kind_id) FROM round ORDER BY kind_id, id", error);
+}
+
+bool replay_rounds_next(struct replay_rounds *rounds)
+{
+    if (!cursor_next(&rounds->rows))
+        return false;
+    sqlite3_int64 kind_id = cursor_integer(&rounds->rows, 0);
+    rounds->place = rounds->n_rounds > 0 && kind_id == rounds->kind_id ? rounds->place + 1 : 0;
+    rounds->kind_id = kind_id;
+    rounds->id = cursor_integer(&rounds->rows, 1);
+    rounds->n_rounds = (size_t)cursor_integer(&rounds->rows, 2);
+    return true;
 }

@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include "interpose/database/cursor.h"
 #include "predictor/replay/replay_place.h"
 
 enum { ROUND_MESSAGES, ROUND_RANKS, REPLAY_ROUND_STATEMENTS };
@@ -32,5 +33,14 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
  * round's. */
 struct pattern replay_round_take(struct replay_round *round);
 void replay_round_release(struct replay_round *round);
+
+/* All rounds in the order of their kinds; opened and gone through like a cursor, which it has to be closed by. */
+struct replay_rounds {
+    struct cursor rows;
+    sqlite3_int64 kind_id, id;
+    size_t place, n_rounds; /* of the kind: this round's number from 0 on, and all */
+};
+void replay_rounds_open(struct replay_rounds *rounds, sqlite3 *database, const char *path, struct error *error);
+bool replay_rounds_next(struct replay_rounds *rounds);
 
 #endif
