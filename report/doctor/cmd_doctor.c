@@ -12,8 +12,9 @@
 static const char usage[] =
     "usage: mpistair doctor [--json]\n"
     "\n"
-    "Looks at what recording needs on this machine: processors, clock, room for spools, LD_PRELOAD, and each MPI's\n"
-    "launcher, library and backend. Exit code 0 if a job of at least one MPI can be recorded, else 1.\n"
+    "Looks at what recording needs on this machine: processors, clock, room for spools, LD_PRELOAD, libdw for lines\n"
+    "of call sites, and each MPI's launcher, library and backend. Exit code 0 if a job of at least one MPI can be\n"
+    "recorded, else 1.\n"
     "On a cluster, run it where the job runs: mpiexec -n 1 mpistair doctor.\n";
 
 struct doctor_check *doctor_add(struct doctor *doctor, const char *name, enum doctor_state state)

@@ -31,7 +31,7 @@ struct doctor {
 /* Adds a check; its member found is to be filled. */
 struct doctor_check *doctor_add(struct doctor *doctor, const char *name, enum doctor_state state);
 
-/* Looks at processors, hwloc, clock, spool folder, preload. */
+/* Looks at processors, hwloc, clock, spool folder, preload, and at what reads call sites. */
 void doctor_look_at_host(struct doctor *doctor);
 /* Looks at launchers, libraries and backends of each MPI. */
 void doctor_look_at_mpis(struct doctor *doctor);

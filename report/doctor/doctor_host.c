@@ -17,6 +17,7 @@
 #include "report/doctor/doctor.h"
 #include "share/base/error.h"
 #include "interpose/spool/event.h"
+#include "interpose/trace/site/libdw.h"
 #include "share/base/installation.h"
 #include "interpose/spool/clock.h"
 
@@ -180,10 +181,26 @@ static void look_at_preload(struct doctor *doctor)
     }
 }
 
+static void look_at_call_sites(struct doctor *doctor)
+{
+    const char *reason;
+    struct doctor_check *check = doctor_add(doctor, "call sites", DOCTOR_OK);
+    if (libdw_load(&reason) != NULL) {
+        snprintf(check->found, sizeof check->found, "libdw can be loaded; it reads functions and lines");
+        return;
+    }
+    check->state = DOCTOR_NOTE;
+    snprintf(check->found, sizeof check->found, "libdw cannot be loaded: %.400s", reason);
+    snprintf(check->advice, sizeof check->advice,
+             "a trace made here has call sites without lines: install libdw of elfutils (libdw1) where mpistair ingest "
+             "runs");
+}
+
 void doctor_look_at_host(struct doctor *doctor)
 {
     look_at_processors(doctor);
     look_at_clock(doctor);
     look_at_spools(doctor);
     look_at_preload(doctor);
+    look_at_call_sites(doctor);
 }

@@ -1,4 +1,4 @@
-"""mpistair doctor where something is taken away: the MPIs, the room for spools, the preload library.
+"""mpistair doctor where something is taken away: the MPIs, the room for spools, the preload library, libdw.
 
 usage: check_doctor.py MPISTAIR
 """
@@ -30,7 +30,7 @@ def look(name, *arguments, expect=None, **changes):
     return report
 
 
-look("as it is", expect={"processors": "ok"})
+look("as it is", expect={"processors": "ok", "call sites": "ok"})
 with tempfile.TemporaryDirectory() as folder:
     nothing = look("no launcher", PATH=folder, expect={"recording": "missing"})
     if nothing["can_record"]:
@@ -40,6 +40,8 @@ with tempfile.TemporaryDirectory() as folder:
         failures.append(f"left behind: {os.listdir(folder)}")
     look("no spool folder", MPISTAIR_SPOOL="/proc/no/folder", expect={"spools": "missing"})
     look("no library", MPISTAIR_LIB=folder, expect={"preload": "missing"})
+    open(os.path.join(folder, "libdw.so.1"), "w").close()
+    look("a libdw that is none", LD_LIBRARY_PATH=folder, expect={"call sites": "note"})
     with open(os.path.join(folder, "mpiexec"), "w") as launcher:
         launcher.write("#!/bin/sh\nprintf 'some launcher\\377'\n")
     os.chmod(os.path.join(folder, "mpiexec"), 0o755)
