@@ -284,6 +284,7 @@ void report_release(struct report *report)
     free(report->untracked);
     free(report->unmatched);
     free(report->doubts);
+    free(report->rejected);
     free(report->models);
     free(report->kinds);
     free(report->ranks);

@@ -94,6 +94,20 @@ static void present_unmatched(struct document *document, const struct report *re
     }
 }
 
+enum { REJECTED_TOLD = 10 };
+
+static void present_rejected(struct document *document, const struct report *report)
+{
+    for (size_t i = 0; i < report->n_rejected && i < REJECTED_TOLD; i++) {
+        const struct report_count *count = &report->rejected[i];
+        document_add(document, DOCUMENT_LINE, "rejected by MPI: %" PRId64 " operation%s on rank%s %s: %s", count->n,
+                     plural(count->n), plural(count->ranks), count->where, count->name);
+    }
+    if (report->n_rejected > REJECTED_TOLD)
+        document_add(document, DOCUMENT_LINE, "rejected by MPI: more at %zu other places, see the view rejected_call",
+                     report->n_rejected - REJECTED_TOLD);
+}
+
 static void present_doubts(struct document *document, const struct report *report)
 {
     const struct report_completeness *complete = &report->completeness;
@@ -152,6 +166,7 @@ void present_completeness(struct document *document, const struct report *report
     present_ends(document, report);
     present_untracked(document, report);
     present_unmatched(document, report);
+    present_rejected(document, report);
     present_doubts(document, report);
     present_off(document, &complete->off);
     for (size_t i = 0; i < complete->n_sums; i++)

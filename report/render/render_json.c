@@ -61,7 +61,7 @@ static json_t *completeness_object(const struct report *report)
         json_pack("{sI sI ss sI sI so}", "times", (json_int_t)off->times, "ranks", (json_int_t)off->ranks, "where",
                   off->where, "operations", (json_int_t)off->operations, "partners", (json_int_t)off->partners,
                   "time_s", json_finite(off->time_s));
-    return json_pack("{ss sI sI sI sI sI sI sI sI sI sI so so so so so so}", "verdict", complete->verdict, "posted",
+    return json_pack("{ss sI sI sI sI sI sI sI sI sI sI so so so so so so so}", "verdict", complete->verdict, "posted",
                      (json_int_t)complete->posted, "matched", (json_int_t)complete->matched, "unmatched",
                      (json_int_t)complete->unmatched, "lost", (json_int_t)complete->lost, "untracked",
                      (json_int_t)complete->untracked, "uncertain", (json_int_t)complete->uncertain, "missing_processes",
@@ -71,7 +71,8 @@ static json_t *completeness_object(const struct report *report)
                      counts_array(report->losses, report->n_losses), "untracked_functions",
                      counts_array(report->untracked, report->n_untracked), "unmatched_reasons",
                      counts_array(report->unmatched, report->n_unmatched), "uncertain_reasons",
-                     counts_array(report->doubts, report->n_doubts));
+                     counts_array(report->doubts, report->n_doubts), "rejected_calls",
+                     counts_array(report->rejected, report->n_rejected));
 }
 
 static json_t *levels_array(const struct report *report)

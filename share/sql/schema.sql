@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -290,9 +290,18 @@ CREATE TABLE loss(
 
 -- Calls that MPI rejected since it does not know their communicator. The other ones are in unmatched, reason failed.
 CREATE TABLE rejected(
-  rank INTEGER PRIMARY KEY,
+  rank INTEGER NOT NULL,
+  function TEXT NOT NULL,
+  callsite INTEGER,                    -- NULL: not known
   calls INTEGER NOT NULL
 );
+
+-- Both, by function and call site. A call that sends and receives counts as two where MPI knows its communicator.
+CREATE VIEW rejected_call(rank, function, callsite, calls) AS
+  SELECT rank, function, callsite, sum(calls)
+  FROM (SELECT rank, function, callsite, calls FROM rejected
+        UNION ALL SELECT rank, function, callsite, 1 FROM unmatched WHERE reason = 'failed')
+  GROUP BY rank, function, callsite;
 
 CREATE TABLE recording_off(
   rank INTEGER NOT NULL,

@@ -44,6 +44,7 @@ static const char rows[] =
     "INSERT INTO stack VALUES(1,0,0);"
     "INSERT INTO mark VALUES(0,7,450,0);"
     "INSERT INTO untracked VALUES(0,'MPI_Barrier',1,0);"
+    "INSERT INTO rejected VALUES(1,'MPI_Send',0,2);"
     "INSERT INTO loss VALUES(2,'disk',3);"
     "INSERT INTO recording_off VALUES(1,50,60,1,1);"
     "INSERT INTO machine VALUES('m','s');"

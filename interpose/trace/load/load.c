@@ -12,6 +12,7 @@
 #include "interpose/trace/rare/partition.h"
 #include "interpose/trace/rare/persistent_requests.h"
 #include "interpose/trace/rare/one_sided.h"
+#include "interpose/trace/rare/rejected.h"
 #include "interpose/trace/rare/stacks.h"
 #include "interpose/trace/rare/sums.h"
 
@@ -80,7 +81,7 @@ static void note_operation(struct loader *loader, const struct spool_operation *
 {
     struct trace *trace = loader->trace;
     if (record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record)) {
-        loader->process->rejected++;
+        rejected_load(loader, record);
         return;
     }
     if (!operation_known(trace, loader->process, record)) {

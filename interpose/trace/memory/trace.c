@@ -105,6 +105,7 @@ void trace_release(struct trace *trace)
     free(trace->modules);
     free(trace->steps);
     free(trace->offs);
+    free(trace->rejected);
     free(trace->kinds);
     *trace = (struct trace){0};
 }

@@ -246,6 +246,14 @@ struct trace_posts {
     uint64_t posts;
 };
 
+/* Describes the calls of one function at one place that named a communicator which MPI does not know. */
+struct trace_rejected {
+    uint32_t rank;
+    uint32_t callsite;
+    uint16_t function;
+    uint64_t calls;
+};
+
 /* Describes a time without recording on one rank. */
 struct trace_off {
     int64_t begin_ns;
@@ -295,7 +303,6 @@ struct trace_process {
     bool exhausted; /* all its operations were read */
     bool at_once;   /* it is lost, since it ended before it had said who it is */
     uint64_t damaged;
-    uint64_t rejected;       /* calls that named a communicator which MPI does not know */
     uint64_t lost_ticks;     /* time after which records may be missing; TRACE_NOT_LOST: none are */
     size_t first_collective; /* index in trace.collectives; they end where those of the next rank begin */
     size_t first_rma;
@@ -391,6 +398,8 @@ struct trace {
     size_t n_modules;
     struct trace_off *offs; /* see marks.c */
     size_t n_offs;
+    struct trace_rejected *rejected; /* ascending by rank */
+    size_t n_rejected;
     struct trace_step *steps; /* a pool */
     size_t n_steps;
     size_t n_rounds; /* written */

@@ -18,6 +18,7 @@
 #include "interpose/trace/rare/persistent_requests.h"
 #include "interpose/spool/readers.h"
 #include "interpose/trace/rare/one_sided.h"
+#include "interpose/trace/rare/rejected.h"
 #include "interpose/trace/rare/stacks.h"
 #include "interpose/trace/stream/stream.h"
 #include "interpose/trace/rare/sums.h"
@@ -89,7 +90,8 @@ static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
     if (write_run(trace, database) != 0 || write_collectives(trace, database) != 0 ||
         (calls && write_collective_calls(trace, database) != 0) || persistents_write(trace, database) != 0 ||
         partitions_write(trace, database) != 0 || rma_write(trace, database, calls) != 0 ||
-        sums_write(trace, database) != 0 || stacks_write(trace, database) != 0 || marks_write(trace, database) != 0)
+        sums_write(trace, database) != 0 || stacks_write(trace, database) != 0 ||
+        rejected_write(trace, database) != 0 || marks_write(trace, database) != 0)
         return -1;
     return write_kinds(trace, database);
 }

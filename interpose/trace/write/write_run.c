@@ -258,7 +258,6 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
                                                          "closed", "file_size", "address_space"};
     int64_t left = INT64_MAX;
     struct row loss = row_prepare(database, "loss", 3), untracked = row_prepare(database, "untracked", 4);
-    struct row rejected = row_prepare(database, "rejected", 2);
     for (int64_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];
         const struct spool *spool = process->spool;
@@ -271,8 +270,6 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
                 row_insert(&loss, "iti", rank, causes[i], take_count(&left, spool->header.lost[i]));
         if (spool->cut_off > 0)
             row_insert(&loss, "iti", rank, "cut_off", take_count(&left, spool->cut_off));
-        if (process->rejected > 0)
-            row_insert(&rejected, "ii", rank, (int64_t)process->rejected);
         if (process->damaged > 0)
             row_insert(&loss, "iti", rank, "damaged", take_count(&left, process->damaged));
         for (uint16_t i = 0; i < FN_COUNT; i++)
@@ -280,7 +277,7 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
                 row_insert(&untracked, "itii", rank, function_name(i), take_count(&left, spool->header.calls[i]),
                            (int64_t)may_carry_messages(function_family(i)));
     }
-    return row_finish(&loss) | row_finish(&untracked) | row_finish(&rejected);
+    return row_finish(&loss) | row_finish(&untracked);
 }
 
 int write_run(const struct trace *trace, sqlite3 *database)

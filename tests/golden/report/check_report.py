@@ -340,6 +340,7 @@ def unusual(folder):
                      " (5, 2, 'receive', NULL, 0, NULL, 8, 'freed', 1, NULL, 'MPI_Irecv', 1),"
                      " (6, 2, 'receive', 1, 0, 7, 8, 'failed', 1, 2, 'MPI_Recv', 1),"
                      " (7, 2, 'receive', 1, 0, 7, 8, 'cancelled', 1, 2, 'MPI_Irecv', 1);"
+                     "INSERT INTO rejected VALUES (0, 'MPI_Send', NULL, 3), (2, 'MPI_Send', NULL, 1);"
                      "INSERT INTO communicator(id, size, known) VALUES (3, 4, 0);"
                      "INSERT INTO message SELECT NULL, src, dst, 3, tag, 1, level, NULL, send_post_ns, send_complete_ns,"
                      " recv_post_ns, recv_complete_ns, recv_bytes, send_function, recv_function, 0, 0, NULL, NULL, NULL,"
@@ -366,6 +367,8 @@ def unusual(folder):
         ("no_spool", 1, "3")}, missing)
     check("json off", missing["left_out"] == 5 and missing["recording_off"] == {
         "times": 3, "ranks": 2, "where": "0, 2", "operations": 4, "partners": 1, "time_s": 2.0}, missing)
+    check("json rejected", [(c["name"], c["n"], c["where"]) for c in missing["rejected_calls"]] == [
+        ("MPI_Send at ?", 4, "0, 2"), ("MPI_Recv at exchange halo.c:42", 1, "2")], missing)
     check("json doubts", [c["n"] for c in missing["uncertain_reasons"]] == [1, 1] and missing["unsuccessful_tests"] ==
           1000234 and missing["unknown_communicators"] == 1, missing)
     html_report = run("report", lossy, "--format", "html")[1]

@@ -43,6 +43,8 @@ def main():
                      "the send that was cancelled, freed and never received")
     job.expect_equal(test.query("SELECT * FROM loss"), [], "losses")
     job.expect_equal(test.value("SELECT rejected FROM completeness"), REJECTED, "rejected calls")
+    job.expect_equal(test.value("SELECT sum(calls) FROM rejected_call r JOIN callsite c ON c.id = r.callsite"), REJECTED,
+                     "rejected calls with their call sites")
 
 
 main()
