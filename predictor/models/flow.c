@@ -209,7 +209,8 @@ static double stays_of(const struct network *network, uint32_t message, double t
 }
 
 /* Finds when sends are over. What is left of a message, in turns, when the transport has taken the rest grows with the
- * message's size where it is more than 0. */
+ * message's size where it is more than 0. The largest message comes first: most of the others are through before what
+ * is left of that one, and so cannot be the latest send of their rank. */
 static void node_send(const struct network *network, const struct link_side *side, size_t node)
 {
     const struct pattern *pattern = network->traffic->pattern;
@@ -217,8 +218,10 @@ static void node_send(const struct network *network, const struct link_side *sid
     const struct through *through = network->through;
     size_t begin = side->order->first[node], n = side->order->first[node + 1] - begin;
     uint32_t way = link_of((uint32_t)node, side->direction);
-    size_t at[MOST_POINTS] = {0}; /* first flow of no fewer turns than are left */
-    for (size_t i = 0; i < n; i++) {
+    size_t at[MOST_POINTS]; /* first flow of no fewer turns than are left */
+    for (size_t p = 0; p < network->n_points; p++)
+        at[p] = n;
+    for (size_t i = n; i-- > 0;) {
         uint32_t message = side->order->message[begin + i];
         double bytes = (double)side->order->bytes[begin + i],
                stays = network->carries ? stays_of(network, message, through[i].at_s) : 0;
@@ -227,12 +230,14 @@ static void node_send(const struct network *network, const struct link_side *sid
             const struct point *point = &network->points[p];
             double buffer = limited(limit, point->carried * bytes);
             if (bytes <= buffer && !(stays > 0))
+                break; /* nor does it wait later, when the buffer is larger */
+            if (!critical_reaches(&sent[p], through[i].at_s))
                 continue;
             struct critical done = {.message = 2 * message + (side->direction == INCOMING), .way = way};
             if (bytes > buffer) {
                 done.bytes = fmin(turns(&network->packet, bytes, bytes - buffer), through[i].turn);
-                while (through[at[p]].turn < done.bytes)
-                    at[p]++;
+                while (at[p] > 0 && through[at[p] - 1].turn >= done.bytes)
+                    at[p]--;
                 done.at_s = through_at(through, at[p], done.bytes);
             }
             double full = stays > 0 ? no_room(limit, point, bytes, stays, buffer) : 0;
