@@ -81,9 +81,9 @@ static void show_text(FILE *stream, const struct pattern_statistics *s)
 
 static json_t *side_json(const struct pattern_side_statistics *side)
 {
-    return json_pack("{sI sI sI sI}", "most_messages", (json_int_t)side->most_messages, "least_messages",
-                     (json_int_t)side->least_messages, "most_bytes", (json_int_t)side->most_bytes, "least_bytes",
-                     (json_int_t)side->least_bytes);
+    return json_pack("{sI sI so so}", "most_messages", (json_int_t)side->most_messages, "least_messages",
+                     (json_int_t)side->least_messages, "most_bytes", json_count(side->most_bytes), "least_bytes",
+                     json_count(side->least_bytes));
 }
 
 static json_t *statistics_json(const struct pattern_statistics *s)
@@ -91,10 +91,10 @@ static json_t *statistics_json(const struct pattern_statistics *s)
     json_t *levels = json_object();
     for (int level = 0; level < LEVEL_COUNT; level++)
         json_object_set_new(levels, level_name[level],
-                            json_pack("{sI sI}", "messages", (json_int_t)s->level_messages[level], "bytes",
-                                      (json_int_t)s->level_bytes[level]));
-    return json_pack("{sI sI sI sI so so so}", "ranks", (json_int_t)s->n_ranks, "nodes", (json_int_t)s->n_nodes,
-                     "messages", (json_int_t)s->n_messages, "bytes", (json_int_t)s->bytes, "received",
+                            json_pack("{sI so}", "messages", (json_int_t)s->level_messages[level], "bytes",
+                                      json_count(s->level_bytes[level])));
+    return json_pack("{sI sI sI so so so so}", "ranks", (json_int_t)s->n_ranks, "nodes", (json_int_t)s->n_nodes,
+                     "messages", (json_int_t)s->n_messages, "bytes", json_count(s->bytes), "received",
                      side_json(&s->received), "sent", side_json(&s->sent), "levels", levels);
 }
 

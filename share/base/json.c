@@ -2,6 +2,11 @@
 
 #include <math.h>
 
+json_t *json_count(uint64_t value)
+{
+    return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
+}
+
 json_t *json_finite(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();

@@ -4,10 +4,13 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "share/base/error.h"
 
+/* Returns the number. libjansson's integers are signed: above 2^63 - 1 it is the nearest double. */
+json_t *json_count(uint64_t value);
 /* Returns the number, or null for NaN and infinities, which JSON does not have. */
 json_t *json_finite(double value);
 

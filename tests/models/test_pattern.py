@@ -69,8 +69,16 @@ def check_statistics():
     with open("own.L.csv", "w") as file:
         file.write("rank,node,socket\n0,9,0\n1,9,1\n2,4,1\n")
     said = json.loads(run("pattern", "--pattern", "own.P.csv", "--placement", "own.L.csv", "--json"))
-    assert said == count(read("own.P.csv"), read("own.L.csv"))
-    assert said["levels"]["self"]["messages"] == 1 and said["bytes"] == 2**64 - 1
+    counted = count(read("own.P.csv"), read("own.L.csv"))
+    assert counted["bytes"] == 2**64 - 1 and said["levels"]["self"]["messages"] == 1
+
+    def written(value):
+        """Above 2^63 - 1 the nearest double is written."""
+        if isinstance(value, dict):
+            return {name: written(inner) for name, inner in value.items()}
+        return float(value) if value > 2**63 - 1 else value
+
+    assert said == written(counted)
 
 
 def check_small():
