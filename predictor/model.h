@@ -52,16 +52,22 @@ struct prediction {
     size_t extrapolated;    /* values read beyond the ends of a bandwidth table */
 };
 
+/* Holds what a model is given. */
+struct model_input {
+    const struct traffic *traffic; /* has the pattern */
+    const struct placement *placement;
+    const struct machine *machine;
+    const struct model_options *options;
+};
+
 struct model {
     const char *name;   /* as given to --model */
     const char *source; /* equations, as "T5-T9, T12-T18" */
     bool latency_side;  /* model_options.latency changes its result */
     bool post_times;    /* pattern.send_s and recv_s change its result */
     bool repeats;       /* model_options.repetitions changes its result */
-    /* Fills a prediction of placement->n_ranks entries. Returns 0, or -1 with a reason in error (a level or quantity
-     * that the machine lacks, no memory); the prediction's contents are then undefined. */
-    int (*predict)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
-                   const struct model_options *options, struct prediction *prediction, struct error *error);
+    /* Fills the parts of a prediction, which are all zero; the caller forms the sum. Returns 0, or -1 with the reason. */
+    int (*predict)(const struct model_input *input, struct prediction *prediction, struct error *error);
 };
 
 /* Lists the models, NULL-terminated, in the order in which `--model all` prints them. */
@@ -69,6 +75,12 @@ extern const struct model *const model_table[];
 
 /* Returns the model of that name, NULL if there is none. */
 const struct model *model_find(const char *name);
+
+/* Fills a prediction of placement->n_ranks entries. Returns 0, or -1 with a reason in error (a level or quantity that the
+ * machine lacks, a time beyond the range of a double, no memory); the prediction's contents are then undefined. */
+int model_predict(const struct model *model, const struct pattern *pattern, const struct placement *placement,
+                  const struct machine *machine, const struct model_options *options, struct prediction *prediction,
+                  struct error *error);
 
 /* Describes what a model leaves out and a term adds to the parts of its result. Each term is one file, registered in
  * model_table.c. */
@@ -79,7 +91,7 @@ struct model_term {
     bool topology;      /* model_options.topology changes its result */
     bool inferred;      /* rests on when messages arrived, which no MPI shows: its results are labelled so */
     /* Adds to a prediction that a model filled; the caller forms the sum. Arguments and results are as of
-     * model.predict. */
+     * model_predict. */
     int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                const struct model_options *options, struct prediction *prediction, struct error *error);
 };
@@ -103,7 +115,7 @@ int model_choose(const char *name, struct model_choice *choice);
 bool model_choice_inferred(const struct model_choice *choice);
 /* Says whether the model or one of its terms knows post times. */
 bool model_choice_post_times(const struct model_choice *choice);
-/* Predicts as model.predict does, with the terms. */
+/* Predicts as model_predict does, with the terms. */
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,
                          const struct model_options *options, struct prediction *prediction, struct error *error);

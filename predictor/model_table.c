@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/models/models.h"
+#include "predictor/pattern/traffic.h"
 #include "predictor/terms/terms.h"
 
 const struct model *const model_table[] = {
@@ -86,11 +87,25 @@ bool model_choice_post_times(const struct model_choice *choice)
     return post_times;
 }
 
+int model_predict(const struct model *model, const struct pattern *pattern, const struct placement *placement,
+                  const struct machine *machine, const struct model_options *options, struct prediction *prediction,
+                  struct error *error)
+{
+    struct traffic traffic;
+    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
+        return -1;
+    const struct model_input input = {&traffic, placement, machine, options};
+    prediction_clear(prediction);
+    int result = model->predict(&input, prediction, error);
+    traffic_release(&traffic);
+    return result == 0 ? prediction_sum(prediction, error) : -1;
+}
+
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,
                          const struct model_options *options, struct prediction *prediction, struct error *error)
 {
-    if (choice->model->predict(pattern, placement, machine, options, prediction, error) != 0)
+    if (model_predict(choice->model, pattern, placement, machine, options, prediction, error) != 0)
         return -1;
     for (size_t i = 0; i < choice->n_terms; i++)
         if (choice->terms[i]->add(pattern, placement, machine, options, prediction, error) != 0)

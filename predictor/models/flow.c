@@ -419,31 +419,26 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
     return result;
 }
 
-int flow_predict(const struct flow_transport *transport, enum service within, const struct pattern *pattern,
-                 const struct placement *placement, const struct machine *machine, const struct model_options *options,
+int flow_predict(const struct flow_transport *transport, enum service within, const struct model_input *input,
                  struct prediction *prediction, struct error *error)
 {
-    struct traffic traffic;
-    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
-        return -1;
-    prediction_clear(prediction);
+    const struct traffic *traffic = input->traffic;
     int result = 0;
-    if (add_network(&traffic, placement, transport, machine, options, prediction) != 0 ||
-        staircase_add(&traffic, placement, &staircase_parts[STAIRCASE_WITHIN], within, options->latency, prediction) !=
-            0)
-        result = error_set(error, "no memory for the flows of %zu messages", pattern->n_messages);
-    traffic_release(&traffic);
-    return result == 0 ? prediction_sum(prediction, error) : result;
+    if (add_network(traffic, input->placement, transport, input->machine, input->options, prediction) != 0 ||
+        staircase_add(traffic, input->placement, &staircase_parts[STAIRCASE_WITHIN], within, input->options->latency,
+                      prediction) != 0)
+        result = error_set(error, "no memory for the flows of %zu messages", traffic->pattern->n_messages);
+    return result;
 }
 
-static int predict(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
-                   const struct model_options *options, struct prediction *prediction, struct error *error)
+static int predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    double bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
+    double bytes = machine_value(input->machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
     const struct flow_transport even = {.packet = {.bytes = 1, .most_bytes = INFINITY},
                                         .buffer = {.bytes = bytes, .most_bytes = INFINITY},
-                                        .repetitions = options->repetitions > 0 ? options->repetitions : 1};
-    return flow_predict(&even, SERVICE_EVEN, pattern, placement, machine, options, prediction, error);
+                                        .repetitions =
+                                            input->options->repetitions > 0 ? input->options->repetitions : 1};
+    return flow_predict(&even, SERVICE_EVEN, input, prediction, error);
 }
 
 const struct model flow_model = {

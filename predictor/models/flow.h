@@ -21,8 +21,7 @@ struct flow_transport {
 
 /* Predicts the mean over the repetitions; messages within nodes follow the staircase, with that service. Arguments and
  * results are as of model.predict. */
-int flow_predict(const struct flow_transport *transport, enum service within, const struct pattern *pattern,
-                 const struct placement *placement, const struct machine *machine, const struct model_options *options,
+int flow_predict(const struct flow_transport *transport, enum service within, const struct model_input *input,
                  struct prediction *prediction, struct error *error);
 
 #endif

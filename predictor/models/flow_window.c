@@ -55,14 +55,13 @@
 #define PACKET_WINDOWS       (1 / 2.)
 #define LARGEST_PACKET_BYTES (45 * SEGMENT_BYTES)
 
-static int predict(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
-                   const struct model_options *options, struct prediction *prediction, struct error *error)
+static int predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
     const struct flow_transport tcp = {
         .packet = {PACKET_WINDOWS * SLOW_START_BYTES, PACKET_WINDOWS * GROWTH, LARGEST_PACKET_BYTES},
         .buffer = {BUFFER_WINDOWS * SLOW_START_BYTES, BUFFER_WINDOWS * GROWTH, LARGEST_BUFFER_BYTES},
-        .repetitions = options->repetitions > 0 ? options->repetitions : DEFAULT_REPETITIONS};
-    return flow_predict(&tcp, SERVICE_SERIAL, pattern, placement, machine, options, prediction, error);
+        .repetitions = input->options->repetitions > 0 ? input->options->repetitions : DEFAULT_REPETITIONS};
+    return flow_predict(&tcp, SERVICE_SERIAL, input, prediction, error);
 }
 
 const struct model flow_window_model = {.name = "flow-window",

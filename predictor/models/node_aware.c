@@ -48,41 +48,33 @@ static double transfer_s(const struct message_class *class, double bytes, double
     return ppn * bytes / (together < injection_bytes_per_s ? together : injection_bytes_per_s); /* B2 */
 }
 
-static int node_aware_predict(const struct pattern *pattern, const struct placement *placement,
-                              const struct machine *machine, const struct model_options *options,
-                              struct prediction *prediction, struct error *error)
+static int node_aware_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    (void)options;
-    struct traffic traffic;
-    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
-        return -1;
+    const struct traffic *traffic = input->traffic;
     struct grouping nodes = {0};
-    uint32_t *senders = calloc(placement->n_ranks + 1, sizeof *senders);
-    if (senders == NULL || grouping_init(&nodes, placement, GROUP_BY_NODE) != 0) {
+    uint32_t *senders = calloc(input->placement->n_ranks + 1, sizeof *senders);
+    if (senders == NULL || grouping_init(&nodes, input->placement, GROUP_BY_NODE) != 0) {
         free(senders);
-        traffic_release(&traffic);
-        return error_set(error, "no memory for %zu ranks", placement->n_ranks);
+        return error_set(error, "no memory for %zu ranks", input->placement->n_ranks);
     }
-    prediction_clear(prediction);
     double single_bytes_per_s[MAX_CLASSES], injection_bytes_per_s[MAX_CLASSES];
-    prediction->extrapolated = traffic_single_bandwidth(&traffic, single_bytes_per_s);
-    for (size_t c = 0; c < traffic.n_classes; c++)
-        injection_bytes_per_s[c] =
-            machine_value(machine, traffic.classes[c].level, traffic.classes[c].protocol, "injection", INFINITY);
-    count_senders(&traffic, &nodes, senders);
-    for (size_t rank = 0; rank < traffic.n_ranks; rank++) {
-        prediction->part_s[PART_LATENCY][rank] = traffic_latency_s(&traffic, rank, OUTGOING, ALL_LEVELS);
-        for (size_t c = 0; c < traffic.n_classes; c++) {
-            double bytes = traffic.bytes[OUTGOING][rank * traffic.n_classes + c];
+    prediction->extrapolated = traffic_single_bandwidth(traffic, single_bytes_per_s);
+    for (size_t c = 0; c < traffic->n_classes; c++)
+        injection_bytes_per_s[c] = machine_value(input->machine, traffic->classes[c].level,
+                                                 traffic->classes[c].protocol, "injection", INFINITY);
+    count_senders(traffic, &nodes, senders);
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
+        prediction->part_s[PART_LATENCY][rank] = traffic_latency_s(traffic, rank, OUTGOING, ALL_LEVELS);
+        for (size_t c = 0; c < traffic->n_classes; c++) {
+            double bytes = traffic->bytes[OUTGOING][rank * traffic->n_classes + c];
             prediction_add_transfer(prediction, rank, bytes / single_bytes_per_s[c],
-                                    transfer_s(&traffic.classes[c], bytes, single_bytes_per_s[c],
+                                    transfer_s(&traffic->classes[c], bytes, single_bytes_per_s[c],
                                                injection_bytes_per_s[c], senders[nodes.of[rank]]));
         }
     }
     free(senders);
     grouping_release(&nodes);
-    traffic_release(&traffic);
-    return prediction_sum(prediction, error);
+    return 0;
 }
 
 const struct model node_aware_model = {.name = "node-aware", .source = "B1, B2", .predict = node_aware_predict};

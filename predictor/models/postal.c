@@ -16,22 +16,17 @@
 #include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"
 
-static int postal_predict(const struct pattern *pattern, const struct placement *placement,
-                          const struct machine *machine, const struct model_options *options,
-                          struct prediction *prediction, struct error *error)
+static int postal_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    (void)options;
-    struct traffic traffic;
-    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
-        return -1;
-    prediction_clear(prediction);
+    (void)error;
+    const struct traffic *traffic = input->traffic;
     double single_bytes_per_s[MAX_CLASSES];
-    prediction->extrapolated = traffic_single_bandwidth(&traffic, single_bytes_per_s);
-    for (size_t rank = 0; rank < traffic.n_ranks; rank++) {
+    prediction->extrapolated = traffic_single_bandwidth(traffic, single_bytes_per_s);
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
         for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
             /* T1, B1, added over the messages: sum of tau + s / BW_SP. */
-            double latency_s = traffic_latency_s(&traffic, rank, direction, ALL_LEVELS);
-            double bandwidth_s = traffic_transfer_s(&traffic, rank, direction, ALL_LEVELS, single_bytes_per_s);
+            double latency_s = traffic_latency_s(traffic, rank, direction, ALL_LEVELS);
+            double bandwidth_s = traffic_transfer_s(traffic, rank, direction, ALL_LEVELS, single_bytes_per_s);
             if (latency_s + bandwidth_s >
                 prediction->part_s[PART_LATENCY][rank] + prediction->part_s[PART_BANDWIDTH][rank]) {
                 prediction->part_s[PART_LATENCY][rank] = latency_s;
@@ -39,8 +34,7 @@ static int postal_predict(const struct pattern *pattern, const struct placement 
             }
         }
     }
-    traffic_release(&traffic);
-    return prediction_sum(prediction, error);
+    return 0;
 }
 
 const struct model postal_model = {.name = "postal", .source = "T1, B1", .predict = postal_predict};

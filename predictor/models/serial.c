@@ -41,11 +41,9 @@
 #include "predictor/models/models.h"
 #include "predictor/models/staircase.h"
 
-static int serial_predict(const struct pattern *pattern, const struct placement *placement,
-                          const struct machine *machine, const struct model_options *options,
-                          struct prediction *prediction, struct error *error)
+static int serial_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    return staircase_predict_parts(SERVICE_SERIAL, pattern, placement, machine, options, prediction, error);
+    return staircase_predict_parts(SERVICE_SERIAL, input, prediction, error);
 }
 
 const struct model serial_model = {.name = "serial",

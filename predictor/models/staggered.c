@@ -307,26 +307,20 @@ out:
     return result;
 }
 
-static int staggered_predict(const struct pattern *pattern, const struct placement *placement,
-                             const struct machine *machine, const struct model_options *options,
-                             struct prediction *prediction, struct error *error)
+static int staggered_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    struct traffic traffic;
     struct moves moves = {0};
-    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
-        return -1;
-    prediction_clear(prediction);
+    const struct traffic *traffic = input->traffic;
     int result = 0;
-    if (moves_init(&moves, &traffic, false) != 0 ||
-        staggered_move(&traffic, placement, LEVEL_BIT(LEVEL_INTER_NODE), GROUP_BY_NODE, &moves,
+    if (moves_init(&moves, traffic, false) != 0 ||
+        staggered_move(traffic, input->placement, LEVEL_BIT(LEVEL_INTER_NODE), GROUP_BY_NODE, &moves,
                        &prediction->extrapolated) != 0 ||
-        staggered_move(&traffic, placement, LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET),
+        staggered_move(traffic, input->placement, LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET),
                        GROUP_BY_SOCKET, &moves, &prediction->extrapolated) != 0 ||
-        moves_add(&moves, options->latency, prediction) != 0)
-        result = error_set(error, "no memory for the events of %zu messages", pattern->n_messages);
+        moves_add(&moves, input->options->latency, prediction) != 0)
+        result = error_set(error, "no memory for the events of %zu messages", traffic->pattern->n_messages);
     moves_release(&moves);
-    traffic_release(&traffic);
-    return result == 0 ? prediction_sum(prediction, error) : result;
+    return result;
 }
 
 const struct model staggered_model = {.name = "staggered",

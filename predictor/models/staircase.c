@@ -152,29 +152,23 @@ out:
     return result;
 }
 
-int staircase_predict_parts(enum service within, const struct pattern *pattern, const struct placement *placement,
-                            const struct machine *machine, const struct model_options *options,
-                            struct prediction *prediction, struct error *error)
+int staircase_predict_parts(enum service within, const struct model_input *input, struct prediction *prediction,
+                            struct error *error)
 {
-    struct traffic traffic;
-    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
-        return -1;
-    prediction_clear(prediction);
+    const struct traffic *traffic = input->traffic;
     int result = 0;
     for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
         enum service service = i == STAIRCASE_WITHIN ? within : SERVICE_EVEN;
-        if (staircase_add(&traffic, placement, &staircase_parts[i], service, options->latency, prediction) != 0)
-            result = error_set(error, "no memory for the steps of %zu messages", pattern->n_messages);
+        if (staircase_add(traffic, input->placement, &staircase_parts[i], service, input->options->latency,
+                          prediction) != 0)
+            result = error_set(error, "no memory for the steps of %zu messages", traffic->pattern->n_messages);
     }
-    traffic_release(&traffic);
-    return result == 0 ? prediction_sum(prediction, error) : result;
+    return result;
 }
 
-static int staircase_predict(const struct pattern *pattern, const struct placement *placement,
-                             const struct machine *machine, const struct model_options *options,
-                             struct prediction *prediction, struct error *error)
+static int staircase_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    return staircase_predict_parts(SERVICE_EVEN, pattern, placement, machine, options, prediction, error);
+    return staircase_predict_parts(SERVICE_EVEN, input, prediction, error);
 }
 
 const struct model staircase_model = {

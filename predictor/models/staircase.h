@@ -30,8 +30,7 @@ int staircase_add(const struct traffic *traffic, const struct placement *placeme
                   enum service service, enum latency_side side, struct prediction *prediction);
 
 /* Predicts T18, with that service within nodes. Arguments and results are as of model.predict. */
-int staircase_predict_parts(enum service within, const struct pattern *pattern, const struct placement *placement,
-                            const struct machine *machine, const struct model_options *options,
-                            struct prediction *prediction, struct error *error);
+int staircase_predict_parts(enum service within, const struct model_input *input, struct prediction *prediction,
+                            struct error *error);
 
 #endif

@@ -19,31 +19,24 @@ static void take_larger(const struct prediction *other, struct prediction *predi
     prediction->extrapolated += other->extrapolated;
 }
 
-static int staircase_max_predict(const struct pattern *pattern, const struct placement *placement,
-                                 const struct machine *machine, const struct model_options *options,
-                                 struct prediction *prediction, struct error *error)
+static int staircase_max_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    struct traffic traffic;
     struct prediction within = {0};
-    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
-        return -1;
+    const struct traffic *traffic = input->traffic;
     struct prediction *const parts[STAIRCASE_PARTS] = {prediction, &within};
     int result = 0;
     if (prediction_init(&within, prediction->n_ranks) != 0)
         result = error_set(error, "no memory for %zu ranks", prediction->n_ranks);
     for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
-        prediction_clear(parts[i]);
-        if (staircase_add(&traffic, placement, &staircase_parts[i], SERVICE_EVEN, options->latency, parts[i]) != 0)
-            result = error_set(error, "no memory for the steps of %zu messages", pattern->n_messages);
+        if (staircase_add(traffic, input->placement, &staircase_parts[i], SERVICE_EVEN, input->options->latency,
+                          parts[i]) != 0)
+            result = error_set(error, "no memory for the steps of %zu messages", traffic->pattern->n_messages);
         else
             result = prediction_sum(parts[i], error);
     }
-    if (result == 0) {
+    if (result == 0)
         take_larger(&within, prediction);
-        result = prediction_sum(prediction, error);
-    }
     prediction_release(&within);
-    traffic_release(&traffic);
     return result;
 }
 

@@ -335,7 +335,8 @@ static void out_of_range(void **state)
             case_add(&c, k % 3, (k + 1 + k % 2) % 3, 1000000000000 + k);
         assert_int_equal(prediction_init(&prediction, 3), 0);
         assert_int_equal(
-            model_find(models[m])->predict(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), -1);
+            model_predict(model_find(models[m]), &c.pattern, &c.placement, &c.machine, &options, &prediction, &error),
+            -1);
         assert_non_null(strstr(error.text, "out of range"));
         prediction_release(&prediction);
         case_release(&c);

@@ -371,8 +371,8 @@ static void missing_level_is_named(void **state)
         struct prediction prediction;
         struct model_options options = {.latency = LATENCY_IN};
         assert_int_equal(prediction_init(&prediction, 2), 0);
-        assert_int_equal(model_table[m]->predict(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error),
-                         -1);
+        assert_int_equal(
+            model_predict(model_table[m], &c.pattern, &c.placement, &c.machine, &options, &prediction, &error), -1);
         assert_string_equal(error.text,
                             "machine 'epyc-rome' has no values for level inter_node, which the messages need: "
                             "calibrate it, or take another machine");
