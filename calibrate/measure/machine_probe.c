@@ -1,3 +1,5 @@
+/* A probe must measure the machine and nothing of the job: its ranks have processors of their own, and it uses visits
+ * like any benchmark, so that it runs between them. */
 #include "calibrate/measure/machine_probe.h"
 
 #include <math.h>

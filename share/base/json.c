@@ -1,3 +1,5 @@
+/* Numbers that are not finite, rows without end and full disks break JSON in ways that its reader cannot repair, so
+ * every command writes through these few calls. */
 #include "share/base/json.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* JSON by libjansson, where it is more than one call. */
+/* Writes JSON by libjansson, where it takes more than one call. */
 #ifndef MPISTAIR_BASE_JSON_H
 #define MPISTAIR_BASE_JSON_H
 
@@ -14,7 +14,7 @@ json_t *json_count(uint64_t value);
 /* Returns the number, or null for NaN and infinities, which JSON does not have. */
 json_t *json_finite(double value);
 
-/* An array that is written element by element, since it may be larger than memory. */
+/* Writes an array element by element, since it may be larger than memory. */
 struct json_rows {
     FILE *stream;
     bool begun, failed;
@@ -25,7 +25,8 @@ void json_rows_add(struct json_rows *rows, json_t *row);
 /* Ends the array. Returns 0, or -1 with the reason if a row could not be made or written. */
 int json_rows_end(struct json_rows *rows, struct error *error);
 
-/* Writes a value with a line's end and releases it. Returns 0, or -1 with the reason if it is NULL or was not written. */
+/* Writes a value with a line's end and releases it. Returns 0, or -1 with the reason if it is NULL or was not
+ * written. */
 int json_write(FILE *stream, json_t *value, struct error *error);
 
 #endif

@@ -1,3 +1,4 @@
+/* Deadlines and durations must not jump when somebody sets the date. */
 #include "share/base/monotonic.h"
 
 #include <time.h>

@@ -63,7 +63,7 @@ static void set_callback(void)
     MPI_Comm_free_keyval(&key);
 }
 
-/* The child of the ways that fork; 0: none. */
+/* Forks the child of the ways that fork; returns 0 for other ways. */
 static pid_t fork_child(const char *way)
 {
     if (strncmp(way, "fork", 4) != 0)

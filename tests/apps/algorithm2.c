@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the moment that all ranks are ready until they start: each must have heard of it by then. Grows where one had
- * not. */
+/* Lies between the moment that all ranks are ready and their start: each must have heard of it by then. It grows where
+ * one rank had not. */
 #define LEAD_S     20e-3
 #define LEAD_MAX_S 0.5
 
@@ -30,7 +30,8 @@ static const char usage[] = "usage: algorithm2 [--repetitions N] [--exchanges N]
 
 struct options {
     int repetitions;
-    int exchanges; /* of the whole pattern in a repetition, one directly after the other; its time is that of one */
+    int exchanges; /* how often the whole pattern is exchanged in a repetition, one directly after the other; its time
+                    * is that of one */
     const char *traffic;
     const char *pattern;
 };
@@ -57,8 +58,8 @@ static void parse(int argc, char **argv, struct options *options)
     options->pattern = argv[optind];
 }
 
-/* The messages of one direction: own[i] is this rank's side of message i, peer[i] the other. One buffer for all, freed
- * by the caller. */
+/* Makes the messages of one direction: own[i] is this rank's side of message i, peer[i] the other. They share one
+ * buffer, which the caller frees. */
 static char *make_side(const struct pattern *pattern, const uint32_t *own, const uint32_t *peer,
                        struct many_pair_side *side)
 {
@@ -88,7 +89,7 @@ static char *make_side(const struct pattern *pattern, const uint32_t *own, const
     return buffer;
 }
 
-/* host[size]: hosts numbered by first appearance. Collective; the caller frees. */
+/* Numbers hosts by first appearance: host[size]. Collective; the caller frees. */
 static int *number_hosts(void)
 {
     size_t size = (size_t)app_size();
@@ -109,7 +110,7 @@ static int *number_hosts(void)
     return host;
 }
 
-/* What to add to clock_now_s() for rank 0's clock; counts the messages that finding it took. */
+/* Returns what to add to this host's clock for rank 0's; counts the messages that finding it took. */
 static double common_clock(struct traffic *traffic)
 {
     int *host = number_hosts();
@@ -131,11 +132,11 @@ static double common_clock(struct traffic *traffic)
 }
 
 /* Waits until all ranks are here, and starts them at one moment. Ranks are ready when the last message of the
- * repetition before has reached its receiver, so that nothing is left of it in the network. lead_s, late_s: of this
- * rank, how far ahead starts are agreed upon and how late it was for the last one. */
+ * repetition before has reached its receiver, so that nothing is left of it in the network. lead_s and late_s say, for
+ * this rank, how far ahead starts are agreed upon and how late it was for the last one. */
 static void start_together(double offset_s, double *lead_s, double *late_s)
 {
-    double latest[2] = {0, *late_s}; /* rank that is ready, lateness */
+    double latest[2] = {0, *late_s}; /* when the rank is ready, and its lateness */
     MPI_Barrier(MPI_COMM_WORLD);
     latest[0] = clock_now_s() + offset_s;
     MPI_Allreduce(MPI_IN_PLACE, latest, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -144,7 +145,7 @@ static void start_together(double offset_s, double *lead_s, double *late_s)
     *late_s = clock_wait_until(latest[0] + *lead_s - offset_s);
 }
 
-/* Seconds of one repetition on this rank. */
+/* Returns the seconds of one repetition on this rank. */
 static double repeat(struct many_pair_side *send, struct many_pair_side *receive, int exchanges,
                      struct traffic *traffic)
 {

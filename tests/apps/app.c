@@ -1,3 +1,5 @@
+/* A test program that goes on after a mistake of its own would blame the recorder, so all of them end the job here,
+ * with the reason. */
 #include "tests/apps/app.h"
 
 #include <errno.h>

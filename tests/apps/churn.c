@@ -1,11 +1,10 @@
-/* churn: what a recorder gets wrong easily, in numbers, with known traffic.
+/* churn does what a recorder gets wrong easily, many times, with known traffic.
  *
  * Every round goes over a set of communicators (dups, splits with other orders of ranks, subgroups, a Cartesian one,
  * COMM_SELF) and sends bursts of small messages, of which most share their request handle with another live one. Bursts
- * are completed in each way that MPI has (completion.c), received with and without wildcards, with null requests,
- * messages to oneself, empty messages and MPI_PROC_NULL among them, and datatypes freed before completion. Then the
- * blocking calls. Communicators are freed and made again in each round.
- */
+ * are completed in each way that MPI has (completing.c), received with and without wildcards, with null requests,
+ * messages to oneself, empty messages and MPI_PROC_NULL among them, and datatypes freed before completion. Then come
+ * the blocking calls. Communicators are freed and made again in each round. */
 #include "tests/apps/app.h"
 #include "tests/apps/completing.h"
 #include "tests/apps/witness.h"
@@ -21,7 +20,7 @@
 #define MAX_BYTES 64
 #define MAX_OPS   (2 * FAN * COPIES + 4)
 
-/* One communicator with what the program needs to count on it. Receives on it are all of one kind, as those with
+/* Holds one communicator with what the program needs to count on it. Receives on it are all of one kind, as those with
  * wildcards would take messages that other receives wait for. */
 struct place {
     MPI_Comm comm;
@@ -60,7 +59,7 @@ static void place_release(struct place *place)
     free(place->world);
 }
 
-/* FAN * COPIES messages to the next ranks, itself the first, by Isend and Issend, and as many receives. */
+/* Sends FAN * COPIES messages to the next ranks, itself the first, by Isend and Issend, and receives as many. */
 static void burst(const struct place *place, int round, struct traffic *traffic)
 {
     static char out[FAN * COPIES][MAX_BYTES];
@@ -74,7 +73,7 @@ static void burst(const struct place *place, int round, struct traffic *traffic)
         for (int i = 0; i < FAN * COPIES; i++) {
             int shift = i % FAN;
             int tag = i / FAN;
-            int bytes = tag * 7 % 4 * 16; /* 0, 48, 32, 16, 0, 48 */
+            int bytes = tag * 7 % 4 * 16; /* gives 0, 48, 32, 16, 0, 48 */
             if ((pass == 0) == receive_first) {
                 int source = (place->rank - shift % place->size + place->size) % place->size;
                 MPI_Irecv(in[i], MAX_BYTES, MPI_CHAR, place->any_source ? MPI_ANY_SOURCE : source,
@@ -94,7 +93,7 @@ static void burst(const struct place *place, int round, struct traffic *traffic)
     completion_run(round % COMPLETION_WAYS, n, requests);
 }
 
-/* A ring of strided doubles whose datatype is freed while they are on their way. */
+/* Sends a ring of strided doubles whose datatype is freed while they are on their way. */
 static void strided_ring(const struct place *place, struct traffic *traffic)
 {
     double out[30] = {0};
@@ -112,7 +111,7 @@ static void strided_ring(const struct place *place, struct traffic *traffic)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* Blocking calls over MPI_COMM_WORLD: a ring, a line that ends in MPI_PROC_NULL, pairs, messages to oneself. */
+/* Makes blocking calls over MPI_COMM_WORLD: a ring, a line that ends in MPI_PROC_NULL, pairs, messages to oneself. */
 static void blocking(MPI_Comm comm, struct traffic *traffic)
 {
     int rank = app_rank();

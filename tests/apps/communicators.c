@@ -29,7 +29,7 @@ void required(const char *file, int line, const char *condition)
     abort();
 }
 
-/* Bytes of the messages under a label: 64 to 4160, the same in all processes. */
+/* Returns the bytes of the messages under a label: 64 to 4160, the same in all processes. */
 static int bytes_of(const char *label)
 {
     unsigned hash = 5381;
@@ -87,7 +87,7 @@ void exchange_and_free(MPI_Comm *comm, const char *label)
         MPI_Comm_free(comm);
 }
 
-/* The label with a letter for the part of a split that this process is in. */
+/* Returns the label with a letter for the part of a split that this process is in. */
 static const char *part(const char *label, int color)
 {
     static char text[64];
@@ -104,7 +104,7 @@ static MPI_Group group_of(int n, const int ranks[])
     return group;
 }
 
-/* As a tool would make one: nobody who stands before the MPI sees it. */
+/* Duplicates as a tool would: nobody who stands before the MPI sees it. */
 static void dup_unseen(MPI_Comm *comm)
 {
     ((__typeof__(&MPI_Comm_dup))mpi_itself("PMPI_Comm_dup"))(MPI_COMM_WORLD, comm);
@@ -167,7 +167,7 @@ static void make_topologies(void)
     exchange_and_free(&comm, "dist_graph");
 }
 
-/* Members only: two of one group with different tags, two with one tag, and disjoint groups at once. */
+/* Makes groups by members only: two of one group with different tags, two with one tag, and disjoint groups at once. */
 static void make_groups(void)
 {
     int three[3] = {0, 1, 2}, pairs[2][2] = {{0, 1}, {2, 3}}, half = world_rank / 2;
@@ -237,7 +237,7 @@ static void make_intercommunicators(void)
     MPI_Comm_free(&half);
 }
 
-/* The halves of the world meet by a port, as if they were strangers. */
+/* Lets the halves of the world meet by a port, as if they were strangers. */
 static void make_connection(void)
 {
     MPI_Comm half, comm;
@@ -259,7 +259,7 @@ static void make_connection(void)
 }
 
 #ifdef MPI_SESSION_NULL
-/* From a session's group, inside a job that called MPI_Init. */
+/* Makes communicators from a session's group, inside a job that called MPI_Init. */
 static void make_from_sessions(void)
 {
     MPI_Session session;

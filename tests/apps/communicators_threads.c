@@ -1,5 +1,5 @@
-/* Threads that create communicators at once, each on a parent of its own: duplicates, splits, groups and
- * intercommunicators, with messages on each. */
+/* Threads create communicators at once, each on a parent of its own: duplicates, splits, groups and intercommunicators,
+ * with messages on each. */
 #include "tests/apps/communicator_kinds.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* MPI has many calls that complete requests, and a recorder must treat them all alike: programs that complete in each
+ * way share this list of them. */
 #include "tests/apps/completing.h"
 
 #include "tests/apps/app.h"
@@ -43,7 +45,7 @@ static void with_testany(int n, MPI_Request *requests)
         MPI_Testany(n, requests, &index, &flag, &status);
 }
 
-/* MPI_Waitsome, or with polling MPI_Testsome. */
+/* Completes by MPI_Waitsome, or with polling by MPI_Testsome. */
 static void with_some(bool polling, int n, MPI_Request *requests)
 {
     int *indices = app_allocate((size_t)n, sizeof(*indices));

@@ -1,4 +1,4 @@
-/* Completing a set of requests in each of the ways that MPI has. */
+/* Completes a set of requests in each of the ways that MPI has. */
 #ifndef MPISTAIR_TESTS_COMPLETION_H
 #define MPISTAIR_TESTS_COMPLETION_H
 

@@ -1,3 +1,5 @@
+/* Every rank knows the whole mesh, so both sides of a message find its values in the same order without asking each
+ * other. */
 #include "tests/apps/exchange.h"
 
 #include "tests/apps/app.h"
@@ -24,7 +26,7 @@ static bool is_new(const struct pair *pairs, size_t i)
     return i == 0 || compare_pairs(&pairs[i - 1], &pairs[i]) != 0;
 }
 
-/* pairs[n_pairs] in any order, each any number of times. */
+/* Makes a side from pairs[n_pairs], which are in any order and each come any number of times. */
 static void side_make(struct pair *pairs, size_t n_pairs, struct exchange_side *side)
 {
     if (n_pairs > 0)

@@ -1,4 +1,4 @@
-/* The halo exchange of a partitioned mesh: which values go to which rank. */
+/* Plans the halo exchange of a partitioned mesh: which values go to which rank. */
 #ifndef MPISTAIR_TESTS_EXCHANGE_H
 #define MPISTAIR_TESTS_EXCHANGE_H
 
@@ -6,7 +6,7 @@
 #include "tests/apps/halo_mesh.h"
 #include "tests/apps/witness.h"
 
-/* One direction: the messages to, or from, all neighbours, by ascending rank. */
+/* Holds one direction: the messages to, or from, all neighbours, by ascending rank. */
 struct exchange_side {
     struct many_pair_side pairs;
     size_t n_values;
@@ -19,7 +19,7 @@ struct exchange {
     struct exchange_side receive;
 };
 
-/* The plan of this rank; no communication, as every rank knows the mesh. exchange_release() frees. */
+/* Makes the plan of this rank, without communication, as every rank knows the mesh. exchange_release() frees. */
 void exchange_plan(const struct mesh *mesh, int rank, struct exchange *exchange);
 /* Sends send.buffer to the neighbours and fills receive.buffer with theirs. */
 void exchange_run(struct exchange *exchange, struct traffic *traffic);

@@ -1,6 +1,7 @@
-/* halo: conjugate gradients on an unstructured 3-D mesh, distributed over the ranks: a real irregular job to record.
+/* halo solves a linear system by conjugate gradients on an unstructured 3-D mesh, distributed over the ranks: a real
+ * irregular job to record.
  *
- * Solves A x = b, A the weighted graph Laplacian of halo_mesh.c's points plus a small multiple of the identity
+ * It solves A x = b, A the weighted graph Laplacian of halo_mesh.c's points plus a small multiple of the identity
  * (symmetric, positive definite), b = A x* for a known x*. Each product with A exchanges the halo (many_pair.c, T
  * Algorithm 2); each iteration has two dot products by MPI_Allreduce. So a run has as many halo exchanges as iterations
  * plus one for the right side and one for the check, all of the same pattern.
@@ -20,7 +21,7 @@
 
 #define SHIFT 0.05
 
-/* The rows that a rank owns: compressed sparse rows in local numbers, own points first, then those received. */
+/* Holds the rows that a rank owns: compressed sparse rows in local numbers, own points first, then those received. */
 struct system {
     size_t n_own;
     int32_t *own; /* [n_own] global number */
@@ -92,7 +93,7 @@ static void system_release(struct system *system)
     exchange_release(&system->exchange);
 }
 
-/* product[n_own] = A x[n_own], with a halo exchange. */
+/* Computes product[n_own] = A x[n_own], with a halo exchange. */
 static void multiply(struct system *system, const double *x, double *product)
 {
     struct exchange_side *send = &system->exchange.send;
@@ -152,7 +153,7 @@ static int solve(struct system *system, const double *b, double *x, int iteratio
     return done;
 }
 
-/* The smallest and the largest over all ranks, on every rank. */
+/* Finds the smallest and the largest over all ranks, on every rank. */
 static void extremes(int64_t value, int64_t *smallest, int64_t *largest)
 {
     MPI_Allreduce(&value, smallest, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);

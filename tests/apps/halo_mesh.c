@@ -15,7 +15,8 @@
 
 #define EDGE_LENGTH 1.5
 
-/* splitmix64: the finalizer of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014). */
+/* Hashes by splitmix64: the finalizer of Steele, Lea and Flood, "Fast splittable pseudorandom number generators"
+ * (2014). */
 static uint64_t hash(uint64_t value)
 {
     value += UINT64_C(0x9e3779b97f4a7c15);
@@ -24,7 +25,7 @@ static uint64_t hash(uint64_t value)
     return value ^ (value >> 31);
 }
 
-/* A number in [0, 1) that belongs to (seed, item, which). */
+/* Returns a number in [0, 1) that belongs to (seed, item, which). */
 static double chance(uint64_t seed, uint64_t item, uint64_t which)
 {
     return (double)(hash(hash(seed ^ (which << 56)) ^ item) >> 11) * 0x1p-53;

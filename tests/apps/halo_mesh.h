@@ -1,4 +1,4 @@
-/* An unstructured 3-D mesh as a graph of points, and its uneven partition: the problem of halo.c, without MPI. */
+/* Makes an unstructured 3-D mesh as a graph of points, and its uneven partition: the problem of halo.c, without MPI. */
 #ifndef MPISTAIR_TESTS_MESH_H
 #define MPISTAIR_TESTS_MESH_H
 
@@ -22,11 +22,11 @@ struct mesh_neighbour {
     double weight; /* of the edge: the closer, the heavier */
 };
 
-/* About n_points points, the same for the same arguments, owned by n_parts parts of unequal size. 0, or -1 without
- * memory or where the mesh would have fewer than one point a part; mesh_release() frees. */
+/* Makes about n_points points, the same for the same arguments, owned by n_parts parts of unequal size. Returns 0, or
+ * -1 without memory or where the mesh would have fewer than one point a part; mesh_release() frees. */
 int mesh_make(size_t n_points, int n_parts, uint64_t seed, struct mesh *mesh);
-/* The points that share an edge with one point, neighbours[MESH_MAX_NEIGHBOURS], by ascending number. Symmetric: if
- * a is a neighbour of b, then b is one of a with the same weight. Returns their number. */
+/* Finds the points that share an edge with one point, neighbours[MESH_MAX_NEIGHBOURS], by ascending number. It is
+ * symmetric: if a is a neighbour of b, then b is one of a with the same weight. Returns their number. */
 size_t mesh_neighbours(const struct mesh *mesh, int32_t point, struct mesh_neighbour *neighbours);
 void mesh_release(struct mesh *mesh);
 

@@ -1,4 +1,4 @@
-/* Two ranks: a message each by MPI_Sendrecv, and one by a library that calls PMPI_Sendrecv (hidden.c). */
+/* Two ranks send a message each by MPI_Sendrecv, and one by a library that calls PMPI_Sendrecv (hidden.c). */
 #include <mpi.h>
 
 int hidden_exchange(int peer);

@@ -1,4 +1,4 @@
-/* long_job: what jobs do that run for hours, in a second; each rank prints what it counted and timed itself.
+/* long_job does in a second what jobs do that run for hours; each rank prints what it counted and timed itself.
  *
  *     long_job polls    rank 0 keeps rank 1 waiting, which asks until its messages are there
  *     long_job late     rank 0 receives what rank 1 has long sent, then sends what rank 1 has long been waiting for

@@ -1,11 +1,10 @@
-/* losses: a job of 4 ranks whose recording cannot be complete, each loss on purpose.
+/* losses is a job of 4 ranks whose recording cannot be complete; each loss is on purpose.
  *
  *     losses STEPS
  *
  * Rank 0 sends to rank 1 with recording off, probes in vain, cancels a receive and opens a file; rank 1 frees the
  * request of a receive that nothing is sent to. Then all do STEPS ring exchanges, which are to be more than the spool
- * may hold, rank 2 ends by SIGKILL, and the others wait until the launcher ends them.
- */
+ * may hold, rank 2 ends by SIGKILL, and the others wait until the launcher ends them. */
 #include "tests/apps/app.h"
 
 #include <mpi.h>

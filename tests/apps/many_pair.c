@@ -1,3 +1,5 @@
+/* The paper's measurements and the irregular jobs here exchange in the same way, so that a model may be held against
+ * both. */
 #include "tests/apps/many_pair.h"
 
 #include "tests/apps/app.h"

@@ -1,4 +1,4 @@
-/* As a tool would that looks a function up in the MPI, not in the order of search. */
+/* Looks a function up in the MPI, not in the order of search, as a tool might. */
 #include "tests/apps/mpi_itself.h"
 
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* dl_iterate_phdr: opens the MPI, which is loaded already. */
+/* Is called by dl_iterate_phdr: opens the MPI, which is loaded already. */
 static int open_mpi(struct dl_phdr_info *object, size_t size, void *mpi)
 {
     (void)size;

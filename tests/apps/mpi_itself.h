@@ -1,11 +1,11 @@
-/* Functions of the MPI as nobody sees them called who stands before it, the preload library included. */
+/* Finds functions of the MPI such that nobody who stands before it sees their calls, the preload library included. */
 #ifndef MPISTAIR_APPS_MPI_ITSELF_H
 #define MPISTAIR_APPS_MPI_ITSELF_H
 
 /* A pointer to a function that is converted to the type which the caller knows. */
 typedef void (*mpi_function)(void);
 
-/* The function of that name in the MPI that is loaded; ends the program where there is none. */
+/* Returns the function of that name in the MPI that is loaded; ends the program where there is none. */
 mpi_function mpi_itself(const char *name);
 
 #endif

@@ -1,9 +1,8 @@
-/* overlap: exchanges in a ring with work between post and wait, as codes do that want to hide communication.
+/* overlap exchanges in a ring with work between post and wait, as codes do that want to hide communication.
  *
  *     overlap [STEPS [BYTES [MICROSECONDS]]]
  *
- * A step is an Irecv, an Isend, work for so long by the clock, and a Waitall; then a Barrier. The work calls no MPI.
- */
+ * A step is an Irecv, an Isend, work for so long by the clock, and a Waitall; then a Barrier. The work calls no MPI. */
 #include "tests/apps/app.h"
 
 #include <mpi.h>

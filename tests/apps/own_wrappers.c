@@ -1,4 +1,5 @@
-/* Wrappers as applications and tools have them, by MPI's profiling interface: linked into a program, or preloaded. */
+/* Holds wrappers as applications and tools have them, by MPI's profiling interface: linked into a program, or
+ * preloaded. */
 #include <mpi.h>
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -23,7 +24,7 @@ EXPORTED int MPI_Irecv(void *data, int count, MPI_Datatype type, int source, int
                        MPI_Request *request)
 {
     int result = PMPI_Irecv(data, count, type, source, tag, comm, request);
-    return result; /* with more to do no compiler makes a jump of the call */
+    return result; /* no compiler makes a jump of the call when more is to do */
 }
 
 EXPORTED int MPI_Wait(MPI_Request *request, MPI_Status *status)

@@ -1,10 +1,10 @@
-/* Messages whose pairs are easily got wrong: cancelled and freed requests, calls that MPI rejects, receives that are
- * too short, error handlers that jump out of the call, wildcard receives whose end nobody asks for, and lost handles.
- * Rank 0 sends, rank 1 receives; of an envelope every send has a size of its own and every receive room of its own.
+/* Makes messages whose pairs are easily got wrong: cancelled and freed requests, calls that MPI rejects, receives that
+ * are too short, error handlers that jump out of the call, wildcard receives whose end nobody asks for, and lost
+ * handles. Rank 0 sends, rank 1 receives; on an envelope every send has a size of its own and every receive room of its
+ * own.
  *
- * usage: pairs FILE [full], of two ranks; rank 1 writes what it received: a line a message, `tag room bytes`. full:
- * only what a thread sends whose records no longer fit
- */
+ * usage: pairs FILE [full], with two ranks; rank 1 writes what it received: a line a message, `tag room bytes`. full
+ * makes only the messages of a thread whose records no longer fit. */
 #include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void receive(int tag)
     note_status(room, &status);
 }
 
-/* n messages of a tag, the first received as soon as both ranks are here. */
+/* Exchanges n messages of a tag, the first received as soon as both ranks are here. */
 static void exchange(int rank, int tag, int n)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -54,7 +54,7 @@ static void exchange(int rank, int tag, int n)
     }
 }
 
-/* Receives that were cancelled and freed; a send that MPI may or may not take back. */
+/* Makes receives that are cancelled and freed, and a send that MPI may or may not take back. */
 static void cancelled(int rank)
 {
     MPI_Request request;
@@ -78,8 +78,8 @@ static void cancelled(int rank)
     }
 }
 
-/* Calls that MPI returns from with an error. Those of the first rows are on the envelope of the messages behind them.
- */
+/* Makes calls from which MPI returns with an error. Those of the first rows are on the envelope of the messages behind
+ * them. */
 static void rejected(int rank)
 {
     MPI_Request request;
@@ -104,7 +104,7 @@ static void rejected(int rank)
     MPI_Type_free(&uncommitted);
 }
 
-/* Too short for a message: it is gone. */
+/* Posts receives that are too short for a message: it is gone. */
 static void cut(int rank)
 {
     MPI_Request request;
@@ -162,7 +162,7 @@ static void left(int rank)
     exchange(rank, 41, 2); /* uncertain: the receive may have been too short for a message */
 }
 
-/* Of two wildcard receives that nobody asks about the second took a message. */
+/* Posts two wildcard receives that nobody asks about; the second took a message. */
 static void open_wildcards(int rank)
 {
     static char first[64], second[64];
@@ -179,7 +179,7 @@ static void open_wildcards(int rank)
     exchange(rank, 51, 2);
 }
 
-/* The handle of a small send is lost; each of the next ones is reported before another is posted. */
+/* Loses the handle of a small send; each of the next ones is reported before another is posted. */
 static void lost_handle(int rank)
 {
     MPI_Request request;
@@ -194,7 +194,7 @@ static void lost_handle(int rank)
         receive(60);
 }
 
-/* A send that nobody receives. */
+/* Makes a send that nobody receives. */
 static void never_received(int rank)
 {
     MPI_Request request;
@@ -205,7 +205,7 @@ static void never_received(int rank)
     MPI_Request_free(&request);
 }
 
-/* One message, then more calls than a chunk of the spool holds, and more messages. */
+/* Sends one message, then makes more calls than a chunk of the spool holds, and more messages. */
 static void *fill(void *unused)
 {
     enum { MORE_THAN_A_CHUNK = 17000 };

@@ -1,9 +1,10 @@
-/* progress: exchanges in a ring for two minutes at most, and publishes how far it is where a SIGKILL leaves it.
+/* progress exchanges in a ring for two minutes at most, and publishes how far it is where a SIGKILL leaves it.
  *
  *     progress FOLDER WAY
  *
  * Each rank maps FOLDER/RANK, an array of 64-bit integers: [0] steps that are done, [1] its process id, [2 + step %
- * RING] CLOCK_MONOTONIC in ns after that step. A step is an Irecv, an Isend and a Waitall, all in MPI_COMM_WORLD. WAY:
+ * RING] CLOCK_MONOTONIC in ns after that step. A step is an Irecv, an Isend and a Waitall, all in MPI_COMM_WORLD. WAY
+ * is
  *     plain   SIGTERM ends the process, as it does by default
  *     stays   SIGTERM is caught and changes nothing, as where a program writes a checkpoint and is not done in time
  *     exits   SIGTERM is caught; the step in hand is finished, then exit(7), without MPI_Finalize
@@ -54,7 +55,7 @@ static int64_t now_ns(void)
 int main(int argc, char **argv)
 {
     static char out[64], in[64];
-    alarm(120); /* whatever becomes of who started it */
+    alarm(120); /* ends it, whatever becomes of who started it */
     MPI_Init(&argc, &argv);
     if (argc != 3)
         app_fail("usage: progress FOLDER plain|stays|exits");

@@ -1,14 +1,15 @@
-/* queue_search: B Algorithm 1, HighVolumePingPong, of many messages in the order of their receives or against it, as in
- * B Figs. 4 and 5: ranks 0 and 1 send each other n messages of TOTAL/n bytes, for n = 1, 10, ... up to --most.
+/* queue_search executes B Algorithm 1, HighVolumePingPong, with many messages in the order of their receives or against
+ * it, as in B Figs. 4 and 5: ranks 0 and 1 send each other n messages of TOTAL/n bytes, for n = 1, 10, ... up to
+ * --most.
  *
  *     queue_search [--order in|reversed] [--total BYTES] [--most N] [--repetitions R] [--traffic FILE]
  *
  * Reversed, the tags of the receives are those of the sends backwards. Rank 1 tells by an empty message that its
- * receives are posted: so the first half searches posted receives only. In the second
- * half, as printed, rank 0 posts its receives when its sends are over, and finds what is there by then unexpected.
- * Prints CSV on stdout: header `n,bytes,first_s,second_s`, the medians over the repetitions: from rank 1's word that
- * its receives are posted, and from rank 0's first receive, to the end of the receiver's MPI_Waitall. Papers are named
- * as in share/doc/MODELS.md. */
+ * receives are posted: so the first half searches posted receives only. In the second half, as printed, rank 0 posts
+ * its receives when its sends are over, and finds what is there by then unexpected. It prints CSV on stdout: header
+ * `n,bytes,first_s,second_s`, the medians over the repetitions. They last from rank 1's word that its receives are
+ * posted, and from rank 0's first receive, to the end of the receiver's MPI_Waitall. Papers are named as in
+ * share/doc/MODELS.md. */
 #include "tests/apps/app.h"
 #include "tests/apps/witness.h"
 
@@ -80,7 +81,7 @@ static void post_all(struct volume *volume, int peer)
     }
 }
 
-/* Seconds of this rank's receiving half. */
+/* Returns the seconds of this rank's receiving half. */
 static double ping_pong(struct volume *volume)
 {
     double begin_s;

@@ -1,17 +1,19 @@
-/* rough: a job that is rough with what is not its own, while it goes on sending.
+/* rough is a job that is rough with what is not its own, while it goes on sending.
  *
  *     rough WAY FILE
  *
  * Sends to MPI_PROC_NULL are operations that wait for nobody. WAY is
- *     close   a thread closes all descriptors of files that have a name, opens FILE.RANK, puts it at every number that
- * it closed, and writes 4 MiB there; before and after MPI_Finalize FILE.RANK must hold those and no more limits  with
- * no descriptor left to open, and an address space of 40 MiB more than there is: 64 MiB of operations, then 30 MiB of
- * memory; then with 4 MiB more, 8 MiB of operations; then with files of 64 KiB at most, until the end, 8 MiB of
- * operations. A line "sent N" of each rank tells how many operations there were. links   after MPI_Init rank 0 puts
- * links to FILE where the names of the files in MPISTAIR_SPOOL are, but for spools held    some requests of each 1 MiB
- * of operations are completed only at the end, some are asked for by MPI_Request_get_status first, and some never; so
- * do 64 MiB
- */
+ *     close   a thread closes all descriptors of files that have a name, opens FILE.RANK, puts it at every number
+ *             that it closed, and writes 4 MiB there; before and after MPI_Finalize FILE.RANK must hold those and
+ *             no more
+ *     limits  with no descriptor left to open, and an address space of 40 MiB more than there is: 64 MiB of
+ *             operations, then 30 MiB of memory; then with 4 MiB more, 8 MiB of operations; then with files of
+ *             64 KiB at most, until the end, 8 MiB of operations. A line "sent N" of each rank tells how many
+ *             operations there were.
+ *     links   after MPI_Init rank 0 puts links to FILE where the names of the files in MPISTAIR_SPOOL are, but for
+ *             spools
+ *     held    some requests of each 1 MiB of operations are completed only at the end, some are asked for by
+ *             MPI_Request_get_status first, and some never; 64 MiB of operations */
 #include "tests/apps/app.h"
 
 #include <dirent.h>
@@ -45,7 +47,7 @@ static void send_to_nobody(int64_t n)
 
 static uint32_t own_rank;
 
-/* What FILE.RANK holds at a place. */
+/* Returns what FILE.RANK holds at a place. */
 static uint32_t own_word(size_t at)
 {
     return (uint32_t)(at * 2654435761U) ^ own_rank;

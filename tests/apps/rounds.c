@@ -1,9 +1,8 @@
-/* rounds: runs one of the jobs of rounds.h.
+/* rounds runs one of the jobs of rounds.h.
  *
  *     rounds CASE STEPS [FILE]
  *
- * FILE gets what was sent, as CSV src,dst,messages,bytes.
- */
+ * FILE gets what was sent, as CSV src,dst,messages,bytes. */
 #include "tests/apps/rounds.h"
 
 #include "tests/apps/app.h"

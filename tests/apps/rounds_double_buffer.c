@@ -1,9 +1,9 @@
-/* A ring halo with two sets of receive buffers: the receives of the next step are posted before those of this step are
- * waited for, so that from the first step to the last no rank is ever without a pending receive. No collective.
+/* A ring halo has two sets of receive buffers: the receives of the next step are posted before those of this step are
+ * waited for, so that from the first step to the last no rank is ever without a pending receive. There is no
+ * collective.
  *
- * What a reader draws: one round a step, `steps` rounds of one kind: the sends of the step and the receives that
- * complete with them; the receive that is already posted for the next step is background and holds no round open.
- */
+ * A reader draws one round a step, `steps` rounds of one kind: the sends of the step and the receives that complete
+ * with them. The receive that is already posted for the next step is background and holds no round open. */
 #include "tests/apps/rounds.h"
 
 #include "tests/apps/app.h"

@@ -1,11 +1,10 @@
 /* Rank 0 hands out `steps` tasks of 400 bytes to whoever asks; a worker returns 80 bytes with its next question, and is
  * told by an empty task that there are no more.
  *
- * What a reader draws: no round of all ranks, and none that lasts as long as the job. Question and task follow each
- * other at rank 0, of one worker after the other; each message has its sender and its receiver and ends with
- * the receive, so each is a round of two ranks. steps + workers questions and as many answers: 2 * (steps + workers)
- * rounds. Kinds: per worker its question, the task, the end.
- */
+ * A reader draws no round of all ranks, and none that lasts as long as the job. Question and task follow each other at
+ * rank 0, for one worker after the other. Each message has its sender and its receiver and ends with the receive, so
+ * each is a round of two ranks. There are steps + workers questions and as many answers: 2 * (steps + workers) rounds.
+ * Each worker has three kinds: its question, the task, the end. */
 #include "tests/apps/rounds.h"
 
 #include "tests/apps/app.h"

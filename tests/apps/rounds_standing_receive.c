@@ -1,11 +1,10 @@
-/* A ring halo with a sum over all ranks after each step, while every rank keeps a receive from MPI_ANY_SOURCE posted
+/* A ring halo makes a sum over all ranks after each step, while every rank keeps a receive from MPI_ANY_SOURCE posted
  * for control messages all the time. Each fifth step rank 0 sends a control message to the last rank, which posts its
  * receive anew. At the end each rank sends itself a last control message.
  *
- * What a reader draws: one round a step. The standing receives are background: they hold no round open, and a control
- * message belongs to the round of the step in which it was received. Two kinds of steps: with and without a control
- * message; the messages to oneself form no round. So `steps` rounds of two kinds.
- */
+ * A reader draws one round a step. The standing receives are background: they hold no round open, and a control message
+ * belongs to the round of the step in which it was received. There are two kinds of steps: with and without a control
+ * message; the messages to oneself form no round. So there are `steps` rounds of two kinds. */
 #include "tests/apps/rounds.h"
 
 #include "tests/apps/app.h"

@@ -1,11 +1,10 @@
-/* `steps` sweeps over a grid of ranks from one corner to the other: each rank receives from its west and north
+/* `steps` sweeps go over a grid of ranks from one corner to the other: each rank receives from its west and north
  * neighbours, then sends on to east and south, all by blocking calls; a sum over all ranks follows each sweep.
  *
- * What a reader draws: the ranks depend on each other along the sweep, yet each message is sent and received for
- * itself: a rank is in MPI for its neighbour's message only until that has come. The sum ends a sweep: nothing of one
- * reaches into the next, and all sweeps look alike, so each kind comes `steps` times (or a multiple, where two pairs of
- * ranks cannot be told apart, which is not so here).
- */
+ * A reader draws this: the ranks depend on each other along the sweep, yet each message is sent and received for
+ * itself, as a rank is in MPI for its neighbour's message only until that has come. The sum ends a sweep: nothing of
+ * one reaches into the next, and all sweeps look alike, so each kind comes `steps` times (or a multiple, where two
+ * pairs of ranks cannot be told apart, which is not so here). */
 #include "tests/apps/rounds.h"
 
 #include "tests/apps/app.h"

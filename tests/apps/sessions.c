@@ -1,4 +1,4 @@
-/* sessions: messages of processes that use MPI sessions, alone or beside MPI_Init.
+/* sessions sends messages between processes that use MPI sessions, alone or beside MPI_Init.
  *
  *     sessions only|before|mixed|after|exit
  *
@@ -10,8 +10,7 @@
  *             does when it sees one of them end comes later
  * All ranks send once around their ring on a communicator of the session (tag 1) and, where they called MPI_Init, on
  * MPI_COMM_WORLD (tag 2), and with `after` and `only` once more on the session's late in their life (tag 3). They print
- * a line `message SRC DST TAG BYTES` for each. An MPI without sessions: exits with 77.
- */
+ * a line `message SRC DST TAG BYTES` for each. With an MPI without sessions it exits with 77. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

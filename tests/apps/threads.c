@@ -1,12 +1,11 @@
-/* Many threads of two ranks that exchange at once under MPI_THREAD_MULTIPLE: the hardest case for a recorder, as
- * handles that one thread frees are handed out to another at once.
+/* Many threads of two ranks exchange at once under MPI_THREAD_MULTIPLE: the hardest case for a recorder, as handles
+ * that one thread frees are handed out to another at once.
  *
  *     threads TRAFFIC.csv [MESSAGES [THREADS]]
  *
  * Thread t of rank 0 and thread t of rank 1 exchange with tags of their own, in windows of requests that MPI_Waitany,
  * MPI_Wait, MPI_Testany or MPI_Waitsome complete, receives first; MESSAGES in all. Contents are checked. Exits with 77
- * where the MPI grants less than MPI_THREAD_MULTIPLE.
- */
+ * where the MPI grants less than MPI_THREAD_MULTIPLE. */
 #include "tests/apps/app.h"
 #include "tests/apps/witness.h"
 

@@ -1,3 +1,4 @@
+/* The count must not disturb what it counts: it is kept in arrays, and gathered at the end by collectives alone. */
 #include "tests/apps/witness.h"
 
 #include "tests/apps/app.h"
@@ -22,7 +23,7 @@ void traffic_sent(struct traffic *traffic, int dst, uint64_t bytes)
     traffic->bytes[dst] += bytes;
 }
 
-/* messages, bytes: [n_ranks * n_ranks], row src. 0, or -1 with errno. */
+/* Writes messages and bytes, [n_ranks * n_ranks], row src. Returns 0, or -1 with errno. */
 static int write_rows(const char *path, size_t n_ranks, const uint64_t *messages, const uint64_t *bytes)
 {
     FILE *file = fopen(path, "w");

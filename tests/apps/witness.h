@@ -15,10 +15,11 @@ struct traffic {
     uint64_t *bytes;    /* [n_ranks] */
 };
 
-/* After MPI_Init; traffic_release() frees. */
+/* Is called after MPI_Init; traffic_release() frees. */
 void traffic_init(struct traffic *traffic);
 void traffic_sent(struct traffic *traffic, int dst, uint64_t bytes);
-/* Collective over MPI_COMM_WORLD; rank 0 writes the file. path NULL: nothing is done. Fails the job where it cannot. */
+/* Gathers the counts, collective over MPI_COMM_WORLD; rank 0 writes the file. With path NULL nothing is done. Fails the
+ * job where it cannot. */
 void traffic_write(const struct traffic *traffic, const char *path);
 void traffic_release(struct traffic *traffic);
 

@@ -1,4 +1,4 @@
-/* worlds: messages between processes of different MPI_COMM_WORLDs.
+/* worlds sends messages between processes of different MPI_COMM_WORLDs.
  *
  *     worlds spawn N         spawns itself N times, all together; parents are world 0, children world 1
  *     worlds each            every rank spawns one child for itself, all at once; the child of rank r is world r + 1
@@ -10,10 +10,9 @@
  *                            even rank with those of odd rank in both
  *
  * Each process prints `process WORLD RANK PID`. On the intercommunicator rank r sends to rank r of the other group and
- * gets an answer (tags 1 and 2, world 0 begins), the same on its duplicate, then all exchange around the ring of the
- * merged communicator (tag 3), and of its duplicate (tag 4). A line `message WORLD RANK WORLD RANK TAG BYTES` is
- * printed for each, by its sender. Both groups must be equally large.
- */
+ * gets an answer (tags 1 and 2, world 0 begins), the same on its duplicate. Then all exchange around the ring of the
+ * merged communicator (tag 3), and of its duplicate (tag 4). Each message's sender prints a line `message WORLD RANK
+ * WORLD RANK TAG BYTES`. Both groups must be equally large. */
 #include <mpi.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@
 #define REPEATS 3
 #define MOST    16
 
-static int world, other_world; /* of this process, and of those that it talks to */
+static int world, other_world; /* of this process, and of those with which it talks */
 static int first_rank;         /* rank of the group's rank 0 in world 0: with `each` all are alone */
 
 static void fail(const char *what)
@@ -58,7 +57,7 @@ static void pairs(MPI_Comm inter)
     }
 }
 
-/* first_world has the ranks below `first` of comm. */
+/* Exchanges around the ring; first_world has the ranks below `first` of comm. */
 static void ring(MPI_Comm comm, int first_world, int second_world, int first, int tag)
 {
     char out[256] = {0}, in[256];
@@ -93,7 +92,7 @@ static void talk(MPI_Comm inter)
     MPI_Comm_free(&merged);
 }
 
-/* A connected socket between the two processes, which have an intercommunicator already. */
+/* Returns a connected socket between the two processes, which have an intercommunicator already. */
 static int connect_by_tcp(MPI_Comm inter)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -126,7 +125,8 @@ static void join(MPI_Comm inter)
     close(end);
 }
 
-/* The children 1 and 2 of `row` meet again and again at a port of the first, of which the parent tells the second. */
+/* Lets the children 1 and 2 of `row` meet again and again at a port of the first, of which the parent tells the second.
+ */
 static void reconnect(MPI_Comm parent)
 {
     char port[MPI_MAX_PORT_NAME] = "";
@@ -156,7 +156,7 @@ static void reconnect(MPI_Comm parent)
         MPI_Close_port(port);
 }
 
-/* The parent of `row`. */
+/* Runs the parent of `row`. */
 static void spawn_row(char *program, int n)
 {
     char numbers[MOST][16], way[] = "row", port[MPI_MAX_PORT_NAME];
@@ -177,7 +177,7 @@ static void spawn_row(char *program, int n)
         MPI_Comm_disconnect(&children[i]);
 }
 
-/* `bridge`, once two parents spawned two children. */
+/* Runs `bridge`, once two parents have spawned two children. */
 static void bridge(MPI_Comm spawned)
 {
     MPI_Comm all, inter, half;

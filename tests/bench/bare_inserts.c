@@ -1,9 +1,8 @@
-/* The time that SQLite alone takes for the rows of a trace.db: each is read from there, its values bound to the
- * prepared INSERT of an empty database of the same schema and settings as ingest's; indexes are made at the end.
+/* Measures the time that SQLite alone takes for the rows of a trace.db: each is read from there, its values bound to
+ * the prepared INSERT of an empty database of the same schema and settings as ingest's; indexes are made at the end.
  * Reading is taken off: a pass that only reads is timed as well. Prints the number of rows, and seconds.
  *
- * usage: bare_inserts TRACE.DB COPY.DB SCHEMA.SQL
- */
+ * usage: bare_inserts TRACE.DB COPY.DB SCHEMA.SQL */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
-/* Spools of a job without MPI, as many and as long as wanted, in a moment: a ring in which each rank of a node
+/* Makes spools of a job without MPI, as many and as long as wanted, in a moment: a ring in which each rank of a node
  * exchanges with its two neighbours, by four nonblocking operations and one MPI_Waitall a step. Nodes have clocks that
  * are apart.
  *
- * usage: make_spools FOLDER RANKS RANKS_A_NODE STEPS
- */
+ * usage: make_spools FOLDER RANKS RANKS_A_NODE STEPS */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -75,7 +74,7 @@ static void write_header(int file, int rank, int ranks, int ranks_a_node, uint64
     write_all(file, &room, sizeof room);
 }
 
-/* The five records of one step. */
+/* Writes the five records of one step. */
 static char *put_step(char *at, uint64_t step, int rank, int ranks)
 {
     int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
@@ -125,7 +124,7 @@ static void write_spool(const char *folder, int rank, int ranks, int ranks_a_nod
         char *at = chunk + sizeof head;
         for (uint64_t step = first; step < end; step++)
             at = put_step(at, step, rank, ranks);
-        /* As the recorder leaves it: the last chunk is cut to what it holds. */
+        /* Leaves the file as the recorder does: the last chunk is cut to what it holds. */
         write_all(file, chunk, i + 1 < chunks ? sizeof chunk : (size_t)(at - chunk));
     }
     if (close(file) != 0)

@@ -1,9 +1,9 @@
-/* What recording adds to a call: Irecv, Isend, Wait, Wait of a process to itself through MPI_X (recorded) and through
- * the MPI's own functions (which nobody sees), in turns in one run, beside the cost of two timestamps. The least
- * disturbed turn of each counts, the middle one is printed beside it, and the processor time that the recorder's thread
- * takes elsewhere. The ratio is that of the budget: at most twice two timestamps a call. More than 1 GB is recorded, so
- * chunks are opened and left all the time. It goes to a folder of its own, MPISTAIR_SPOOL, and is removed in the end.
- */
+/* Measures what recording adds to a call: Irecv, Isend, Wait, Wait of a process to itself through MPI_X (recorded) and
+ * through the MPI's own functions (which nobody sees), in turns in one run, beside the cost of two timestamps. The
+ * least disturbed turn of each counts; the middle one is printed beside it, and the processor time that the recorder's
+ * thread takes elsewhere. The ratio is that of the budget: at most twice two timestamps a call. More than 1 GB is
+ * recorded, so chunks are opened and left all the time. It goes to a folder of its own, MPISTAIR_SPOOL, and is removed
+ * in the end. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -29,7 +29,7 @@ static double now_ns(clockid_t clock)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* The calls, by what the program finds or by the MPI itself. */
+/* Holds the calls, by what the program finds or by the MPI itself. */
 struct names {
     __typeof__(&MPI_Irecv) irecv;
     __typeof__(&MPI_Isend) isend;
@@ -65,13 +65,13 @@ static int compare(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* Least first. */
+/* Sorts turns, the least first. */
 static void sort_turns(double *values)
 {
     qsort(values, TURNS, sizeof *values, compare);
 }
 
-/* Processor time of the process's other threads since *begin_ns; begins anew. */
+/* Returns the processor time of the process's other threads since *begin_ns; begins anew. */
 static double elsewhere_ns(double *begin_ns)
 {
     double now = now_ns(CLOCK_PROCESS_CPUTIME_ID) - now_ns(CLOCK_THREAD_CPUTIME_ID), passed = now - *begin_ns;
@@ -79,7 +79,7 @@ static double elsewhere_ns(double *begin_ns)
     return passed;
 }
 
-/* Removes what was recorded; its bytes. */
+/* Removes what was recorded; returns its bytes. */
 static double remove_spools(void)
 {
     const char *path = getenv("MPISTAIR_SPOOL");

@@ -1,10 +1,9 @@
-/* What a call costs that passes through the preload library, beside the same call made directly.
+/* Measures what a call costs that passes through the preload library, beside the same call made directly.
  *
- * Runs under LD_PRELOAD with an MPI of a few functions (tests/mpi/preload/fake_mpi.c) that do nothing, so that the
- * difference is the trampoline's alone. Prints nanoseconds a call, the smallest of several batches, for the four ways:
- * not recorded and passed on, recorded (here outside of a run, so passed on), PMPI_X of it, and PMPI_X of a function
- * without communication.
- */
+ * It runs under LD_PRELOAD with an MPI of a few functions (tests/mpi/preload/fake_mpi.c) that do nothing, so that the
+ * difference is the trampoline's alone. It prints nanoseconds a call, the smallest of several batches, for the four
+ * ways: not recorded and passed on, recorded (here outside of a run, so passed on), PMPI_X of it, and PMPI_X of a
+ * function without communication. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <time.h>
@@ -20,7 +19,7 @@ static double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* Calls through a volatile pointer: every call is one indirect call, as through a PLT. */
+/* Makes calls through a volatile pointer: every call is one indirect call, as through a PLT. */
 static double call_ns(two *function)
 {
     two *volatile called = function;

@@ -1,3 +1,5 @@
+/* Readers run thousands of times in one process: each gets fresh files in a folder of this process's own, and what it
+ * prints goes nowhere. */
 #include "tests/fuzz/fuzz_readers.h"
 
 #include <dirent.h>

@@ -1,8 +1,7 @@
-/* libFuzzer's entry points: the reader's name stands in the environment, as FUZZ_READER.
+/* Holds libFuzzer's entry points: the reader's name stands in the environment, as FUZZ_READER.
  *
  * Most of a reader's time is the libraries', which no sanitizer watches. So SQLite gets its memory past
- * AddressSanitizer, and what it did not give back is counted here; hwloc looks for no plugins.
- */
+ * AddressSanitizer, and what it did not give back is counted here; hwloc looks for no plugins. */
 #include <pthread.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sqlite3.h>
@@ -16,7 +15,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the names stand for in glibc itself. */
+/* These are names for glibc's own functions. */
 void *__libc_malloc(size_t bytes);
 void *__libc_realloc(void *memory, size_t bytes);
 void __libc_free(void *memory);

@@ -1,4 +1,4 @@
-/* What a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued. */
+/* Reads what a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued. */
 #include "share/base/command.h"
 #include "calibrate/job/raw_file.h"
 #include "tests/fuzz/fuzz_readers.h"

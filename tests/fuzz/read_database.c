@@ -1,4 +1,5 @@
-/* Traces that somebody hands us. The first byte of the input says which commands read it; the next whether the rest is
+/* Reads traces that somebody hands us. The first byte of the input says which commands read it; the next whether the
+ * rest is
  *
  *     even: SQL that changes the rows of a small trace, and nothing but rows
  *     odd:  changes of that trace's file: each 3 bytes place, 1 byte length, so many bytes
@@ -97,7 +98,7 @@ static struct image *plain_trace(void)
     return &image;
 }
 
-/* Rows alone may be changed, and not without end. */
+/* Allows changes of rows alone, and not without end. */
 static int allow(void *context, int action, const char *a, const char *b, const char *c, const char *d)
 {
     (void)context, (void)b, (void)c, (void)d;

@@ -1,4 +1,4 @@
-/* Tables, patterns, placements and topologies by way of `mpistair predict` and what else reads them. */
+/* Reads tables, patterns, placements and topologies by way of `mpistair predict` and what else reads them. */
 #include "share/base/command.h"
 #include "tests/fuzz/fuzz_readers.h"
 
@@ -15,7 +15,7 @@ static const char pattern[] =
     "0,2,5000,2e-6,0\n3,3,64,0,0\n";
 static const char placement[] = "rank,node,socket\n0,0,0\n1,0,0\n2,0,1\n3,1,0\n";
 
-/* All models on one round; the files are those of the scratch folder. */
+/* Runs all models on one round; the files are those of the scratch folder. */
 static int predict(void)
 {
     return command(cmd_predict, "--pattern", scratch_path("p.csv"), "--placement", scratch_path("l.csv"), "--machine",

@@ -1,8 +1,9 @@
-/* Spools by way of `mpistair ingest`, and what a header names: the copy of the memory map, and the node's topology.
+/* Reads spools by way of `mpistair ingest`, and what a header names: the copy of the memory map, and the node's
+ * topology.
  *
  * A whole spool is 64 KiB of mostly nothing. So the input is what differs from a plain one; numbers are little endian:
  *
- *     of each process, up to MAX_PROCESSES:
+ *     for each process, up to MAX_PROCESSES:
  *         1 byte   patches of the header, each: 2 bytes place, 1 byte length, so many bytes
  *         2 bytes  length of the chunks, 0xffff: as if the rest of a chunk followed; so many bytes
  */
@@ -92,8 +93,7 @@ static void write_spool(struct input *input, int32_t rank)
     scratch_file(name, file, SPOOL_HEADER_BYTES + (whole ? chunks * CHUNK_BYTES : length));
 }
 
-/* What ingest wrote is a trace for the other commands: one of them, as the input's length says, since each costs as
- * much as ingest. */
+/* Hands what ingest wrote to another command, as the input's length says, since each costs as much as ingest. */
 static void use_trace(const char *trace, size_t which)
 {
     static const char *const queries[] = {"callsites", "kinds", "level_volume", "message_sizes", "partners",    "rma",

@@ -17,7 +17,7 @@ static int replay(const struct reader *reader, const char *folder, const char *n
         return 0;
     size_t size = fread(room, 1, sizeof room, file);
     fclose(file);
-    /* As large as the content, so that what reads on behind it is found. */
+    /* The room is as large as the content, so that a read behind it is found. */
     uint8_t *data = malloc(size + (size == 0));
     for (size_t i = 0; data != NULL && i < size; i++)
         data[i] = room[i];

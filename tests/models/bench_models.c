@@ -1,10 +1,10 @@
-/* How long the models take on one core. First on a pattern of the size of T Table IV's largest (large.h): a line a
- * model, messages in the order of their senders and shuffled, one protocol and three. Then from 1,024 to 65,536 ranks,
- * messages in proportion: seconds and their growth, the exponent of time over ranks. Aim: 0.5 s a model, 2 s all, 48
- * bytes a message, pattern included. Fails only where a model fails.
+/* Measures how long the models take on one core. First comes a pattern of the size of T Table IV's largest (large.h): a
+ * line a model, messages in the order of their senders and shuffled, one protocol and three. Then from 1,024 to 65,536
+ * ranks, messages in proportion: seconds and their growth, the exponent of time over ranks. The aim is 0.5 s a model, 2
+ * s all, 48 bytes a message, pattern included. It fails only where a model fails.
  *
- * With an argument, PREFIX: writes the large pattern as PREFIX.P.csv and PREFIX.L.csv instead. Papers are named as in
- * share/doc/MODELS.md. */
+ * With an argument, PREFIX, it writes the large pattern as PREFIX.P.csv and PREFIX.L.csv instead. Papers are named as
+ * in share/doc/MODELS.md. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
-/* Of this process, in user mode and in the kernel: other load on the machine does not count. */
+/* Returns the time of this process, in user mode and in the kernel: other load on the machine does not count. */
 static double now_s(void)
 {
     struct timespec now;
@@ -54,7 +54,7 @@ static double time_model(const struct model_case *c, const char *name)
     return took_s;
 }
 
-/* In a process of its own, whose peak is that of one model and its pattern. */
+/* Works in a process of its own, whose peak is that of one model and its pattern. */
 static void in_child(void (*work)(const char *model, bool shuffled, bool protocols), const char *model, bool shuffled,
                      bool protocols)
 {

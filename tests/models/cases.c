@@ -85,7 +85,7 @@ void assert_times(const struct model_case *c, const char *model, enum latency_si
     prediction_release(&prediction);
 }
 
-/* The split of what is not latency; 0 means 0, not nearly. */
+/* Compares the split of what is not latency; 0 means 0, not nearly. */
 void assert_split(const struct model_case *c, const char *model, const double *bandwidth_us,
                   const double *contention_us)
 {

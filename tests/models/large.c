@@ -1,13 +1,13 @@
-/* See large.h. Rank x of a node's 128 (x from 0 to 1) has a share of its messages that falls as (1 - x)^(p - 1), where
- * p is the largest rank's multiple of the mean. Sizes are even in their logarithm over four decades from 3.15 bytes on:
- * mean 3.15 (1e4 - 1) / ln 1e4 = 3,420 bytes. */
+/* Makes the ranks of a node differ as those of a real job (large.h). Rank x of a node's 128 (x from 0 to 1) has a share
+ * of its messages that falls as (1 - x)^(p - 1), where p is the largest rank's multiple of the mean. Sizes are even in
+ * their logarithm over four decades from 3.15 bytes on: mean 3.15 (1e4 - 1) / ln 1e4 = 3,420 bytes. */
 #include "tests/models/large.h"
 
 #include <math.h>
 
 enum { RANKS_A_NODE = 128, RANKS_A_SOCKET = 64, LARGEST = 1235 };
 
-/* Messages of a node sent by ranks before the one at this place. */
+/* Returns how many messages of a node ranks before the one at this place send. */
 static size_t messages_before(size_t place, size_t messages_of_node)
 {
     const double p = (double)LARGEST * LARGE_RANKS / LARGE_MESSAGES;

@@ -56,7 +56,7 @@ static const struct expected models[] = {
 static const unsigned levels_of[PARTS] = {LEVEL_BIT(LEVEL_INTER_NODE),
                                           LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET)};
 
-/* The best that a table gives to one of n ranks, or to all of them together. */
+/* Returns the best that a table gives to one of n ranks, or to all of them together. */
 static double best_rate(const struct traffic *traffic, unsigned levels, bool all)
 {
     double best = 0;
@@ -73,7 +73,7 @@ static bool in_part(const struct traffic *traffic, size_t k, unsigned levels)
     return traffic->class_of[k] != NO_CLASS && traffic_class_in(traffic, traffic->class_of[k], levels);
 }
 
-/* Of the messages from src to dst, those that are waited for; any_late: all, if one of them is. */
+/* Returns the bytes from src to dst that are waited for; any_late takes all, if one of them is. */
 static double bytes_to(const struct traffic *traffic, unsigned levels, uint32_t src, uint32_t dst, bool late,
                        bool any_late)
 {
@@ -89,7 +89,7 @@ static double bytes_to(const struct traffic *traffic, unsigned levels, uint32_t 
     return !late || (any_late && waited > 0) ? all : waited;
 }
 
-/* What a NIC lets through of a rank's flows until the largest that it waits for is, but for the buffer. */
+/* Returns what a NIC lets through of a rank's flows until the largest that it waits for is, but for the buffer. */
 static double bytes_beside(const struct traffic *traffic, uint32_t src, double buffer, bool late)
 {
     const struct pattern *pattern = traffic->pattern;
@@ -117,7 +117,7 @@ static double out_bytes(const struct traffic *traffic, enum out out, unsigned le
     return most;
 }
 
-/* What copies into buffers take at least: V over the best BW(1) within nodes. */
+/* Returns what copies into buffers take at least: V over the best BW(1) within nodes. */
 static double copies_s(const struct model_case *c, const struct traffic *traffic, uint32_t rank)
 {
     double best = 0;

@@ -1,5 +1,5 @@
-/* Network contention: B7's cube, the routes of each network and the load that they give, by hand and by what must hold
- * for all pairs. Papers are named as in share/doc/MODELS.md. */
+/* Tests network contention: B7's cube, the routes of each network and the load that they give, by hand and by what must
+ * hold for all pairs. Papers are named as in share/doc/MODELS.md. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static struct topology measured(struct topology topology)
     return topology;
 }
 
-/* Rank k on node k. */
+/* Puts rank k on node k. */
 static void place_one_a_node(struct model_case *c, uint32_t n_nodes)
 {
     case_place(c, n_nodes, NULL, NULL);
@@ -37,7 +37,7 @@ static void place_one_a_node(struct model_case *c, uint32_t n_nodes)
         c->placement.node[node] = node;
 }
 
-/* The link part of every rank over delta, B: it is l. Added to what was there before, 1 s. */
+/* Compares the link part of every rank over delta, which is l, in bytes. It is added to what was there before, 1 s. */
 static void assert_loads(const struct model_case *c, const struct topology *topology, const double *expected_bytes)
 {
     const double delta_s_per_byte = 1e-10; /* Blue Waters */
@@ -57,8 +57,8 @@ static void assert_loads(const struct model_case *c, const struct topology *topo
     prediction_release(&prediction);
 }
 
-/* B Fig. 8: from Gemini 3 to Gemini 11 of 27 it is 4 links. Two ranks a node; the other rank of a node, and one that
- * sends within its Gemini only, show what counts: h = (1e10 4 + 0) / (1e10 + 3e9), b ppn = 1.3e10/54. */
+/* In B Fig. 8 it is 4 links from Gemini 3 to Gemini 11 of 27. Each node has two ranks; the other rank of a node, and
+ * one that sends within its Gemini only, show what counts: h = (1e10 4 + 0) / (1e10 + 3e9), b ppn = 1.3e10/54. */
 static void cube_by_hand(void **state)
 {
     (void)state;
@@ -78,7 +78,8 @@ static void cube_by_hand(void **state)
     case_release(&c);
 }
 
-/* B Fig. 6: what 4 nodes of G0 and G1 send to G2 and G3 meets on the link from G1 to G2; node 7 answers node 6. */
+/* In B Fig. 6 the messages of 4 nodes of G0 and G1 to G2 and G3 meet on the link from G1 to G2; node 7 answers node 6.
+ */
 static void line_by_hand(void **state)
 {
     (void)state;
@@ -100,7 +101,7 @@ static void line_by_hand(void **state)
     topology_release(&line);
 }
 
-/* Two cables' worth of bytes, the nodes where their lines say. */
+/* Two cables carry bytes, and the nodes are where their lines say. */
 static void list_by_hand(void **state)
 {
     (void)state;
@@ -131,7 +132,7 @@ static void list_by_hand(void **state)
     topology_release(&list);
 }
 
-/* delta between nodes before that of any level; none is needed where no byte leaves a node. */
+/* delta between nodes counts before that of any level; none is needed where no byte leaves a node. */
 static void delta_of_the_machine(void **state)
 {
     (void)state;
@@ -161,7 +162,7 @@ static void delta_of_the_machine(void **state)
     topology_release(&line);
 }
 
-/* How often each link is crossed when every position sends one byte to every other: counts[n_links]. */
+/* Counts how often each link is crossed when every position sends one byte to every other: counts[n_links]. */
 static size_t *cross_all(const struct topology *topology)
 {
     size_t *counts = calloc(topology->n_links + 1, sizeof *counts);
@@ -187,8 +188,9 @@ static uint32_t apart(uint32_t a, uint32_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Grids: as many links as the coordinates are apart, ring or not; in a ring of 4 routers of 2 nodes, a link up carries
- * the pairs that are 1 and 2 apart, a link down those that are 1 apart: 3 and 1 router pairs, of 4 pairs of nodes. */
+/* Grids have as many links as the coordinates are apart, ring or not. In a ring of 4 routers of 2 nodes, a link up
+ * carries the pairs that are 1 and 2 apart, a link down those that are 1 apart: 3 and 1 router pairs, of 4 pairs of
+ * nodes. */
 static void grid_routes(void **state)
 {
     (void)state;
@@ -215,7 +217,7 @@ static void grid_routes(void **state)
     topology_release(&torus);
 }
 
-/* From a leaf's 8 nodes to 56 others by destination over 4 parents: 8 x 14 a link, up and down alike; three levels with
+/* A leaf's 8 nodes send to 56 others by destination over 4 parents: 8 x 14 a link, up and down alike; three levels with
  * several parents each are as even. */
 static void fat_tree_routes(void **state)
 {
@@ -227,8 +229,8 @@ static void fat_tree_routes(void **state)
         assert_int_equal(counts[link], 8 * 14);
     free(counts);
     topology_release(&tree);
-    /* 4 x 4 x 4 nodes, 1, 2, 2 parents: 16 leaves, 2 links up of each; 4 x 2 switches above, 2 links up of each. A
-     * leaf's 4 nodes to 60 others over 2 links; a subtree's 16 nodes to 48 others over 2 x 2 links. */
+    /* 4 x 4 x 4 nodes with 1, 2, 2 parents have 16 leaves, 2 links up of each; 4 x 2 switches above, 2 links up of
+     * each. A leaf's 4 nodes send to 60 others over 2 links; a subtree's 16 nodes to 48 others over 2 x 2 links. */
     tree =
         measured((struct topology){.kind = TOPOLOGY_FAT_TREE, .n_levels = 3, .size = {4, 4, 4}, .parents = {1, 2, 2}});
     counts = cross_all(&tree);
@@ -242,7 +244,7 @@ static void fat_tree_routes(void **state)
     assert_int_equal(topology_route(&tree, 0, 16, links), 4);
 }
 
-/* One link between two groups: 8 x 8 pairs of nodes cross it. With 5 groups there are two, chosen by destination. */
+/* Between two groups is one link: 8 x 8 pairs of nodes cross it. With 5 groups there are two, chosen by destination. */
 static void dragonfly_routes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Intervals of predicted times: what is drawn has the table's quantiles, and times get theirs from it. */
+/* Tests intervals of predicted times: what is drawn has the table's quantiles, and times get theirs from it. */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 #include <math.h>
@@ -12,14 +12,15 @@
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
-/* Of the row added last. */
+/* Gives the row added last an interval. */
 static void give_interval(struct model_case *c, double low, double high)
 {
     c->machine.parameters[c->machine.n_parameters - 1].ci_low = low;
     c->machine.parameters[c->machine.n_parameters - 1].ci_high = high;
 }
 
-/* Latency 1 us in [0, 2], bandwidth 2 GB/s in [1.8, 2.1] at n = 1, 3 GB/s, exact, at n = 2; threshold in no case. */
+/* Makes a case: latency 1 us in [0, 2], bandwidth 2 GB/s in [1.8, 2.1] at n = 1, 3 GB/s, exact, at n = 2; no threshold.
+ */
 static void make_case(struct model_case *c)
 {
     *c = (struct model_case){.machine = {.name = "drawn"}};
@@ -89,7 +90,7 @@ static struct prediction predict_interval(const struct model_case *c, const char
     return prediction;
 }
 
-/* By hand: what depends on one value alone has that value's interval, as nearly as 200 draws show it. */
+/* By hand: a time that depends on one value alone has that value's interval, as nearly as 200 draws show it. */
 static void times_get_the_interval(void **state)
 {
     (void)state;
@@ -125,7 +126,7 @@ static void times_get_the_interval(void **state)
     case_release(&c);
 }
 
-/* Any pattern and model: the time lies in its interval, and wider intervals of the table make a wider one. */
+/* For any pattern and model the time lies in its interval, and wider intervals of the table make a wider one. */
 static void wider_makes_wider(void **state)
 {
     (void)state;

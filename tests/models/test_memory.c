@@ -1,5 +1,5 @@
-/* Memory contention: share/doc/MODELS.md's worked value D, the placements by hand, and what holds for every shipped
- * machine. */
+/* Tests memory contention: share/doc/MODELS.md's worked value D, the placements by hand, and what holds for every
+ * shipped machine. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static struct memory_model model_of(const char *name)
     return model;
 }
 
-/* MB/s of n cores and the message, data on those NUMA nodes. */
+/* Compares MB/s of n cores and the message, data on those NUMA nodes. */
 static void assert_mb_per_s(const struct memory_model *model, uint32_t n, uint32_t computation_numa,
                             uint32_t message_numa, double computation, double message)
 {
@@ -46,34 +46,36 @@ static void worked_d(void **state)
     assert_mb_per_s(&subnuma, 9, 0, 0, 31034.7544, 10530.0456);
 }
 
-/* D7 and D8 on henri (one NUMA node a socket): each of the four placements, and none that computes. */
+/* Follows D7 and D8 on henri (one NUMA node a socket): each of the four placements, and none that computes. */
 static void placements_by_hand(void **state)
 {
     (void)state;
     struct memory_model henri = model_of("henri");
     struct memory_bandwidth none;
-    /* Together on the remote node, n = 5: 5 x 4455.2 + 0.761 x 11459.6 = 30996.8 < 31629.7: what is left is 9353.7.
-     * n = 6: T = 31629.7 - 175.8 and R is above it; D5 from i = 5, v = 9353.7 / 11459.6, N_seq = 7. */
+    /* Together on the remote node, n = 5 gives 5 x 4455.2 + 0.761 x 11459.6 = 30996.8 < 31629.7: what is left is
+     * 9353.7. For n = 6, T = 31629.7 - 175.8 and R is above it; D5 holds from i = 5, v = 9353.7 / 11459.6, N_seq = 7.
+     */
     assert_mb_per_s(&henri, 5, 1, 1, 22276.0, 9353.7);
     double share = 9353.7 / 11459.6, alpha = share - (share - 0.761) / 2;
     assert_mb_per_s(&henri, 6, 1, 1, 31453.9 - alpha * 11459.6, alpha * 11459.6);
     assert_mb_per_s(&henri, 9, 1, 1, 31278.1 - 2 * 119.8 - 0.761 * 11459.6, 0.761 * 11459.6);
-    /* Apart: computation as alone (D6), the message by the local parameters, with the remote B_comm if it is there. */
+    /* Apart, computation is as alone (D6), and the message has the local parameters, with the remote B_comm if it is
+     * there. */
     assert_mb_per_s(&henri, 18, 1, 0, 29130.7, 0.915 * 11481.1);
     assert_mb_per_s(&henri, 18, 0, 1, 72589.9, 0.915 * 11459.6);
     assert_mb_per_s(&henri, 14, 0, 1, 14 * 4455.4, 73423.0 - 14 * 4455.4); /* R with the remote B_comm: 72861.1 */
     memory_predict(&henri, 0, 0, 1, &none);
     assert_false(none.computation > 0 || none.computation_alone > 0);
     assert_close(none.message * 1e-6, 11459.6, 1e-12);
-    /* Two NUMA nodes a socket: neighbours do not contend; 2 and 3 are remote. Of the remote values N_seq < N_par, so
-     * alpha is what is left once R is above T. */
+    /* With two NUMA nodes a socket neighbours do not contend; 2 and 3 are remote. The remote values have N_seq < N_par,
+     * so alpha is what is left once R is above T. */
     struct memory_model subnuma = model_of("henri-subnuma");
     assert_mb_per_s(&subnuma, 12, 0, 1, 39718.9 - 191.7, 0.853 * 11450.4);
     assert_mb_per_s(&subnuma, 12, 2, 3, 14726.2 < 15217.8 - 8 * 103.3 ? 14726.2 : 15217.8 - 8 * 103.3, 0.853 * 11410.0);
     assert_mb_per_s(&subnuma, 12, 2, 2, 15217.8 - 8 * 103.3 - 0.27 * 11410.0, 0.27 * 11410.0);
 }
 
-/* On every machine, for every number of cores of its socket and every placement: nobody gets more than alone and a
+/* On every machine, for every number of cores of its socket and every placement, nobody gets more than alone and a
  * message never less than alpha of it; what both get together fits the memory. */
 static void what_holds(void **state)
 {

@@ -1,4 +1,5 @@
-/* What must hold for every pattern: random cases with fixed seeds. Papers are named as in share/doc/MODELS.md. */
+/* Tests what must hold for every pattern, by random cases with fixed seeds. Papers are named as in share/doc/MODELS.md.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,14 +21,14 @@ enum { N_MODELS = sizeof models / sizeof models[0] };
 
 static const enum latency_side sides[] = {LATENCY_IN, LATENCY_OUT, LATENCY_MAX};
 
-/* Of times that are sums of terms in another order: 1e-9 of the value, or 1e-18 s. */
+/* Compares times that are sums of terms in another order: to 1e-9 of the value, or 1e-18 s. */
 static void assert_same(double value, double expected)
 {
     if (!(fabs(value - expected) <= 1e-9 * fabs(expected) + 1e-18))
         fail_msg("%.17g, expected %.17g", value, expected);
 }
 
-/* t_i^recv of all ranks of the case with an incoming volume, by T7 or by T12-T17. */
+/* Computes t_i^recv of all ranks of the case with an incoming volume, by T7 or by T12-T17. */
 static size_t receive(const struct traffic *traffic, bool mixed, struct competitor *competitors)
 {
     struct bandwidth_steps steps;
@@ -106,7 +107,7 @@ static void more_to_a_rank_is_never_faster_for_it(void **state)
     }
 }
 
-/* Values that the terms ask for. */
+/* Adds the values for which the terms ask. */
 static void with_terms(struct model_case *c)
 {
     case_value(c, LEVEL_COUNT, PROTOCOL_ANY, "queue_step", 64, 5e-9, "s");
@@ -114,7 +115,7 @@ static void with_terms(struct model_case *c)
     case_value(c, LEVEL_COUNT, PROTOCOL_ANY, "delta", 0, 1e-10, "s/B");
 }
 
-/* Posts within 100 us, no two at the same time. */
+/* Sets posts within 100 us, no two at the same time. */
 static void with_times(struct model_case *c, struct chance *chance)
 {
     for (size_t m = 0, n = c->pattern.n_messages; m < n; m++) {
@@ -126,7 +127,7 @@ static void with_times(struct model_case *c, struct chance *chance)
     }
 }
 
-/* The model by itself, or with the term of the case: over all cases all models with all terms. */
+/* Returns the model by itself, or with the term of the case: over all cases all models with all terms. */
 static const struct model_term *term_of_case(int i)
 {
     size_t n_terms = 0;
@@ -142,8 +143,8 @@ static const char *name_of(const struct model *model, const struct model_term *t
     return name;
 }
 
-/* c with other names of its ranks, nodes and sockets, its messages in another order; B7's cube takes nodes in ascending
- * order, so that there they keep it. */
+/* Returns c with other names of its ranks, nodes and sockets, its messages in another order; B7's cube takes nodes in
+ * ascending order, so that there they keep it. */
 static struct model_case rename_all(const struct model_case *c, const uint32_t *name, bool nodes_in_order)
 {
     struct model_case renamed = {0};
@@ -163,8 +164,8 @@ static struct model_case rename_all(const struct model_case *c, const uint32_t *
     return renamed;
 }
 
-/* The same times under the new names, for all models and terms. Who infers the order of arrivals gets times, or it is
- * that of the list. */
+/* Times stay the same under the new names, for all models and terms. A model that infers the order of arrivals gets
+ * times, or it is that of the list. */
 static void ranks_have_no_names(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void ranks_have_no_names(void **state)
     }
 }
 
-/* One message alone costs tau + s/BW(1) in every model: its receiver, in node-aware, which knows senders only, its
+/* One message alone costs tau + s/BW(1) in every model: its receiver, or in node-aware, which knows senders only, its
  * sender. */
 static void one_message_is_postal(void **state)
 {
@@ -247,8 +248,8 @@ static void larger_part_bounds_the_sum(void **state)
     }
 }
 
-/* A term adds to its own part and takes nothing away; what is counted of queues lies within n(n + 1)/2 steps, whatever
- * the order. */
+/* A term adds to its own part and takes nothing away; the steps counted in queues lie within n(n + 1)/2, whatever the
+ * order. */
 static void terms_add(void **state)
 {
     (void)state;
@@ -280,7 +281,8 @@ static void terms_add(void **state)
     }
 }
 
-/* Without latency, sizes times k (and thresholds with them) give times by k, but for TCP, whose windows are bytes. */
+/* Without latency, sizes times k (and thresholds with them) give times by k, except for TCP, whose windows are bytes.
+ */
 static void times_scale_with_sizes(void **state)
 {
     (void)state;
@@ -312,8 +314,8 @@ static void times_scale_with_sizes(void **state)
     }
 }
 
-/* Parts add up; nothing is negative or NaN; who has nothing to do needs no time;
- * empty messages cost latency alone. */
+/* Parts add up; nothing is negative or NaN; a rank that has nothing to do needs no time; empty messages cost latency
+ * alone. */
 static void results_are_plausible(void **state)
 {
     (void)state;
@@ -350,7 +352,7 @@ static void results_are_plausible(void **state)
     }
 }
 
-/* A pair alone: nobody else, so no contention, however many messages it exchanges. */
+/* A pair that is alone has no contention, however many messages it exchanges. */
 static void alone_is_without_contention(void **state)
 {
     (void)state;

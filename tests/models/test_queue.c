@@ -1,6 +1,6 @@
-/* Queue search out of the captured order: by hand, against a search that really walks, laws of B section 4.1, and sizes
- * at which only near-linear time ends. Steps of 1 s and 1000 s make entries of the part queue_s. Papers are named as in
- * share/doc/MODELS.md. */
+/* Tests queue search in the captured order: by hand, against a search that really walks, laws of B section 4.1, and
+ * sizes at which only near-linear time ends. Steps of 1 s and 1000 s make entries of the part queue_s. Papers are named
+ * as in share/doc/MODELS.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 enum { CASES = 300, SENDERS = 5, COMMUNICATORS = 3 };
 #define UNEXPECTED_STEP_S 1000.0
 
-/* A machine on which passing a posted receive costs 1 s, an unexpected message 1000 s, and a message arrives tau_s
- * after it was sent. */
+/* Makes a machine on which passing a posted receive costs 1 s, an unexpected message 1000 s, and a message arrives
+ * tau_s after it was sent. */
 static void place_counting(struct model_case *c, size_t n_ranks, double tau_s)
 {
     *c = (struct model_case){.machine = {.name = "counting", .source = "test"}};
@@ -39,7 +39,7 @@ static double queue_s(const struct model_case *c, const char *model, size_t rank
     return value;
 }
 
-/* Receives at 0, 5, 1 us, arrivals at 2, 2, 3 us. The first message passes 1 posted receive. The second's is not
+/* Receives come at 0, 5, 1 us, arrivals at 2, 2, 3 us. The first message passes 1 posted receive. The second's is not
  * posted: it passes 1 and is unexpected. The third passes 1. The post of the second passes 1 unexpected message. */
 static void by_hand(void **state)
 {
@@ -52,7 +52,7 @@ static void by_hand(void **state)
     assert_close(queue_s(&c, "postal+queue-captured", 0), 3 + UNEXPECTED_STEP_S, 1e-12);
     /* The receive of the other sender is in another list. */
     assert_close(queue_s(&c, "postal+queue-by-source", 0), 2 + UNEXPECTED_STEP_S, 1e-12);
-    /* From any source: every message passes it. */
+    /* A receive from any source is in the way of every message. */
     assert_int_equal(pattern_set_match(&c.pattern, 0, true), 0);
     assert_close(queue_s(&c, "postal+queue-by-source", 0), 3 + UNEXPECTED_STEP_S, 1e-12);
     case_release(&c);
@@ -101,7 +101,7 @@ static void table_over_depth(void **state)
     case_release(&c);
 }
 
-/* The queues as an MPI walks them. */
+/* Walks the queues as an MPI does. */
 struct walk {
     const struct pattern *pattern;
     bool by_source;
@@ -115,7 +115,7 @@ static void take(uint32_t *entries, size_t *n, size_t at)
     memmove(&entries[at], &entries[at + 1], (--*n - at) * sizeof *entries);
 }
 
-/* Whether a search for message k's counterpart looks at the entry of message e in that queue. */
+/* Says whether a search for message k's counterpart looks at the entry of message e in that queue. */
 static bool looks_at(const struct walk *walk, uint32_t k, uint32_t e, bool posted_queue)
 {
     const struct pattern *p = walk->pattern;
@@ -124,7 +124,7 @@ static bool looks_at(const struct walk *walk, uint32_t k, uint32_t e, bool poste
     return !walk->by_source || (match_k >> 1 == match_e >> 1 && (any_source || p->src[k] == p->src[e]));
 }
 
-/* Of unexpected messages a receive from any source looks at those of one sender after the other. */
+/* A receive from any source looks at the unexpected messages of one sender after the other. */
 static void walk_post(struct walk *walk, uint32_t k)
 {
     const struct pattern *p = walk->pattern;
@@ -160,7 +160,7 @@ static void walk_arrive(struct walk *walk, uint32_t k)
     walk->unexpected[walk->n_unexpected++] = k;
 }
 
-/* Rank 0's queues: times are whole numbers, arrivals at half ones, so that only receives, or messages, meet. */
+/* Walks rank 0's queues: times are whole numbers, arrivals at half ones, so that only receives, or messages, meet. */
 static double walked_s(const struct model_case *c, bool by_source)
 {
     struct walk walk = {.pattern = &c->pattern, .by_source = by_source};
@@ -204,8 +204,8 @@ static void as_a_search_that_walks(void **state)
     }
 }
 
-/* Whose receives are posted before: n entries in order, n(n + 1)/2 reversed; any order and its reverse have together
- * n(n + 3)/2; B's bound does not know the order. With times and, in order, without. */
+/* If all receives are posted before, n entries are passed in order, n(n + 1)/2 reversed; any order and its reverse have
+ * together n(n + 3)/2; B's bound does not know the order. It holds with times and, in order, without. */
 static void order_and_its_reverse(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void reversed_receives_keep_the_largest(void **state)
     }
 }
 
-/* 10,000 and a million messages to one rank. */
+/* Sends 10,000 and a million messages to one rank. */
 static void many_to_one_rank(void **state)
 {
     (void)state;

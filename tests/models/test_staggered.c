@@ -1,6 +1,5 @@
-/* staggered and flow-staggered: share/doc/MODELS.md's worked value E, cases worked by hand, and what must hold for
- * every pattern.
- */
+/* Tests staggered and flow-staggered: share/doc/MODELS.md's worked value E, cases worked by hand, and what must hold
+ * for every pattern. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +36,8 @@ static void assert_us(const struct prediction *p, const double *time_us, const d
     }
 }
 
-/* E: two ranks receive 1e6 bytes each, the second pair starts 50 us late; then only its sender is late. Latency 1.7. */
+/* E: two ranks receive 1e6 bytes each, the second pair starts 50 us late; then only its sender is late. Latency is 1.7.
+ */
 static void worked_e(void **state)
 {
     (void)state;
@@ -69,7 +69,8 @@ static void worked_e(void **state)
     case_release(&together);
 }
 
-/* 1 us and 1 GB/s for any number of ranks, two protocols: 10 kB and more wait for the receiver. */
+/* Makes a machine of 1 us and 1 GB/s for any number of ranks, with two protocols: 10 kB and more wait for the receiver.
+ */
 static void simple_machine(struct model_case *c)
 {
     for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
@@ -93,12 +94,13 @@ static void eager_does_not_wait(void **state)
         simple_machine(&rendezvous);
         case_place(&eager, 2, node, NULL);
         case_place(&rendezvous, 2, node, NULL);
-        /* 8 us on the way, there long before it is asked for: no more than the latency. The sender is free at once. */
+        /* The message is 8 us on the way, and there long before it is asked for: no more than the latency counts. The
+         * sender is free at once. */
         add_at(&eager, 0, 1, 8000, 0, 100);
         struct prediction p = case_predict(&eager, name, LATENCY_IN);
         assert_us(&p, (const double[]){0, 1}, none);
         prediction_release(&p);
-        /* 20 us from the later post, which the sender waits for. */
+        /* It takes 20 us from the later post, for which the sender waits. */
         add_at(&rendezvous, 0, 1, 20000, 0, 100);
         p = case_predict(&rendezvous, name, LATENCY_IN);
         assert_us(&p, (const double[]){120, 21}, (const double[]){100, 0});
@@ -116,8 +118,8 @@ static void pauses_hide(void **state)
     static const uint32_t node[] = {0, 0, 1, 1};
     simple_machine(&c);
     case_place(&c, 4, node, NULL);
-    /* To rank 0: 20 us within the node and 30 us between nodes, both from 0 on; then a pause until 100, 40 us more. Of
-     * 100 - 30 us of pause two latencies and 20 us are taken; that of the last message is left. */
+    /* Rank 0 receives 20 us within the node and 30 us between nodes, both from 0 on; then comes a pause until 100, and
+     * 40 us more. The pause of 100 - 30 us takes two latencies and 20 us; the latency of the last message is left. */
     add_at(&c, 1, 0, 20000, 0, 0);
     add_at(&c, 2, 0, 30000, 0, 0);
     add_at(&c, 3, 0, 40000, 100, 0);
@@ -132,7 +134,7 @@ static void pauses_hide(void **state)
     case_release(&c);
 }
 
-/* Two flows out of one node to two others, 1 GB/s a NIC, 10 kB that the transport takes. */
+/* Two flows leave one node for two others, 1 GB/s a NIC, 10 kB that the transport takes. */
 static void flows_by_hand(void **state)
 {
     (void)state;
@@ -141,14 +143,14 @@ static void flows_by_hand(void **state)
     simple_machine(&c);
     case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 10000, "B");
     case_place(&c, 4, node, NULL);
-    /* 0 to 40 us alone: 40 of 80 kB; then both at half, 80 us each: 40 kB are through of the second, which has 60
-     * left. All of it must leave the node before the send is over. */
+    /* From 0 to 40 us the first is alone: 40 of 80 kB; then both go at half, 80 us each: 40 kB are through of the
+     * second, which has 60 left. All of it must leave the node before the send is over. */
     add_at(&c, 0, 2, 80000, 0, 0);
     add_at(&c, 1, 3, 100000, 40, 40);
     struct prediction p = case_predict(&c, "flow-staggered", LATENCY_IN);
     assert_us(&p, (const double[]){120, 140, 121, 141}, (const double[]){0, 0, 0, 0});
     prediction_release(&p);
-    /* Two nodes to one: both at half, 200 us, the last 10 kB of each for the receiver only. */
+    /* Two nodes send to one: both at half, 200 us, the last 10 kB of each for the receiver only. */
     c.pattern.n_messages = 0;
     add_at(&c, 2, 0, 100000, 0, 0);
     add_at(&c, 3, 0, 100000, 0, 0);
@@ -158,7 +160,7 @@ static void flows_by_hand(void **state)
     case_release(&c);
 }
 
-/* All start together, T7's and T14's t_i^recv; any protocols, levels and numbers of ranks. */
+/* If all start together, receives end as T7's and T14's t_i^recv; with any protocols, levels and numbers of ranks. */
 static void equal_starts_receive_as_the_staircase(void **state)
 {
     (void)state;
@@ -211,8 +213,8 @@ static void equal_starts_receive_as_the_staircase(void **state)
     }
 }
 
-/* Where T9 is exact (a rank's share BW(n)/n is the same for all n) all of T18 is the same, flow without buffers between
- * nodes always. */
+/* Where T9 is exact (a rank's share BW(n)/n is the same for all n) all of T18 is the same; flow without buffers between
+ * nodes always is. */
 static void equal_starts_reduce(void **state)
 {
     (void)state;
@@ -257,7 +259,7 @@ static void random_posts(struct model_case *c, struct chance *chance)
     for (size_t k = 0; k < 2 * n; k++)
         times_s[k] = (double)chance_below(chance, 1000) * 1e-6;
     c->pattern.n_messages = 0;
-    for (size_t k = 0; k < n; k++) { /* as a reader does: the times of the message appended last */
+    for (size_t k = 0; k < n; k++) { /* sets the times of the message appended last, as a reader does */
         c->pattern.n_messages++;
         assert_int_equal(pattern_set_posts(&c->pattern, &times_s[2 * k], &times_s[2 * k + 1]), 0);
     }

@@ -1,4 +1,4 @@
-/* share/doc/MODELS.md's worked values A, B and C, and hand-worked cases of what they leave out. */
+/* Tests share/doc/MODELS.md's worked values A, B and C, and hand-worked cases of what they leave out. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
-/* A: T5-T6, three pairs that exchange 2e6, 1e6, 5e5 bytes. */
+/* A follows T5-T6: three pairs exchange 2e6, 1e6, 5e5 bytes. */
 static void worked_a(void **state)
 {
     (void)state;
@@ -30,7 +30,7 @@ static void worked_a(void **state)
     case_release(&c);
 }
 
-/* B: T7-T9 and T10, several neighbours on one socket. */
+/* B follows T7-T9 and T10: several neighbours on one socket. */
 static void worked_b(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void worked_b(void **state)
     case_release(&c);
 }
 
-/* C: T12-T17, both levels of a node. */
+/* C follows T12-T17: both levels of a node. */
 static void worked_c(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void worked_c(void **state)
     static const double us[] = {124.914719933, 95.772350147, 120.514719933, 86.972350147};
     assert_times(&c, "staircase", LATENCY_IN, us);
     /* Rank 3 waits for its 5e5 bytes to rank 1, or for its 2e5 to rank 0 where these come last. Rank 2 is over when 6e5
-     * bytes are at rank 0, of 8e5: at first or last. */
+     * of the 8e5 bytes are at rank 0: at first or last. */
     static const double serial_us[] = {124.914719933, 95.772350147, 106.721616485, (86.972350147 + 118.214719933) / 2};
     assert_times(&c, "serial", LATENCY_IN, serial_us);
 
@@ -127,8 +127,8 @@ static void worked_c(void **state)
     case_release(&c);
 }
 
-/* A machine of round numbers: 1 us and 1 GB/s (n = 1), 1.5 GB/s (n = 2) between nodes, twice as fast within a socket.
- */
+/* Makes a machine of round numbers: 1 us and 1 GB/s (n = 1), 1.5 GB/s (n = 2) between nodes, twice as fast within a
+ * socket. */
 static void round_machine(struct model_case *c)
 {
     for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level += 2) {
@@ -139,7 +139,8 @@ static void round_machine(struct model_case *c)
     }
 }
 
-/* T18: between nodes the group is the node, whatever the socket, and its maximum is added to that within the node. */
+/* T18 between nodes takes the node as the group, whatever the socket, and its maximum is added to that within the node.
+ */
 static void total_adds_two_maxima(void **state)
 {
     (void)state;
@@ -172,7 +173,7 @@ static void total_adds_two_maxima(void **state)
     case_release(&c);
 }
 
-/* Each message's own tau and the harmonic mean of the bandwidths by bytes. */
+/* Each message has its own tau, and the bandwidth is the harmonic mean by bytes. */
 static void several_protocols(void **state)
 {
     (void)state;
@@ -246,7 +247,7 @@ static void worked_f(void **state)
     case_release(&c);
 }
 
-/* B2 on Blue Waters: two of three ranks of a node send between nodes; the limit is of rendezvous messages alone. */
+/* B2 on Blue Waters: two of three ranks of a node send between nodes; the limit holds for rendezvous messages alone. */
 static void node_aware_by_hand(void **state)
 {
     (void)state;
@@ -305,7 +306,7 @@ static void queue_by_hand(void **state)
     case_release(&c);
 }
 
-/* Nothing to do, nothing but latency, and ties. */
+/* Tests nothing to do, nothing but latency, and ties. */
 static void edges(void **state)
 {
     (void)state;
@@ -382,7 +383,7 @@ static void missing_level_is_named(void **state)
 }
 
 /* Blue Waters' table has BW(1) and R_N alone: 16 ranks of a node receive 1 MB each, or send it, at min(16 BW(1), R_N),
- * whichever model says so; what has no limit, eager between nodes and all within, at 16 BW(1). */
+ * whichever model says so; where there is no limit, eager between nodes and all within, at 16 BW(1). */
 static void one_process_and_injection(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The recorder under ThreadSanitizer, over an MPI of a few functions that gives a freed request handle to the next
+/* Runs the recorder under ThreadSanitizer, over an MPI of a few functions that gives a freed request handle to the next
  * thread at once.
  *
  * Each thread posts receives with wildcards and completes them in every way; the stand-in reports the number of the
@@ -297,7 +297,7 @@ static void grow(void)
     RECORDED(Waitall)(MANY - MANY / 2, requests + MANY / 2, MPI_STATUSES_IGNORE);
 }
 
-/* Where a thread leaves a request for its neighbour. */
+/* Is where a thread leaves a request for its neighbour. */
 static struct mailbox {
     pthread_mutex_t lock;
     MPI_Request request;
@@ -368,7 +368,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* Counts the receives of the spool that are complete with their own thread's numbers; -1: one is not. */
+/* Counts the receives of the spool that are complete with their own thread's numbers; returns -1 if one is not. */
 static int count_right(const char *path)
 {
     static uint8_t chunk[SPOOL_CHUNK_BYTES];

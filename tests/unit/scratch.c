@@ -1,4 +1,4 @@
-/* One file at a time, in /tmp, gone with the next or with the test. */
+/* Keeps one file at a time, in /tmp, gone with the next or with the test. */
 #include "tests/unit/scratch.h"
 
 #include <stdio.h>

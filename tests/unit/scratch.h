@@ -1,4 +1,4 @@
-/* A file with given bytes in a folder of the test's own, for readers of files. */
+/* Makes a file with given bytes in a folder of the test's own, for readers of files. */
 #ifndef MPISTAIR_TESTS_SCRATCH_H
 #define MPISTAIR_TESTS_SCRATCH_H
 
@@ -8,9 +8,9 @@
  * that fails. */
 const char *scratch_write(const char *bytes, size_t length);
 const char *scratch_text(const char *text);
-/* A path at which there was a file a moment ago, and now there is none; valid as above. */
+/* Returns a path at which there was a file a moment ago, and now there is none; valid until the next call. */
 const char *scratch_gone(void);
-/* Removes the file of the last call. cmocka teardown. */
+/* Removes the file of the last call, as a teardown of cmocka. */
 int scratch_remove(void **state);
 
 #endif

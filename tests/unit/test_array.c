@@ -1,4 +1,4 @@
-/* share/base/array.h: room grows, nothing is lost, and what cannot be had leaves the array as it was. */
+/* Tests share/base/array.h: room grows, nothing is lost, and what cannot be had leaves the array as it was. */
 #include "share/base/array.h"
 
 #include <setjmp.h>

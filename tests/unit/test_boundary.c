@@ -1,5 +1,5 @@
-/* The size that separates taken from refused messages: exact searches, wrong outcomes, several searches; and the search
- * itself, with refusals that are none. */
+/* Tests the size that separates taken from refused messages: exact searches, wrong outcomes, several searches; and the
+ * search itself, with refusals that are none. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +71,7 @@ static void wrong_outcomes(void **state)
     for (uint64_t bytes = 100; bytes < 120; bytes++)
         add(&samples, VARIANT_REFUSED, 1, bytes);
     expect(&samples, 100, 8, 100, 119);
-    /* The same size both ways; the cuts at 2 and at 3 are equally good. */
+    /* The same size has both outcomes; the cuts at 2 and at 3 are equally good. */
     add(&samples, VARIANT_TAKEN, 1, 1);
     add(&samples, VARIANT_TAKEN, 1, 2);
     add(&samples, VARIANT_REFUSED, 1, 2);
@@ -88,10 +88,10 @@ static void several_searches(void **state)
         add(&samples, VARIANT_TAKEN, i + 1, boundaries[i] - 1);
         add(&samples, VARIANT_REFUSED, i + 1, boundaries[i]);
     }
-    /* A sixth one that was cut off. */
+    /* A sixth one was cut off. */
     add(&samples, VARIANT_TAKEN, 6, 10);
     expect(&samples, 1100, 900, 1300, 10);
-    /* An even number of them: the median is between the two in the middle; the cut-off one comes first here. */
+    /* With an even number of them the median is between the two in the middle; the cut-off one comes first here. */
     add(&samples, VARIANT_REFUSED, 1, 5);
     for (uint64_t i = 0; i < 4; i++) {
         add(&samples, VARIANT_TAKEN, i + 2, boundaries[i] - 1);
@@ -151,7 +151,8 @@ static void fits_a_buffer(void **state)
     samples_release(&samples);
 }
 
-/* Searches for `boundary`, every `lie`th refusal of a first question being false (0: none). The number of questions. */
+/* Searches for `boundary`, every `lie`th refusal of a first question being false (0: none). Returns the number of
+ * questions. */
 static unsigned search(struct bisection *bisection, uint64_t boundary, unsigned lie)
 {
     unsigned asked = 0, lies = 0;
@@ -191,7 +192,7 @@ static void bisects_to_a_resolution(void **state)
     search(&bisection, 1234567, 0);
     assert_in_range(bisection.taken_bytes, 1234567 * 0.98, 1234566);
     assert_in_range(bisection.refused_bytes, 1234567, 1234567 * 1.02);
-    /* Begun above the boundary. */
+    /* The search begins above the boundary. */
     bisection = (struct bisection){.first_bytes = 1 << 22, .last_bytes = 1 << 26, .resolution = 0.02};
     search(&bisection, 5000, 0);
     assert_in_range(bisection.taken_bytes, 4900, 4999);

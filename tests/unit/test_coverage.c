@@ -1,6 +1,6 @@
-/* The intervals of a fit hold what they promise: of 100 draws of samples with known parameters, noise of 5 % and 2 %
- * outliers at 10 times, each parameter lies in its 95 % interval in at least 90; with one launch, and with four whose
- * times are all off by 3 %. The counts are printed. */
+/* Tests that the intervals of a fit hold what they promise: of 100 draws of samples with known parameters, noise of 5 %
+ * and 2 % outliers at 10 times, each parameter lies in its 95 % interval in at least 90; with one launch, and with four
+ * whose times are all off by 3 %. The counts are printed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,11 +90,11 @@ static struct samples draw(gsl_rng *random, uint32_t n_launches)
     return samples;
 }
 
-/* What became of one parameter in all draws. */
+/* Counts what became of one parameter in all draws. */
 struct outcome {
     int held;
     int open;     /* intervals without an upper end: its points do not tell a slope from 0 */
-    double width; /* sum of half widths over the value, of the others */
+    double width; /* sum of half widths over the value, for the others */
 };
 
 static void count_draw(const struct machine *machine, struct outcome *outcomes)

@@ -1,4 +1,4 @@
-/* csv.h: what is read, what is refused and with which words. */
+/* Tests csv.h: what is read, what is refused and with which words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -152,7 +152,7 @@ static void hands_comments_on(void **state)
     assert_int_equal(
         csv_read_comments(scratch_text("n,x\n1,2\n# bad\n"), columns, 3, note_row, note_comment, &seen, &error), -1);
     assert_non_null(strstr(error.text, ":3: a bad one"));
-    /* One that is longer than what is handed on, and than the pieces in which the file is read. */
+    /* This comment is longer than what is handed on, and than the pieces in which the file is read. */
     size_t length = 200000;
     char *text = malloc(length);
     assert_non_null(text);

@@ -1,4 +1,5 @@
-/* interpose/database/cursor.h: text made fit to print, rows with their errors; report/render/document.h: quantities. */
+/* Tests interpose/database/cursor.h, text made fit to print and rows with their errors, and report/render/document.h,
+ * quantities. */
 #include "report/render/document.h"
 #include "interpose/database/cursor.h"
 

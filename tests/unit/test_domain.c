@@ -1,5 +1,5 @@
-/* Samples of pairs that share different things on a socket: each domain's own rows, and a level that counts every pair
- * of ranks alike. */
+/* Tests samples of pairs that share different things on a socket: each domain's own rows, and a level that counts every
+ * pair of ranks alike. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ static const struct domain_truth {
   machine_of_like[] = {{DOMAIN_L3, 1e-6, 5.02e9, 10}, {DOMAIN_PACKAGE, 1e-6, 5e9, 10}},
   machine_of_three[] = {{DOMAIN_L3, 0.4e-6, 12e9, 60}, {DOMAIN_NUMA, 0.8e-6, 8e9, 10}, {DOMAIN_PACKAGE, 1e-6, 5e9, 10}};
 
-/* Ping-pong of every domain, Algorithm 1 for N = 1, 2 of every domain and for N = 4 of all together. */
+/* Makes a ping-pong of every domain, Algorithm 1 for N = 1, 2 of every domain and for N = 4 of all together. */
 static struct samples make_samples(const struct domain_truth *truth, size_t n_domains)
 {
     struct samples samples = {.n_samples = 0};
@@ -93,7 +93,7 @@ static void assert_row(const struct machine *machine, const char *quantity, uint
     assert_true(row->ci_high - row->ci_low < 0.01 * expected); /* other domains are no noise */
 }
 
-/* Fits and returns the notes, for free. */
+/* Fits and returns the notes, which the caller frees. */
 static char *fit(const struct samples *samples, struct machine *machine)
 {
     struct fit_options options = {.replicates = 20};
@@ -127,19 +127,19 @@ static void fits_two_domains(void **state)
     assert_row(&machine, "tau_package", MACHINE_NO_N, 1e-6);
     assert_row(&machine, "bw_package", 1, 5e9);
     assert_null(find_row(&machine, "tau_numa", MACHINE_NO_N));
-    /* Six times as many samples, but a sixth of the rank pairs. */
+    /* There are six times as many samples, but a sixth of the rank pairs. */
     assert_row(&machine, "tau", MACHINE_NO_N, 1e-6);
     assert_row(&machine, "bw", 1, 5e9);
     assert_row(&machine, "bw", 2, 7.5e9);
     assert_row(&machine, "bw", 4, 30e9); /* of the whole socket */
-    /* (1 us + 1 MiB / 5 GB/s) / (0.4 us + 1 MiB / 12 GB/s) */
+    /* This is (1 us + 1 MiB / 5 GB/s) / (0.4 us + 1 MiB / 12 GB/s). */
     if (strstr(notes,
                "intra_socket: at 1048576 B pairs that share an L3 are 2.40 times as fast as those that share the "
                "package only") == NULL)
         fail_msg("notes: %s", notes);
     free(notes);
     machine_release(&machine);
-    /* 0.4 % apart, but with 10 % of noise. */
+    /* They are 0.4 % apart, but with 10 % of noise. */
     samples_release(&samples);
     samples = make_samples(machine_of_like, 2);
     for (size_t i = 0; i < samples.n_samples; i++)
@@ -180,7 +180,7 @@ static void fits_three_domains(void **state)
     samples_release(&samples);
 }
 
-/* One domain alone is the level itself; one that has too few sizes is left out. */
+/* One domain alone is the level itself; a domain that has too few sizes is left out. */
 static void tells_domains_apart_only_where_there_are_two(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* drift.h: intervals of a machine that drifts hold what a later calibration finds; what is too disturbed is told.
+/* Tests drift.h: intervals of a machine that drifts hold what a later calibration finds; what is too disturbed is told.
  *
  * A simulated machine's speed goes up and down by 4 %, with a correlation of 30 s; a calibration of a minute takes
  * three launches of messages to oneself with 3 % of noise. In 95 % of them the speed that the machine has on average
@@ -41,7 +41,7 @@ struct machine_state {
     double level; /* ln of the time over that of the mean machine */
 };
 
-/* A first-order autoregression, second by second. */
+/* Steps a first-order autoregression, second by second. */
 static double next_level(struct machine_state *state)
 {
     double kept = exp(-1 / MEMORY_S);
@@ -78,7 +78,7 @@ static struct samples calibrate(struct machine_state *state)
     return samples;
 }
 
-/* Latency and bandwidth. */
+/* The values are latency and bandwidth. */
 enum { N_VALUES = 2 };
 
 static void fit(const struct samples *samples, struct machine_parameter values[N_VALUES])

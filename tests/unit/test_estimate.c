@@ -1,5 +1,5 @@
-/* What a line's own points do not show comes from its neighbours, and thresholds from three sources: by hand-made
- * samples without noise, so that what must come out is known. */
+/* Tests that what a line's own points do not show comes from its neighbours, and thresholds from three sources: by
+ * hand-made samples without noise, so that what must come out is known. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static void add(struct samples *samples, enum benchmark benchmark, uint64_t n, u
             .n = n,
             .bytes = bytes,
             .count = 1,
-            /* Reproducible scatter of 1 %, another one at every size, and an even number on both sides. */
+            /* The scatter of 1 % is reproducible, another one at every size, and an even number on both sides. */
             .seconds = seconds * (1 + 0.01 * ((double)((i * 7 + bytes % 11) % 12) - 5.5) / 6),
         };
         assert_int_equal(samples_append(samples, &sample), 0);
@@ -115,8 +115,8 @@ static void shares_a_slope_that_the_points_do_not_show(void **state)
     samples_release(&samples);
 }
 
-/* By hand: values 1 and 2, errors 0.1 and 0.2, the mean (100 + 50)/125 = 1.2; distances of 2 and 4 errors, chi squared
- * 20 with one degree of freedom; its 99 % quantile is 6.634897. */
+/* By hand: values 1 and 2 with errors 0.1 and 0.2 have the mean (100 + 50)/125 = 1.2; their distances of 2 and 4 errors
+ * give chi squared 20 with one degree of freedom; its 99 % quantile is 6.634897. */
 static void pools_what_is_alike(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void pools_what_is_alike(void **state)
     assert_true(pool_share(values, (double[]){1, 2}, 2, 0) <= 0);
 }
 
-/* Steps at 512 and 8192 B. */
+/* Makes steps at 512 and 8192 B. */
 static struct samples stepped(void)
 {
     struct samples samples = {0};
@@ -155,7 +155,7 @@ static void add_probe(struct samples *samples, uint64_t taken_bytes, uint64_t re
     }
 }
 
-/* The probe before the MPI before the curves; a contradiction is said. */
+/* The probe comes before the MPI, the MPI before the curves; a contradiction is reported. */
 static void compares_the_sources_of_a_threshold(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void compares_the_sources_of_a_threshold(void **state)
     }
 }
 
-/* Times that scatter, with no step: one protocol, however much the criterion likes a cut. */
+/* Times scatter, with no step: there is one protocol, however much the criterion likes a cut. */
 static void finds_no_protocol_in_noise(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void finds_no_protocol_in_noise(void **state)
     }
 }
 
-/* Replicates keep to the samples: of a launch that is drawn twice, never of one that is not drawn. */
+/* Replicates keep to the samples: they come from a launch that is drawn twice, never from one that is not drawn. */
 static void draws_whole_launches(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Lines, thresholds and machine tables from samples: known parameters come back, within their intervals with noise. */
+/* Tests lines, thresholds and machine tables from samples: known parameters come back, within their intervals with
+ * noise. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,8 +32,8 @@ static void finds_a_line(void **state)
         assert_close(line.slope.value, 0.5, 1e-9);
         assert_true(line.slope.low <= line.slope.value && line.slope.high >= line.slope.value);
     }
-    /* By hand, weights 1/y^2 on (1,1) (2,2) (3,6): sums over 36 of w 46, wx 57, wxx 81, wy 60, wxy 90; the free slope
-     * is 720/477, its intercept -0.57, so the line goes through the origin: slope 90/81. */
+    /* By hand: with weights 1/y^2 on (1,1) (2,2) (3,6) the sums over 36 are w 46, wx 57, wxx 81, wy 60, wxy 90; the
+     * free slope is 720/477, its intercept -0.57, so the line goes through the origin: slope 90/81. */
     const double u[] = {1, 2, 3}, v[] = {1, 2, 6};
     struct line line;
     assert_int_equal(line_fit(u, v, 3, LINE_RELATIVE, NULL, &line), 0);
@@ -67,7 +68,7 @@ static void refuses_what_is_no_line(void **state)
     assert_true(isnan(line.slope.low) && isnan(line.intercept.high)); /* two points: no interval */
 }
 
-/* Reproducible uniform numbers in (0, 1) and normal ones. */
+/* Draw reproducible uniform numbers in (0, 1) and normal ones. */
 static double uniform(uint64_t *state)
 {
     *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -86,7 +87,7 @@ static double normal(uint64_t *state)
 #define LARGE_BW   10e9
 #define LARGE_FROM 8192
 
-/* 20 samples a size, noise of 5 % and 2 % outliers at 10 times; n = 2 of the large ones shares 1.5 LARGE_BW. */
+/* Makes 20 samples a size, noise of 5 % and 2 % outliers at 10 times; n = 2 of the large ones shares 1.5 LARGE_BW. */
 static struct samples noisy_samples(uint64_t seed, double noise)
 {
     struct samples samples = {0};
@@ -197,7 +198,7 @@ static void told_rendezvous_holds(void **state)
     samples_release(&samples);
 }
 
-/* Ping-pong for the latency of small, Algorithm 1 for the bandwidth of large messages. */
+/* The ping-pong gives the latency of small messages, Algorithm 1 the bandwidth of large ones. */
 static void takes_each_benchmark_for_its_part(void **state)
 {
     (void)state;

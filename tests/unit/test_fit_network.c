@@ -1,5 +1,5 @@
-/* Fits of contention, injection and self messages: known parameters come back from made samples, and nothing where
- * nothing shows. */
+/* Tests fits of contention, injection and self messages: known parameters come back from made samples, and nothing
+ * where nothing shows. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #define DELTA   (1 / 47.8e6)
 #define PROCESS 4 /* pairs of processes of a pair of nodes */
 
-/* Reproducible, normal. */
+/* Draw reproducible numbers, uniform and normal. */
 static double uniform(uint64_t *state)
 {
     *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -74,7 +74,8 @@ static struct machine fitted(fit_benchmark *fit, struct samples *samples, char *
     return fitted_onto((struct machine){0}, fit, samples, notes, size);
 }
 
-/* Two pairs of nodes; what a link passes at once, free_bytes, does not wait for it. sharing: T(shared) / T(alone). */
+/* Makes samples of two pairs of nodes; what a link passes at once, free_bytes, does not wait for it. sharing is
+ * T(shared) / T(alone). */
 static struct samples contention(double noise, double free_bytes, double sharing, uint64_t seed)
 {
     struct samples samples = {0};
@@ -156,7 +157,7 @@ static void no_shared_link_no_delta(void **state)
     assert_int_equal(machine.n_parameters, 0);
     assert_non_null(strstr(notes, "in 5 of 20 counts and sizes only"));
     machine_release(&machine);
-    /* Nothing at all to say about a machine where it was not measured. */
+    /* Nothing at all is to be said about a machine where it was not measured. */
     samples = (struct samples){0};
     machine = fitted(fit_contention, &samples, notes, sizeof notes);
     assert_int_equal(machine.n_parameters, 0);
@@ -164,7 +165,7 @@ static void no_shared_link_no_delta(void **state)
     machine_release(&machine);
 }
 
-/* One size only: latency and bytes cannot be told apart, all is delta. */
+/* With one size only, latency and bytes cannot be told apart, and all is delta. */
 static void one_size_is_enough(void **state)
 {
     (void)state;
@@ -187,7 +188,8 @@ static void one_size_is_enough(void **state)
     machine_release(&machine);
 }
 
-/* n processes of R_b each, limited to limit together; rows of the table that are there before the fit, or NULL. */
+/* Injects by n processes of R_b each, limited to limit together; rows of the table that are there before the fit, or
+ * NULL. */
 static struct machine injected(double rate, double limit, uint64_t last_n, double noise, const char *protocol,
                                double threshold, char *notes, size_t size)
 {
@@ -279,7 +281,7 @@ static void self_comes_back(void **state)
         fail_msg("self: tau in %d, bw in %d of 100 intervals", inside[0], inside[1]);
 }
 
-/* What changes between launches is in the interval: every launch is off by 5 % in all of its times. */
+/* The interval contains what changes between launches: every launch is off by 5 % in all of its times. */
 static void interval_holds_what_launches_change(void **state)
 {
     (void)state;
@@ -311,7 +313,7 @@ static void interval_holds_what_launches_change(void **state)
         fail_msg("bw: in %d of %d intervals", inside, draws);
 }
 
-/* Four launches of a link: an interval around the value, wider than one launch's. */
+/* Four launches of a link give an interval around the value, wider than one launch's. */
 static void delta_draws_launches(void **state)
 {
     (void)state;
@@ -339,7 +341,7 @@ static void delta_draws_launches(void **state)
     assert_true(width[1] > 2 * width[0]);
 }
 
-/* A table of nothing else, and one size, which is no line. */
+/* The table has nothing else, and one size, which is no line. */
 static void the_whole_fit_takes_them(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Queue steps from samples: a known step comes back, within its interval with noise; what is no linear search is told
- * apart; what was not measured gives no row. */
+/* Tests queue steps from samples: a known step comes back, within its interval with noise; what is no linear search is
+ * told apart; what was not measured gives no row. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static double linear(double n)
     return STEP_S * (n * (n + 1) / 2 - n);
 }
 
-/* A hash table: list i of 1021 has the entries i, i + 1021, ... and is searched linearly. */
+/* Models a hash table: list i of 1021 has the entries i, i + 1021, ... and is searched linearly. */
 static double hashed(double n)
 {
     double longer = fmod(n, LISTS), k = floor(n / LISTS);
@@ -40,7 +40,7 @@ static double faster(double n)
     return -0.1 * MESSAGE_S * n;
 }
 
-/* Reproducible uniform numbers in (0, 1) and normal ones. */
+/* Draw reproducible uniform numbers in (0, 1) and normal ones. */
 static double uniform(uint64_t *state)
 {
     *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -53,9 +53,9 @@ static double normal(uint64_t *state)
     return radius * cos(6.283185307179586 * uniform(state));
 }
 
-/* What a machine does, and how it is measured. */
+/* Says what a machine does, and how it is measured. */
 struct made {
-    double (*more_s)(double n); /* that reversed takes longer */
+    double (*more_s)(double n); /* time that reversed takes longer */
     uint64_t last_depth;
     int samples;
     uint32_t launches;
@@ -97,7 +97,7 @@ static void make_samples(const struct made *made, struct samples *samples)
     samples_sort(samples);
 }
 
-/* The table of samples made so; what was said goes to notes[512]. */
+/* Returns the table of samples made so; what was said goes to notes[512]. */
 static struct machine fit_made(const struct made *made, char *notes)
 {
     struct samples samples = {0};
@@ -260,7 +260,7 @@ static void leaves_out_what_was_not_measured(void **state)
     assert_string_equal(notes, "");
 }
 
-/* Samples of two levels and two sizes together: the closest level, and one size against itself. */
+/* Samples of two levels and two sizes come together: the closest level counts, and one size against itself. */
 static void does_not_mix(void **state)
 {
     (void)state;
@@ -300,7 +300,7 @@ static void does_not_mix(void **state)
     samples_release(&samples);
 }
 
-/* Seconds near the largest double: no row rather than one that no reader takes. */
+/* Seconds near the largest double give no row rather than one that no reader takes. */
 static void survives_huge_times(void **state)
 {
     (void)state;

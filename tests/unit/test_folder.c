@@ -1,4 +1,4 @@
-/* The recorder's folder among other users' files: what is not ours is not taken, and no link is followed. */
+/* Tests the recorder's folder among other users' files: what is not ours is not taken, and no link is followed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void expect_victim(void)
     fclose(file);
 }
 
-/* Ours is made or taken, by all processes of a node; only we may look into it. */
+/* The run's folder is made or taken, by all processes of a node; only we may look into it. */
 static void own_folder_is_shared_by_our_processes(void **state)
 {
     struct stat status;
@@ -100,7 +100,7 @@ static int write_and_fail(int fd, const void *data)
     return -1;
 }
 
-/* Links in the folder lead nowhere, and what cannot be written as a whole leaves what was there. */
+/* Links in the folder lead nowhere, and a file that cannot be written as a whole leaves what was there. */
 static void links_are_not_followed(void **state)
 {
     char path[PATH_MAX + 16], beside[PATH_MAX + 32], text[16] = "";
@@ -123,7 +123,7 @@ static void links_are_not_followed(void **state)
     expect_victim();
 }
 
-/* Where another folder has the name now, nothing is made in it. */
+/* Nothing is made where another folder has the name now. */
 static void another_folder_of_the_name_is_not_used(void **state)
 {
     char path[PATH_MAX + 16], moved[PATH_MAX + 16];

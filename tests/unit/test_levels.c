@@ -1,4 +1,4 @@
-/* Which pairs and groups stand for a level: by hand, on placements of known machines. */
+/* Tests which pairs and groups stand for a level: by hand, on placements of known machines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
-/* n ranks one behind the other: so many a cache, caches a NUMA node, NUMA nodes a socket, sockets a node. caches 0: no
- * L3 is known, numas 0: no NUMA node. */
+/* Places n ranks one behind the other: so many a cache, caches a NUMA node, NUMA nodes a socket, sockets a node. caches
+ * 0 means that no L3 is known, numas 0 no NUMA node. */
 static struct placement machine(size_t n, uint32_t ranks, uint32_t caches, uint32_t numas, uint32_t sockets)
 {
     struct placement placement;
@@ -53,7 +53,7 @@ static void assert_domains(const struct placement *placement, uint64_t none, uin
 static void counts_pairs_by_domain(void **state)
 {
     (void)state;
-    /* Two NUMA nodes of two L3 of two ranks: of 28 pairs 4 share an L3, 2 * 4 a NUMA node only. */
+    /* Two NUMA nodes have two L3 of two ranks each: of 28 pairs 4 share an L3, 2 * 4 a NUMA node only. */
     struct placement p = machine(8, 2, 2, 2, 1);
     assert_domains(&p, 0, 4, 8, 16);
     assert_int_equal(levels_domain(&p, 0, 1), DOMAIN_L3);
@@ -74,7 +74,7 @@ static void counts_pairs_by_domain(void **state)
     p.l3[0] = p.l3[1] = 3; /* known of two only */
     assert_domains(&p, 0, 1, 0, 11);
     placement_release(&p);
-    /* An L3 that spans two NUMA nodes (sub-NUMA clusters): the closest of both counts once. */
+    /* An L3 spans two NUMA nodes (sub-NUMA clusters): the closest of both counts once. */
     p = machine(4, 2, 1, 2, 1);
     for (int i = 0; i < 4; i++)
         p.l3[i] = 0;
@@ -102,13 +102,13 @@ static void spreads_pairs_of_a_domain(void **state)
         assert_false(used[pairs[i].first] || used[pairs[i].second]); /* each rank once */
         used[pairs[i].first] = used[pairs[i].second] = true;
     }
-    /* One pair for the level is of what most pairs are. */
+    /* One pair for the level is of the domain that most pairs have. */
     assert_int_equal(levels_pairs(&p, LEVEL_INTRA_SOCKET, 1, pairs), 1);
     assert_int_equal(levels_domain(&p, pairs[0].first, pairs[0].second), DOMAIN_PACKAGE);
     assert_int_equal(levels_pairs(&p, LEVEL_INTER_SOCKET, 4, pairs), 0);
     assert_int_equal(levels_pairs(&p, LEVEL_INTER_NODE, 4, pairs), 0);
     placement_release(&p);
-    /* All alike: partners at different distances. */
+    /* All are alike: partners lie at different distances. */
     p = machine(8, 8, 1, 1, 1);
     assert_pairs(pairs, levels_pairs(&p, LEVEL_INTRA_SOCKET, 4, pairs), "0-1 2-4 3-6 5-7");
     placement_release(&p);
@@ -166,7 +166,7 @@ static void finds_groups_of_all_sockets(void **state)
     level_group_release(&groups[0]);
     assert_int_equal(level_groups_find(&p, LEVEL_INTER_NODE, 4, groups), 0);
     placement_release(&p);
-    /* Four nodes of two sockets of two ranks: four groups on four nodes, socket 0 and 1 in turn. */
+    /* Four nodes have two sockets of two ranks: four groups on four nodes, socket 0 and 1 in turn. */
     p = machine(16, 2, 1, 1, 2);
     assert_int_equal(level_groups_find(&p, LEVEL_INTRA_SOCKET, 4, groups), 4);
     static const char *const names[] = {"node0.socket0", "node1.socket1", "node2.socket0", "node3.socket1"};
@@ -184,7 +184,7 @@ static void finds_groups_of_all_sockets(void **state)
     assert_group(&p, &group, "node0.socket0-1", "0-2 1-3");
     level_group_release(&group);
     placement_release(&p);
-    /* The largest first; a single rank is no group. */
+    /* The largest comes first; a single rank is no group. */
     p = machine(7, 3, 1, 1, 1);
     p.node[3] = 0;
     assert_int_equal(level_groups_find(&p, LEVEL_INTRA_SOCKET, 4, groups), 2);
@@ -199,7 +199,7 @@ static void finds_groups_of_all_sockets(void **state)
     placement_release(&p);
 }
 
-/* Of every N the pairs are of each domain as the rank pairs are, within one; no cache is used much more than another.
+/* For every N the pairs are of each domain as the rank pairs are, within one; no cache is used much more than another.
  */
 static void mixes_domains_in_every_n(void **state)
 {
@@ -240,7 +240,7 @@ static void mixes_domains_in_every_n(void **state)
     }
 }
 
-/* Ten thousand ranks, alone on their nodes but for two: the search ends, and finds them. */
+/* Ten thousand ranks are alone on their nodes but for two: the search ends, and finds them. */
 static void finds_the_one_pair_of_a_large_job(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The machine table: reading, refusing, writing, and the values that the models ask for. Papers are named as in
+/* Tests the machine table: reading, refusing, writing, and the values for which the models ask. Papers are named as in
  * share/doc/MODELS.md. */
 #include <math.h>
 #include <setjmp.h>
@@ -187,7 +187,7 @@ static void assert_close(double value, double expected, double relative)
         fail_msg("%.17g, expected %.17g", value, expected);
 }
 
-/* T Table I as printed: the ends of each line, and what the paper says of them. */
+/* T Table I is as printed: the ends of each line, and what the paper says of them. */
 static void shipped_tables_are_those_of_the_paper(void **state)
 {
     (void)state;

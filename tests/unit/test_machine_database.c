@@ -1,5 +1,5 @@
-/* Machine tables in a database: what was stored is loaded again, a changed one replaces it and drops its predictions.
- */
+/* Tests machine tables in a database: what was stored is loaded again, a changed one replaces it and drops its
+ * predictions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

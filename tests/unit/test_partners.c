@@ -1,4 +1,4 @@
-/* Who is whose partner, by hand. */
+/* Tests who is whose partner, by hand. */
 #include "interpose/trace/gather/partners.h"
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static const int8_t two_sides[NODES] = {1, 1, 1, -1, -1, -1};
 static void takes_the_only_way(void **state)
 {
     (void)state;
-    /* A server that accepts three clients which all wait: the first came alone, the last is served last. */
+    /* A server accepts three clients which all wait: the first came alone, the last is served last. */
     const struct partners_edge edges[] = {{0, 3}, {0, 4}, {0, 5}, {1, 4}, {1, 5}, {2, 5}};
     expect(edges, 6, two_sides, (const uint32_t[]){3, 4, 5, 0, 1, 2});
 }

@@ -1,4 +1,4 @@
-/* P.csv and L.csv. */
+/* Tests what is read from P.csv and L.csv, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

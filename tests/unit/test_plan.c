@@ -1,4 +1,4 @@
-/* plan.h and point.h: the arithmetic of a schedule. */
+/* Tests plan.h and point.h: the arithmetic of a schedule. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static void near(double value, double expected, double tolerance)
         fail_msg("%.17g, expected %.17g", value, expected);
 }
 
-/* Ranks of the 95 % interval of a median, from tables of the sign test (two-sided, 5 %). */
+/* The ranks of the 95 % interval of a median are in tables of the sign test (two-sided, 5 %). */
 static void interval_ranks(void **state)
 {
     (void)state;
@@ -42,7 +42,7 @@ static void interval_ranks(void **state)
     assert_true(high < 1000 && high > 500);
 }
 
-/* Of 2000 series of skewed values the interval holds the median in 95 % or more. */
+/* For 2000 series of skewed values the interval holds the median in 95 % or more. */
 static void interval_holds_median(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void minimum(void **state)
     assert_int_equal(samples[0], 5);
     for (size_t i = 1; i < N; i++)
         assert_int_equal(samples[i], PLAN_SAMPLES);
-    /* Nothing is enough: three each. */
+    /* Nothing is enough: there are three each. */
     plan_minimum(cost_s, N, 0.001, samples);
     for (size_t i = 0; i < N; i++)
         assert_int_equal(samples[i], PLAN_SAMPLES_SHORT);
@@ -162,7 +162,7 @@ static void points(void **state)
     point = (struct point){.cost_s = 1};
     for (int i = 0; i < 100; i++)
         assert_int_equal(point_add(&point, 1 + 0.01 * (i * 37 % 100)), 0);
-    /* Ranks 40 to 61 of 1.00 ... 1.99: 0.105 / 1.495 = 7 %, 3.5 times too wide: 12.3 times as many samples. */
+    /* Ranks 40 to 61 of 1.00 ... 1.99 give 0.105 / 1.495 = 7 %, 3.5 times too wide: 12.3 times as many samples. */
     assert_false(point_is_done(&point));
     near(point_needed_s(&point), 100 * (0.105 / 1.495 / 0.02) * (0.105 / 1.495 / 0.02) - 100, 1e-6);
     point_release(&point);

@@ -1,5 +1,5 @@
-/* probing.h, processor.h, disturbed.h: what a probe of the machine says, what is malformed, which samples are left out.
- */
+/* Tests probing.h, processor.h and disturbed.h: what a probe of the machine says, what is malformed, which samples are
+ * left out. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void writes_what_it_reads(void **state)
     assert_false(probing_is_probe("rendezvous intra_socket 4096 x"));
 }
 
-/* Behind good rows; the place is told, and nothing is read. */
+/* A bad probe comes behind good rows; the place is told, and nothing is read. */
 static void refuses_what_is_none(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void refuses_what_is_none(void **state)
     }
 }
 
-/* The verdict over the last of n probes of these small levels. */
+/* Returns the verdict over the last of n probes of these small levels. */
 static enum probing_verdict judge(const double *small_s, size_t n, double waited, double steal)
 {
     struct probings probings = {0};
@@ -202,7 +202,7 @@ static void leaves_out_what_was_repeated(void **state)
     assert_int_equal(taken.n_samples, 21);
     samples_release(&taken);
     assert_int_equal(unsetenv("MPISTAIR_DISTURBED"), 0);
-    /* As earlier versions wrote them. */
+    /* Earlier versions wrote samples like these. */
     struct samples samples = read("level,bytes,seconds\nself,8,1e-07\n");
     assert_int_equal(samples.n_samples, 1);
     assert_int_equal(samples.probings.n, 0);

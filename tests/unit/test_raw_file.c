@@ -1,4 +1,5 @@
-/* raw_file.h, notes.h: what a killed calibration leaves is continued, everything else refused without a loss. */
+/* Tests raw_file.h and notes.h: what a killed calibration leaves is continued, everything else refused without a loss.
+ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,7 +146,7 @@ static void continues_what_was_cut_off(void **state)
     assert_true(pingpong->spent_s == 4.5 && pingpong->seconds == 19.5);
     assert_null(raw_file_stage(&raw, "pingpong", 2));
     assert_int_equal(notes_ranks(&raw.notes), 2);
-    /* Goes on behind the last whole line. */
+    /* The stage goes on behind the last whole line. */
     assert_int_equal(raw_file_begin(&raw, "pingpong", 1, 1, &error), 0);
     assert_int_equal(raw_file_line(&raw, HEADER, &error), 1);
     assert_int_equal(raw_file_line(&raw, ROW("5.000"), &error), 1);
@@ -155,7 +156,7 @@ static void continues_what_was_cut_off(void **state)
     assert_string_equal(contents(part) + sizeof interrupted - 1, "# begin pingpong 1 19.5\n" ROW("5.000") "\n");
 }
 
-/* An open that must fail with that reason and leave the file as it is. */
+/* Opens a file, which must fail with that reason and leave the file as it is. */
 static void refused(const char *text, size_t length, const char *reason)
 {
     struct raw_file raw;
@@ -257,7 +258,7 @@ static void job_must_stay_the_same(void **state)
     notes_release(&notes);
 }
 
-/* Of notes that move from program to program those of the first are kept, others once. */
+/* Some notes move from program to program: the first program's are kept, others once. */
 static void notes_are_kept_once(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* resume.h: which rows of an earlier run count, and which files are refused. */
+/* Tests resume.h: which rows of an earlier run count, and which files are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

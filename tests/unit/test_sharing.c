@@ -1,4 +1,4 @@
-/* Ranks on one processor though there was one for each. */
+/* Tests ranks on one processor though there was one for each. */
 #include "calibrate/measure/sharing.h"
 
 #include <setjmp.h>

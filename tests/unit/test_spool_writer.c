@@ -1,4 +1,4 @@
-/* The spool writer: what is in the file, and what is counted where there is no room. */
+/* Tests the spool writer: what is in the file, and what is counted where there is no room. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -131,7 +131,7 @@ static void one_chunk_at_least(void **state)
     spool_writer_close(&writer);
 }
 
-/* With room for n chunks on the disk or by the limit, n are filled, whoever makes them; none is in the file that nobody
+/* With room for n chunks on the disk or by the limit, n are filled, whoever makes them; the file has none that nobody
  * took. */
 static void all_room_is_used(void **state)
 {
@@ -155,7 +155,7 @@ static void all_room_is_used(void **state)
     assert_int_equal(bytes, SPOOL_HEADER_BYTES + CHUNKS * (uint64_t)SPOOL_CHUNK_BYTES);
 }
 
-/* The same spool without the thread. */
+/* The same spool comes without the thread. */
 static void chunks_come_without_a_thread(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void file_size_limit_is_respected(void **state)
     }
 }
 
-/* The program closes our descriptor and has the number for a file of its own, which nothing is done to; what was stored
+/* The program closes our descriptor and has the number for a file of its own, to which nothing is done; what was stored
  * before is in the spool. */
 static void a_closed_descriptor_is_not_used(void **state)
 {
@@ -255,7 +255,7 @@ static void a_closed_descriptor_is_not_used(void **state)
     }
 }
 
-/* Chunks of the file that are mapped. */
+/* Counts chunks of the file that are mapped. */
 static unsigned mapped_chunks(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -302,7 +302,7 @@ static void done_chunks_are_unmapped(void **state)
     spool_writer_close(&writer);
 }
 
-/* Of a limited address space something is left to the program. */
+/* Something of a limited address space is left to the program. */
 static void address_space_limit_is_respected(void **state)
 {
     (void)state;
@@ -339,7 +339,7 @@ static void lanes_are_used_again(void **state)
     spool_writer_close(&writer);
 }
 
-/* Pages of the file's mappings that are resident in this process, in bytes. */
+/* Returns the bytes of the file's mappings that are resident in this process. */
 static uint64_t resident_bytes(void)
 {
     FILE *maps = fopen("/proc/self/smaps", "r");
@@ -357,7 +357,7 @@ static uint64_t resident_bytes(void)
     return all;
 }
 
-/* Of a long spool few chunks stay resident, and one that is no more can still be completed. */
+/* Few chunks of a long spool stay resident, and one that is no more can still be completed. */
 static void long_spools_do_not_stay_resident(void **state)
 {
     (void)state;
@@ -378,7 +378,7 @@ static void long_spools_do_not_stay_resident(void **state)
         }
     }
     assert_true(most >= SPOOL_CHUNK_BYTES); /* what is measured is there */
-    /* the current one, those before, one ready, those that the supply has yet to give back */
+    /* These are the current one, those before, one ready, those that the supply has yet to give back. */
     assert_true(most <= SPOOL_HEADER_BYTES + (SPOOL_RESIDENT_CHUNKS + SUPPLY_LEFT + 3) * (uint64_t)SPOOL_CHUNK_BYTES);
     first->complete_ticks = 4711;
     spool_writer_close(&writer);

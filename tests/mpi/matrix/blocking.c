@@ -1,5 +1,5 @@
-/* The blocking modes, Sendrecv and Sendrecv_replace: by ranks, wildcards, derived datatypes, to nobody and to itself.
- */
+/* Calls the blocking modes, Sendrecv and Sendrecv_replace: by ranks, wildcards, derived datatypes, to nobody and to
+ * itself. */
 #include "tests/mpi/matrix/matrix.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void modes(void)
     }
 }
 
-/* Every third of 60 integers, in a type that is freed at once. */
+/* Sends every third of 60 integers, in a type that is freed at once. */
 static void derived(void)
 {
     int values[60], in[20];

@@ -1,4 +1,5 @@
-/* Every call that completes requests, on arrays with live, null and inactive ones, statuses wanted and ignored. */
+/* Makes every call that completes requests, on arrays with live, null and inactive ones, statuses wanted and ignored.
+ */
 #include "tests/mpi/matrix/matrix.h"
 
 #define N 6
@@ -110,7 +111,7 @@ static void some(void)
     check(170, values);
 }
 
-/* A request that is asked for its status first, and one that is freed while its message is on the way. */
+/* Asks for the status of a request first, and frees one while its message is on the way. */
 static void asked_and_freed(void)
 {
     int value = 0, flag = 0, source = matrix_rank == 1 ? MPI_ANY_SOURCE : 0;

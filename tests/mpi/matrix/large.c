@@ -1,4 +1,4 @@
-/* The functions with large counts (_c), where the MPI has them. */
+/* Calls the functions with large counts (_c), where the MPI has them. */
 #include "tests/mpi/matrix/matrix.h"
 
 #include <stdlib.h>

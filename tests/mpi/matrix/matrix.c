@@ -1,4 +1,5 @@
-/* The notes of the matrix program and its main: see matrix.h. Usage: matrix NOTES, a path; rank r writes NOTES.r:
+/* Keeps the notes of the matrix program and has its main: see matrix.h. Usage: matrix NOTES, a path; rank r writes
+ * NOTES.r:
  *
  *     call FUNCTION FILE LINE N        it was called N times there, and that must show
  *     sent DESTINATION TAG BYTES N     so many messages

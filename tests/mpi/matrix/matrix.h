@@ -1,9 +1,8 @@
-/* A program that calls every point-to-point operation of MPI and says what it did, so that a trace can be held against
- * it: each call with its line (CALL), each message with its sender (matrix_sent).
+/* Helps a program that calls every point-to-point operation of MPI and says what it did, so that a trace can be held
+ * against it: each call with its line (CALL), each message with its sender (matrix_sent).
  *
- * Two ranks; rank 0 sends, rank 1 receives, where nothing else is said. Every payload is checked at the receiver and
- * goes into a sum that rank 0 prints, which must be the same with and without a recorder.
- */
+ * There are two ranks; rank 0 sends, rank 1 receives, where nothing else is said. Every payload is checked at the
+ * receiver and goes into a sum that rank 0 prints, which must be the same with and without a recorder. */
 #ifndef MPISTAIR_TESTS_MATRIX_H
 #define MPISTAIR_TESTS_MATRIX_H
 
@@ -14,7 +13,8 @@
 /* Calls MPI_NAME and notes it with file and line; each on one line of the source. */
 #define CALL(name, arguments) (matrix_did(#name, __FILE__, __LINE__), MPI_##name arguments)
 
-/* The same only where the program says that it must be in the trace: tests and probes that find nothing are not. */
+/* Does the same only where the program says that it must be in the trace: tests and probes that find nothing are not.
+ */
 #define TRY(name, arguments) (matrix_tried(#name, __FILE__, __LINE__), MPI_##name arguments)
 
 #define MATRIX_MAX 256 /* elements of a buffer */
@@ -24,12 +24,12 @@ void matrix_tried(const char *function, const char *file, int line);
 /* The last call noted by TRY did report something. */
 void matrix_found(void);
 
-/* A message that this rank sends: destination in MPI_COMM_WORLD. */
+/* Notes a message that this rank sends: destination is in MPI_COMM_WORLD. */
 void matrix_sent(int destination, int tag, size_t bytes);
 
 extern int matrix_rank, matrix_other;
 
-/* values[n] with contents that depend on seed. */
+/* Fills values[n] with contents that depend on seed. */
 void matrix_fill(int *values, int n, int seed);
 /* Ends the program unless values[n] are those of the seed; adds them to the sum. */
 void matrix_check(const int *values, int n, int seed, const char *what);

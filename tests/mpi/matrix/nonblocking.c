@@ -1,4 +1,4 @@
-/* The non-blocking modes: several live requests at once, wildcards that a later call resolves, Isendrecv. */
+/* Calls the non-blocking modes: several live requests at once, wildcards that a later call resolves, Isendrecv. */
 #include "tests/mpi/matrix/matrix.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void wildcards(void)
     }
 }
 
-/* To itself, the datatype freed before the completion. */
+/* Sends to itself, with the datatype freed before the completion. */
 static void to_itself(void)
 {
     int out[10], in[10];
@@ -78,7 +78,7 @@ static void to_itself(void)
 }
 
 #ifdef MATRIX_HAS_ISENDRECV
-/* With neither MPI_PROC_NULL nor wildcards: MPICH 4.0.2's MPI_Isendrecv ends in a segmentation fault with the one, and
+/* Uses neither MPI_PROC_NULL nor wildcards: MPICH 4.0.2's MPI_Isendrecv ends in a segmentation fault with the one, and
  * leaves the status all zero, so that nobody knows the source, with the other. */
 static void both_ways(void)
 {

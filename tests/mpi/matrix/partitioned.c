@@ -1,5 +1,5 @@
-/* Partitioned operations, where the MPI has them: two starts of two requests on one envelope, made ready in each of the
- * three ways; requests are paired by the order of their creation. */
+/* Makes partitioned operations, where the MPI has them: two starts of two requests on one envelope, made ready in each
+ * of the three ways; requests are paired by the order of their creation. */
 #include "tests/mpi/matrix/matrix.h"
 
 #ifdef MATRIX_HAS_PARTITIONED

@@ -1,5 +1,5 @@
-/* Persistent requests of every mode, started one by one and together, completed by each kind of call while others are
- * inactive, freed while inactive. */
+/* Makes persistent requests of every mode, started one by one and together, completed by each kind of call while others
+ * are inactive, freed while inactive. */
 #include "tests/mpi/matrix/matrix.h"
 
 #include <stdlib.h>

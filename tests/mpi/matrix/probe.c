@@ -1,4 +1,4 @@
-/* Probes, and matched probes in an order that only they can have: Mprobe, Recv, Mrecv. */
+/* Makes probes, and matched probes in an order that only they can have: Mprobe, Recv, Mrecv. */
 #include "tests/mpi/matrix/matrix.h"
 
 static void send(int tag, int n, int seed)

@@ -18,7 +18,7 @@ static void check_children(void)
     int status = 0, flag = 0;
     pid_t child = fork();
     if (child == 0) {
-        /* What a child may ask its MPI; through our library, which must only hand it on. */
+        /* A child may ask this of its MPI, through our library, which must only hand it on. */
         MPI_Initialized(&flag);
         _exit(flag ? 7 : 8);
     }

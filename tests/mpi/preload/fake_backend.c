@@ -1,9 +1,8 @@
-/* A backend for tests of the preload library alone: counts what reaches its wrappers and, when the process ends
- * MPI, writes the counts into a file of FAKE_LOG, named after the process id.
+/* A backend for tests of the preload library alone counts what reaches its wrappers and, when the process ends MPI,
+ * writes the counts into a file of FAKE_LOG, named after the process id.
  *
- * It knows no MPI type: integers and pointers are handed on in registers as they came. Built once a family; the
- * file that a process loads tells in the log which it took for its MPI.
- */
+ * It knows no MPI type: integers and pointers are handed on in registers as they came. It is built once a family; the
+ * file that a process loads tells in the log which it took for its MPI. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
@@ -27,7 +26,7 @@ static long call(uint32_t function, long a, long b, long c, long d, long e, long
     return next(a, b, c, d, e, f);
 }
 
-/* X(NAME): recorded here. */
+/* X(NAME) is called for each function that is recorded here. */
 #define RECORDED(X) X(Init) X(Init_thread) X(Send) X(Recv) X(Isend) X(Irecv) X(Wait) X(Test)
 
 #define X(name)                                                                                                        \

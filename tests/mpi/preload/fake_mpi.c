@@ -1,4 +1,5 @@
-/* An MPI of a few functions that nobody knows, or, with -DFAKE_IN_PROGRAM, a program that holds its MPI itself. */
+/* Provides an MPI of a few functions that nobody knows, or, with -DFAKE_IN_PROGRAM, is a program that holds its MPI
+ * itself. */
 #include <stdarg.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* A program of the MPI in fake_mpi.c. Exits 0 if all arguments arrive and errno stays: the first call of a function
- * goes through the resolver, which must keep every register that may carry an argument, the second does not. */
+/* Uses the MPI in fake_mpi.c. Exits 0 if all arguments arrive and errno stays: the first call of a function goes
+ * through the resolver, which must keep every register that may carry an argument, the second does not. */
 #include <errno.h>
 
 int MPI_Init(int *argc, char ***argv);

@@ -1,5 +1,5 @@
-/* A program without MPI that gets it from plugins, loaded RTLD_LOCAL as an interpreter loads its extension modules.
- * host RUNS PLUGIN...: loads all PLUGINs and runs those of the numbers that RUNS has as its digits. */
+/* A program without MPI gets it from plugins, loaded RTLD_LOCAL as an interpreter loads its extension modules. host
+ * RUNS PLUGIN... loads all PLUGINs and runs those of the numbers that RUNS has as its digits. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* A plugin that has nothing to do with MPI, but functions of names that Fortran layers of MPI export, each plugin its
+/* A plugin has nothing to do with MPI, but has functions of names that Fortran layers of MPI export, each plugin its
  * own (SALT): calls reach them under the preload library, with all their arguments. With NAMES_LOST set it calls one
  * that is nowhere. */
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* A plugin that uses MPI: each rank sends itself a message. */
+/* A plugin uses MPI: each rank sends itself a message. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Another preloaded tool, as profilers are: wraps MPI_Init and MPI_Finalize by the profiling interface and notes in the
+/* Another preloaded tool, as profilers are, wraps MPI_Init and MPI_Finalize by the profiling interface and notes in the
  * file TOOL_LOG that it did. It is linked to no MPI; it finds PMPI_X in whatever process it is loaded into. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* What a test program of the recorder says that it did: a line an operation, for the driver to hold against its spool.
- */
+/* Writes down what a test program of the recorder says that it did: a line an operation, for the driver to hold against
+ * its spool. */
 #ifndef MPISTAIR_TESTS_RECORDER_EXPECT_H
 #define MPISTAIR_TESTS_RECORDER_EXPECT_H
 
 #include <mpi.h>
 
-/* Flags as in interpose/spool/event.h, spelt out here so that a change there does not pass unseen. */
+/* Repeats the flags of interpose/spool/event.h, so that a change there does not pass unseen. */
 enum {
     BLOCKING = 1,
     WILD_SOURCE = 2,
@@ -23,14 +23,14 @@ enum {
 void expect_open(int rank);
 void expect_close(void);
 
-/* One operation in the order of posting; peer -1: MPI_PROC_NULL, -3: not known. */
+/* Notes one operation in the order of posting; peer -1: MPI_PROC_NULL, -3: not known. */
 void expect(const char *function, const char *direction, int comm, int peer, int tag, long long bytes, int complete,
             int flags);
 
-/* A number that does not depend on the recorder. */
+/* Notes a number that does not depend on the recorder. */
 void expect_number(const char *what, long long number);
 
-/* The case is not for this MPI. */
+/* Says that the case is not for this MPI. */
 void expect_skip(const char *reason);
 
 /* Stops the test with a message where a condition does not hold. */
@@ -41,7 +41,7 @@ void expect_skip(const char *reason);
     } while (0)
 void expect_failed(const char *file, int line, const char *condition);
 
-/* The cases. rank and size are of MPI_COMM_WORLD, size is 2. */
+/* Run the cases. rank and size are of MPI_COMM_WORLD, size is 2. */
 void case_handles(int rank);
 void case_wildcards(int rank);
 void case_null(int rank);

@@ -1,4 +1,4 @@
-/* Cases of messages: repeating handles, wildcards, null requests, errors, datatypes, many requests, cancelling. */
+/* Has cases of messages: repeating handles, wildcards, null requests, errors, datatypes, many requests, cancelling. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 static char buffer[2][1 << 16];
 
-/* Small sends whose request handles repeat, completed by every kind of call; two sizes, so that not all do. */
+/* Sends small messages whose request handles repeat, completed by every kind of call; two sizes, so that not all do. */
 void case_handles(int rank)
 {
     MPI_Request requests[2 * N];
@@ -113,7 +113,7 @@ void case_wildcards(int rank)
     REQUIRE(status.MPI_SOURCE == MPI_PROC_NULL);
 }
 
-/* Null, inactive, persistent and freed requests between recorded ones. */
+/* Puts null, inactive, persistent and freed requests between recorded ones. */
 void case_null(int rank)
 {
     int peer = 1 - rank, index, n, indices[4], flag;
@@ -193,7 +193,7 @@ static int class_of(int code)
     return class;
 }
 
-/* Receives that are too short, with errors returned: by Recv, by Wait, by Waitall as MPI_ERR_IN_STATUS. */
+/* Posts receives that are too short, with errors returned: by Recv, by Wait, by Waitall as MPI_ERR_IN_STATUS. */
 void case_errors(int rank)
 {
     MPI_Request requests[3];

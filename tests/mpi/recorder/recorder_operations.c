@@ -1,5 +1,5 @@
-/* Cases of calls that are no plain messages: probes, nonblocking collectives, one-sided communication, and what the MPI
- * library sends by itself. */
+/* Has cases of calls that are no plain messages: probes, nonblocking collectives, one-sided communication, and what the
+ * MPI library sends by itself. */
 #include <string.h>
 
 #include "tests/mpi/recorder/recorder_expect.h"
@@ -8,7 +8,7 @@ enum { MATCHED = 1024 };
 
 static char room[1 << 16], more_room[1 << 16];
 
-/* Three messages of one envelope, of 8, 16 and 24 bytes. */
+/* Sends three messages of one envelope, of 8, 16 and 24 bytes. */
 static void send_three(int peer, int tag)
 {
     for (int i = 1; i <= 3; i++) {
@@ -191,7 +191,7 @@ void case_rma(int rank)
     MPI_Win_free(&window);
 }
 
-/* Interleaved blocks of all ranks, which collective output exchanges between them. */
+/* Writes interleaved blocks of all ranks, which collective output exchanges between them. */
 static void write_file(int rank)
 {
     enum { BLOCKS = 64, BLOCK_BYTES = 512 };

@@ -1,5 +1,5 @@
-/* Cases of processes, threads and communicators: how a job ends, forks, makes communicators, communicates at the end.
- */
+/* Has cases of processes, threads and communicators: how a job ends, forks, makes communicators, communicates at the
+ * end. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void exchange(MPI_Comm comm, int comm_index, int peer, int tag)
     expect("Sendrecv", "receive", comm_index, peer, tag, 4, 1, BLOCKING | SECOND);
 }
 
-/* Tracked and untracked creations. Indices: 2 the split, then what this rank meets. */
+/* Makes tracked and untracked creations. Indices: 2 the split, then what this rank meets. */
 void case_communicators(int rank)
 {
     MPI_Comm half, inter, dup, none;
@@ -73,7 +73,7 @@ static void *talk(void *argument)
     return NULL;
 }
 
-/* Threads that talk to their own rank, each under its tag; twice, so that lanes are used again. */
+/* Runs threads that talk to their own rank, each under its tag; twice, so that lanes are used again. */
 void case_threads(int rank)
 {
     int provided;
@@ -114,7 +114,7 @@ void case_finalize(int rank)
     MPI_Comm_set_attr(MPI_COMM_SELF, key, &kept_rank);
 }
 
-/* A child that exits, a child that runs a program: neither touches the spool. */
+/* Forks a child that exits, and a child that runs a program: neither touches the spool. */
 void case_fork(int rank)
 {
     int status;
@@ -155,7 +155,7 @@ void case_kill(int rank)
     raise(SIGKILL);
 }
 
-/* More records than the spool may hold: RECORDER_FLOOD sends to nobody. */
+/* Makes more records than the spool may hold: RECORDER_FLOOD sends to nobody. */
 void case_flood(int rank)
 {
     const char *n = getenv("RECORDER_FLOOD");

@@ -1,5 +1,5 @@
-/* Cases of requests: persistent ones in every mode, MPI_Isendrecv, MPI_Request_get_status, MPI_Request_free, and what
- * MPI_Pcontrol switches off. */
+/* Has cases of requests: persistent ones in every mode, MPI_Isendrecv, MPI_Request_get_status, MPI_Request_free, and
+ * what MPI_Pcontrol switches off. */
 #include <stdlib.h>
 
 #include "tests/mpi/recorder/recorder_expect.h"
@@ -70,8 +70,8 @@ static void start_and_wait(int peer, int wild, MPI_Request *requests)
     }
 }
 
-/* Receives and sends in all four modes, started by Start and Startall, completed in every way; then inactive, null and
- * freed ones. All talk to their own rank, so that the receive of a ready send is posted before it. */
+/* Receives and sends in all four modes, started by Start and Startall, completed in every way; then uses inactive, null
+ * and freed ones. All talk to their own rank, so that the receive of a ready send is posted before it. */
 void case_persistent(int rank)
 {
     MPI_Request requests[2 * MODES], mixed[4];
@@ -97,7 +97,7 @@ void case_persistent(int rank)
     }
     MPI_Buffer_detach(&detached, &bytes);
     MPI_Barrier(MPI_COMM_WORLD); /* no more wildcards on either rank */
-    /* Active, inactive and null ones in one call; a start that is freed before its end is reported. */
+    /* Active, inactive and null ones meet in one call; a start is freed before its end is reported. */
     MPI_Recv_init(in[0], 100, MPI_BYTE, peer, 7, MPI_COMM_WORLD, &mixed[0]);
     MPI_Send_init(out[0], 10, MPI_BYTE, peer, 7, MPI_COMM_WORLD, &mixed[1]);
     MPI_Send_init(out[0], 10, MPI_BYTE, MPI_PROC_NULL, 8, MPI_COMM_WORLD, &mixed[2]);
@@ -121,7 +121,7 @@ void case_persistent(int rank)
     MPI_Wait(&mixed[0], &status);
     MPI_Request_free(&mixed[0]);
     MPI_Request_free(&mixed[2]);
-    /* More than fit into anything of a fixed size. */
+    /* They are more than fit into anything of a fixed size. */
     enum { MANY = 3000 };
     MPI_Request *many = malloc(2 * MANY * sizeof *many);
     REQUIRE(many != NULL);
@@ -140,8 +140,8 @@ void case_persistent(int rank)
     free(many);
 }
 
-/* Both operations of one request; wildcards are the receive's. Open MPI 4 has no MPI_Isendrecv; MPICH 4.0
- * leaves its status empty (then the source is unknown), and crashes where a peer is MPI_PROC_NULL. */
+/* Both operations have one request; wildcards are the receive's. Open MPI 4 has no MPI_Isendrecv; MPICH 4.0 leaves its
+ * status empty (then the source is unknown), and crashes where a peer is MPI_PROC_NULL. */
 void case_isendrecv(int rank)
 {
     int peer = 1 - rank;
@@ -166,7 +166,7 @@ void case_isendrecv(int rank)
     expect("Sendrecv", "receive", 0, peer, 1, 1, 1, BLOCKING | SECOND);
 }
 
-/* Reported by MPI_Request_get_status: complete then, although the request is freed later, or never waited for. */
+/* MPI_Request_get_status reports them: complete then, although the request is freed later, or never waited for. */
 void case_reported(int rank)
 {
     int peer = 1 - rank, flag;
@@ -202,7 +202,8 @@ void case_reported(int rank)
     MPI_Request_free(&persistent);
 }
 
-/* Off on one rank alone for a while: its operations keep their places; calls and collectives are not stored. */
+/* Recording is off on one rank alone for a while: its operations keep their places; calls and collectives are not
+ * stored. */
 void case_control(int rank)
 {
     MPI_Request requests[2];

@@ -1,4 +1,4 @@
-/* Cases of what is begun by one call and started or completed by another: communicators made in the background,
+/* Has cases of what is begun by one call and started or completed by another: communicators made in the background,
  * persistent collectives, partitioned messages. */
 #include "tests/mpi/recorder/recorder_expect.h"
 
@@ -6,7 +6,7 @@ enum { PARTITIONED = 512, PARTITIONS = 4, CYCLES = 2 };
 
 static int in[64], out[64];
 
-/* An exchange that tells the communicator's index in this process. */
+/* Exchanges, and tells the communicator's index in this process. */
 static void exchange(MPI_Comm comm, int index, int peer, int tag)
 {
     MPI_Sendrecv(in, 1, MPI_INT, peer, tag, out, 1, MPI_INT, peer, tag, comm, MPI_STATUS_IGNORE);

@@ -1,4 +1,5 @@
-/* The same calls of MPI below different callers, in every rank and thread: see stack.py, which knows the comments. */
+/* Makes the same calls of MPI below different callers, in every rank and thread: see stack.py, which knows the
+ * comments. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
