@@ -178,7 +178,7 @@ static int read_parameter(sqlite3_stmt *statement, struct machine_parameter *row
     return machine_check_parameter(row, error);
 }
 
-/* Reads name and source. Returns 0; 1: no such machine; -1 with the reason. */
+/* Reads name and source. Returns 0; 1 if there is no such machine; -1 with the reason. */
 static int read_head(sqlite3 *database, const char *path, const char *name, struct machine *machine,
                      struct error *error)
 {

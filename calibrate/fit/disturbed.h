@@ -13,8 +13,8 @@
  * keeps what it has, as do searches (eager, buffer): what was taken or refused is no time. */
 void disturbed_leave_out(struct samples *samples);
 
-/* Returns whether the user takes what there is, however disturbed (MPISTAIR_DISTURBED=1): tests of other things, and
- * first steps on a busy computer. */
+/* Says whether the user takes what there is, however disturbed (MPISTAIR_DISTURBED=1): tests of other things, and first
+ * steps on a busy computer. */
 bool disturbed_are_taken(void);
 
 /* Sums up what all benchmarks have. */

@@ -1,4 +1,4 @@
-/* What a fit is told besides the samples. */
+/* Says what a fit is told besides the samples. */
 #ifndef MPISTAIR_CALIBRATE_FIT_OPTIONS_H
 #define MPISTAIR_CALIBRATE_FIT_OPTIONS_H
 

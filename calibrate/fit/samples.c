@@ -1,4 +1,4 @@
-/* The samples that every fit starts from: their order, and one time a size out of them. */
+/* Keeps the samples with which every fit starts: their order, and one time for each size. */
 #include "calibrate/fit/samples.h"
 
 #include <math.h>

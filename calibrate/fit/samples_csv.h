@@ -1,4 +1,4 @@
-/* The raw samples of a calibration as a file (mpistair(5)). */
+/* Reads the raw samples of a calibration from a file (mpistair(5)). */
 #ifndef MPISTAIR_CALIBRATE_SAMPLES_CSV_H
 #define MPISTAIR_CALIBRATE_SAMPLES_CSV_H
 

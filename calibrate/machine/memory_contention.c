@@ -1,4 +1,4 @@
-/* How computation slows the messages of a node down, and they it: a threshold of the memory's bandwidth.
+/* Predicts how computation and the messages of a node slow each other down: by a threshold of the memory's bandwidth.
  *
  * A. Denis, E. Jeannot and P. Swartvagher, Modeling Memory Contention between Communications and Computations in
  * Distributed HPC Systems (Extended Version), RR-9451, 2022 (D), equations 1-8 and Algorithms 1-4;
@@ -23,9 +23,9 @@
  *   B_comp, B_comm  of one core alone, of the message alone           computation, message   B/s
  *   alpha           share of B_comm that a message keeps at worst     alpha                  -
  *
- * Where the data are (D7, D8): computation and message on one remote NUMA node take the remote parameters; else the
- * message takes the local ones, with the remote B_comm if its data are remote (R included); computation contends only
- * with a message on its own NUMA node.
+ * The place of the data counts (D7, D8): computation and message on one remote NUMA node take the remote parameters;
+ * else the message takes the local ones, with the remote B_comm if its data are remote (R included); computation
+ * contends only with a message on its own NUMA node.
  *
  * Domain: cores of one socket that compute, a message that is received, the kernel and size of the measurement (the
  * heaviest: non-temporal stores, 64 MB). Limits: no sending; with more than two NUMA nodes a socket D7 is coarse (D,

@@ -23,7 +23,7 @@ struct rank_place {
     cpu_set_t cpus;
 };
 
-/* On rank 0. */
+/* Is used on rank 0. */
 static struct probe {
     struct pair pairs[PROBE_RANKS_MAX]; /* [n_pairs] */
     size_t n_pairs;

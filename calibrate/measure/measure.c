@@ -1,4 +1,5 @@
-/* What benchmarks ask of what leads them (measure.h): rows of the CSV, places in the long buffers. */
+/* Provides what benchmarks ask of the program that leads them (measure.h): rows of the CSV, places in the long buffers.
+ */
 #include "calibrate/measure/measure.h"
 
 #include <math.h>

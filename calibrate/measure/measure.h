@@ -108,7 +108,7 @@ struct measure {
         n_visits; /* since the last probe of the machine (probe.h); what their ranks wanted of processors, and lost */
     double wanted_s;
     double lost_s;
-    double stolen_s; /* of the processors of the ranks of the last probe, since boot, in all */
+    double stolen_s; /* of the processors of the ranks of the last probe, since boot, added up */
     double all_s;
     char *send_buffer;
     char *recv_buffer;

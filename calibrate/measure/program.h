@@ -1,4 +1,4 @@
-/* The main function of the calibration programs. */
+/* Declares the main function of the calibration programs. */
 #ifndef MPISTAIR_CALIBRATE_PROGRAM_H
 #define MPISTAIR_CALIBRATE_PROGRAM_H
 

@@ -107,7 +107,7 @@ static int find_backend(const char *name, char *path, size_t size)
     return -1;
 }
 
-/* Loads the backend at `path`. NULL: the reason was said. */
+/* Loads the backend at `path`. Returns NULL after saying why it cannot. */
 static const struct mpistair_backend *load_backend(const char *path, const char *family)
 {
     char needed[NAME_MAX + 1];
@@ -131,7 +131,7 @@ static const struct mpistair_backend *load_backend(const char *path, const char 
     return found;
 }
 
-/* Finds the MPI of this process and loads the backend for it. NULL: the reason was said. */
+/* Finds the MPI of this process and loads the backend for it. Returns NULL after saying why it cannot. */
 static const struct mpistair_backend *choose_backend(void)
 {
     unsigned n_libraries = mpi_library_count();

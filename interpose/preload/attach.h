@@ -1,4 +1,4 @@
-/* The backend of the MPI in this process. */
+/* Loads the backend of the MPI in this process. */
 #ifndef MPISTAIR_PRELOAD_ATTACH_H
 #define MPISTAIR_PRELOAD_ATTACH_H
 

@@ -7,9 +7,9 @@
 
 #include "interpose/preload/bind.h"
 
-/* The first caller gets true, and is to end in recording_start or recording_stop. */
+/* Returns true to the first caller, which must end in recording_start or recording_stop. */
 bool recording_claim(void);
-/* From now on the backend, which has started on the host, records. Returns false where recording was stopped
+/* Lets the backend, which has started on the host, record from now on. Returns false where recording was stopped
  * meanwhile. */
 bool recording_start(const struct mpistair_backend *backend, const struct mpistair_host *host);
 

@@ -28,7 +28,7 @@ struct spool_span {
 struct spool {
     char *path;
     struct mapped_file *file; /* NULL: none is open */
-    const uint8_t *data;      /* [size], its, but for the first SPOOL_HEADER_BYTES */
+    const uint8_t *data;      /* [size] of the file, except the first SPOOL_HEADER_BYTES */
     size_t size;
     struct spool_header header; /* a copy with all strings terminated */
     uint32_t world; /* number (0, 1, ...) of its MPI_COMM_WORLD in the run, and that world's first rank there; the

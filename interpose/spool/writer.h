@@ -70,7 +70,7 @@ void spool_lane_flush(struct spool_lane *lane);
 /* Counts n lost records. */
 void spool_writer_lose(struct spool_writer *writer, enum spool_loss cause, uint64_t n);
 
-/* The slow path of spool_lane_reserve: opens the next chunk of the lane. */
+/* Opens the next chunk of the lane: the slow path of spool_lane_reserve. */
 void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes);
 
 /* Returns room for a record of bytes (a multiple of 32), zeroed; NULL means that the record is lost, and counted. The

@@ -1,9 +1,10 @@
-/* flow: between nodes both NICs limit, every flow gets an even share, and a send is complete when the transport has it.
+/* flow limits messages between nodes by both NICs, gives every flow an even share, and completes a send when the
+ * transport has it.
  *
- * Ours; it changes the staircase (A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5), 2023, equations 5-9:
- * T) where transports buffer (TCP) and links are full-duplex: there a sender's NIC is a limit as the receiver's is,
- * fairness between nodes is per flow and not per process, and a send completes when the transport has taken the data,
- * not when it is delivered. For each direction l of each node's NIC, over the messages that cross it:
+ * The model is ours. It changes the staircase (A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5), 2023,
+ * equations 5-9: T) where transports buffer (TCP) and links are full-duplex: there a sender's NIC is a limit as the
+ * receiver's is, fairness between nodes is per flow and not per process, and a send completes when the transport has
+ * taken the data, not when it is delivered. For each direction l of each node's NIC, over the messages that cross it:
  *
  *   u_l(x)  = integral from 0 to x of sum over protocols p of F_p(y) / BW_p(n(y)) dy
  *   t_k     = max(u_out(b_k), u_in(b_k))                           delivery of message k
@@ -37,7 +38,8 @@
  * the best one of copies between two ranks of a node, BW(1) there, which no other copy is taken to exceed: V_i over
  * that, V_i the bytes that i sends between nodes. Without a BW(1) within nodes: one tau.
  *
- * Messages within a node: the mixed staircase (T12-T17), added as in T18. Cost: O(M), 24 bytes a message between nodes.
+ * Messages within a node follow the mixed staircase (T12-T17), added as in T18. Cost: O(M), 24 bytes a message between
+ * nodes.
  *
  * Domain: every rank posts all its messages, then waits (T Algorithm 2). Limits: what connections carried and kept is
  * known of the round as a whole, not of each message; the two NICs of a message do not influence each other (no max-min

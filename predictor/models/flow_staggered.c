@@ -1,6 +1,7 @@
-/* flow-staggered: flow, with messages that start when they were posted.
+/* flow-staggered is flow with messages that start when they were posted.
  *
- * Ours: the flow staircase of flow.c with the starts of staggered.c. For each direction l of each node's NIC:
+ * The model is ours. It joins the flow staircase of flow.c with the starts of staggered.c. For each direction l of each
+ * node's NIC:
  *
  *   F_p(t)  flows of protocol p that have begun and are not through on l     link_run.active
  *   n(t)    ranks of the node that have one                                  link_run.n_ranks
@@ -16,9 +17,9 @@
  *   BW_p    bandwidth of n processes between nodes                           bandwidth_steps  B/s
  *
  * Unlike in flow, what the transport takes counts behind the sender's NIC alone: before it can lie in the network or
- * with the receiver it must have left the node. A short or eager send is over at once. Messages within a node:
- * staggered. From there a rank's time: moves.h. With equal starts d_k are those of flow, with B = 0 the s_k of
- * rendezvous messages (and of all, if there is one protocol), too. O(M log M).
+ * with the receiver it must have left the node. A short or eager send is over at once. Messages within a node follow
+ * staggered, and moves.h makes a rank's time of the moves. With equal starts d_k are those of flow, with B = 0 the s_k
+ * of rendezvous messages (and of all, if there is one protocol), too. O(M log M).
  *
  * Limits: those of flow (the two NICs of a message do not influence each other) and of staggered (posts are taken as
  * they are). Papers are named as in share/doc/MODELS.md. */

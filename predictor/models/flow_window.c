@@ -1,9 +1,9 @@
-/* flow-window: flow over TCP, whose buffers and packets grow with what a connection has carried.
+/* flow-window is flow over TCP, whose buffers and packets grow with what a connection has carried.
  *
- * Ours. flow lets a send be over when all but B of its bytes are through, B the same for every message. Over TCP, B is
- * the socket's send buffer, 3.18 congestion windows, and the window, which is kept from one repetition of a round to
- * the next, has grown with what was acknowledged. And NICs do not serve flows evenly: two packets of each connection
- * are in a queue at a time, half a window each, so that flows with larger windows get more.
+ * The model is ours. flow lets a send be over when all but B of its bytes are through, B the same for every message.
+ * Over TCP, B is the socket's send buffer, 3.18 congestion windows, and the window, which is kept from one repetition
+ * of a round to the next, has grown with what was acknowledged. And NICs do not serve flows evenly: two packets of each
+ * connection are in a queue at a time, half a window each, so that flows with larger windows get more.
  *
  *   w_r(b) = w_1 + g c_r                    c_r = r b, r = 0, 1, ..., R - 1: what the connection has carried
  *   B_r(b) = min(3.18 w_r(b), 4 MB)
@@ -11,8 +11,8 @@
  *   u_l    = integral over the turns v of sum over protocols p of X_p(v) / BW_p(n(v)) dv, to v = b / x(b)
  *   T_i    = the mean over r of flow's T_i with these u_l and B = B_r(b_k), within nodes serial's
  *
- * Of a recorded run c_r counts the bytes of all rounds before, of whatever kind, and what does not drain between rounds
- * stays in B_r, as in flow.
+ * For a recorded run c_r counts the bytes of all rounds before, of whatever kind, and what does not drain between
+ * rounds stays in B_r, as in flow.
  *
  *   b, b_k  bytes of a message                    pattern.bytes              B
  *   m       payload of a segment, time stamps in  SEGMENT_BYTES              B     1500 - 20 - 20 - 12 (RFC 7323)

@@ -1,4 +1,4 @@
-/* max-rate: a bandwidth that grows with the number of competing ranks up to a limit.
+/* max-rate lets a bandwidth grow with the number of competing ranks up to a limit.
  *
  * W. Gropp, L. N. Olson and P. Samfass, Modeling MPI communication performance on SMP nodes, EuroMPI 2016, in the
  * variant per process of Thune, Reinemo, Skeie and Cai, Detailed Modeling of Heterogeneous and Contention-Constrained
@@ -16,7 +16,7 @@
  *   BW_max    the last value of the table, or R_N       limit_bytes_per_s            B/s
  *   tau       latency of a message                      message_class.tau_s          s
  *
- * Several protocols at a level: each message's own tau; both bandwidths are V_i / sum_p(V_p / BW_p)
+ * With several protocols at a level each message has its own tau, and both bandwidths are V_i / sum_p(V_p / BW_p)
  * (share/doc/MODELS.md, Several protocols in one round).
  * Limits: a rank that finishes leaves nothing to the others; senders do not count; levels do not disturb each other. */
 #include "predictor/engine/critical.h"

@@ -1,4 +1,4 @@
-/* node-aware: messages within a node one after the other, those between nodes through an injection limit.
+/* node-aware takes messages within a node one after the other, those between nodes through an injection limit.
  *
  * A. Bienz, W. D. Gropp and L. N. Olson, Improving Performance Models for Irregular Point-to-Point Communication,
  * EuroMPI 2018 (B), equations 1 and 2 with the parameters of its Table 1, per protocol:

@@ -1,4 +1,4 @@
-/* postal: every message alone.
+/* postal predicts every message alone.
  *
  * R. W. Hockney and C. R. Jesshope, Parallel Computers Two, 1988; A. Bar-Noy and S. Kipnis, Designing broadcasting
  * algorithms in the postal model, SPAA 1992; as printed in Thune, Reinemo, Skeie and Cai, Detailed Modeling of
@@ -10,9 +10,9 @@
  *   s              size of a message                     pattern.bytes          B
  *   BW_SP, 1/beta  bandwidth of one pair, BW(1)          single_bytes_per_s     B/s
  *
- * Domain: a rank with one message at a time. Of several messages a rank's are added up, incoming and outgoing apart,
- * and the larger sum counts (share/doc/MODELS.md, postal). It knows no contention: a lower bound where ranks share a
- * bandwidth. */
+ * Domain: a rank with one message at a time. If a rank has several, their times are added up, incoming and outgoing
+ * apart, and the larger sum counts (share/doc/MODELS.md, postal). The model knows no contention, so it is a lower bound
+ * where ranks share a bandwidth. */
 #include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"
 

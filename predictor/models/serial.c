@@ -1,10 +1,10 @@
-/* serial: the staircase, whose receivers within a node take one message after another.
+/* serial is the staircase whose receivers within a node take one message after another.
  *
- * Ours; it changes the staircase (A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5), 2023, equations 5-9
- * and 12-18: T) where a message within a node is one copy, made by its receiver in one call (CMA's process_vm_readv,
- * XPMEM, KNEM). T9 lets all messages to a rank advance evenly, so that short ones are delivered early. Here they wait
- * for each other, in an order that nobody knows before. All that one rank sends to one other is a block k in that
- * order, since its sender waits for the last of them; a block comes first, last, or anywhere between,
+ * The model is ours. It changes the staircase (A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5), 2023,
+ * equations 5-9 and 12-18: T) where a message within a node is one copy, made by its receiver in one call (CMA's
+ * process_vm_readv, XPMEM, KNEM). T9 lets all messages to a rank advance evenly, so that short ones are delivered
+ * early. Here they wait for each other, in an order that nobody knows before. All that one rank sends to one other is a
+ * block k in that order, since its sender waits for the last of them; a block comes first, last, or anywhere between,
  *
  *   a_k     when k is delivered if it is the first: c_d(a_k) = b_k
  *   h_k     if half of the others come before it: c_d(h_k) = (b_k + V_d) / 2

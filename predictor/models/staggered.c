@@ -1,8 +1,8 @@
-/* staggered: the staircase, with messages that start when they were posted.
+/* staggered is the staircase with messages that start when they were posted.
  *
- * Ours; an extension of the staircase (A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5), 2023, equations
- * 5-9 and 12-18: T), which lets all ranks start together. In a real code they do not. What competes for the bandwidth
- * of a group at a time t are the ranks that a message moves to:
+ * The model is ours, an extension of the staircase (A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5),
+ * 2023, equations 5-9 and 12-18: T), which lets all ranks start together. In a real code they do not. What competes for
+ * the bandwidth of a group at a time t are the ranks that a message moves to:
  *
  *   A_i(t)  messages to rank i with a_k <= t that are not through        underway_n(receiver.open)
  *   n(t)    ranks of the group with A_i(t) > 0                           group_run.n_active
@@ -18,11 +18,11 @@
  * T14. T9 is not used: it spreads the rank's mean rate over the whole time, here a delivery is when the bytes are
  * through.
  *
- * How: a rank's messages share its rate evenly, so that one number, bytes a message since the rank began, says how far
- * all are; and ranks with the same BW_i share a clock that counts bytes a rank. Marks on those do not change while
- * others come and go. So the only events are messages that begin and ranks that are left without any; the deliveries in
- * between are worked out when one of these concerns their rank. Between nodes by node, within a node by socket, as T18;
- * both on one clock.
+ * This is computed as follows: a rank's messages share its rate evenly, so that one number, bytes a message since the
+ * rank began, says how far all are; and ranks with the same BW_i share a clock that counts bytes a rank. Marks on those
+ * do not change while others come and go. So the only events are messages that begin and ranks that are left without
+ * any; the deliveries in between are worked out when one of these concerns their rank. Between nodes by node, within a
+ * node by socket, as T18; both on one clock.
  *
  * Domain: posts as recorded or given, M messages in a round. Limits: the posts are taken as they are, so what the
  * communication itself delayed (a send posted after another one's completion) is not predicted; a message within a node

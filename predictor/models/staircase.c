@@ -1,4 +1,4 @@
-/* staircase: ranks that share a bandwidth evenly and leave it one after the other.
+/* staircase lets ranks share a bandwidth evenly and leave it one after the other.
  *
  * A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, Detailed Modeling of Heterogeneous and Contention-Constrained
  * Point-to-Point MPI Communication, IEEE TPDS 34(5), 2023 (T), equations 5-9 (one level) and 12-18 (levels within a
@@ -16,7 +16,8 @@
  *   t_i^send         the latest delivery of i's messages          sends[i].at_s             s
  *   T_i              time of rank i                               prediction.time_s[i]      s
  *
- * Several protocols: each message's own tau, and rank i's own BW_i(n) = V_i / sum_p(V_p / BW_p(n)) at a level.
+ * With several protocols each message has its own tau, and rank i its own BW_i(n) = V_i / sum_p(V_p / BW_p(n)) at
+ * a level.
  * Latency: T8 and T15 print that of the incoming messages; model_options.latency takes the outgoing ones or the larger
  * of the two instead, for the part between nodes and the part within them each.
  *

@@ -1,4 +1,4 @@
-/* staircase-max: the staircase whose two parts overlap wholly, the larger of them.
+/* staircase-max is the staircase whose two parts overlap wholly: the larger of them counts.
  *
  * A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5), 2023 (T), equation 18 adds the part between nodes and
  * the part within them, as if one began when the other has ended. Here

@@ -34,11 +34,11 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
 struct pattern replay_round_take(struct replay_round *round);
 void replay_round_release(struct replay_round *round);
 
-/* All rounds in the order of their kinds; opened and gone through like a cursor, which it has to be closed by. */
+/* Goes through all rounds in the order of their kinds; is opened, used and closed like a cursor. */
 struct replay_rounds {
     struct cursor rows;
     sqlite3_int64 kind_id, id;
-    size_t place, n_rounds; /* of the kind: this round's number from 0 on, and all */
+    size_t place, n_rounds; /* this round's number in its kind, from 0 on, and how many the kind has */
 };
 void replay_rounds_open(struct replay_rounds *rounds, sqlite3 *database, const char *path, struct error *error);
 bool replay_rounds_next(struct replay_rounds *rounds);

@@ -1,4 +1,4 @@
-/* +contention: what the load of the network's links adds, to any model.
+/* +contention adds to any model what the load of the network's links costs.
  *
  * A. Bienz, W. D. Gropp and L. N. Olson, Improving Performance Models for Irregular Point-to-Point Communication,
  * EuroMPI 2018 (B), equations 5 and 7:
@@ -11,11 +11,12 @@
  *   b       bytes between nodes that a rank sends, mean over the ranks          sent_bytes         B
  *   ppn     ranks of a node, mean                                               -                  -
  *
- * Without a topology: nodes in ascending order, two a router, routers in order along the edges of the smallest cube
+ * Without a topology nodes are taken in ascending order, two a router, routers in order along the edges of the
+ * smallest cube
  * that holds them, x first, no way around (B Fig. 8: from router 3 to 11 of 27 it is 4 links); then l is one number for
  * the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is what the routes
  * give: the largest load of a link on the way of a rank's messages, those it sends and those it receives
- * (share/doc/MODELS.md, Network contention). Only ranks with bytes between nodes pay. delta: the machine's at
+ * (share/doc/MODELS.md, Network contention). Only ranks with bytes between nodes pay. delta is the machine's at
  * inter_node, else at level any.
  *
  * Limits: l holds all bytes of the round, however they are spread over time. On the paper's own SpMV the term makes

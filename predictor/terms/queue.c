@@ -1,4 +1,4 @@
-/* +queue: what searching the queues of the MPI costs at most, added to any model.
+/* +queue adds to any model what searching the queues of the MPI costs at most.
  *
  * A. Bienz, W. D. Gropp and L. N. Olson, Improving Performance Models for Irregular Point-to-Point Communication,
  * EuroMPI 2018 (B), equation 3:
@@ -8,9 +8,9 @@
  *   n       incoming messages of the rank in the round, over all levels    messages   -
  *   gamma   half of what one step through a queue costs                    step_s/2   s
  *
- * gamma = c(n)/2, c from the machine's table over depth (`queue_step`), or its `gamma`. An upper bound: in the worst
- * order n(n+1)/2 entries are passed, in order n (share/doc/MODELS.md, Queue search). Limits: it knows neither the order
- * of arrival nor an MPI that finds messages by hashing. */
+ * gamma = c(n)/2, c from the machine's table over depth (`queue_step`), or its `gamma`. It is an upper bound: in the
+ * worst order n(n+1)/2 entries are passed, in order n (share/doc/MODELS.md, Queue search). Limits: it knows neither
+ * the order of arrival nor an MPI that finds messages by hashing. */
 #include <stdlib.h>
 
 #include "predictor/terms/terms.h"

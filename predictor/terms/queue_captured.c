@@ -1,5 +1,5 @@
-/* +queue-captured, +queue-by-source: what searching the queues of the MPI costs in the order in which receives were
- * posted and messages arrived, added to any model.
+/* +queue-captured and +queue-by-source add to any model what searching the queues of the MPI costs in the order in
+ * which receives were posted and messages arrived.
  *
  * A. Bienz, W. D. Gropp and L. N. Olson, Improving Performance Models for Irregular Point-to-Point Communication,
  * EuroMPI 2018 (B), section 4.1, counted instead of bounded. A message that arrives is searched for among the posted
@@ -17,9 +17,10 @@
  * c(L) is measured as +queue's: on a queue of L entries that becomes empty (calibrate/benchmark/queue.c), so L is the
  * length at its longest.
  *
- * Inferred: no MPI tells when a message arrives. Here it does a latency (tau of its class) after its send was posted,
- * and never before an earlier one of the same sender. Without times receives are posted first, and messages arrive in
- * the order of the list. Receives that stood before the round are in the queue when it begins, as they were posted.
+ * The arrivals are inferred, as no MPI tells when a message arrives. Here it does a latency (tau of its class) after
+ * its send was posted, and never before an earlier one of the same sender. Without times receives are posted first, and
+ * messages arrive in the order of the list. Receives that stood before the round are in the queue when it begins, as
+ * they were posted.
  *
  * queue-captured: one list for all senders and communicators, as in MPICH and CrayMPI. queue-by-source: Open MPI's ob1
  * has lists for each communicator and sender, and one for receives from any source; those look through the lists of one

@@ -4,7 +4,7 @@
 
 #include "predictor/predict_options.h"
 
-/* Predicts both and shows them. 0, or -1 with the reason and no file written. */
+/* Predicts both and shows them. Returns 0, or -1 with the reason and no file written. */
 int what_if_run(const struct predict_options *options, struct error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* getopt_long does the cutting: permutation, abbreviations, letters in a row. Long options have the codes LONG +
- * row. */
+/* getopt_long cuts the arguments: permutation, abbreviations, letters in a row. Long options have the codes LONG + row.
+ */
 #include "share/base/options.h"
 
 #include <getopt.h>

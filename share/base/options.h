@@ -1,5 +1,5 @@
-/* The options of a command as one table, from which its arguments are read, its --help is printed and its errors are
- * told.
+/* Describes the options of a command as one table, from which its arguments are read, its --help is printed and its
+ * errors are worded.
  *
  *     const struct option_row rows[] = {
  *         {'o', "output", "FILE", "where to write", .text = &output},
@@ -9,7 +9,8 @@
  *     const struct option_table table = {"show", "usage: mpistair show TRACE [OPTIONS]\n", rows, 3};
  *     int code = options_read(&table, &argc, &argv);
  *     if (code != OPTIONS_READ)
- *         return code; */
+ *         return code;
+ */
 #ifndef MPISTAIR_BASE_OPTIONS_H
 #define MPISTAIR_BASE_OPTIONS_H
 
@@ -33,7 +34,7 @@ struct option_row {
     int *choice;       /* the place of the word among those of argument, "text|csv|json"; without argument: value */
     int value;
     uint64_t least, most;
-    /* Any other: returns 0, or the exit code after saying what was expected. */
+    /* Takes any other value. Returns 0, or the exit code after saying what was expected. */
     int (*take)(void *context, const char *text);
     bool *given; /* set where the option is there; may be NULL */
 };

@@ -1,4 +1,4 @@
-/* A library that sends by PMPI_X alone: nobody may take it for the call of a tool. */
+/* This library sends by PMPI_X alone: nobody may take it for the call of a tool. */
 #include <mpi.h>
 
 __attribute__((visibility("default"))) int hidden_exchange(int peer);

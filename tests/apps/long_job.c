@@ -57,7 +57,7 @@ static void polls(int rank)
         MPI_Send(&value, 1, MPI_INT, 1, TAG + i, MPI_COMM_WORLD);
 }
 
-/* Room for more than comes. */
+/* Makes room for more than comes. */
 static void late(int rank)
 {
     enum { ROUNDS = 4, SENT = 200000, ROOM = 4 * SENT };

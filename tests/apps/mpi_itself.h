@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_APPS_MPI_ITSELF_H
 #define MPISTAIR_APPS_MPI_ITSELF_H
 
-/* A pointer to a function that is converted to the type which the caller knows. */
+/* Is converted to the type that the caller knows. */
 typedef void (*mpi_function)(void);
 
 /* Returns the function of that name in the MPI that is loaded; ends the program where there is none. */

@@ -145,7 +145,7 @@ static void intervals_hold_later_calibrations(void **state)
     }
 }
 
-/* 95 % of the levels of a machine that is known by n probes. */
+/* Widens to hold 95 % of the levels of a machine that is known by n probes. */
 static void widens_by_prediction_interval(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* share/base/options.h: every kind of option reaches its place; what is wrong ends with the exit code and changes
+/* Tests share/base/options.h: every kind of option reaches its place; a wrong one ends with the exit code and changes
  * nothing. */
 #include "share/base/options.h"
 

@@ -1,4 +1,4 @@
-/* What a process knows of its run: what all processes agree on (run.h), and where its own files go. */
+/* Holds what a process knows of its run: what all processes agree on (run.h), and where its own files go. */
 #ifndef MPISTAIR_BACKEND_RUN_FACTS_H
 #define MPISTAIR_BACKEND_RUN_FACTS_H
 

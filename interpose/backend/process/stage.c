@@ -1,6 +1,5 @@
-/* The recorder has a session of its own, since the application's first may end before its last, and what the group of
- * mpi://WORLD is made of must not end before the recorder. A lock is held, as all threads may create sessions.
- */
+/* The recorder has a session of its own, since the application's first may end before its last, and the group of
+ * mpi://WORLD must not end before the recorder. A lock is held, as all threads may create sessions. */
 #include "interpose/backend/process/stage.h"
 
 #include <pthread.h>

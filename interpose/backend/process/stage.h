@@ -1,5 +1,5 @@
-/* How far the recording of this process is: what its two beginnings (MPI_Init, MPI_Session_init) and its two ends know
- * of each other. */
+/* Says how far the recording of this process is: what its two beginnings (MPI_Init, MPI_Session_init) and its two ends
+ * know of each other. */
 #ifndef MPISTAIR_BACKEND_STAGE_H
 #define MPISTAIR_BACKEND_STAGE_H
 
@@ -8,21 +8,21 @@
 struct recording_stage {
     int in_world;        /* MPI_Init was recorded, and MPI_Finalize is still to come */
     int is_closed;       /* the spool is closed for good */
-    int n_open_sessions; /* the application's */
+    int n_open_sessions; /* those of the application */
 };
 
-/* To be used under the lock. */
+/* May be used with the lock held only. */
 extern struct recording_stage recording_stage;
 
 /* Exclude each other at both ends of the recorder: several threads may call MPI_Session_init. */
 void stage_lock(void);
 void stage_unlock(void);
 
-/* The recorder's own session, with which it begins alone. Begins it; 0, or -1. */
+/* Begins the recorder's own session, with which it begins alone. Returns 0, or -1. */
 #ifdef MPI_SESSION_NULL /* this MPI has sessions */
 int stage_begin_session(MPI_Info info, MPI_Session *session);
 #endif
-/* Ends it, if there is one; its group must be given back before. */
+/* Ends that session, if there is one; its group must be given back before. */
 void stage_end_session(void);
 
 #endif

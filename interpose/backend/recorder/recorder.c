@@ -1,4 +1,5 @@
-/* The state of the recorder, see recorder.h. */
+/* Holds the state of the recorder, which every wrapper reads first; it is apart so that files need not include each
+ * other. */
 #include "interpose/backend/recorder/recorder.h"
 
 #include <errno.h>

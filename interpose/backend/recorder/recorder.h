@@ -91,7 +91,7 @@ extern _Thread_local struct recorder_thread *recorder_thread __attribute__((tls_
 void *scratch_borrow(struct scratch *scratch, size_t bytes);
 void scratch_return(struct scratch *scratch, void *memory);
 
-/* Gives the calling thread its lane; NULL: no memory. See process/threads.c. */
+/* Gives the calling thread its lane; returns NULL without memory. See process/threads.c. */
 struct recorder_thread *recorder_thread_begin(void);
 
 /* Returns the application's call site from the return address of a wrapper, which lies in a Fortran layer where the

@@ -1,4 +1,4 @@
-/* The record of an operation between its post and its completion, by whatever call that is reported. */
+/* Keeps the record of an operation between its post and its completion, by whatever call that is reported. */
 #ifndef MPISTAIR_BACKEND_OPERATION_RECORD_H
 #define MPISTAIR_BACKEND_OPERATION_RECORD_H
 

@@ -1,4 +1,4 @@
-/* What the handle of a persistent request stands for, from its initialisation until it is freed. */
+/* Says what the handle of a persistent request stands for, from its initialisation until it is freed. */
 #ifndef MPISTAIR_BACKEND_PERSISTENT_REQUEST_H
 #define MPISTAIR_BACKEND_PERSISTENT_REQUEST_H
 

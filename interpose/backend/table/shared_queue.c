@@ -62,7 +62,7 @@ void shared_queue_release(struct recorder_thread *thread)
     thread->queues = NULL;
 }
 
-/* A ring of twice the size with the same entries. Returns NULL where there is no memory. */
+/* Makes a ring of twice the size with the same entries. Returns NULL where there is no memory. */
 static __attribute__((noinline)) struct ring *grow(struct queue *queue, uint64_t head, uint64_t tail)
 {
     struct ring *old = queue->ring;

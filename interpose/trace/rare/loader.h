@@ -52,7 +52,7 @@ static inline int64_t loader_optional_ns(struct loader *loader, uint64_t ticks)
     return ticks == 0 ? TRACE_NO_TIME : loader_ns(loader, ticks);
 }
 
-/* array_grow below TRACE_NONE; a failure is remembered. */
+/* Does what array_grow does, for numbers below TRACE_NONE, and remembers a failure. */
 static inline int loader_grow(struct loader *loader, void *array, size_t n, size_t element_bytes)
 {
     if (n < TRACE_NONE && array_grow(array, n, element_bytes) == 0)

@@ -1,3 +1,5 @@
+/* A loop may make the same rejected call a million times, so calls are counted by rank, call site and function where
+ * they come close together. */
 #include "interpose/trace/rare/rejected.h"
 
 #include "interpose/database/row.h"

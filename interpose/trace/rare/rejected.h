@@ -1,5 +1,5 @@
-/* Notes calls that MPI rejected since it does not know the communicator that they named: they have no place in matching,
- * but a program's author looks for them. */
+/* Notes calls that MPI rejected since it does not know the communicator that they named: they have no place in
+ * matching, but a program's author looks for them. */
 #ifndef MPISTAIR_TRACE_REJECTED_H
 #define MPISTAIR_TRACE_REJECTED_H
 
@@ -10,7 +10,7 @@
 /* Adds the call to trace.rejected. */
 void rejected_load(struct loader *loader, const struct spool_operation *record);
 
-/* Writes the table rejected. 0, or -1: the database says why. */
+/* Writes the table rejected. Returns 0, or -1: the database says why. */
 int rejected_write(const struct trace *trace, sqlite3 *database);
 
 #endif

@@ -110,7 +110,7 @@ int sink_end(struct sink *sink)
     return result;
 }
 
-/* Makes room for one more row behind the n of an array of the batch that is filled; false: no memory. */
+/* Makes room for one more row behind the n of an array of the batch that is filled; returns false without memory. */
 static bool room(struct sink *sink, void *array, size_t n, size_t *capacity, size_t row_bytes)
 {
     if (array_reserve(array, capacity, n + 1, row_bytes) == 0)

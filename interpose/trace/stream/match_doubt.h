@@ -1,4 +1,4 @@
-/* Messages that an open wildcard receive makes uncertain. */
+/* Finds messages that an open wildcard receive makes uncertain. */
 #ifndef MPISTAIR_TRACE_MATCH_DOUBT_H
 #define MPISTAIR_TRACE_MATCH_DOUBT_H
 
@@ -27,7 +27,7 @@ struct envelope {
     int64_t doubt_ns;
 };
 
-/* Wildcard receives that may have taken a message and have no envelope; starts as zeroes. */
+/* Keeps wildcard receives that may have taken a message and have no envelope; starts as zeroes. */
 struct open_wildcards {
     struct map numbers; /* (communicator, rank, source, tag) as posted -> place in posts_ns */
     int64_t *posts_ns;  /* [n] the earliest of each */
@@ -41,8 +41,8 @@ int doubt_note_open(struct open_wildcards *open, const struct trace_operation *o
 void doubt_left_over(const struct open_wildcards *open, struct envelope *envelope, int64_t before_ns);
 void doubt_release(struct open_wildcards *open);
 
-/* Marks messages of envelopes[n] in the database that a wildcard receive may have taken. 0, or -1: the database says
- * why. */
+/* Marks messages of envelopes[n] in the database that a wildcard receive may have taken. Returns 0, or -1: the database
+ * says why. */
 int doubts_write(const struct envelope *envelopes, size_t n, sqlite3 *database);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is held of rounds between their first step and their rows: what finding them (round.c) and writing them
- * (round_write.c) share. */
+/* Holds what is known of rounds between their first step and their rows: finding them (round.c) and writing them
+ * (round_write.c) share it. */
 #ifndef MPISTAIR_TRACE_ROUND_SET_H
 #define MPISTAIR_TRACE_ROUND_SET_H
 

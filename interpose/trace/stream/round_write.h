@@ -1,4 +1,4 @@
-/* Rows of rounds that are complete, and of messages whose round is known. */
+/* Writes rows of rounds that are complete, and of messages whose round is known. */
 #ifndef MPISTAIR_TRACE_ROUND_WRITE_H
 #define MPISTAIR_TRACE_ROUND_WRITE_H
 

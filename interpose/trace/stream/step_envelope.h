@@ -6,9 +6,9 @@
 #include "interpose/trace/stream/timeline.h"
 #include "share/base/map.h"
 
-/* Of one rank; starts as zeroes. */
+/* Describes one rank; starts as zeroes. */
 struct step_envelopes {
-    struct map_key *completed; /* [n_completed] as posted, in the order of completion, of the present step */
+    struct map_key *completed; /* [n_completed] as posted, from the present step in the order of completion */
     size_t n_completed;
     size_t completed_capacity;
     size_t n_known;      /* how many of them are in the map */

@@ -96,7 +96,8 @@ static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
     return write_kinds(trace, database);
 }
 
-/* Whether each spool was as long to the end of the last reading as it was at first; else error says which was not. */
+/* Says whether each spool was as long to the end of the last reading as it was at first; if not, error says which was
+ * not. */
 static bool were_whole(const struct trace *trace, struct error *error)
 {
     for (int32_t rank = 0; rank < trace->world_size; rank++) {

@@ -1,9 +1,8 @@
-/* A program that knows what it called: ranks pass 100 integers around a ring, print the sum, and leave.
+/* This program knows what it called: ranks pass 100 integers around a ring, print the sum, and leave.
  *
- * Ends with the exit code of its first argument. A second argument "fork" lets it start children the three ways, which
- * must record nothing: a forked one that goes on in this program, one that runs another, and system(). "leave" and
- * "leave-first" change the working directory behind and before MPI_Init.
- */
+ * It ends with the exit code of its first argument. A second argument "fork" lets it start children the three ways,
+ * which must record nothing: a forked one that goes on in this program, one that runs another, and system(). "leave"
+ * and "leave-first" change the working directory behind and before MPI_Init. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
