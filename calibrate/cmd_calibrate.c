@@ -4,7 +4,6 @@
  * The samples go to machine.raw.csv.part as they come (raw_file.h). Only when all is measured does that replace
  * machine.raw.csv, and the fit of it the table: a calibration that was killed leaves both as they were, and the same
  * call continues it. A calibration that was too disturbed (drift.h) leaves them too: its samples are set aside. */
-#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -20,6 +19,7 @@
 #include "share/base/command.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/job/launcher.h"
+#include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "calibrate/job/raw_file.h"
 #include "calibrate/table_print.h"
@@ -29,7 +29,7 @@
 /* Limits the seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
 #define SECONDS_NORMAL 57.0
 #define SECONDS_QUICK  23.0
-#define LAUNCHES_MAX   1000.0
+enum { LAUNCHES_MAX = 1000 };
 /* Makes three launches where the time suffices: processors of a shared machine are faster in some seconds than in
  * others, and memory lies differently in each process, so a benchmark is spread over the time and over jobs. */
 #define LAUNCH_S         19.0
@@ -43,24 +43,14 @@ struct request {
     struct calibration calibration;
 };
 
-static void usage(void)
-{
-    puts(
-        "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart]\n"
-        "                          [--shared-link A-B,C-D] -- mpiexec -n 8\n\n"
-        "Measures this machine with the given launcher and writes a machine table.\n\n"
-        "  -o FILE       the table (machine.tbl); the samples go beside it (machine.raw.csv)\n"
-        "  --name N      of the machine in the table (the host's name)\n"
-        "  --seconds S   time of all launches, starts included (57, or 19 a launch if that is more)\n"
-        "  --quick       23 s\n"
-        "  --launches K  spread the time over K launches, each of new jobs (one for every 19 s, at most 3)\n"
-        "  --shared-link A-B,C-D  measure also the contention of these pairs of nodes, whose ways share a link; nodes\n"
-        "                count from 0 in the order of the ranks\n"
-        "  --restart     begin anew where an interrupted calibration would be continued\n\n"
-        "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"
-        "Only levels that the job spans can be measured: two ranks on a socket, on two sockets, on two nodes.\n"
-        "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.");
-}
+static const char usage[] =
+    "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart]\n"
+    "                          [--shared-link A-B,C-D] -- mpiexec -n 8\n\n"
+    "Measures this machine with the given launcher and writes a machine table.\n";
+static const char notes[] =
+    "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"
+    "Only levels that the job spans can be measured: two ranks on a socket, on two sockets, on two nodes.\n"
+    "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.\n";
 
 static void default_name(char name[64])
 {
@@ -70,13 +60,6 @@ static void default_name(char name[64])
     name[strcspn(name, ".")] = '\0';
     if (!machine_name_valid(name))
         strcpy(name, "machine");
-}
-
-static int number_of(const char *text, double min, double max, double *value)
-{
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && *value >= min && *value <= max ? 0 : -1;
 }
 
 /* Accepts two or more pairs of numbers: 0-2,1-3. */
@@ -106,71 +89,66 @@ static void set_time(struct calibration *calibration, double seconds, double lau
     calibration->seconds = seconds / launches;
 }
 
+static int take_name(void *context, const char *text)
+{
+    struct request *request = context;
+    if (!machine_name_valid(text))
+        return wrong_usage("calibrate", "--name %s: expected a word of letters, digits, '.', '_', '-'", text);
+    snprintf(request->name, sizeof request->name, "%s", text);
+    return 0;
+}
+
+static int take_link(void *context, const char *text)
+{
+    struct request *request = context;
+    if (!is_link(text))
+        return wrong_usage("calibrate", "--shared-link %s: expected two or more pairs of nodes, like 0-2,1-3", text);
+    request->calibration.shared_link = text;
+    return 0;
+}
+
 static int parse(int argc, char **argv, struct request *request)
 {
-    static const struct option known[] = {{"output", required_argument, NULL, 'o'},
-                                          {"name", required_argument, NULL, 'n'},
-                                          {"quick", no_argument, NULL, 'q'},
-                                          {"seconds", required_argument, NULL, 's'},
-                                          {"launches", required_argument, NULL, 'l'},
-                                          {"restart", no_argument, NULL, 'r'},
-                                          {"shared-link", required_argument, NULL, 'k'},
-                                          {"cached", no_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    double launches = 0, seconds = 0; /* 0: not given */
+    uint64_t launches = 0;
+    double seconds = 0; /* not given */
+    bool quick = false;
     *request = (struct request){.output = "machine.tbl"};
     default_name(request->name);
-    opterr = 0;
-    optind = 1;
-    for (int option; (option = getopt_long(argc, argv, "+o:h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'o':
-            request->output = optarg;
-            break;
-        case 'n':
-            if (!machine_name_valid(optarg))
-                return wrong_usage(argv[0], "--name %s: expected a word of letters, digits, '.', '_', '-'", optarg);
-            snprintf(request->name, sizeof request->name, "%s", optarg);
-            break;
-        case 'q':
-            seconds = SECONDS_QUICK;
-            break;
-        case 's':
-            if (number_of(optarg, 1, 36000, &seconds) != 0)
-                return wrong_usage(argv[0], "--seconds %s: expected a number from 1 to 36000", optarg);
-            break;
-        case 'l':
-            if (number_of(optarg, 1, LAUNCHES_MAX, &launches) != 0 || launches != (unsigned)launches)
-                return wrong_usage(argv[0], "--launches %s: expected a whole number from 1 to %g", optarg,
-                                   LAUNCHES_MAX);
-            break;
-        case 'k':
-            if (!is_link(optarg))
-                return wrong_usage(argv[0], "--shared-link %s: expected two or more pairs of nodes, like 0-2,1-3",
-                                   optarg);
-            request->calibration.shared_link = optarg;
-            break;
-        case 'c':
-            request->calibration.cached = true;
-            break;
-        case 'r':
-            request->restart = true;
-            break;
-        case 'h':
-            usage();
-            return -1;
-        default:
-            return wrong_usage(argv[0], "option '%s' is not known or lacks its value", argv[optind - 1]);
-        }
-    }
-    if (optind >= argc)
-        return wrong_usage(argv[0], "no launcher: expected -- mpiexec -n RANKS");
-    request->launcher.words = argv + optind;
-    request->launcher.n_words = argc - optind;
-    set_time(&request->calibration, seconds, launches);
+    const struct option_row rows[] = {
+        {'o', "output", "FILE", "the table (machine.tbl); the samples go beside it (machine.raw.csv)",
+         .text = &request->output},
+        {0, "name", "N", "of the machine in the table (the host's name)", .take = take_name},
+        {0, "seconds", "S", "time of all launches, starts included (57, or 19 a launch if that is more)",
+         .real = &seconds, .least = 1, .most = 36000},
+        {0, "quick", NULL, "23 s", .flag = &quick},
+        {0, "launches", "K", "spread the time over K launches, each of new jobs (one for every 19 s, at most 3)",
+         .whole = &launches, .least = 1, .most = LAUNCHES_MAX},
+        {0, "shared-link", "A-B,C-D",
+         "measure also the contention of these pairs of nodes, whose ways share a link;\n"
+         "nodes count from 0 in the order of the ranks",
+         .take = take_link},
+        {0, "cached", NULL, "every message at the same place, so that it stays in the cache",
+         .flag = &request->calibration.cached},
+        {0, "restart", NULL, "begin anew where an interrupted calibration would be continued",
+         .flag = &request->restart},
+    };
+    const struct option_table table = {.command = "calibrate",
+                                       .usage = usage,
+                                       .rows = rows,
+                                       .n_rows = sizeof rows / sizeof rows[0],
+                                       .notes = notes,
+                                       .context = request,
+                                       .is_launcher = true};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    if (argc < 1)
+        return wrong_usage("calibrate", "no launcher: expected -- mpiexec -n RANKS");
+    request->launcher.words = argv;
+    request->launcher.n_words = argc;
+    set_time(&request->calibration, quick && !(seconds > 0) ? SECONDS_QUICK : seconds, (double)launches);
     request->calibration.launcher = &request->launcher;
-    return 0;
+    return OPTIONS_READ;
 }
 
 /* Writes machine.raw.csv for machine.tbl; NAME.raw.csv for standard output. */
@@ -282,8 +260,8 @@ int cmd_calibrate(int argc, char **argv)
     struct request request;
     struct error error;
     int code = parse(argc, argv, &request);
-    if (code != 0)
-        return code < 0 ? EXIT_DONE : code;
+    if (code != OPTIONS_READ)
+        return code;
     char *remarks = NULL;
     size_t remarks_size = 0;
     struct raw_file raw = {0};
