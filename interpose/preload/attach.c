@@ -63,8 +63,7 @@ __attribute__((constructor)) static void say_if_static(void)
     int error = errno;
     if (mpi_library_is_static() && !is_disabled())
         say("not recorded: the program is statically linked to its MPI, which a preloaded library cannot observe; link "
-            "it "
-            "to the shared libraries");
+            "it to the shared libraries");
     errno = error;
 }
 
@@ -154,8 +153,7 @@ static const struct mpistair_backend *choose_backend(void)
     snprintf(name, sizeof name, "mpistair-backend-%s.so", names[family]);
     if (find_backend(name, path, sizeof path) != 0) {
         say("not recorded: %s was not found in %s; mpistair builds it where %s is installed (MPISTAIR_LIB names "
-            "another "
-            "folder)",
+            "another folder)",
             name, path, titles[family]);
         return NULL;
     }

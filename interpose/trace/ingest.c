@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "interpose/trace/site/callsite.h"
-#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/site/symbols.h"
+#include "interpose/trace/clock/clock_align.h"
+#include "interpose/trace/gather/node_clock.h"
 #include "interpose/trace/load/load.h"
 #include "interpose/trace/rare/marks.h"
 #include "interpose/trace/gather/place.h"

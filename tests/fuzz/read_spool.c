@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "interpose/trace/site/callsite.h"
+#include "interpose/trace/site/symbols.h"
 #include "share/base/command.h"
 #include "interpose/functions.h"
 #include "interpose/trace/ingest.h"

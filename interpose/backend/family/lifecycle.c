@@ -18,8 +18,10 @@
 #include "interpose/backend/process/patience.h"
 #include "interpose/backend/process/process_spool.h"
 #include "interpose/backend/process/reach.h"
+#include "interpose/backend/process/node_topology.h"
 #include "interpose/backend/process/run.h"
 #include "interpose/backend/process/stage.h"
+#include "interpose/backend/process/start_ingest.h"
 #include "interpose/backend/process/world_comm.h"
 
 struct run recorder_run;

@@ -11,8 +11,10 @@
 #include "interpose/backend/table/members.h"
 #include "interpose/backend/family/own_cost.h"
 #include "interpose/backend/process/process_spool.h"
+#include "interpose/backend/process/node_topology.h"
 #include "interpose/backend/process/run.h"
 #include "interpose/backend/process/stage.h"
+#include "interpose/backend/process/start_ingest.h"
 
 #ifdef MPI_SESSION_NULL
 

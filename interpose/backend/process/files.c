@@ -1,4 +1,4 @@
-/* Brings the files of a run at its end to where rank 0's ingest finds them, and removes them in the end. See run.h. */
+/* Brings the files of a run at its end to where rank 0's ingest finds them, and removes them in the end. See files.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "interpose/spool/event.h"
 #include "interpose/spool/file_limit.h"
 #include "interpose/spool/readers.h"
-#include "interpose/backend/process/run.h"
+#include "interpose/backend/process/files.h"
 
 /* Copies a file. Returns 0, or -1 with errno. */
 static int copy_file(const char *from, const char *to)

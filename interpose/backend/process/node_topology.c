@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "interpose/backend/process/folder.h"
+#include "interpose/backend/process/node_topology.h"
 #include "interpose/backend/process/run.h"
 
 #define INCLUDE_DISALLOWED 1UL /* HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED: other ranks' processors too */

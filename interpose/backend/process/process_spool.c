@@ -19,6 +19,7 @@
 #include "interpose/backend/table/request_table.h"
 #include "interpose/backend/site/stack.h"
 #include "interpose/backend/recorder/window.h"
+#include "interpose/backend/process/files.h"
 
 #ifdef OPEN_MPI
 #define BACKEND_FAMILY SPOOL_FAMILY_OPENMPI

@@ -28,22 +28,4 @@ uint64_t run_spool_limit_bytes(const struct run *run);
  * run->maps is empty. */
 int run_copy_maps(struct run *run);
 
-/* Copies at the end the files that rank 0 cannot see to OUTPUT.spool. Returns 0, or -1 (reported). */
-int run_collect(struct run *run);
-
-/* Removes this run's files in folder, and the folder where remove_folder is set. */
-void run_remove_files(const struct run *run, const char *folder, int remove_folder);
-
-/* Writes the node's topology as XML of hwloc into run->topology, unless another process made that file. Needs no MPI;
- * is quiet without hwloc. */
-void topology_write(struct run *run);
-
-/* Builds the trace after MPI_Finalize on rank 0, or says how. bytes counts all spools. */
-void ingest_run(const struct run *run, uint64_t bytes);
-
-/* Says how to build the trace where no process knows when the others end, unless somebody else builds it. what is the
- * line's beginning. */
-#define INGEST_SESSIONS "processes with MPI sessions end apart; once all have ended, the trace is made by"
-void ingest_say(const struct run *run, const char *what);
-
 #endif

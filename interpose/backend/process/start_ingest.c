@@ -1,4 +1,4 @@
-/* Starts `mpistair ingest` once MPI is finalized, so that the job itself loads no database. See run.h.
+/* Starts `mpistair ingest` once MPI is finalized, so that the job itself loads no database. See start_ingest.h.
  *
  * The child gets a clean environment: nothing is preloaded, and nothing makes it look like a process of the job. */
 #include <dlfcn.h>
@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "interpose/backend/process/run.h"
+#include "interpose/backend/process/start_ingest.h"
+#include "interpose/backend/process/files.h"
 
 #define LARGE_BYTES (UINT64_C(256) << 20) /* beyond this the job does not wait for its trace */
 

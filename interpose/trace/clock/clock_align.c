@@ -11,12 +11,13 @@
  * repeatedly (Bellman and Ford's iteration over difference constraints). Then all nodes are moved back together so that
  * rank 0's node stays. Constraints that still contradict each other after as many passes as nodes (drift, a wrong
  * match) are left. */
-#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/clock/clock_align.h"
 
 #include <stdlib.h>
 
 #include "share/base/array.h"
 #include "share/base/map.h"
+#include "interpose/trace/gather/node_clock.h"
 #include "interpose/trace/stream/stream.h"
 
 #define DRIFT_PRIOR 50e-6 /* drift between two crystals, as they are sold */
@@ -33,11 +34,6 @@ struct edges {
     size_t n_edges;
     struct map index;
 };
-
-int64_t clock_run_ns(const struct trace_node *node, int64_t node_ns)
-{
-    return node_ns + node->offset_ns + (int64_t)((double)(node_ns - node->base_ns) * node->drift);
-}
 
 /* Returns the offset of a node against rank 0's at a time of its own, along its parents, and how uncertain it is;
  * *known becomes false where a link is missing. */

@@ -7,7 +7,7 @@
 #define MPISTAIR_TRACE_LOADER_H
 
 #include "interpose/trace/site/callsite.h"
-#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/gather/node_clock.h"
 #include "interpose/trace/rare/communicators.h"
 #include "interpose/trace/memory/trace.h"
 #include "share/base/array.h"

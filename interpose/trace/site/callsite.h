@@ -20,7 +20,4 @@ int callsites_of_process(struct callsite_table *table, struct trace *trace, cons
 uint32_t callsite_of(struct callsite_table *table, struct trace *trace, uint64_t address);
 void callsites_release(struct callsite_table *table);
 
-/* Names functions, files and lines by the modules' symbols and debug information (elfutils), where they have any. */
-void callsites_resolve(struct trace *trace);
-
 #endif

@@ -1,7 +1,7 @@
 /* Names call sites by elfutils: each module is opened once, offline, and asked for all of its call sites. The
  * instruction of the call lies before the return address, hence - 1. What a module does not have (stripped, gone,
  * another version) stays unknown. */
-#include "interpose/trace/site/callsite.h"
+#include "interpose/trace/site/symbols.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/gather/node_clock.h"
 #include "interpose/trace/rare/marks.h"
 #include "interpose/trace/stream/round_write.h"
 #include "interpose/trace/stream/take.h"

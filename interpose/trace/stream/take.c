@@ -6,7 +6,7 @@
  * beside this, from whatever was recorded (in_mpi.c). */
 #include "interpose/trace/stream/take.h"
 
-#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/gather/node_clock.h"
 #include "interpose/trace/rare/communicators.h"
 #include "interpose/trace/rare/marks.h"
 #include "interpose/trace/rare/one_sided.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/gather/node_clock.h"
 #include "share/base/map.h"
 #include "interpose/database/row.h"
 

@@ -3,7 +3,7 @@
  * apart, so that the jitter of reading two clocks does not bend it; outside of them it has the mean rate of all. A job
  * that was killed early has pairs of its start only. Where it is ingested on the same host and boot, a pair taken now
  * gives the rate. */
-#include "interpose/trace/clock/node_clock.h"
+#include "interpose/trace/gather/node_clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,4 +185,9 @@ int64_t clock_ns(const struct trace_node *node, uint64_t ticks, size_t *hint)
         rate = rate_between(&pairs[0], &pairs[last]);
     double since = ticks >= pairs[at].ticks ? (double)(ticks - pairs[at].ticks) : -(double)(pairs[at].ticks - ticks);
     return (int64_t)pairs[at].monotonic_ns + clamp_ns(since * rate);
+}
+
+int64_t clock_run_ns(const struct trace_node *node, int64_t node_ns)
+{
+    return node_ns + node->offset_ns + (int64_t)((double)(node_ns - node->base_ns) * node->drift);
 }

@@ -12,10 +12,7 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
 /* Returns a node's CLOCK_MONOTONIC at ticks, in ns. hint keeps the place between calls and begins with 0. */
 int64_t clock_ns(const struct trace_node *node, uint64_t ticks, size_t *hint);
 
-/* Puts all times of all processes onto the clock of rank 0's node, counted from the run's start, after matching. */
-int clock_align(struct trace *trace, struct error *error);
-
-/* Turns a node's own time into an aligned one, as clock_align did for its processes. */
+/* Turns a node's own time into an aligned one, as clock_align (clock_align.h) did for its processes. */
 int64_t clock_run_ns(const struct trace_node *node, int64_t node_ns);
 
 #endif

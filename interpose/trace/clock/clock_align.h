@@ -1,0 +1,11 @@
+/* Brings the clocks of all nodes together. */
+#ifndef MPISTAIR_TRACE_CLOCK_ALIGN_H
+#define MPISTAIR_TRACE_CLOCK_ALIGN_H
+
+#include "interpose/trace/memory/trace.h"
+#include "share/base/error.h"
+
+/* Puts all times of all processes onto the clock of rank 0's node, counted from the run's start, after matching. */
+int clock_align(struct trace *trace, struct error *error);
+
+#endif
