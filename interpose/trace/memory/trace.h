@@ -1,7 +1,7 @@
 /* Holds a recorded run between the spools and trace.db. The spools are read twice, or three times:
  *
  *     spools_gather   which files make up the run                        gather/spools.h
- *     nodes_build     hosts, the clock of each                           clock/node_clock.h
+ *     nodes_build     hosts, the clock of each                           gather/node_clock.h
  *     trace_load      first reading: what there is little of, whole      load/load.h, rare/
  *                     (communicators, collectives, marks, call sites)    site/callsite.h
  *     clock_align     all times on one clock; with several nodes a       clock/clock_align.c
