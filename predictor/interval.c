@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double QUANTILE_975 = 1.959963984540054; /* of the normal distribution */
+static const double QUANTILE_975 = 1.959963984540054; /* quantile of the normal distribution */
 
 /* Returns how many ends of its interval are known. */
 static size_t ends_known(const struct machine_parameter *row)
@@ -107,7 +107,7 @@ int prediction_interval(const struct machine_draws *draws, const struct model_ch
     if (n == 0)
         return 0;
     struct prediction drawn = {0};
-    double *times_s = malloc((n_ranks * n + 1) * sizeof *times_s); /* of a rank together */
+    double *times_s = malloc((n_ranks * n + 1) * sizeof *times_s); /* the times of a rank stand together */
     int result = 0;
     if (times_s == NULL || prediction_init(&drawn, n_ranks) != 0)
         result = error_set(error, "no memory for the times of %zu ranks, %zu times", n_ranks, n);

@@ -66,7 +66,8 @@ struct model {
     bool latency_side;  /* model_options.latency changes its result */
     bool post_times;    /* pattern.send_s and recv_s change its result */
     bool repeats;       /* model_options.repetitions changes its result */
-    /* Fills the parts of a prediction, which are all zero; the caller forms the sum. Returns 0, or -1 with the reason. */
+    /* Fills the parts of a prediction, which are all zero; the caller forms the sum. Returns 0, or -1 with the
+     * reason. */
     int (*predict)(const struct model_input *input, struct prediction *prediction, struct error *error);
 };
 
@@ -76,8 +77,9 @@ extern const struct model *const model_table[];
 /* Returns the model of that name, NULL if there is none. */
 const struct model *model_find(const char *name);
 
-/* Fills a prediction of placement->n_ranks entries. Returns 0, or -1 with a reason in error (a level or quantity that the
- * machine lacks, a time beyond the range of a double, no memory); the prediction's contents are then undefined. */
+/* Fills a prediction of placement->n_ranks entries. Returns 0, or -1 with a reason in error (a level or quantity
+ * that the machine lacks, a time beyond the range of a double, no memory); the prediction's contents are then
+ * undefined. */
 int model_predict(const struct model *model, const struct pattern *pattern, const struct placement *placement,
                   const struct machine *machine, const struct model_options *options, struct prediction *prediction,
                   struct error *error);
@@ -87,7 +89,7 @@ int model_predict(const struct model *model, const struct pattern *pattern, cons
 struct model_term {
     const char *name;   /* as given to --model after a plus */
     const char *source; /* equations and what it is */
-    bool post_times;    /* as of a model */
+    bool post_times;    /* says the same as for a model */
     bool topology;      /* model_options.topology changes its result */
     bool inferred;      /* rests on when messages arrived, which no MPI shows: its results are labelled so */
     /* Adds to a prediction that a model filled; the caller forms the sum. Arguments and results are as of

@@ -28,7 +28,7 @@ struct text_columns {
     size_t *widths;
     bool *right; /* holds numbers */
     const char **cells;
-    struct pool pool; /* of the cells */
+    struct pool pool; /* holds the cells */
 };
 
 /* Writes the cells of the present row, NULL as "-". Returns 0, or -1 without memory. */

@@ -7,7 +7,7 @@
 
 struct trace {
     sqlite3 *database;
-    char *path; /* of the database that was opened */
+    char *path; /* path of the database that was opened */
 };
 
 /* Opens path read-only. A folder of spools, or one spool of it, stands for FOLDER/trace.db, written if it is missing or

@@ -38,7 +38,7 @@ struct crossing {
 
 static struct crossing alone[NODE_PAIRS_MAX], shared;
 static size_t n_node_pairs;
-static double bytes_across; /* that may cross the link in one direction in one sample */
+static double bytes_across; /* bytes that may cross the link in one direction in one sample */
 
 /* Finds the ranks of a node, the nodes numbered by first appearance: 0 or more, in ranks[n_ranks] ascending. */
 static size_t ranks_of(const struct placement *placement, unsigned long node, int *ranks)

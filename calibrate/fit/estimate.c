@@ -265,7 +265,7 @@ static void collect(const struct level_fit *level, struct estimates *estimates)
         if (line_of_tau(level, part) == NULL)
             continue;
         append_tau(estimates, level, part, &floor);
-        for (size_t i = 0; i < level->n_curves; i++) { /* by n */
+        for (size_t i = 0; i < level->n_curves; i++) { /* in the order of n */
             const struct n_line *line = &lines_of(level, part)[i];
             if (!line->fits || line->curve->n == last_n)
                 continue;

@@ -17,7 +17,8 @@ struct fit_thresholds {
     double bytes[SEGMENT_MAX];
     enum machine_protocol protocol[SEGMENT_MAX];
     const char *origin[SEGMENT_MAX]; /* for the column method: given, segmentation, mpi_t, probe */
-    double low, high;                /* of the last one, where a probe found it; n_samples 0: it comes from elsewhere */
+    double low, high;                /* interval of the last one, where a probe found it; n_samples 0: it comes from
+                                      * elsewhere */
     size_t n_samples;
 };
 

@@ -27,7 +27,7 @@ struct fitting {
 
 /* Holds how much the points are known to scatter: few do not tell it themselves, then the hint's value is better. */
 struct scatter {
-    double variance; /* of a point of weight 1; NaN: not known */
+    double variance; /* that of a point of weight 1; NaN: not known */
     size_t degrees;
 };
 

@@ -46,7 +46,7 @@ extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm
 extern const char *const variant_name[VARIANT_COUNT];     /* "", posted_inorder, ... */
 
 struct sample {
-    double seconds; /* of a message, or as the benchmark says */
+    double seconds; /* time of a message, or as the benchmark says */
     uint64_t bytes;
     uint64_t n;     /* processes that share the bandwidth, or as the benchmark says */
     uint32_t count; /* messages of a process in one repetition */
@@ -73,8 +73,9 @@ struct samples {
     size_t n_samples;
     double told_bytes[LEVEL_COUNT];    /* smallest rendezvous size as told by the MPI, 0: it tells none */
     double domain_pairs[DOMAIN_COUNT]; /* pairs of ranks on one socket, by what they share; 0: not told */
-    struct probings probings;          /* of the machine, as measured; none in files of earlier versions */
-    struct disturbance disturbance[BENCHMARK_COUNT]; /* of each benchmark but the searches (eager, buffer) */
+    struct probings probings;          /* probes of the machine, as measured; none in files of earlier versions */
+    struct disturbance disturbance[BENCHMARK_COUNT]; /* disturbance of each benchmark but the searches (eager, buffer)
+                                                      */
 };
 
 int samples_append(struct samples *samples, const struct sample *sample);

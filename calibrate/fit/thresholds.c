@@ -22,7 +22,7 @@ struct sources {
     enum level level;
     struct segment_curve *curve; /* [n_curves] */
     size_t n_curves;
-    struct boundary probed; /* from where rendezvous is; bytes 0: not probed; infinity: none was refused */
+    struct boundary probed; /* where rendezvous begins; bytes 0: not probed; infinity: none was refused */
     double told_bytes;      /* 0: not told */
     struct segmentation own;
 };

@@ -36,7 +36,7 @@ struct child {
     struct partial streams[2]; /* by enum child_stream */
     const struct child_listener *listener;
     struct error *error;
-    bool stopped; /* by a listener, a signal, or the time limit: error is set */
+    bool stopped; /* a listener, a signal, or the time limit stopped it: error is set */
 };
 
 static volatile sig_atomic_t caught;

@@ -13,14 +13,14 @@ struct memory_side {
     double total_par2;
     double alpha;
     double loss_left, loss_right; /* what each further core takes; loss_right may be negative */
-    double computation;           /* of one core, alone */
+    double computation;           /* bandwidth of one core, alone */
     double message;               /* alone */
 };
 
 struct memory_model {
     struct memory_side local, remote;
-    uint32_t numa_nodes; /* of a socket */
-    uint32_t cores;      /* of a socket; 0: not known */
+    uint32_t numa_nodes; /* on each socket */
+    uint32_t cores;      /* on each socket; 0: not known */
 };
 
 /* Holds the bandwidths of all n cores together, and of the message; *_alone: without the other. In B/s. */

@@ -12,7 +12,7 @@
 struct bisection {
     uint64_t first_bytes;   /* asked first, from 1 on */
     uint64_t last_bytes;    /* asked at most */
-    double resolution;      /* of the result, relative; 0: to the byte */
+    double resolution;      /* relative precision of the result; 0: to the byte */
     uint64_t taken_bytes;   /* the largest that was taken, 0: none so far */
     uint64_t refused_bytes; /* the smallest that was refused, 0: none so far */
     bool confirmed;         /* refused_bytes was refused twice */

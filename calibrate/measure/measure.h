@@ -44,7 +44,7 @@ struct item {
     int mode;            /* the benchmark's own; handed to exchange */
     const char *variant; /* for the CSV, borrowed; "" where there is one only */
     uint64_t n;          /* for the CSV: processes that share the bandwidth */
-    uint64_t bytes;      /* of a message */
+    uint64_t bytes;      /* size of a message */
     int count;           /* messages of a process in one repetition */
     int repeats;         /* repeats of a sample, at most; the schedule takes as many as make a sample of 1 ms */
     int batch;           /* repetitions that belong together, as posted at once; 0: one */
@@ -59,7 +59,7 @@ struct item {
 /* Tells a rank what to do. */
 struct task {
     double start_s; /* on rank 0's clock, of the first sample */
-    double gap_s;   /* from start to start of the samples; 0: one directly after the other */
+    double gap_s;   /* time from start to start of the samples; 0: one directly after the other */
     uint64_t bytes;
     int part;
     int mode;
@@ -72,7 +72,7 @@ struct task {
 };
 
 struct measure {
-    MPI_Comm comm; /* for the messages that are measured */
+    MPI_Comm comm; /* carries the messages that are measured */
     int rank;
     int size;
     struct placement placement;
@@ -83,7 +83,7 @@ struct measure {
     bool cached;      /* every message at the same place */
     double begin_s;   /* begin of the benchmark, on the own clock; resumed: the time that was spent before lies behind
                        * it */
-    double gap_s;     /* from start to start of the samples of a visit, for the next ones */
+    double gap_s;     /* time from start to start of the samples of a visit, for the next ones */
     double longest_s; /* longest of the samples of the last visit, from start to end of exchange() */
     double shortest_s;
     size_t late;      /* samples that were dropped because a rank could not start in time */
@@ -103,12 +103,12 @@ struct measure {
     int shared_on_end; /* samples */
     double offset_s;
     double lead_s;
-    double expected_s; /* from the start of a sample to its end, for the next visits */
+    double expected_s; /* time from the start of a sample to its end, for the next visits */
     size_t
         n_visits; /* since the last probe of the machine (probe.h); what their ranks wanted of processors, and lost */
     double wanted_s;
     double lost_s;
-    double stolen_s; /* of the processors of the ranks of the last probe, since boot, added up */
+    double stolen_s; /* time stolen from the processors of the ranks of the last probe, since boot, added up */
     double all_s;
     char *send_buffer;
     char *recv_buffer;

@@ -35,7 +35,7 @@ static void send_one(const struct measure *measure, const struct task *task, con
 static double receive_one(const struct measure *measure, const struct task *task, char *data, double pause_s)
 {
     double complete_s, limit_s = PAUSED_MARGIN * pause_s;
-    volatile char *last = data + task->bytes - 1; /* in the hands of MPI */
+    volatile char *last = data + task->bytes - 1; /* volatile, as MPI may write it */
     MPI_Request request;
     int arrived = 0;
     *last = 0;

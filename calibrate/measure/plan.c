@@ -34,7 +34,7 @@ static size_t low_rank(size_t n)
 {
     if (n >= NORMAL_FROM)
         return (size_t)floor((double)n / 2 - 1.96 * sqrt((double)n) / 2);
-    double probability = ldexp(1, -(int)n), below = probability; /* of 0; of less than k */
+    double probability = ldexp(1, -(int)n), below = probability; /* probability of 0, and of less than k */
     size_t k = 0;
     while (below <= 0.025) {
         k++;

@@ -31,7 +31,7 @@ struct schedule {
     const struct benchmark_program *program;
     struct item *items;   /* [n_points] */
     struct point *points; /* [n_points], of the items */
-    size_t *order;        /* of points, shuffled */
+    size_t *order;        /* numbers of points, shuffled */
     size_t n_points;
     double end_s;
     bool is_short; /* there is not even time for PLAN_SAMPLES_SHORT of each point */

@@ -34,7 +34,7 @@ struct result {
     double longest_s;
     double shortest_s;
     struct processor_use use;
-    double stolen_s, all_s; /* of a probe: processor_stolen() */
+    double stolen_s, all_s; /* from processor_stolen(), in a probe */
 };
 
 /* Returns the first look at the mailbox after that time, on rank 0's clock. */

@@ -36,7 +36,7 @@ const char *pool_clean(struct pool *pool, const char *bytes, size_t length);
 struct cursor {
     sqlite3 *database;
     sqlite3_stmt *statement;
-    const char *path; /* of the database, for errors */
+    const char *path; /* names the database in errors */
     struct error *error;
     int result; /* 0, or -1 once something failed and the error is set */
 };

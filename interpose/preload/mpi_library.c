@@ -22,7 +22,7 @@ struct object_names {
 };
 
 struct mpi_scan {
-    void *handle; /* of the first MPI found; the caller closes it by dlclose */
+    void *handle; /* handle of the first MPI found; the caller closes it by dlclose */
     unsigned n;   /* how many distinct MPIs there are */
     void *bases[8];
 };

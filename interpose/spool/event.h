@@ -76,8 +76,8 @@ struct spool_clock_link {
 struct spool_processor_use {
     uint64_t at_ns;   /* CLOCK_MONOTONIC; 0: not reached, or not known */
     uint64_t run_ns;  /* user and system time of all threads */
-    uint64_t wait_ns; /* of the main thread, ready to run while others had its processor; SPOOL_NOT_KNOWN */
-    uint64_t involuntary_switches; /* of all threads */
+    uint64_t wait_ns; /* time that the main thread was ready to run while others had its processor; SPOOL_NOT_KNOWN */
+    uint64_t involuntary_switches; /* switches of all threads */
 };
 
 struct spool_header {
@@ -94,11 +94,11 @@ struct spool_header {
     int32_t thread_level; /* 0 MPI_THREAD_SINGLE .. 3 MPI_THREAD_MULTIPLE */
     uint32_t pid;
     uint32_t n_functions;               /* entries of calls[]; function numbers are those of this build's mpi.tbl */
-    uint64_t table_hash;                /* of mpi.tbl: a reader of another table must refuse */
+    uint64_t table_hash;                /* hash of mpi.tbl: a reader of another table must refuse */
     uint64_t started_unix_ns;           /* CLOCK_REALTIME at start */
     uint64_t eager_limit_bytes;         /* MPI_T's, of the transport inside a node; 0: not known */
-    uint64_t eager_limit_network_bytes; /* of the transport between nodes; 0: not known, or no other node */
-    uint64_t own_cost_ps; /* that recording adds to a nonblocking call, measured at start; 0: not measured */
+    uint64_t eager_limit_network_bytes; /* limit of the transport between nodes; 0: not known, or no other node */
+    uint64_t own_cost_ps; /* what recording adds to a nonblocking call, measured at start; 0: not measured */
     uint32_t started_by;  /* function that initialised MPI first: MPI_Init ..., MPI_Session_init */
     int32_t parents;      /* processes that spawned this world together, 0: it was not spawned */
     struct spool_clock_pair start;
@@ -115,7 +115,7 @@ struct spool_header {
     char launch[64];       /* the launcher's name for what it started, the same in all worlds of a job; empty: none */
     uint64_t calls[1024];  /* passed-through calls by function number, families untracked and counted */
     char world[64];        /* the launcher's name for this MPI_COMM_WORLD; empty: none */
-    char parent_world[64]; /* that of the processes that spawned it; empty: not told, or not spawned */
+    char parent_world[64]; /* name of the world that spawned it; empty: not told, or not spawned */
     int32_t parent_root;   /* rank of the spawn's root in parent_world, where that is known */
     uint32_t connected;    /* 1: it has communicators SPOOL_BY_TIME */
     uint64_t lost_ticks;   /* time before the first record that was lost; 0: none was */
@@ -269,7 +269,7 @@ struct spool_communicator {
     uint32_t creation; /* 0, 1, ...: number of the creation on the parent, counting those without a result; the tag for
                         * MPI_Comm_create_group and MPI_Intercomm_create; for sessions a hash of the given text */
     int32_t leader;    /* world rank of rank 0 (intercommunicators: of the local group); -1: in another world */
-    int32_t size;      /* of the local group */
+    int32_t size;      /* size of the local group */
     int32_t rank;      /* own rank in it */
     int32_t remote_size;   /* intercommunicators; else 0 */
     uint64_t begin_ticks;  /* entry of the call that made it; SPOOL_BY_MEETING: of the call that met it; if it exists
@@ -289,7 +289,7 @@ struct spool_persistent {
     uint32_t communicator;
     int32_t peer;
     int32_t tag;
-    uint64_t bytes; /* of all partitions */
+    uint64_t bytes; /* bytes of all partitions */
     uint64_t begin_ticks;
     uint64_t site;
     uint32_t call_ticks;
@@ -319,7 +319,7 @@ struct spool_partition {
     uint16_t function;
     uint32_t partition;
     uint64_t ticks;  /* as in spool_partitions */
-    uint32_t number; /* of the spool_partitions record */
+    uint32_t number; /* number of the spool_partitions record */
     uint32_t pad2;
     uint64_t site;
 };
@@ -329,7 +329,7 @@ struct spool_rma {
     uint8_t type; /* SPOOL_RMA */
     uint8_t pad;
     uint16_t function;
-    uint32_t communicator; /* of the window, or SPOOL_NO_COMMUNICATOR */
+    uint32_t communicator; /* that of the window, or SPOOL_NO_COMMUNICATOR */
     int32_t target;        /* rank in it, -1: none */
     uint32_t window;       /* 1, 2, ... in this process, 0: not known */
     uint64_t bytes;        /* bytes of the origin buffer, and of the results where the call fetches */
@@ -348,7 +348,7 @@ struct spool_sum {
     uint8_t type; /* SPOOL_SUM */
     uint8_t pad;
     uint16_t function;
-    uint32_t communicator; /* of collectives and one-sided calls; else SPOOL_NO_COMMUNICATOR */
+    uint32_t communicator; /* collectives and one-sided calls: their communicator; else SPOOL_NO_COMMUNICATOR */
     int32_t target;        /* one-sided calls: rank in communicator; -1: none, or several */
     uint32_t flags;        /* SPOOL_OFF */
     uint64_t calls;

@@ -21,7 +21,7 @@ struct left_chunks {
     pthread_mutex_t lock;
     struct left_chunk *open; /* [n_open] with an open record */
     uint32_t n_open, room;
-    uint32_t next; /* to look at again */
+    uint32_t next; /* next one to look at again */
 };
 
 void left_chunks_init(struct left_chunks *chunks);

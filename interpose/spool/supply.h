@@ -38,7 +38,7 @@ struct supply {
     uint32_t wanted;    /* chunks to hold ready */
     uint32_t n_ready, n_left;
     struct supply_chunk ready[SUPPLY_READY]; /* oldest first */
-    struct left_chunk left[SUPPLY_LEFT];     /* to be given back */
+    struct left_chunk left[SUPPLY_LEFT];     /* chunks to be given back */
     struct left_chunks given_back;
 };
 

@@ -191,7 +191,7 @@ void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes)
     uint64_t ticks = lane->stopped ? 0 : clock_ticks((enum spool_clock_source)lane->writer->header->clock_source);
     if (!lane->stopped && open_chunk(lane) != 0) {
         lane->stopped = 1;
-        lane->end = lane->next; /* also for a smaller record: what follows a loss would be out of order */
+        lane->end = lane->next; /* no room for a smaller record either: what follows a loss would be out of order */
     }
     errno = saved_errno;
     if (lane->stopped) {

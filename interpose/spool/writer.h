@@ -22,13 +22,13 @@
 
 struct spool_lane {
     uint8_t *next; /* where the next record goes */
-    uint8_t *end;  /* of the current chunk */
+    uint8_t *end;  /* end of the current chunk */
     struct spool_writer *writer;
     struct spool_lane *following; /* all lanes of the writer */
     uint8_t *chunk;               /* current chunk, NULL before the first */
-    uint32_t chunk_number;        /* of the current chunk in the file */
+    uint32_t chunk_number;        /* number of the current chunk in the file */
     uint32_t number;
-    uint32_t sequence; /* of the next chunk */
+    uint32_t sequence; /* sequence of the next chunk */
     int in_use;
     int stopped; /* no further chunk: records are counted as lost */
     enum spool_loss cause;

@@ -61,7 +61,7 @@ static int make_views(sqlite3 *database, const char *path, struct error *error)
     while (result == 0 && cursor_next(&rows)) {
         const char *text = (const char *)sqlite3_column_text(rows.statement, 0);
         if (text == NULL || strncmp(text, prefix, sizeof prefix - 1) != 0)
-            continue; /* not of our schema: no query asks for it */
+            continue; /* it is not of our schema: no query asks for it */
         char *sql = sqlite3_mprintf("CREATE TEMP VIEW %s", text + sizeof prefix - 1);
         if (sql == NULL || sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
             result = failed(database, path, error);

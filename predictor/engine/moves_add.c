@@ -28,12 +28,12 @@ static const size_t NO_MESSAGE = SIZE_MAX;
 /* Holds a rank's clock. */
 struct day {
     double first_post_s, last_post_s;
-    double until_s;                 /* to here its time is accounted for */
+    double until_s;                 /* its time is accounted for until here */
     double moving_to_s[NODE_PARTS]; /* [part] until here a message of that part moves */
     double moving_s[NODE_PARTS];
     double hidden_s; /* c_i: what a pause may still take */
     double latency_s, skew_s;
-    enum direction pays[NODE_PARTS]; /* whose latency */
+    enum direction pays[NODE_PARTS]; /* whose latency it pays */
     struct last last[NODE_PARTS][DIRECTION_COUNT];
 };
 

@@ -22,7 +22,7 @@
 enum { MESH_MAX_NEIGHBOURS = 24 };
 
 struct mesh {
-    uint32_t size[3];    /* of the coarse grid */
+    uint32_t size[3];    /* size of the coarse grid */
     uint32_t n_cells;    /* after refinement */
     uint32_t *first;     /* [coarse cells + 1] a coarse cell's first cell: it has one, or eight */
     uint32_t *coarse_of; /* [n_cells] */

@@ -10,7 +10,7 @@
 struct csr {
     SCOTCH_Num *first;  /* [n_cells + 1] */
     SCOTCH_Num *arc;    /* [first[n_cells]] */
-    SCOTCH_Num *weight; /* of each arc */
+    SCOTCH_Num *weight; /* weight of each arc */
 };
 
 static void csr_release(struct csr *csr)

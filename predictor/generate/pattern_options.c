@@ -15,7 +15,7 @@ enum {
     MAX_CELLS = 1 << 28,
     MAX_FAR = 1 << 28,
     MAX_SPREAD = 10,
-    CELLS_PER_RANK = 500, /* of a mesh, where it is not told */
+    CELLS_PER_RANK = 500, /* size of a mesh, where it is not told */
 };
 #define MAX_BYTES      (1ULL << 40)
 #define MAX_CELL_BYTES (1ULL << 30)

@@ -7,8 +7,8 @@
 #include "predictor/generate/pattern_make.h"
 
 struct pattern_options {
-    const struct pattern_kind *kind; /* to make, or NULL */
-    const char *trace;               /* to take a round from, or NULL */
+    const struct pattern_kind *kind; /* kind to make, or NULL */
+    const char *trace;               /* trace from which to take a round, or NULL */
     const char *pattern;             /* P.csv to read, or NULL */
     const char *placement;           /* L.csv that belongs to it */
     const char *output;              /* writes output.P.csv and output.L.csv; NULL: statistics alone */

@@ -60,7 +60,7 @@ enum { SINGLE = 8, MOST_POINTS = 80 };
 /* Describes one direction of all NICs. */
 struct link_side {
     const struct size_order *order; /* by node */
-    const uint8_t *class_of;        /* of a message */
+    const uint8_t *class_of;        /* class of a message */
     enum direction direction;
     const uint32_t *here; /* [message] its rank at this end */
 };
@@ -84,7 +84,7 @@ struct through {
 
 /* Stands for some repetitions that are alike. */
 struct point {
-    double weight;  /* of all repetitions */
+    double weight;  /* share of all repetitions */
     double carried; /* what a connection has carried before, in bytes of its message */
     double before;  /* what it had carried when the round before began */
 };
@@ -104,7 +104,7 @@ static size_t find_points(size_t repetitions, double first, double a_round, stru
 struct network {
     const struct traffic *traffic;
     const struct flow_transport *transport;
-    struct flow_limit packet; /* of a message's bytes, the same in all repetitions */
+    struct flow_limit packet; /* packet for a message's bytes, the same in all repetitions */
     size_t n_points;
     struct point points[MOST_POINTS];
     bool carries; /* at some point buffers are not empty: sends then depend on how long ranks wait */

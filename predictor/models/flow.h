@@ -16,7 +16,7 @@ struct flow_limit {
 struct flow_transport {
     struct flow_limit packet; /* what a NIC serves of a flow in its turn, more than 0 */
     struct flow_limit buffer;
-    size_t repetitions; /* of the round, at least 1 */
+    size_t repetitions; /* how often the round is repeated, at least 1 */
 };
 
 /* Predicts the mean over the repetitions; messages within nodes follow the staircase, with that service. Arguments and

@@ -40,7 +40,7 @@ struct link_run {
     struct moves *moves;
     struct bandwidth_steps *steps;
     double taken_bytes;  /* B */
-    double buffer_bytes; /* of it in this direction */
+    double buffer_bytes; /* what of it counts in this direction */
     enum direction direction;
     struct arrivals arrivals; /* a queue is a node */
     double served;            /* bytes that a flow has got that has been open all the time */

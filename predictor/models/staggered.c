@@ -69,8 +69,8 @@ struct group_run {
     struct receiver *receivers;
     struct share_clock *clocks;
     struct clock_segment *segments;
-    struct staircase_mix *mixes; /* of the receivers, where they have clocks of their own */
-    struct heap clock_times;     /* of the clocks with ranks, by when the next of them is idle */
+    struct staircase_mix *mixes; /* mixes of the receivers, where they have clocks of their own */
+    struct heap clock_times;     /* the clocks with ranks, by when the next of them is idle */
     struct heap_entry *late;     /* room for the heaps */
     struct heap_entry *clock_ranks;
     size_t *place;

@@ -32,7 +32,7 @@ struct staircase_mix {
     struct {
         size_t class;
         double in_level;
-        double level; /* of the class's level */
+        double level; /* share of the class's level */
         bool last_of_level;
     } parts[MAX_CLASSES];
 };
@@ -51,7 +51,7 @@ size_t staircase_only_class(const struct traffic *traffic, unsigned levels, cons
 struct competitor {
     uint32_t rank;
     double volume; /* V_i, B */
-    double rest;   /* of it, not yet received, B */
+    double rest;   /* what of it is not yet received, B */
     double recv_s; /* t_i^recv, out */
 };
 

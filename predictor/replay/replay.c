@@ -30,11 +30,11 @@ struct replay_state {
     struct recorded_places places;
     sqlite3_stmt *insert;
     sqlite3_int64 run_ids[MAX_MODELS];
-    struct replay_history history; /* where a model repeats rounds */
+    struct replay_history history; /* used where a model repeats rounds */
     struct replay_round round;     /* the current round */
     /* The rest concerns the current kind. */
     struct model_options options;         /* the replay's, with the kind's rounds */
-    struct replay_mean means[MAX_MODELS]; /* of models that know post times */
+    struct replay_mean means[MAX_MODELS]; /* means of models that know post times */
 };
 
 static int failed(const struct replay_state *state, const char *what, struct error *error)

@@ -7,7 +7,7 @@
 #include "predictor/pattern/pattern.h"
 
 struct recorded_places {
-    struct placement placement; /* of all ranks of the world */
+    struct placement placement; /* places of all ranks of the world */
     bool *node_known;           /* [placement.n_ranks] */
     bool *socket_known;         /* socket 0 where not */
 };

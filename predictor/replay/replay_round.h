@@ -11,7 +11,7 @@ enum { ROUND_MESSAGES, ROUND_RANKS, REPLAY_ROUND_STATEMENTS };
 
 struct replay_round {
     struct pattern pattern;     /* of the round read last, with post times; its ranks are numbered anew */
-    struct placement placement; /* of these ranks; arrays of the world's size */
+    struct placement placement; /* places of these ranks; arrays of the world's size */
     uint32_t *world_rank;       /* [world] world rank of a new number */
     size_t moved;               /* messages recorded at another level than the places of their ranks give */
     /* The rest is private. */

@@ -9,7 +9,7 @@
 /* Borrows all that it names. */
 struct replay {
     sqlite3 *database;
-    const char *path; /* of the database, for messages */
+    const char *path; /* names the database in messages */
     const struct machine *machine;
     const struct placement *placement; /* NULL: the recorded places */
     const struct model_choice *models; /* [n_models] */

@@ -141,7 +141,7 @@ struct routed {
     const struct placement *placement;
     const struct grouping *nodes;
     uint32_t *position; /* [n_groups] */
-    uint32_t *links;    /* [longest] of one route */
+    uint32_t *links;    /* [longest] links of one route */
     double *load_bytes; /* [n_links] */
     struct error *error;
 };

@@ -20,7 +20,7 @@ struct moment {
 struct queue {
     struct place {
         uint64_t list;
-        uint32_t order; /* in which entries come, over all lists */
+        uint32_t order; /* order in which entries come, over all lists */
         uint32_t message;
     } * places;      /* [n] by list, then order */
     uint32_t *taken; /* [n + 1] Fenwick tree */

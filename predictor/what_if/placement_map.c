@@ -151,8 +151,8 @@ struct map_work {
     uint32_t *index;      /* 0 between cuts */
     uint32_t *members;    /* ranks of a cut */
     SCOTCH_Num *node_of;  /* [n_ranks] */
-    SCOTCH_Num *part;     /* of the members */
-    SCOTCH_Num *capacity; /* of the parts */
+    SCOTCH_Num *part;     /* part of each member */
+    SCOTCH_Num *capacity; /* capacity of each part */
 };
 
 /* Places the ranks that went to a node onto its sockets, whose groups are first_socket .. */

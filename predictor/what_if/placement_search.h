@@ -13,7 +13,7 @@ struct placement_search {
 
 struct placement_found {
     double start_s;       /* workload_times.total_s at the ranks' present places */
-    double mapped_s;      /* of the partitioner's placement; NaN: not to be predicted */
+    double mapped_s;      /* time of the partitioner's placement; NaN: not to be predicted */
     double best_s;        /* <= start_s */
     uint64_t predictions; /* how many kinds of round were predicted */
     bool timed_out;       /* more time might have found more */

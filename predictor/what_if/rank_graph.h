@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_RANK_GRAPH_H
 #define MPISTAIR_PREDICTOR_RANK_GRAPH_H
 
-#include <stdio.h> /* which scotch.h needs */
+#include <stdio.h> /* scotch.h needs it */
 #include <scotch/scotch.h>
 
 #include "predictor/what_if/workload.h"

@@ -20,7 +20,7 @@ struct workload {
     struct workload_kind *kinds;
     size_t n_kinds;
     uint32_t *number; /* [n_ranks] all 0 between calls */
-    bool one_pattern; /* not a run: how often its one round is repeated is not known */
+    bool one_pattern; /* it is not a run: nobody knows how often its one round is repeated */
 };
 
 /* Is a model, and what it is given beside pattern and placement. It borrows all. */

@@ -46,7 +46,7 @@ struct report_off {
  * most. */
 struct report_waited {
     int64_t ranks, worst_rank, switches;
-    double wait_share, run_share, observed_s; /* of the worst; NaN: not known of any rank */
+    double wait_share, run_share, observed_s; /* values of the worst; NaN: not known for any rank */
 };
 
 #define REPORT_WAITED 0.05

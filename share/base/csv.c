@@ -24,10 +24,10 @@ struct csv_reader {
     union csv_value *values;      /* [n_columns] */
     char **texts;                 /* [n_columns] what values[].text points to */
     size_t column_of[MAX_FIELDS]; /* column_of[field]; n_columns: not asked for */
-    size_t n_fields;              /* of the header; 0: not read yet */
-    size_t field;                 /* of the current row */
-    size_t line;                  /* from 1 */
-    size_t line_bytes;            /* of the current line so far */
+    size_t n_fields;              /* fields of the header; 0: not read yet */
+    size_t field;                 /* field of the current row */
+    size_t line;                  /* number of the line, from 1 */
+    size_t line_bytes;            /* bytes of the current line so far */
     size_t blank_line;            /* the last one, 0: none */
     bool line_is_blank;           /* so far */
     bool line_is_comment;

@@ -46,8 +46,8 @@ struct option_table {
     size_t n_rows;
     const char *notes;  /* --help behind the options, or NULL */
     void (*list)(void); /* prints what comes behind that, or NULL */
-    void *context;      /* of take */
-    bool is_launcher;   /* from the first word on everything is another program's */
+    void *context;      /* handed to take */
+    bool is_launcher;   /* everything from the first word on is another program's */
 };
 
 enum { OPTIONS_READ = -1 };

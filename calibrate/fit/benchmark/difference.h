@@ -11,7 +11,7 @@ struct difference {
     double value_s;  /* second - first */
     double low_s;    /* its 95 % interval, which contains value_s; NaN: one sample has none */
     double high_s;
-    double gap_s;     /* from the longest of the first set to the shortest of the second; below 0: they overlap */
+    double gap_s;     /* time from the longest of the first set to the shortest of the second; below 0: they overlap */
     size_t n_samples; /* samples of both sets */
     size_t n_smaller; /* samples of the smaller set */
 };

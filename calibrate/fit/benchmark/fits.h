@@ -30,7 +30,7 @@ struct benchmark_points {
     size_t n_points;
     double *bytes;    /* [n_points] */
     double *seconds;  /* [n_points] */
-    size_t n_samples; /* of all */
+    size_t n_samples; /* samples of all points */
 };
 
 /* Makes the points. samples must be sorted, and hold one variant and one count a size. Returns 0, or -1 without memory.

@@ -89,8 +89,8 @@ struct mixing {
     const struct placement *placement;
     struct member *members; /* [n] by rank */
     size_t n;
-    size_t *uses;                   /* of each cache */
-    uint64_t n_pairs[DOMAIN_COUNT]; /* of all ranks of the group */
+    size_t *uses;                   /* how often each cache is used */
+    uint64_t n_pairs[DOMAIN_COUNT]; /* pairs of all ranks of the group */
     uint64_t taken[DOMAIN_COUNT];
     bool exhausted[DOMAIN_COUNT]; /* no two ranks that are left */
 };

@@ -27,8 +27,8 @@
 struct run recorder_run;
 static struct run *const run = &recorder_run;
 static int self_key = MPI_KEYVAL_INVALID;
-static uint64_t run_bytes; /* of all spools; known on rank 0 after the closing */
-static int run_connected;  /* to another MPI_COMM_WORLD, which may still run; known on rank 0 */
+static uint64_t run_bytes; /* bytes of all spools; known on rank 0 after the closing */
+static int run_connected;  /* the run is connected to another MPI_COMM_WORLD, which may still run; known on rank 0 */
 
 /* Runs in a forked child: the spool is the parent's. The preload library makes all calls pass through by itself. */
 static void forked_child(void)

@@ -17,7 +17,7 @@
 /* Holds the status of a call that may resolve a wildcard. */
 struct watched_status {
     MPI_Status *status;   /* where MPI puts it; NULL: not watched */
-    int32_t users_source; /* what stood in it */
+    int32_t users_source; /* source that stood in it */
     MPI_Status own;       /* used where the caller wants none */
 };
 

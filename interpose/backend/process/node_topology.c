@@ -19,7 +19,7 @@ typedef int export_xml_buffer(hwloc_topology_t, char **xml, int *bytes, unsigned
 
 struct text {
     char *xml;
-    int bytes; /* with the 0 at its end */
+    int bytes; /* includes the 0 at its end */
 };
 
 static int write_text(int fd, const void *data)

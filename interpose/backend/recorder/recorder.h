@@ -57,7 +57,7 @@ struct recorder_thread {
     uint64_t communicator_key;   /* the last communicator looked up */
     uint32_t communicator_index;
     struct scratch scratch;
-    struct mpistair_fortran_note *fortran_note; /* of this thread; never NULL */
+    struct mpistair_fortran_note *fortran_note; /* that of this thread; never NULL */
     uint16_t stack;                             /* spool_stack.number of the call in progress, 0: none */
     struct shared_queues *queues;               /* shared_queue.h; NULL: none yet */
 };
@@ -161,7 +161,7 @@ static inline int16_t current_processor(void)
 #ifdef RSEQ_SIG
     const char *own = (const char *)__builtin_thread_pointer() + __rseq_offset;
     int processor = (int)__atomic_load_n(&((const struct rseq *)(const void *)own)->cpu_id, __ATOMIC_RELAXED);
-    if (__builtin_expect(processor < 0, 0)) /* not registered */
+    if (__builtin_expect(processor < 0, 0)) /* the thread is not registered */
         processor = sched_getcpu();
 #else
     int processor = sched_getcpu();

@@ -16,7 +16,7 @@ static const uint64_t LEAST_TICKS = UINT64_C(1) << 30;
 struct sums {
     struct spool_sum *slots[SLOTS];
     unsigned n;
-    uint32_t sequence;    /* of the lane's chunk, as the lane counts them */
+    uint32_t sequence;    /* sequence of the lane's chunk, as the lane counts them */
     uint32_t switched;    /* recorder.sums_ended */
     uint64_t until_ticks; /* they end */
 };

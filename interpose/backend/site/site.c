@@ -9,7 +9,7 @@
 
 struct mpistair_fortran_note *site_note(void)
 {
-    static struct mpistair_fortran_note none; /* for a host without Fortran; stays empty */
+    static struct mpistair_fortran_note none; /* serves a host without Fortran; stays empty */
     return recorder.host && recorder.host->fortran_note ? recorder.host->fortran_note() : &none;
 }
 

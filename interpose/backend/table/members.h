@@ -9,7 +9,7 @@
 #include "interpose/backend/recorder/recorder.h"
 
 struct members {
-    int size; /* of the local group */
+    int size; /* size of the local group */
     int rank; /* own rank in it */
     int remote_size;
     int leader; /* world rank of the local group's rank 0, -1: in another world */

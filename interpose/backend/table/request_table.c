@@ -7,7 +7,7 @@
 #include "interpose/backend/table/shared_queue.h"
 
 struct handle_table request_table;
-static uint32_t free_numbers = (1U << SHARED_HANDLES) - 1; /* of shared handles: one bit each */
+static uint32_t free_numbers = (1U << SHARED_HANDLES) - 1; /* numbers of shared handles: one bit each */
 static uint8_t
     queued[SHARED_HANDLES]; /* the two operations by which the handle was known to be shared are in its queue */
 

@@ -18,7 +18,7 @@ struct spool_begun {
 struct spools {
     struct spool *spools; /* [n_spools] ascending by rank, each rank once, all of one run */
     size_t n_spools;
-    int32_t world_size;        /* of all worlds of the run together */
+    int32_t world_size;        /* size of all worlds of the run together */
     struct spool_begun *begun; /* [n_begun] */
     size_t n_begun;
     struct worlds worlds;

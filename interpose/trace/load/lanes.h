@@ -9,7 +9,7 @@ struct lane {
     const uint8_t *record; /* the next one, NULL: none any more */
     uint64_t ticks;        /* its time */
     size_t clock_hint;
-    size_t next_origin;  /* of the next operation that has one */
+    size_t next_origin;  /* origin of the next operation that has one */
     int64_t idle_end_ns; /* end of the unsuccessful tests so far; each sum is laid behind the one before */
     uint32_t number;
 };

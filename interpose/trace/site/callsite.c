@@ -14,7 +14,7 @@
 struct mapping {
     uint64_t begin;
     uint64_t end;
-    uint64_t offset; /* in the file */
+    uint64_t offset; /* place in the file */
     uint32_t module;
 };
 

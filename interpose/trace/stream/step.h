@@ -18,7 +18,7 @@ struct stepper {
     struct step_envelopes envelopes;
     int64_t call_ns;     /* begin of the current completion call, TRACE_NO_TIME: none was recorded */
     uint64_t call;       /* its number, from 1; 0: none */
-    uint16_t function;   /* of the call */
+    uint16_t function;   /* function of the call */
     uint64_t opened_by;  /* call that opened the step, if that began with a background completion; else UINT64_MAX */
     int64_t blocking_ns; /* post of the last blocking call, whose second half may follow */
     bool completing;

@@ -12,8 +12,8 @@ struct step_envelopes {
     size_t n_completed;
     size_t completed_capacity;
     size_t n_known;      /* how many of them are in the map */
-    struct map known;    /* that completed in the present step */
-    struct map standing; /* whose receives are posted anew as soon as one completed */
+    struct map known;    /* envelopes that completed in the present step */
+    struct map standing; /* envelopes whose receives are posted anew as soon as one completed */
 };
 
 void step_envelopes_release(struct step_envelopes *envelopes);

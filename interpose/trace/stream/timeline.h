@@ -22,7 +22,7 @@ struct timeline_event {
 /* Describes a completion that lies ahead. */
 struct timeline_due {
     int64_t at_ns;
-    uint64_t sequence; /* of the post in its rank */
+    uint64_t sequence; /* number of the post in its rank */
     uint32_t operation;
 };
 
