@@ -16,6 +16,7 @@
 #include "share/base/options.h"
 #include "share/base/placement.h"
 #include "interpose/run/launch.h"
+#include "interpose/run/living.h"
 #include "interpose/run/nested.h"
 #include "interpose/run/output_name.h"
 #include "interpose/run/run_keys.h"
@@ -243,6 +244,11 @@ int cmd_run(int argc, char **argv)
         spool_folder_release(&folder);
         return error_report(&error);
     }
+    size_t living = living_wait(folder.path);
+    if (living > 0)
+        fprintf(stderr,
+                "mpistair: %zu process%s of the job outlive%s the launcher; the trace ends where they are now\n",
+                living, living == 1 ? "" : "es", living == 1 ? "s" : "");
     code = ingest_spools(&folder, &output, &options);
     spool_folder_release(&folder);
     return status != 0 ? status : code;
