@@ -86,6 +86,20 @@ static inline bool loader_note(struct loader *loader, struct map *map, uint32_t 
     return true;
 }
 
+/* Looks up the communicator of a record whose target is a rank in it; TRACE_NONE where the record names none. Returns
+ * false, and counts damage, where there is no such communicator or rank. */
+static inline bool loader_communicator(struct loader *loader, uint32_t index, int32_t target, uint32_t *communicator)
+{
+    *communicator = TRACE_NONE;
+    if (index == SPOOL_NO_COMMUNICATOR)
+        return true;
+    *communicator = communicator_of(&loader->communicators, loader->trace, index);
+    if (*communicator != TRACE_NONE && target < loader->trace->communicators[*communicator].size)
+        return true;
+    loader->process->damaged++;
+    return false;
+}
+
 /* Returns what a number of the process stands for: TRACE_NONE for 0, and for one that no record has, which is damage
  * unless records are known to be lost. */
 uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number);

@@ -9,14 +9,9 @@
 void rma_load(struct loader *loader, const struct spool_rma *record)
 {
     struct trace *trace = loader->trace;
-    uint32_t communicator = TRACE_NONE;
-    if (record->communicator != SPOOL_NO_COMMUNICATOR) {
-        communicator = communicator_of(&loader->communicators, trace, record->communicator);
-        if (communicator == TRACE_NONE || record->target >= trace->communicators[communicator].size) {
-            loader->process->damaged++;
-            return;
-        }
-    }
+    uint32_t communicator;
+    if (!loader_communicator(loader, record->communicator, record->target, &communicator))
+        return;
     if (loader_grow(loader, &trace->rma, trace->n_rma, sizeof *trace->rma) != 0)
         return;
     loader_count_bytes(loader, record->bytes);

@@ -42,14 +42,9 @@ static void add_bound(struct loader *loader, const struct trace_sum *sum)
 void sum_load(struct loader *loader, const struct spool_sum *record)
 {
     struct trace *trace = loader->trace;
-    uint32_t communicator = TRACE_NONE;
-    if (record->communicator != SPOOL_NO_COMMUNICATOR) {
-        communicator = communicator_of(&loader->communicators, trace, record->communicator);
-        if (communicator == TRACE_NONE || record->target >= trace->communicators[communicator].size) {
-            loader->process->damaged++;
-            return;
-        }
-    }
+    uint32_t communicator;
+    if (!loader_communicator(loader, record->communicator, record->target, &communicator))
+        return;
     struct trace_sum *sum = add(trace);
     if (sum == NULL) {
         loader->no_memory = true;
