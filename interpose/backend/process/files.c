@@ -1,4 +1,5 @@
-/* Brings the files of a run at its end to where rank 0's ingest finds them, and removes them in the end. See files.h. */
+/* Brings the files of a run at its end to where rank 0's ingest finds them, and removes them in the end.
+ * See files.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
