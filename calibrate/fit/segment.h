@@ -6,9 +6,10 @@
  * largest messages alone would decide. Several curves are cut at the same sizes: whether that beats a cut of each by
  * itself is seen by comparing the criteria.
  *
- * A protocol is a step of the time or a change of its slope, and noise is often cut where neither is. So a cut counts
- * only if in enough of the curves the two lines, evaluated at the cut, are SEGMENT_JUMP apart and further than chance
- * allows, or both slopes are known to be above 0 and their 95 % intervals are apart. */
+ * A protocol is a step of the time or a change of its slope, and noise is often cut where neither is. So a cut
+ * counts only if it shows in enough of the curves. It shows if the two lines, evaluated at the cut, are SEGMENT_JUMP
+ * apart and further than chance allows, or if both slopes are known to be above 0 and their 95 % intervals are
+ * apart. */
 #ifndef MPISTAIR_CALIBRATE_SEGMENT_H
 #define MPISTAIR_CALIBRATE_SEGMENT_H
 

@@ -1,12 +1,13 @@
 /* Declares what the calibration programs share: rank 0 leads, the other ranks sleep until it asks them to exchange
  * messages.
  *
- * A benchmark says how two ranks exchange, and either lists items (who exchanges with whom, how many bytes), which
- * schedule.h measures in random order until they are known well enough, or leads itself, one visit after the other. For
- * a visit rank 0 sends a command to the ranks of that item only, with the start on the common clock in it. Every one of
- * them waits for that moment, exchanges, and returns its time; rank 0 writes a line of CSV on standard output with the
- * time of the slowest. All others sleep between looks at their mailbox: ranks may be more than cores. Lines on standard
- * error that begin with `mpistair-note:` tell `mpistair calibrate` what it needs to know besides. */
+ * A benchmark says how two ranks exchange. Most list items (who exchanges with whom, how many bytes), which
+ * schedule.h measures in random order until they are known well enough. Others lead themselves, one visit after the
+ * other. For a visit rank 0 sends a command to the ranks of that item only, with the start on the common clock in
+ * it. Every one of them waits for that moment, exchanges, and returns its time; rank 0 writes a line of CSV on
+ * standard output with the time of the slowest. All others sleep between looks at their mailbox: ranks may be more
+ * than cores. Lines on standard error that begin with `mpistair-note:` tell `mpistair calibrate` what it needs to
+ * know besides. */
 #ifndef MPISTAIR_CALIBRATE_MEASURE_H
 #define MPISTAIR_CALIBRATE_MEASURE_H
 
@@ -104,8 +105,8 @@ struct measure {
     double offset_s;
     double lead_s;
     double expected_s; /* time from the start of a sample to its end, for the next visits */
-    size_t
-        n_visits; /* since the last probe of the machine (probe.h); what their ranks wanted of processors, and lost */
+    /* Count since the last probe (machine_probe.h): visits, and what their ranks wanted of processors and lost. */
+    size_t n_visits;
     double wanted_s;
     double lost_s;
     double stolen_s; /* time stolen from the processors of the ranks of the last probe, since boot, added up */
@@ -117,8 +118,8 @@ struct measure {
     struct resume resume;
 };
 
-/* Limits the samples of one visit; MEASURE_PROBE is the part of an item that probes the machine (probe.h), in any
- * program. */
+/* Limits the samples of one visit; MEASURE_PROBE is the part of an item that probes the machine (machine_probe.h),
+ * in any program. */
 enum { MEASURE_SAMPLES_MAX = 16, MEASURE_PROBE = -1 };
 
 /* Ranks that have nothing to do look for a task at the multiples of that time on rank 0's clock. */
@@ -162,9 +163,9 @@ static inline const struct benchmark_program *benchmark_of(const struct benchmar
     return program->n_parts > 0 ? program->parts[part].program : program;
 }
 
-/* Makes on rank 0 one visit of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples] are
- * those of the slowest rank. They are -1 for a sample that somebody was told of too late to start with the others, or
- * that had to wait for the end of the one before, or in which ranks shared a processor. */
+/* Makes on rank 0 one visit of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples]
+ * are those of the slowest rank. They are -1 for a sample that is lost: somebody was told of it too late to start
+ * with the others, it had to wait for the end of the one before, or ranks shared a processor. */
 void measure_visit(struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, int n_samples, double *seconds);
 

@@ -1,8 +1,9 @@
 /* Makes one visit: rank 0 tells the ranks of an item what to do and when to start, and collects what they measured.
  *
- * All ranks that wait for a task look at their mailbox at the same moments, the multiples of MEASURE_IDLE_S on rank 0's
- * clock: a task is sent before such a moment, its samples start shortly after it, and samples that are short enough lie
- * between two looks (plan_gap_s), so that ranks which have nothing to do take no time from those that are measured. */
+ * All ranks that wait for a task look at their mailbox at the same moments, the multiples of MEASURE_IDLE_S on rank
+ * 0's clock: a task is sent before such a moment, and its samples start shortly after it. Samples that are short
+ * enough lie between two looks (plan_gap_s), so that ranks which have nothing to do take no time from those that are
+ * measured. */
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>

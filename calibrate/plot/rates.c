@@ -82,7 +82,7 @@ void panel_bandwidth(struct picture *picture, enum level level)
     double most_n = 0, most_rate = 0;
     char title[96];
     for (int p = PROTOCOL_ANY; p < PROTOCOL_COUNT; p++) {
-        /* short messages: their time is latency */
+        /* The time of short messages is latency. */
         if (p == PROTOCOL_SHORT ||
             machine_bandwidth(picture->machine, level, (enum machine_protocol)p, &knots[p], NULL) != 0)
             continue;

@@ -22,9 +22,9 @@
 #define PROBING_LARGE_BYTES 1048576u
 
 /* A sample is disturbed where others had more than that share of the processor time that its ranks wanted; where its
- * ranks were more than processors, that share of its epoch. An epoch is disturbed where the hypervisor took more than
- * that share of the processors, or where a probe at one of its ends differs by more than that factor from the median of
- * the program's probes. */
+ * ranks were more than processors, that share of its epoch. An epoch is disturbed where the hypervisor took more
+ * than that share of the processors. It is also disturbed where a probe at one of its ends differs by more than that
+ * factor from the median of the program's probes. */
 #define PROBING_WAITED_MAX 0.10
 #define PROBING_STEAL_MAX  0.05
 #define PROBING_LEVEL_MAX  1.25

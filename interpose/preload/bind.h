@@ -1,10 +1,10 @@
 /* Is the contract between the preload library and a backend.
  *
  * The preload library knows no MPI type. It owns one cell for each function, through which every MPI_X of the
- * application jumps, finds the MPI in the process and, when MPI is initialised, loads the backend of its family and
- * stores the backend's wrappers into the cells. A backend is a shared object that is built against one MPI and exports
- * mpistair_backend_v1. Function numbers (enum mpistair_function in the generated functions.h) index every array here;
- * both sides are built from the same mpi.tbl, which table_hash proves. */
+ * application jumps, and finds the MPI in the process. When MPI is initialised, it loads the backend of its family
+ * and stores the backend's wrappers into the cells. A backend is a shared object that is built against one MPI and
+ * exports mpistair_backend_v1. Function numbers (enum mpistair_function in the generated functions.h) index every
+ * array here; both sides are built from the same mpi.tbl, which table_hash proves. */
 #ifndef MPISTAIR_PRELOAD_BIND_H
 #define MPISTAIR_PRELOAD_BIND_H
 

@@ -1,16 +1,15 @@
-/* Where a call goes that arrives at a trampoline for the first time, and at MPI_Init, MPI_Finalize and MPI_Abort
- * always.
+/* Decides where a call goes that arrives at a trampoline for the first time, and at MPI_Init, MPI_Finalize and
+ * MPI_Abort always.
  *
  * Tools stack: a tool behind us gets our MPI_X and calls PMPI_X, which comes to us as well, so PMPI_X passes through
- * unless its caller works for the application (callers.c). Of MPI_Init, MPI_Finalize, MPI_Abort the first call counts
- * by whichever name it comes, so that a tool does not hide the start of the job, while the call that a tool behind us
+ * unless its caller works for the application (callers.c). For MPI_Init, MPI_Finalize and MPI_Abort the first call
+ * counts, by whichever name it comes, so that a tool does not hide the start of the job. The call that a tool behind us
  * makes in the course of our own is no longer the first.
  *
- * What comes as PMPI_X and is only passed on goes to PMPI_X, from Fortran too: a tool behind us may end its MPI_X with
- * a jump to PMPI_X, which returns to the Fortran layer and looks like its call; handed to that tool again, it would go
- * around for ever. In the same way a jump from behind us may look like the program's call, of a function that was
- * counted already as MPI_X.
- */
+ * A call that comes as PMPI_X and is only passed on goes to PMPI_X, from Fortran too. For a tool behind us may end
+ * its MPI_X with a jump to PMPI_X, which returns to the Fortran layer and looks like its call; handed to that tool
+ * again, it would go around for ever. In the same way a jump from behind us may look like the program's call of a
+ * function that was counted already as MPI_X. */
 #include <dlfcn.h>
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-/* The spool: what one process leaves behind of its MPI calls, byte by byte.
+/* Describes the spool, what one process leaves behind of its MPI calls, byte by byte.
  *
  * A spool file belongs to one process. It is a shared mapping that the recorder only stores into, so that the
  * kernel keeps everything up to the last store when the process is killed. It holds

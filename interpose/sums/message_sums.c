@@ -13,7 +13,7 @@
 
 enum { UNKNOWN_LEVEL = LEVEL_COUNT, SENT, SUM_COUNT };
 
-/* Columns of message_row, as they are read. */
+/* Names the columns of message_row in the order in which they are read. */
 enum { SRC, DST, BYTES, FORM, ROUND_ID, SEND_POST_NS, LATE_NS, SEND_NS, RECV_NS };
 
 struct sum {

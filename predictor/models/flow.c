@@ -3,7 +3,7 @@
  *
  * The model is ours. It changes the staircase (A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5), 2023,
  * equations 5-9: T) where transports buffer (TCP) and links are full-duplex: there a sender's NIC is a limit as the
- * receiver's is, fairness between nodes is per flow and not per process, and a send completes when the transport has
+ * receiver's is, and fairness between nodes is per flow and not per process. A send completes when the transport has
  * taken the data, not when it is delivered. For each direction l of each node's NIC, over the messages that cross it:
  *
  *   u_l(x)  = integral from 0 to x of sum over protocols p of F_p(y) / BW_p(n(y)) dy

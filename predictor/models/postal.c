@@ -24,7 +24,7 @@ static int postal_predict(const struct model_input *input, struct prediction *pr
     prediction->extrapolated = traffic_single_bandwidth(traffic, single_bytes_per_s);
     for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
         for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
-            /* T1, B1, added over the messages: sum of tau + s / BW_SP. */
+            /* T1 and B1 are added over the messages: sum of tau + s / BW_SP. */
             double latency_s = traffic_latency_s(traffic, rank, direction, ALL_LEVELS);
             double bandwidth_s = traffic_transfer_s(traffic, rank, direction, ALL_LEVELS, single_bytes_per_s);
             if (latency_s + bandwidth_s >

@@ -61,9 +61,9 @@ int workload_predict_kind(const struct workload *workload, size_t kind, const st
 int workload_predict(const struct workload *workload, const struct placement *placement,
                      const struct workload_judge *judge, struct workload_times *times, struct error *error);
 
-/* Joins the messages that go from one rank to one other in a round into one of all their bytes, posted when the last of
- * them was, on the communicator of the first, from any source if one of them was received so. Returns 0, or -1 with the
- * reason: no memory, more than 2^64 bytes. */
+/* Joins the messages that go from one rank to one other in a round into one of all their bytes. It is posted when
+ * the last of them was, on the communicator of the first, from any source if one of them was received so. Returns 0,
+ * or -1 with the reason: no memory, more than 2^64 bytes. */
 int workload_aggregate(struct workload *workload, struct error *error);
 /* Lists the kinds in which rank r takes part: kind_of[first[r]] to kind_of[first[r + 1] - 1]; the caller frees both
  * arrays. Returns 0, or -1 without memory, then both NULL. */

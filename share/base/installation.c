@@ -1,4 +1,4 @@
-/* The same program must work from a build folder, from an installed tree and from a tree that somebody moved, so no
+/* The same program must work from a build folder, from an installed tree and from a tree that somebody moved. So no
  * absolute path is compiled in but that of the source tree, which only a build folder uses. */
 #include "share/base/installation.h"
 

@@ -9,8 +9,8 @@
  *     exit    as `only`, but the processes end without MPI_Session_finalize, once all have called exit: what a launcher
  *             does when it sees one of them end comes later
  * All ranks send once around their ring on a communicator of the session (tag 1) and, where they called MPI_Init, on
- * MPI_COMM_WORLD (tag 2), and with `after` and `only` once more on the session's late in their life (tag 3). They print
- * a line `message SRC DST TAG BYTES` for each. With an MPI without sessions it exits with 77. */
+ * MPI_COMM_WORLD (tag 2). With `after` and `only` they send once more on the session's late in their life (tag 3).
+ * They print a line `message SRC DST TAG BYTES` for each. With an MPI without sessions it exits with 77. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

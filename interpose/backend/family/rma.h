@@ -34,7 +34,7 @@ void rma_begin(struct rma_call *rma, enum mpistair_function function, uint64_t s
 void rma_end(struct rma_call *rma, int result);
 void rma_request_end(struct rma_call *rma, int result, const MPI_Request *request);
 
-/* MPI_Win_test: unsuccessful ones are summed. */
+/* Record MPI_Win_test; unsuccessful calls are summed. */
 void win_test_begin(struct rma_call *rma, enum mpistair_function function, uint64_t site,
                     const struct rma_arguments *arguments);
 void win_test_end(struct rma_call *rma, int result, const int *flag);

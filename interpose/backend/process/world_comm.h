@@ -8,9 +8,9 @@
 void world_comm_begin(struct run *run);
 void world_comm_end(struct run *run);
 
-/* Makes errors return to us until world_comm_end, which brings the application's error handler back. It serves
- * MPI_Finalize: at MPI_Init MPICH has no handler but a stand-in for that of MPI_COMM_WORLD at the time of an error in
- * its copies, which cannot be set again. */
+/* Makes errors return to us until world_comm_end, which brings the application's error handler back. For MPI_Finalize
+ * only: at MPI_Init MPICH has no handler set, so that an error in a copy of MPI_COMM_WORLD takes the handler that
+ * MPI_COMM_WORLD has by then, and "no handler" cannot be set again. */
 void world_comm_return_errors(void);
 
 /* Returns 0 or -1 once all processes of run->comm have called this; never, where one was started without us. */

@@ -1,5 +1,5 @@
-/* Sums unsuccessful tests and probes. A sum goes on as long as it is the last that its thread stored, so that between
- * two other records, where rounds begin and end, the time inside MPI is known, however long a program polls. */
+/* Sums unsuccessful tests and probes. A sum goes on as long as it is the last record that its thread stored. So the
+ * time inside MPI is known between any two other records, where rounds begin and end, however long a program polls. */
 #include "interpose/backend/recorder/timed_call.h"
 
 /* Calls from so many places make up one burst of sums; the last sum takes what comes from further ones. */

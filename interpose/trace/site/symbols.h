@@ -1,4 +1,4 @@
-/* Names of call sites. */
+/* Finds the names of call sites. */
 #ifndef MPISTAIR_TRACE_SYMBOLS_H
 #define MPISTAIR_TRACE_SYMBOLS_H
 
