@@ -1,5 +1,4 @@
 /* Runs `mpistair machine list`, `show`, `import` and `export`. show --plot draws a picture besides. */
-#include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,31 +39,15 @@ static void list_one(void *context, const char *name, const char *source)
                               json_pack("{s:s, s:s, s:s}", "name", name, "where", listing->where, "source", source));
 }
 
-static int is_table(const struct dirent *entry)
+static int list_shipped(void *context, const char *name, const char *path, struct error *error)
 {
-    const char *dot = strrchr(entry->d_name, '.');
-    return dot != NULL && dot > entry->d_name && strcmp(dot, ".tbl") == 0;
-}
-
-static int list_shipped(struct listing *listing, struct error *error)
-{
-    char folder[PATH_MAX];
-    struct dirent **entries = NULL;
-    if (installation_find(INSTALLATION_SHARE, "machines", folder, sizeof folder, error) != 0)
+    (void)name;
+    struct machine machine;
+    if (machine_read(path, &machine, error) != 0)
         return -1;
-    int n = scandir(folder, &entries, is_table, alphasort), result = 0;
-    for (int i = 0; i < n; i++) {
-        char path[PATH_MAX + NAME_MAX + 2];
-        struct machine machine;
-        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        if (result == 0 && (result = machine_read(path, &machine, error)) == 0) {
-            list_one(listing, machine.name, machine.source);
-            machine_release(&machine);
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    return n < 0 ? error_set(error, "%s: cannot be read", folder) : result;
+    list_one(context, machine.name, machine.source);
+    machine_release(&machine);
+    return 0;
 }
 
 int machine_command_list(int argc, char **argv)
@@ -84,7 +67,7 @@ int machine_command_list(int argc, char **argv)
     if (argc == 1 && database_open(argv[0], false, &database, &error) != 0)
         return error_report(&error);
     struct listing listing = {.json = json ? json_array() : NULL, .where = "shipped"};
-    int result = list_shipped(&listing, &error);
+    int result = installation_each("machines", ".tbl", list_shipped, &listing, &error);
     listing.where = "database";
     if (result == 0 && database != NULL)
         result = machine_each(database, argv[0], list_one, &listing, &error);

@@ -95,12 +95,7 @@ static int text_of(const struct reading *reading, char *const *fields, enum colu
 static int level_of(const struct reading *reading, char *const *fields, enum level *level, struct error *error)
 {
     const char *text = fields[reading->column[LEVEL]];
-    for (int i = 0; i < LEVEL_COUNT; i++)
-        if (strcmp(text, level_name[i]) == 0) {
-            *level = (enum level)i;
-            return 0;
-        }
-    return wrong(reading, LEVEL, text, error);
+    return level_parse(text, level) == 0 && *level != LEVEL_COUNT ? 0 : wrong(reading, LEVEL, text, error);
 }
 
 static int keep(struct reading *reading, struct resume *resume, const struct resume_row *row, struct error *error)

@@ -109,16 +109,11 @@ int topology_position(const struct topology *topology, uint32_t node, uint32_t *
 
 int topology_find(const char *name_or_path, struct topology *topology, struct error *error)
 {
-    static const char suffix[] = ".topo";
-    size_t length = strlen(name_or_path), end = sizeof suffix - 1;
-    if (strchr(name_or_path, '/') != NULL || (length > end && strcmp(name_or_path + length - end, suffix) == 0))
-        return topology_read(name_or_path, topology, error);
-    char name[sizeof topology->name + 32], path[PATH_MAX];
-    snprintf(name, sizeof name, "topologies/%.*s%s", (int)sizeof topology->name, name_or_path, suffix);
-    if (!machine_name_valid(name_or_path) || installation_find(INSTALLATION_SHARE, name, path, sizeof path, NULL) != 0)
-        return error_set(error, "topology '%.64s': not among the shipped ones (share/topologies), nor a .topo file",
-                         name_or_path);
-    return topology_read(path, topology, error);
+    char path[PATH_MAX];
+    if (installation_named("topologies", ".topo", name_or_path, path, sizeof path) == 0)
+        return topology_read(path, topology, error);
+    return error_set(error, "topology '%.64s': not among the shipped ones (share/topologies), nor a .topo file",
+                     name_or_path);
 }
 
 void topology_release(struct topology *topology)

@@ -2,6 +2,7 @@
  * absolute path is compiled in but that of the source tree, which only a build folder uses. */
 #include "share/base/installation.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -56,4 +57,45 @@ int installation_find(enum installation_part part, const char *name, char *path,
     }
     return error_set(error, "%s: not found beside %s nor in the installed folders; set %s", name, own,
                      part == INSTALLATION_SHARE ? "MPISTAIR_SHARE" : "MPISTAIR_LIB");
+}
+
+/* Returns the length of the name before the suffix, 0 if it has another or none. */
+static size_t name_length(const char *file, const char *suffix)
+{
+    size_t length = strlen(file), end = strlen(suffix);
+    return length > end && strcmp(file + length - end, suffix) == 0 ? length - end : 0;
+}
+
+int installation_named(const char *folder, const char *suffix, const char *name_or_path, char *path, size_t size)
+{
+    char name[256];
+    if (strchr(name_or_path, '/') != NULL || name_length(name_or_path, suffix) > 0)
+        return (size_t)snprintf(path, size, "%s", name_or_path) < size ? 0 : -1;
+    if ((size_t)snprintf(name, sizeof name, "%s/%s%s", folder, name_or_path, suffix) >= sizeof name)
+        return -1;
+    return installation_find(INSTALLATION_SHARE, name, path, size, NULL);
+}
+
+int installation_each(const char *folder, const char *suffix,
+                      int (*each)(void *context, const char *name, const char *path, struct error *error),
+                      void *context, struct error *error)
+{
+    char found[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
+    struct dirent **entries = NULL;
+    if (installation_find(INSTALLATION_SHARE, folder, found, sizeof found, error) != 0)
+        return -1;
+    int n = scandir(found, &entries, NULL, alphasort), result = 0;
+    if (n < 0)
+        return error_set(error, "%s: cannot be read: %s", found, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        char *name = entries[i]->d_name;
+        size_t length = name[0] != '.' ? name_length(name, suffix) : 0;
+        snprintf(path, sizeof path, "%s/%s", found, name);
+        name[length] = '\0';
+        if (result == 0 && length > 0)
+            result = each(context, name, path, error);
+        free(entries[i]);
+    }
+    free(entries);
+    return result;
 }

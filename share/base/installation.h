@@ -17,4 +17,14 @@ enum installation_part {
  * what was looked for and where. */
 int installation_find(enum installation_part part, const char *name, char *path, size_t size, struct error *error);
 
+/* Finds a file that a user means: a path (with a '/', or that ends in suffix) as it is, else the shipped file
+ * folder/NAME with that suffix, as "machines", ".tbl". Returns 0, or -1 if there is none of that name. */
+int installation_named(const char *folder, const char *suffix, const char *name_or_path, char *path, size_t size);
+
+/* Calls each for every shipped file folder/NAME with that suffix, in the order of the names, until one returns not 0.
+ * Returns that, 0, or -1 with the reason where there is no such folder. */
+int installation_each(const char *folder, const char *suffix,
+                      int (*each)(void *context, const char *name, const char *path, struct error *error),
+                      void *context, struct error *error);
+
 #endif
