@@ -49,6 +49,8 @@ static const char usage[] =
     "Measures this machine with the given launcher and writes a machine table.\n";
 static const char notes[] =
     "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"
+    "What others on the machine disturb is measured again; where that was too much there is no table, and the exit\n"
+    "code is 1 (MPISTAIR_DISTURBED=1 takes it all the same).\n"
     "Only levels that the job spans can be measured: two ranks on a socket, on two sockets, on two nodes.\n"
     "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.\n";
 

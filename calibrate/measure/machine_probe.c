@@ -15,6 +15,7 @@ enum { SAMPLES = 3, VISITS_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
 
 /* A probe follows the last one after that time, later where probes take more than that share of it. */
 #define EVERY_S   1.0
+#define LEVEL_S   0.05 /* of one of its sizes, but for the last visit */
 #define SHARE_MAX 0.05
 
 /* Holds what a rank tells rank 0, which chooses, of its processors. */
@@ -64,7 +65,8 @@ int probe_prepare(struct measure *measure)
     return result;
 }
 
-/* Returns the median time of a message, from a few samples of the slowest rank; NaN where none could be taken. */
+/* Returns the median time of a message, from a few samples of the slowest rank for which no rank waited; NaN where none
+ * could be taken in a moment. */
 static double level_s(struct measure *measure, uint64_t bytes, int repeats, int max_visits)
 {
     struct item item = {.level = LEVEL_SELF,
@@ -75,13 +77,14 @@ static double level_s(struct measure *measure, uint64_t bytes, int repeats, int 
                         .pairs = probe.pairs};
     double taken_s[SAMPLES * VISITS_MAX];
     size_t n = 0;
-    for (int visit = 0; visit < max_visits && n < SAMPLES; visit++) {
+    double end_s = clock_now_s() + LEVEL_S;
+    for (int visit = 0; visit < max_visits && n < SAMPLES && (visit == 0 || clock_now_s() < end_s); visit++) {
         double seconds[SAMPLES];
         measure->gap_s = plan_gap_s(PLAN_SAMPLE_S, MEASURE_IDLE_S);
         measure->expected_s = PLAN_SAMPLE_S;
         measure_visit(measure, measure->program, &item, repeats, SAMPLES, seconds);
-        bool undisturbed = measure->waited <= PROBING_WAITED_MAX || visit == max_visits - 1;
-        for (int i = 0; i < SAMPLES && undisturbed; i++) {
+        bool disturbed = measure->waited > PROBING_WAITED_MAX;
+        for (int i = 0; i < SAMPLES && !disturbed; i++) {
             if (!(seconds[i] > 0))
                 continue;
             size_t place = n++;

@@ -44,7 +44,7 @@ def disturbed():
     """What the probes say of a real load, whether or not enough was measured for a table."""
     spinners = [subprocess.Popen([sys.executable, "-c", SPIN, str(cpu)]) for cpu in os.sched_getaffinity(0) for _ in range(2)]
     try:
-        subprocess.run(command("l", "3"), capture_output=True, timeout=150, env={**ENVIRONMENT, "MPISTAIR_DISTURBED": "1"})
+        subprocess.run(command("l", "2"), capture_output=True, timeout=150, env={**ENVIRONMENT, "MPISTAIR_DISTURBED": "1"})
     finally:
         for spinner in spinners:
             spinner.kill()
@@ -71,9 +71,10 @@ def quiet(lines, waited):
 
 
 def refused():
-    for seconds in "4", "15":  # the longer one on a machine with much else to do
+    for seconds in "4", "20":  # the longer one on a machine with much else to do
         words = command("m", seconds)
-        if subprocess.run(words, capture_output=True, timeout=150, env={**ENVIRONMENT, "MPISTAIR_DISTURBED": "1"}).returncode == 0:
+        done = subprocess.run(words, capture_output=True, timeout=150, env={**ENVIRONMENT, "MPISTAIR_DISTURBED": "1"})
+        if done.returncode == 0 and " bw " in read("m.tbl"):
             break
     lines = read("m.raw.csv").splitlines()
 
