@@ -154,6 +154,7 @@ static void widens_by_prediction_interval(void **state)
         {.quantity = "bw", .value = 10, .ci_low = 10, .ci_high = NAN},
         {.quantity = "threshold", .value = 10, .ci_low = 9, .ci_high = 11},
         {.quantity = "queue_step", .value = 10, .ci_low = 0, .ci_high = 11},
+        {.quantity = "tau", .value = 1e308, .ci_low = 0, .ci_high = 1.7e308},
     };
     struct drift drift = {.small = 0.4 / (4.302652729911275 * sqrt(4.0 / 3)),
                           .large = 0,
@@ -170,10 +171,11 @@ static void widens_by_prediction_interval(void **state)
     assert_true(row[1].ci_low == 10 && isnan(row[1].ci_high));
     assert_true(row[2].ci_low == 9 && row[2].ci_high == 11);
     assert_true(row[3].ci_low == 0 && fabs(row[3].ci_high - (10 + sqrt(17))) < 1e-9);
-    assert_int_equal(machine.n_parameters, 8); /* waited is not known */
-    assert_string_equal(row[4].quantity, "drift_small");
-    assert_string_equal(row[6].quantity, "disturbed");
-    assert_true(row[6].value == 0.25 && row[6].level == LEVEL_COUNT && isnan(row[6].ci_low));
+    assert_true(row[4].ci_low == 0 && isnan(row[4].ci_high)); /* beyond what a table holds */
+    assert_int_equal(machine.n_parameters, 9);                /* waited is not known */
+    assert_string_equal(row[5].quantity, "drift_small");
+    assert_string_equal(row[7].quantity, "disturbed");
+    assert_true(row[7].value == 0.25 && row[7].level == LEVEL_COUNT && isnan(row[7].ci_low));
     machine_release(&machine);
     drift.n_probes = 0; /* as of samples of earlier versions */
     drift.small = drift.large = drift.disturbed = drift.steal = NAN;
