@@ -2,6 +2,7 @@
  * it is written once. */
 #include "share/base/array.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@ static int resize(void *array, size_t n, size_t element_bytes)
 {
     void *old;
     memcpy(&old, array, sizeof old);
-    void *grown = reallocarray(old, n, element_bytes);
+    void *grown = n <= PTRDIFF_MAX / element_bytes ? realloc(old, n * element_bytes) : NULL;
     if (grown == NULL)
         return -1;
     memcpy(array, &grown, sizeof grown);
