@@ -1,4 +1,5 @@
 /* Starts mpistair: finds the command that was asked for and hands over. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,15 @@ static void usage(FILE *stream)
     fputs("\n'mpistair COMMAND --help' explains a command.\n", stream);
 }
 
+/* Returns the exit code of a command; work whose output did not arrive has failed. */
+static int delivered(int code)
+{
+    errno = 0;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || code != EXIT_DONE)
+        return code;
+    return fail("standard output: cannot be written: %s", errno != 0 ? strerror(errno) : "an earlier write failed");
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -37,15 +47,15 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         usage(stdout);
-        return EXIT_DONE;
+        return delivered(EXIT_DONE);
     }
     if (strcmp(argv[1], "--version") == 0) {
         puts("mpistair " MPISTAIR_VERSION);
-        return EXIT_DONE;
+        return delivered(EXIT_DONE);
     }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+            return delivered(commands[i].run(argc - 1, argv + 1));
     fprintf(stderr, "mpistair: no command '%s'; see 'mpistair --help'\n", argv[1]);
     return EXIT_WRONG_USAGE;
 }

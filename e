@@ -1,0 +1,1 @@
+mpistair: standard output: cannot be written: No space left on device
