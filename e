@@ -1,1 +1,0 @@
-mpistair: standard output: cannot be written: No space left on device
