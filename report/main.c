@@ -30,13 +30,15 @@ static void usage(FILE *stream)
     fputs("\n'mpistair COMMAND --help' explains a command.\n", stream);
 }
 
-/* Returns the exit code of a command; work whose output did not arrive has failed. */
+/* Returns the exit code of a command; work whose output did not arrive has failed, and what failed before stays so. */
 static int delivered(int code)
 {
     errno = 0;
-    if ((fflush(stdout) == 0 && !ferror(stdout)) || code != EXIT_DONE)
+    if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
-    return fail("standard output: cannot be written: %s", errno != 0 ? strerror(errno) : "an earlier write failed");
+    int undelivered =
+        fail("standard output: cannot be written: %s", errno != 0 ? strerror(errno) : "an earlier write failed");
+    return code == EXIT_DONE ? undelivered : code;
 }
 
 int main(int argc, char **argv)
