@@ -1,0 +1,194 @@
+/* Holds what each thread of a run did, in order: computed, posted, waited. The engine (simulate.h) replays it, from a
+ * trace or made up.
+ *
+ * A *strand* is a thread of a rank. It goes through its steps one after the other. Before a step it computes, outside
+ * MPI, for as long as recorded; a step without STEP_ENTERS goes on inside the MPI call of the step before it, without
+ * computation. A blocking MPI_Send is a STEP_SEND and a STEP_WAIT for it, both one call; MPI_Sendrecv has three steps.
+ *
+ * Structures stand in arrays and name each other by indices. Times are seconds since the begin of the run. */
+#ifndef MPISTAIR_PREDICTOR_PROGRAM_H
+#define MPISTAIR_PREDICTOR_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "share/base/error.h"
+
+/* Says what time inside and outside MPI goes to (share/doc/MODELS.md, Whole run). Measured time is not divided as far
+ * as predicted time is: its transfer is RUN_BANDWIDTH alone. */
+enum run_part {
+    RUN_COMPUTATION,
+    RUN_LATE_SENDER,
+    RUN_LATE_RECEIVER,
+    RUN_LATENCY, /* from here to RUN_PROGRESS: transfer */
+    RUN_BANDWIDTH,
+    RUN_CONTENTION,
+    RUN_QUEUE,
+    RUN_PROGRESS, /* a message stood still, as the MPI of its other rank moves it inside calls only */
+    RUN_COLLECTIVE_WAIT,
+    RUN_COLLECTIVE_TRANSFER,
+    RUN_OTHER, /* posts, probes, files, what nothing explains */
+    RUN_PART_COUNT
+};
+extern const char *const run_part_name[RUN_PART_COUNT]; /* computation, late_sender ... */
+
+struct run_parts {
+    double part_s[RUN_PART_COUNT];
+};
+
+enum run_step_kind {
+    STEP_SEND,       /* object: the message whose send is posted */
+    STEP_RECEIVE,    /* object: the message whose receive is posted */
+    STEP_WAIT,       /* object, count: waits[object ..], all of which must be complete */
+    STEP_PROBE,      /* object: the message that must have been seen by its receiver */
+    STEP_COLLECTIVE, /* object: the member that takes part; it is over with the step */
+    STEP_BEGIN,      /* object: the member that takes part in a nonblocking collective */
+    STEP_SPEND,      /* spent_s: time inside MPI that no rule predicts */
+};
+enum run_step_flag {
+    STEP_ENTERS = 1U << 0, /* begins a call: what the strand computed before it counts */
+    STEP_LEAVES = 1U << 1, /* ends the call */
+};
+
+struct run_step {
+    double compute_s; /* 0 unless the step enters MPI */
+    union {
+        struct {
+            uint32_t object, count;
+        };
+        double spent_s;
+    };
+    uint32_t place; /* in places */
+    uint8_t kind;   /* enum run_step_kind */
+    uint8_t flags;
+};
+
+struct run_strand {
+    size_t first_step, n_steps;
+    double begin_s; /* of its first computation */
+    double tail_s;  /* computation after the last step */
+    uint32_t tail_place;
+    uint32_t rank;
+};
+
+enum run_message_flag {
+    MESSAGE_SYNCHRONOUS = 1U << 0, /* Ssend: moves as rendezvous, whatever its size */
+    MESSAGE_BUFFERED = 1U << 1,    /* Bsend: its send is complete at once */
+    MESSAGE_ONE_SIDED = 1U << 2,   /* Put: no receive is posted; its send is complete once it is delivered */
+};
+
+struct run_message {
+    uint64_t bytes;
+    uint32_t src, dst; /* ranks */
+    uint32_t flags;
+};
+
+/* Names an end of a message, or a member of a nonblocking collective, in waits. */
+enum run_operation_kind { OPERATION_SEND = 0, OPERATION_RECEIVE = 1, OPERATION_MEMBER = 2 };
+static inline uint32_t run_operation(uint32_t object, enum run_operation_kind kind)
+{
+    return object << 2 | (uint32_t)kind;
+}
+static inline enum run_operation_kind run_operation_kind(uint32_t operation)
+{
+    return (enum run_operation_kind)(operation & 3);
+}
+static inline uint32_t run_operation_object(uint32_t operation)
+{
+    return operation >> 2;
+}
+enum { RUN_MAX_OBJECTS = 1 << 30 };
+
+/* Says who waits for whom in a collective of recorded length. */
+enum run_dependence {
+    DEPENDS_ON_ALL,    /* Barrier, Allreduce, Alltoall ...: nobody leaves before the last has come */
+    DEPENDS_ON_ROOT,   /* Bcast, Scatter: nobody leaves before the root has come */
+    DEPENDS_OF_ROOT,   /* Reduce, Gather: the root waits for all, the others for nobody */
+    DEPENDS_ON_LOWER,  /* Scan: a member waits for those with lower numbers */
+    DEPENDS_ON_NOBODY, /* what is local */
+};
+
+/* Names what is exchanged; the algorithms of `--collectives modelled` follow from it. */
+enum run_collective_kind {
+    COLLECTIVE_OTHER, /* recorded length only */
+    COLLECTIVE_BARRIER,
+    COLLECTIVE_BCAST,
+    COLLECTIVE_REDUCE,
+    COLLECTIVE_ALLREDUCE,
+    COLLECTIVE_GATHER,
+    COLLECTIVE_SCATTER,
+    COLLECTIVE_ALLGATHER,
+    COLLECTIVE_ALLTOALL,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_SCAN,
+    COLLECTIVE_KIND_COUNT
+};
+
+/* Describes one execution of a collective; its members are members[first ..], by their number in the communicator. */
+struct run_collective {
+    uint32_t first_member, n_members;
+    uint32_t root; /* number of the member, or UINT32_MAX */
+    uint8_t dependence;
+    uint8_t kind;
+};
+
+struct run_member {
+    double after_s; /* recorded: from the arrival that it depends on (its own or a later one) to its exit */
+    double bytes;   /* that it hands in (Bcast, Scatter: gets unless it is the root) */
+    uint32_t rank;
+    uint32_t collective;
+};
+
+/* Names where time is spent: a rank and the call that it made. Computation counts for the call behind it. */
+struct run_site {
+    const char *function; /* "MPI_Isend"; "end" for what comes behind the last call. Lives as long as the program. */
+    int64_t callsite;     /* id of the trace's table, -1: not known */
+};
+struct run_place {
+    uint32_t rank, site;
+};
+
+/* Describes a rank as a consumer of processors. */
+struct run_rank {
+    uint32_t node;
+    double run_s, wait_s; /* recorded: it had a processor, it waited for one; NaN: not known */
+};
+
+struct run_program {
+    size_t n_ranks, n_strands, n_steps, n_messages, n_waits, n_collectives, n_members, n_places, n_sites;
+    struct run_rank *ranks;
+    struct run_strand *strands; /* by rank; each rank has at least one */
+    struct run_step *steps;
+    struct run_message *messages;
+    uint32_t *waits; /* run_operation */
+    struct run_collective *collectives;
+    struct run_member *members;
+    struct run_place *places;
+    struct run_site *sites;
+    struct run_parts *measured; /* [n_places]; NULL: a made-up program */
+    double measured_run_s;      /* first begin to last end; NaN: not measured */
+    void *texts;                /* owns the sites' names (a struct pool of the reader), or NULL */
+    void (*release_texts)(void *texts);
+};
+
+void run_program_release(struct run_program *program);
+
+/* The rest builds programs: arrays grow, a strand's steps are added before those of the next one. All return 0, or -1
+ * without memory. */
+int run_program_ranks(struct run_program *program, size_t n_ranks);
+int run_program_strand(struct run_program *program, uint32_t rank, double begin_s);
+/* Adds a step to the last strand. */
+int run_program_step(struct run_program *program, const struct run_step *step);
+int run_program_message(struct run_program *program, const struct run_message *message);
+int run_program_wait(struct run_program *program, uint32_t operation);
+int run_program_collective(struct run_program *program, const struct run_collective *collective);
+int run_program_member(struct run_program *program, const struct run_member *member);
+int run_program_site(struct run_program *program, const char *function, int64_t callsite);
+int run_program_place(struct run_program *program, uint32_t rank, uint32_t site);
+
+/* Checks that indices are in range, that messages are posted at most once at each end, that strands of a rank lie
+ * together. Returns 0, or -1 with the reason. */
+int run_program_check(const struct run_program *program, struct error *error);
+
+#endif
