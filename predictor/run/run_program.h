@@ -1,4 +1,4 @@
-/* Holds what each thread of a run did, in order: computed, posted, waited. The engine (simulate.h) replays it, from a
+/* Holds what each thread of a run did, in order: computed, posted, waited. The engine replays it, from a
  * trace or made up.
  *
  * A *strand* is a thread of a rank. It goes through its steps one after the other. Before a step it computes, outside
@@ -6,8 +6,8 @@
  * computation. A blocking MPI_Send is a STEP_SEND and a STEP_WAIT for it, both one call; MPI_Sendrecv has three steps.
  *
  * Structures stand in arrays and name each other by indices. Times are seconds since the begin of the run. */
-#ifndef MPISTAIR_PREDICTOR_PROGRAM_H
-#define MPISTAIR_PREDICTOR_PROGRAM_H
+#ifndef MPISTAIR_PREDICTOR_RUN_PROGRAM_H
+#define MPISTAIR_PREDICTOR_RUN_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
