@@ -1,0 +1,125 @@
+/* Builds, checks and releases programs of runs. The arrays grow at the powers of two; pages that nobody writes cost no
+ * memory. What is checked here the engine and the algorithms of collectives rely on. */
+#include "predictor/run/run_program.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "share/base/array.h"
+
+const char *const run_part_name[RUN_PART_COUNT] = {
+    [RUN_COMPUTATION] = "computation",
+    [RUN_LATE_SENDER] = "late_sender",
+    [RUN_LATE_RECEIVER] = "late_receiver",
+    [RUN_LATENCY] = "latency",
+    [RUN_BANDWIDTH] = "bandwidth",
+    [RUN_CONTENTION] = "contention",
+    [RUN_QUEUE] = "queue",
+    [RUN_PROGRESS] = "progress",
+    [RUN_COLLECTIVE_WAIT] = "collective_wait",
+    [RUN_COLLECTIVE_TRANSFER] = "collective_transfer",
+    [RUN_OTHER] = "other",
+};
+
+void run_program_release(struct run_program *program)
+{
+    free(program->ranks);
+    free(program->strands);
+    free(program->steps);
+    free(program->messages);
+    free(program->waits);
+    free(program->collectives);
+    free(program->members);
+    free(program->places);
+    free(program->sites);
+    free(program->measured);
+    if (program->release_texts != NULL)
+        program->release_texts(program->texts);
+    *program = (struct run_program){.measured_run_s = NAN};
+}
+
+int run_program_ranks(struct run_program *program, size_t n_ranks)
+{
+    struct run_rank *ranks = n_ranks < UINT32_MAX ? malloc((n_ranks + 1) * sizeof *ranks) : NULL;
+    if (ranks == NULL)
+        return -1;
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        ranks[rank] = (struct run_rank){.run_s = NAN, .wait_s = NAN};
+    free(program->ranks);
+    program->ranks = ranks;
+    program->n_ranks = n_ranks;
+    program->measured_run_s = NAN;
+    return 0;
+}
+
+/* Makes room for one more; fewer than limit are allowed. */
+static int grow(void *array, size_t n, size_t limit, size_t element_bytes)
+{
+    return n < limit ? array_grow(array, n, element_bytes) : -1;
+}
+
+int run_program_strand(struct run_program *program, uint32_t rank, double begin_s)
+{
+    if (grow(&program->strands, program->n_strands, UINT32_MAX, sizeof *program->strands) != 0)
+        return -1;
+    program->strands[program->n_strands++] =
+        (struct run_strand){.first_step = program->n_steps, .begin_s = begin_s, .rank = rank};
+    return 0;
+}
+
+int run_program_step(struct run_program *program, const struct run_step *step)
+{
+    if (program->n_strands == 0 || grow(&program->steps, program->n_steps, SIZE_MAX, sizeof *step) != 0)
+        return -1;
+    program->steps[program->n_steps++] = *step;
+    program->strands[program->n_strands - 1].n_steps++;
+    return 0;
+}
+
+int run_program_message(struct run_program *program, const struct run_message *message)
+{
+    if (grow(&program->messages, program->n_messages, RUN_MAX_OBJECTS, sizeof *message) != 0)
+        return -1;
+    program->messages[program->n_messages++] = *message;
+    return 0;
+}
+
+int run_program_wait(struct run_program *program, uint32_t operation)
+{
+    if (grow(&program->waits, program->n_waits, UINT32_MAX, sizeof operation) != 0)
+        return -1;
+    program->waits[program->n_waits++] = operation;
+    return 0;
+}
+
+int run_program_collective(struct run_program *program, const struct run_collective *collective)
+{
+    if (grow(&program->collectives, program->n_collectives, UINT32_MAX, sizeof *collective) != 0)
+        return -1;
+    program->collectives[program->n_collectives++] = *collective;
+    return 0;
+}
+
+int run_program_member(struct run_program *program, const struct run_member *member)
+{
+    if (grow(&program->members, program->n_members, RUN_MAX_OBJECTS, sizeof *member) != 0)
+        return -1;
+    program->members[program->n_members++] = *member;
+    return 0;
+}
+
+int run_program_site(struct run_program *program, const char *function, int64_t callsite)
+{
+    if (grow(&program->sites, program->n_sites, UINT32_MAX, sizeof *program->sites) != 0)
+        return -1;
+    program->sites[program->n_sites++] = (struct run_site){.function = function, .callsite = callsite};
+    return 0;
+}
+
+int run_program_place(struct run_program *program, uint32_t rank, uint32_t site)
+{
+    if (grow(&program->places, program->n_places, UINT32_MAX, sizeof *program->places) != 0)
+        return -1;
+    program->places[program->n_places++] = (struct run_place){.rank = rank, .site = site};
+    return 0;
+}
