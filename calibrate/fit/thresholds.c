@@ -12,7 +12,7 @@
 static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {
     {PROTOCOL_ANY}, {PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}, {PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}};
 
-/* Two sources further apart than this contradict each other. */
+/* Two sources that are further apart than this contradict each other. */
 #define APART 2
 /* A probe that found no rendezvous up to here found that there is none. */
 #define PROBED_MIN_BYTES 1048576

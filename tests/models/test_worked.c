@@ -164,7 +164,7 @@ static void total_adds_two_maxima(void **state)
     case_add(&c, 1, 0, 200000); /* alone on the socket: 0.5 + 100 us for 0, 100 us for 1 */
     static const double total_us[] = {501.5, 801, 700};
     assert_times(&c, "staircase", LATENCY_IN, total_us);
-    /* T10 between nodes: 0: max(6e5/1.5e3, 3e5/1e3), 1: max(9e5/1.5e3, 6e5/1e3); within: 2e5/2e3. */
+    /* T10 gives max(6e5/1.5e3, 3e5/1e3) to rank 0 between nodes, max(9e5/1.5e3, 6e5/1e3) to rank 1, 2e5/2e3 within. */
     static const double max_rate_us[] = {401 + 100.5, 601, 0};
     assert_times(&c, "max-rate", LATENCY_IN, max_rate_us);
     assert_split(&c, "max-rate", (const double[]){400, 600, 0}, (const double[]){100, 0, 0});

@@ -1,5 +1,6 @@
-"""Comments are kept as they are meant: every .c and .h file opens with why it exists, no comment begins with "Of " or
-"Whether " or tells a result without a verb ("0, or -1 ..."), and no line of a comment is over 120 columns.
+"""Comments are kept as they are meant: every .c and .h file opens with why it exists, no comment (a note behind
+code or a formula apart) is without a verb, begins with "Of " or "Whether ", or tells a result without a verb ("0, or -1 ..."),
+and no line of a comment is over 120 columns.
 
 usage: comments.py SOURCE
 """
@@ -7,15 +8,13 @@ import pathlib
 import re
 import sys
 
+from words import TOLD, VERBLESS, has_verb
+
 ROOT = pathlib.Path(sys.argv[1])
 FOLDERS = ("calibrate", "interpose", "predictor", "report", "share", "tests")
 COLUMNS = 120
 # A comment, or a literal, in which no comment begins.
 TOKEN = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
-# A sentence, not a note behind code, that begins so has no verb of its own.
-VERBLESS = re.compile(r"(?:Of|Whether|The same of|As above|0,|0;|-1,|-1:|NULL:|False:|True:)(?: |$)|(?:0|NULL|False|True)\.?$")
-# What a function returns, told behind a full stop without "Returns".
-TOLD = re.compile(r"\. (?:0, or -1|0 or -1|0; -1|NULL: |True: |False: )")
 
 
 def comments(text):
@@ -37,6 +36,8 @@ def mistakes(text):
     for number, words, is_trailing in comments(text):
         if words.startswith("Of ") or (not is_trailing and VERBLESS.match(words)):
             yield number, f"begins without a verb: {words[:60]}"
+        elif not is_trailing and "=" not in words and not has_verb(words):
+            yield number, f"has no verb: {words[:60]}"
         if not is_trailing and TOLD.search(words):
             yield number, f"a result is told without 'Returns': {TOLD.search(words).group().strip()}"
     for match in TOKEN.finditer(text):
@@ -48,11 +49,11 @@ def mistakes(text):
 
 
 # The test itself finds each kind of mistake, and nothing in a literal.
-good = '/* Why. */\nchar *a = "/* Of x */"; /* of [n] */\n/* Returns 0, or -1. */\n'
+good = '/* It is. */\nchar *a = "/* Of x */"; /* of [n] */\n/* Returns 0, or -1. */\n'
 assert not list(mistakes(good)), list(mistakes(good))
-for bad, line in (("int x;\n", 1), ("/* Why. */\n/* Of a rank. */\n", 2), ("/* Why. */\nint x; /* Of a rank. */\n", 2),
-                  ("/* Why. */\n/* Whether it is. */\n", 2), ("/* Why. */\n/* 0, or -1 without memory. */\n", 2),
-                  ("/* Why. */\n/* Adds. 0, or -1 without memory. */\n", 2), (f"/* Why. */\n/* Is\n * {'x' * 120} */\n", 3)):
+for bad, line in (("int x;\n", 1), ("/* It is. */\n/* Of a rank. */\n", 2), ("/* It is. */\nint x; /* Of a rank. */\n", 2),
+                  ("/* It is. */\n/* Whether it is. */\n", 2), ("/* It is. */\n/* 0, or -1 without memory. */\n", 2),
+                  ("/* It is. */\n/* Adds. 0, or -1 without memory. */\n", 2), ("/* It is. */\n/* A whole rank. */\n", 2), (f"/* It is. */\n/* Is\n * {'x' * 120} */\n", 3)):
     assert [number for number, _ in mistakes(bad)] == [line], (bad, list(mistakes(bad)))
 
 files = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".c", ".h"))

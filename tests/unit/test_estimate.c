@@ -239,7 +239,7 @@ static void draws_whole_launches(void **state)
         assert_close(seconds[0], seconds[1], 0); /* the launches' draw holds for all sizes */
         equal += seconds[0] < 1.25 || seconds[0] > 1.75;
     }
-    /* One launch twice in half of the draws: 1000 +- 22, here 5 sigma. */
+    /* Half of the draws have one launch twice: 1000 +- 22, here 5 sigma. */
     assert_in_range(equal, 890, 1110);
     resampling_release(&resampling);
     curves_release(&curves);

@@ -1,4 +1,4 @@
-/* Families init, finalize and abort: the two ends of a recorded process. */
+/* Families init, finalize and abort record the two ends of a process. */
 #ifndef MPISTAIR_BACKEND_LIFECYCLE_H
 #define MPISTAIR_BACKEND_LIFECYCLE_H
 

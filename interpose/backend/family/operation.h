@@ -83,7 +83,7 @@ static inline void operation_posted(const struct recorded_call *call, struct spo
         operation_complete(operation, NULL, result, now, operation->cpu_post);
 }
 
-/* Family send: MPI_Send and its modes. */
+/* Family send records MPI_Send and its modes. */
 static inline void send_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
                               MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
@@ -129,7 +129,7 @@ static inline const MPI_Status *watched_result(struct watched_status *watched)
     return NULL;
 }
 
-/* Family recv: MPI_Recv. */
+/* Family recv records MPI_Recv. */
 static inline void recv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
                               MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status **status)
 {
@@ -196,7 +196,7 @@ static inline void sendrecv_end(struct posted_call *post, int result)
     operation_complete_two(post->operation, status, result, now, processor);
 }
 
-/* Families isend, irecv: the post by MPI_Isend, its modes, and MPI_Irecv. */
+/* Families isend and irecv record the post by MPI_Isend, its modes, and MPI_Irecv. */
 static inline void isend_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
                                MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
@@ -222,7 +222,7 @@ static inline void isend_end(struct posted_call *post, int result, const MPI_Req
     operation_posted(&post->call, post->operation, result);
 }
 
-/* Family isendrecv: MPI_Isendrecv and _replace; the receive stands for both operations. */
+/* Family isendrecv records MPI_Isendrecv and _replace; the receive stands for both operations. */
 static inline void isendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
                                    int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
                                    int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,

@@ -23,7 +23,7 @@ struct persistent *persistent_new(const struct recorded_call *call, const struct
 void persistent_ready(const struct recorded_call *call, struct persistent *persistent, int result,
                       const MPI_Request *request);
 
-/* Family persistent_init: MPI_Send_init, its modes, and MPI_Recv_init; the function tells the direction. */
+/* Family persistent_init records MPI_Send_init, its modes, and MPI_Recv_init; the function tells the direction. */
 void persistent_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site, int64_t count,
                            MPI_Datatype datatype, int peer, int tag, MPI_Comm comm);
 void persistent_init_end(struct persistent_call *init, int result, const MPI_Request *request);

@@ -1,4 +1,4 @@
-/* Families session_init and session_finalize: processes that use MPI without MPI_Init, or beside it.
+/* Families session_init and session_finalize record processes that use MPI without MPI_Init, or beside it.
  *
  * MPI_Session_init is local, so the recorder may not communicate in it and starts alone. Rank and size are those of the
  * process set mpi://WORLD, the run's name comes from the launcher, clocks have no links, and whoever is first on a host

@@ -14,7 +14,7 @@ struct envelope {
     struct map_key key;
     uint32_t first[2]; /* [direction] */
     uint32_t last[2];
-    /* When the latest operation, waiting or not, ended its post. */
+    /* Tells when the latest operation, waiting or not, ended its post. */
     int64_t post_end_ns[2];
     uint32_t latest[2];
     uint32_t lane[2];
