@@ -1,0 +1,429 @@
+"""The whole run once more, written from the page of definitions (share/doc/MODELS.md, Whole run) as plainly as possible and as
+slowly as it likes: `mpistair replay` is held against it. Seconds, bytes.
+
+At each event all rates are computed anew; what a rank's time goes to follows at the end from the log of its messages.
+"""
+import math
+from dataclasses import dataclass, field
+
+from reference import LEVELS, bandwidth, level_of
+
+PARTS = ("computation", "late_sender", "late_receiver", "latency", "bandwidth", "contention", "queue", "progress",
+         "collective_wait", "collective_transfer", "other")
+TRANSFER = ("latency", "bandwidth", "contention", "queue", "progress")
+NEVER = float("inf")
+ALL, ROOT, OF_ROOT, LOWER, NOBODY = "all", "root", "of root", "lower", "nobody"  # whom a member of a collective waits for
+
+
+class Table:
+    """A machine table. classes: {(level, protocol)}."""
+
+    def __init__(self, text):
+        self.rows = {}
+        for line in text.splitlines():
+            words = line.split("#")[0].split()
+            if len(words) == 6:
+                level, protocol, quantity, n, value, _ = words
+                self.rows[level, protocol, quantity, None if n == "-" else int(n)] = float(value)
+        self.classes = {key[:2] for key in self.rows if key[2] == "bw"}
+        self.knots = {of: sorted((key[3], value) for key, value in self.rows.items() if key[:3] == (*of, "bw")) for of in self.classes}
+        self.is_b = any(key[2] == "injection" for key in self.rows)
+
+    def class_of(self, level, size):
+        """The protocol with the largest threshold that the size reaches; the first one serves smaller sizes, too."""
+        order = sorted((self.rows.get((level, protocol, "threshold", None), 0), protocol)
+                       for at, protocol in self.classes if at == level)
+        return level, ([name for threshold, name in order if threshold <= size] or [order[0][1]])[-1]
+
+    def value(self, of, quantity, absent):
+        """A row of the class, else of its level."""
+        of_level = self.rows.get((of[0], "any", quantity, None), absent)
+        return self.rows.get((*of, quantity, None), of_level)
+
+    def tau(self, of):
+        return self.rows[*of, "tau", None]
+
+    def bw(self, of, n):
+        knots = self.knots[of]
+        if self.is_b and [knot[0] for knot in knots] == [1] and n > 1:
+            return min(n * knots[0][1], self.most(of))
+        return bandwidth(knots, n)
+
+    def most(self, of):
+        if self.is_b:
+            return self.rows.get((*of, "injection", None), NEVER)
+        return self.knots[of][-1][1]
+
+
+@dataclass
+class Message:
+    src: int
+    dst: int
+    bytes: int
+    synchronous: bool = False
+    buffered: bool = False
+
+
+@dataclass
+class Collective:
+    """members: ranks. after: {rank: s}, from the arrival that it waits for to its exit."""
+    dependence: str
+    members: list
+    after: dict
+    root: int | None = None
+
+
+@dataclass
+class Step:
+    """kind: send, receive, probe (of: message), wait (of: [(side, message)], [("member", collective)]), collective, begin (of:
+    collective), spend (of: s). compute: s before a step that enters MPI, else None. A step without leaves goes on in its call."""
+    kind: str
+    of: object
+    compute: float | None = None
+    leaves: bool = False
+
+
+@dataclass
+class Strand:
+    rank: int
+    begin: float
+    tail: float = 0.0
+    steps: list = field(default_factory=list)
+    functions: list = field(default_factory=list)  # of each step, for messages only
+
+    def call(self, compute, *steps, function="MPI"):
+        """Adds a call of steps (kind, of) after compute seconds outside MPI."""
+        for i, (kind, of) in enumerate(steps):
+            self.steps.append(Step(kind, of, compute if i == 0 else None, i == len(steps) - 1))
+            self.functions.append(function)
+
+
+@dataclass
+class Program:
+    places: list  # (node, socket) of each rank
+    messages: list
+    collectives: list
+    strands: list
+
+
+class Deadlock(Exception):
+    """Holds {rank: function of the call that waits}."""
+
+
+class Underway:
+    """What becomes of a message. segments: [(from, to, bytes that moved then)] between begin and last byte."""
+
+    def __init__(self, message, places, table):
+        self.message, self.table = message, table
+        self.self_sent = message.src == message.dst
+        self.left = message.bytes
+        self.send_post = self.recv_post = self.begin = self.last_byte = self.taken = None
+        self.segments = []
+        self.of, self.tau, self.buffer, self.progress = None, 0.0, None, 0
+        self.late = message.synchronous or self.self_sent
+        if not self.self_sent:
+            self.of = table.class_of(level_of(places, message.src, message.dst), message.bytes)
+            self.late = self.late or self.of[1] in ("rendezvous", "any")  # begins with the later of both posts
+            self.tau = table.tau(self.of)
+            self.buffer = table.value(self.of, "buffer", None)
+            self.progress = int(table.value(self.of, "progress", 0))
+
+    def overhead(self, direction):
+        return 0.0 if self.self_sent else self.table.value(self.of, "overhead_" + direction, 0.0)
+
+    def settle(self, now):
+        """Notes what follows from the posts and from the bytes left."""
+        posts = self.send_post, self.recv_post
+        if self.begin is None and self.self_sent:
+            if None not in posts:
+                self.begin = self.last_byte = self.taken = max(posts)
+        elif self.begin is None and self.late:
+            if None not in posts:
+                self.begin = max(posts) + self.tau
+        elif self.begin is None and self.send_post is not None:
+            self.begin = self.send_post
+        if self.begin is not None and self.begin <= now and not self.self_sent:
+            if self.taken is None and self.left <= (self.buffer or 0):
+                self.taken = now
+            if self.last_byte is None and self.left == 0:
+                self.last_byte = now
+
+    def delivered(self):
+        if self.last_byte is None:
+            return NEVER
+        return self.last_byte + (0 if self.late else self.tau)
+
+    def received(self):
+        return NEVER if self.recv_post is None else max(self.recv_post, self.delivered())
+
+    def sent(self):
+        """Complete where the sender may go on."""
+        if self.send_post is None:
+            return NEVER
+        if self.message.buffered or (not self.late and self.buffer is None):
+            return self.send_post
+        return NEVER if self.taken is None else self.taken
+
+    def seen(self):
+        return NEVER if self.send_post is None else self.send_post + self.tau
+
+
+class Run:
+    """One replay. law: staircase, flow, fair. rates: [(from, to, {message number: B/s})]."""
+
+    def __init__(self, table, program, law):
+        self.table, self.program, self.law = table, program, law
+        self.places = program.places
+        self.flows = [Underway(message, program.places, table) for message in program.messages]
+        self.now, self.rates = 0.0, []
+        self.calls = [0] * len(self.places)  # strands inside MPI, by rank
+        self.open = [sum(strand.rank == rank for strand in program.strands) for rank in range(len(self.places))]
+        self.waits = []  # (rank, from, to, operations)
+        self.arrivals = [{} for _ in program.collectives]
+        self.parts = [dict.fromkeys(PARTS, 0.0) for _ in self.places]
+        self.ends = [0.0] * len(self.places)
+        self.at = [None] * len(program.strands)  # the step of each strand
+
+    def inside(self, rank):
+        return self.calls[rank] > 0 or self.open[rank] == 0
+
+    # When something that a strand waits for is there, as far as is known now; NEVER: not known.
+
+    def complete(self, operation, rank):
+        kind, k = operation
+        if kind == "member":
+            return self.exit(k, rank)
+        return self.flows[k].sent() if kind == "send" else self.flows[k].received()
+
+    def needed(self, k, rank):
+        """The members whose arrival a member of collective k depends on, itself first."""
+        collective = self.program.collectives[k]
+        members = {ALL: collective.members, ROOT: [collective.root], NOBODY: [],
+                   OF_ROOT: collective.members if rank == collective.root else [],
+                   LOWER: collective.members[:collective.members.index(rank)]}[collective.dependence]
+        return [rank, *members]
+
+    def last_arrival(self, k, rank):
+        return max(self.arrivals[k].get(member, NEVER) for member in self.needed(k, rank))
+
+    def exit(self, k, rank):
+        return self.last_arrival(k, rank) + self.program.collectives[k].after[rank]
+
+    # What strands do. Each yields a function that says when it may go on.
+
+    def go(self, number, strand):
+        rank, parts = strand.rank, self.parts[strand.rank]
+        def sleep(until):
+            return lambda: until
+        yield sleep(strand.begin)
+        for i, step in enumerate(strand.steps):
+            if step.compute is not None:
+                yield sleep(self.now + step.compute)
+                parts["computation"] += step.compute
+                self.calls[rank] += 1
+            self.at[number] = i
+            begin = self.now
+            if step.kind in ("send", "receive"):
+                flow = self.flows[step.of]
+                if step.kind == "send":
+                    flow.send_post = begin
+                else:
+                    flow.recv_post = begin
+                yield sleep(begin + flow.overhead(step.kind))
+                parts["other"] += self.now - begin
+            elif step.kind == "wait":
+                yield lambda: max(self.complete(operation, rank) for operation in step.of)
+                self.waits.append((rank, begin, self.now, step.of))
+            elif step.kind == "probe":
+                yield self.flows[step.of].seen
+                late = self.before(begin, self.now, self.flows[step.of].send_post)
+                parts["late_sender"] += late
+                parts["latency"] += self.now - begin - late
+            elif step.kind == "spend":
+                yield sleep(begin + step.of)
+                parts["other"] += self.now - begin
+            else:
+                self.arrivals[step.of][rank] = begin
+                if step.kind == "collective":
+                    yield lambda: self.exit(step.of, rank)
+                    self.divide_collective(rank, begin, self.now, step.of)
+            if step.leaves:
+                self.calls[rank] -= 1
+        yield sleep(self.now + strand.tail)
+        parts["computation"] += strand.tail
+        self.ends[rank] = max(self.ends[rank], self.now)
+        self.open[rank] -= 1
+
+    # What messages do.
+
+    def may_move(self, flow):
+        needs = {0: (), 1: (flow.message.src,), 2: (flow.message.dst,), 3: (flow.message.src, flow.message.dst)}
+        return all(self.inside(rank) for rank in needs[flow.progress])
+
+    def staircase(self, moving, levels, found):
+        by_receiver = {}
+        for k in moving:
+            if self.flows[k].of[0] in levels:
+                by_receiver.setdefault(self.flows[k].message.dst, []).append(k)
+        def group(rank):
+            return self.places[rank][0] if "inter_node" in levels else self.places[rank]
+        for rank, mine in by_receiver.items():
+            n = sum(group(other) == group(rank) for other in by_receiver)
+            rate = 0.0
+            for level in levels:
+                of_level = [self.flows[k].of for k in mine if self.flows[k].of[0] == level]
+                if of_level:
+                    mixed = len(of_level) / sum(1 / self.table.bw(of, n) for of in of_level)
+                    rate += len(of_level) / len(mine) * mixed
+            for k in mine:
+                found[k] = rate / (n * len(mine))
+
+    def through_nics(self, moving, found):
+        """flow, between nodes."""
+        between = [k for k in moving if self.flows[k].of[0] == "inter_node"]
+        for k in between:
+            found[k] = NEVER
+            for end in ("src", "dst"):
+                node = self.places[getattr(self.flows[k].message, end)][0]
+                there = [j for j in between if self.places[getattr(self.flows[j].message, end)][0] == node]
+                n = len({getattr(self.flows[j].message, end) for j in there})
+                found[k] = min(found[k], 1 / sum(1 / self.table.bw(self.flows[j].of, n) for j in there))
+
+    def fair(self, moving, found):
+        def at(k, end):
+            place = self.places[getattr(self.flows[k].message, end)]
+            return place[0] if self.flows[k].of[0] == "inter_node" else place
+        for k in moving:
+            of = self.flows[k].of
+            between = of[0] == "inter_node"
+            others = [j for j in moving if (self.flows[j].of[0] == "inter_node") == between]
+            shares = [self.table.most(of) / sum(at(j, end) == at(k, end) for j in others)
+                      for end in (("src", "dst") if between else ("dst",))]
+            found[k] = min(*shares, self.table.bw(of, 1))
+
+    def rates_now(self):
+        """{message: B/s} of what is under way; 0 where it stands still."""
+        started = [k for k, flow in enumerate(self.flows)
+                   if flow.begin is not None and flow.begin <= self.now and flow.last_byte is None]
+        moving = [k for k in started if self.may_move(self.flows[k])]
+        found = dict.fromkeys(started, 0.0)
+        if self.law == "fair":
+            self.fair(moving, found)
+        else:
+            self.staircase(moving, LEVELS[:2], found)
+            if self.law == "flow":
+                self.through_nics(moving, found)
+            else:
+                self.staircase(moving, LEVELS[2:], found)
+        return found
+
+    def move(self, rates, until):
+        """Moves what moves; what ends at `until` ends there exactly."""
+        for k, rate in rates.items():
+            flow = self.flows[k]
+            moved = min(rate * (until - self.now), flow.left)
+            if rate > 0 and flow.left / rate <= (until - self.now) * (1 + 1e-12) + math.ulp(until):
+                moved = flow.left
+            flow.left = flow.left - moved
+            if flow.buffer is not None and abs(flow.left - flow.buffer) <= 1e-12 * flow.message.bytes:
+                flow.left = flow.buffer
+            flow.segments.append((self.now, until, moved))
+
+    def next_event(self, rates, conditions):
+        times = [condition() for condition in conditions]
+        times += [flow.begin for flow in self.flows if flow.begin is not None and flow.begin > self.now]
+        for k, rate in rates.items():
+            flow = self.flows[k]
+            if rate > 0:
+                times.append(self.now + flow.left / rate)
+                if flow.taken is None and flow.left > (flow.buffer or 0):
+                    times.append(self.now + (flow.left - (flow.buffer or 0)) / rate)
+        return min(times)
+
+    def replay(self):
+        """Returns self, with `run_s` and `ranks`."""
+        strands = {number: self.go(number, strand) for number, strand in enumerate(self.program.strands)}
+        waiting = {number: next(strand) for number, strand in strands.items()}
+        while waiting:
+            self.settle(strands, waiting)
+            if not waiting:
+                break
+            rates = self.rates_now()
+            until = self.next_event(rates, waiting.values())
+            if until == NEVER:
+                raise Deadlock({self.program.strands[number].rank: self.program.strands[number].functions[self.at[number]]
+                                for number in waiting})
+            self.move(rates, until)
+            self.rates.append((self.now, until, rates))
+            self.now = until
+        for wait in self.waits:
+            self.divide_wait(*wait)
+        self.sum_up()
+        return self
+
+    def settle(self, strands, waiting):
+        """Lets every strand go on that may, until none can at this time."""
+        gone = True
+        while gone:
+            gone = False
+            for flow in self.flows:
+                flow.settle(self.now)
+            for number, condition in list(waiting.items()):
+                if condition() <= self.now:
+                    gone = True
+                    try:
+                        waiting[number] = next(strands[number])
+                    except StopIteration:
+                        del waiting[number]
+
+    # Where time goes.
+
+    @staticmethod
+    def before(begin, end, at):
+        """The part of [begin, end] before `at`."""
+        return max(0.0, min(end, at) - begin)
+
+    @staticmethod
+    def common(begin, end, low, high):
+        return max(0.0, min(end, high) - max(begin, low))
+
+    def divide_collective(self, rank, begin, end, k):
+        wait = self.before(begin, end, self.last_arrival(k, rank))
+        self.parts[rank]["collective_wait"] += wait
+        self.parts[rank]["collective_transfer"] += end - begin - wait
+
+    def divide_wait(self, rank, begin, end, operations):
+        if end <= begin:
+            return
+        kind, k = next(operation for operation in operations if self.complete(operation, rank) >= end * (1 - 1e-12))
+        if kind == "member":
+            self.divide_collective(rank, begin, end, k)
+            return
+        flow, parts, found = self.flows[k], self.parts[rank], {}
+        if kind == "receive":
+            found["late_sender"] = self.before(begin, end, flow.send_post)
+        elif flow.late:
+            found["late_receiver"] = self.before(begin, end, flow.recv_post)
+        latest = flow.begin - flow.tau if flow.late else flow.delivered() - flow.tau
+        found["latency"] = self.common(begin, end, latest, latest + flow.tau)
+        found["progress"] = sum(self.common(begin, end, *segment[:2]) for segment in flow.segments if segment[2] == 0)
+        rest = end - begin - sum(found.values())
+        moved = sum(size * self.common(begin, end, low, high) / (high - low) for low, high, size in flow.segments if high > low)
+        found["bandwidth"] = min(rest, moved / self.table.bw(flow.of, 1)) if flow.of else 0.0
+        found["contention"] = rest - found["bandwidth"]
+        for part, time in found.items():
+            parts[part] += time
+
+    def sum_up(self):
+        begins = [min(strand.begin for strand in self.program.strands if strand.rank == rank) for rank in range(len(self.places))]
+        self.run_s = max(self.ends) - min(begins)
+        self.ranks = []
+        for parts, begin, end in zip(self.parts, begins, self.ends):
+            run = end - begin
+            self.ranks.append({"run_s": run, "mpi_s": run - parts["computation"],
+                               "transfer_s": sum(parts[part] for part in TRANSFER),
+                               **{part + "_s": time for part, time in parts.items()}})
+
+
+def replay(table, program, law="staircase"):
+    return Run(table, program, law).replay()
