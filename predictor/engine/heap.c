@@ -31,6 +31,15 @@ static void sink(struct heap *heap, size_t at, struct heap_entry entry)
     put(heap, at, entry);
 }
 
+/* Puts an entry where another one was. */
+static void move(struct heap *heap, size_t at, struct heap_entry entry)
+{
+    if (at > 0 && entry.key < heap->entries[(at - 1) / 2].key)
+        rise(heap, at, entry);
+    else
+        sink(heap, at, entry);
+}
+
 void heap_push(struct heap *heap, double key, uint32_t id)
 {
     rise(heap, heap->n++, (struct heap_entry){key, id});
@@ -46,10 +55,11 @@ struct heap_entry heap_pop(struct heap *heap)
 
 void heap_change(struct heap *heap, double key, uint32_t id)
 {
-    size_t at = heap->place[id];
-    struct heap_entry entry = {key, id};
-    if (key < heap->entries[at].key)
-        rise(heap, at, entry);
-    else
-        sink(heap, at, entry);
+    move(heap, heap->place[id], (struct heap_entry){key, id});
+}
+
+void heap_remove_at(struct heap *heap, size_t at)
+{
+    if (at != --heap->n)
+        move(heap, at, heap->entries[heap->n]);
 }

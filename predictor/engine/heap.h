@@ -22,5 +22,7 @@ void heap_push(struct heap *heap, double key, uint32_t id);
 struct heap_entry heap_pop(struct heap *heap);
 /* Gives an id in the heap another key. Needs place. */
 void heap_change(struct heap *heap, double key, uint32_t id);
+/* Takes out the entry at a place of entries. */
+void heap_remove_at(struct heap *heap, size_t at);
 
 #endif

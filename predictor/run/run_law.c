@@ -1,0 +1,212 @@
+/* Each law is a few lines: what a bundle gets while so many others are there. See run_law.h; formulas are in
+ * share/doc/MODELS.md, Whole run, Sharing. */
+#include "predictor/run/run_law.h"
+
+#include <math.h>
+
+enum way_kind { WAY_RECEIVER, WAY_SOCKET, WAY_NICS, WAY_ALONE };
+
+static enum way_kind way_kind(const struct run_share *share, size_t class)
+{
+    bool network = share->rates->classes[class].level == LEVEL_INTER_NODE;
+    switch (share->law) {
+    case LAW_FLOW:
+        return network ? WAY_NICS : WAY_RECEIVER;
+    case LAW_FAIR:
+        return network ? WAY_NICS : WAY_SOCKET;
+    case LAW_ALONE:
+        return WAY_ALONE;
+    case LAW_STAIRCASE:
+    default:
+        return WAY_RECEIVER;
+    }
+}
+
+struct run_way run_law_way(const struct run_share *share, const struct run_mover *mover)
+{
+    bool network = share->rates->classes[mover->class].level == LEVEL_INTER_NODE;
+    enum way_kind kind = way_kind(share, mover->class);
+    struct run_way way = {.key = {.a = (uint64_t)kind, .c = mover->class},
+                          .src_node = share->nodes.of[mover->src],
+                          .dst_node = share->nodes.of[mover->dst],
+                          .passes_nics = kind == WAY_NICS};
+    switch (kind) {
+    case WAY_RECEIVER: /* all classes together */
+        way.group = network ? (uint32_t)share->sockets.n_groups + way.dst_node : share->sockets.of[mover->dst];
+        way.key = (struct map_key){kind, mover->dst, network};
+        break;
+    case WAY_SOCKET:
+        way.group = share->sockets.of[mover->dst];
+        way.key.b = way.group;
+        break;
+    case WAY_NICS:
+        way.group = (uint32_t)share->n_groups - 1;
+        way.key.b = (uint64_t)way.src_node << 32 | way.dst_node;
+        break;
+    case WAY_ALONE:
+        way.group = (uint32_t)share->n_groups - 1;
+        break;
+    }
+    return way;
+}
+
+/* Returns T12 over A_i n: the rate of each message of a receiver while n of the group have some. */
+static double mixed_rate(const struct run_share *share, const struct run_bundle *bundle, size_t n)
+{
+    double bandwidth = 0;
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        double messages = 0, inverse = 0;
+        for (size_t c = 0; c < share->rates->n_classes; c++) {
+            const struct run_class *class = &share->rates->classes[c];
+            if (class->level != level || bundle->of_class[c] == 0)
+                continue;
+            messages += bundle->of_class[c];
+            inverse += bundle->of_class[c] / class->bytes_per_s[n];
+        }
+        if (messages > 0)
+            bandwidth += messages / bundle->n * (messages / inverse);
+    }
+    return bandwidth / (double)n / bundle->n;
+}
+
+static void set_speed(struct run_share *share, uint32_t number, double speed)
+{
+    struct run_bundle *bundle = &share->bundles[number];
+    run_bundle_catch_up(&share->groups[bundle->group], bundle);
+    bundle->speed = speed;
+}
+
+static size_t only_class(const struct run_group *group, size_t n_classes)
+{
+    for (size_t c = 0; c < n_classes; c++)
+        if (group->of_class[c] > 0)
+            return group->of_class[c] == group->n ? c : RUN_NO_CLASS;
+    return RUN_NO_CLASS;
+}
+
+/* Puts all bundles of a group in order anew, after their speeds were set. */
+static void order(struct run_share *share, struct run_group *group)
+{
+    size_t n = group->bundles.n;
+    group->bundles.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t number = group->bundles.entries[i].id;
+        heap_push(&group->bundles, run_bundle_key(&share->bundles[number]), number);
+    }
+}
+
+static double receiver_speed(const struct run_share *share, const struct run_group *group, uint32_t number)
+{
+    const struct run_bundle *bundle = &share->bundles[number];
+    return group->only_class != RUN_NO_CLASS ? 1.0 / bundle->n : mixed_rate(share, bundle, group->bundles.n);
+}
+
+static void set_receivers(struct run_share *share, uint32_t number)
+{
+    struct run_group *group = &share->groups[share->bundles[number].group];
+    size_t only = only_class(group, share->rates->n_classes);
+    bool even = only != RUN_NO_CLASS && only == group->only_class;
+    run_bundle_place(share, number); /* group->bundles.n is the number of receivers from here on */
+    group->only_class = only;
+    if (even) {
+        if (share->bundles[number].n > 0) {
+            set_speed(share, number, receiver_speed(share, group, number));
+            run_bundle_place(share, number);
+        }
+    } else {
+        for (size_t i = 0; i < group->bundles.n; i++) {
+            uint32_t id = group->bundles.entries[i].id;
+            set_speed(share, id, receiver_speed(share, group, id));
+        }
+        order(share, group);
+    }
+    if (group->bundles.n > 0)
+        group->rate = only != RUN_NO_CLASS
+                          ? share->rates->classes[only].bytes_per_s[group->bundles.n] / (double)group->bundles.n
+                          : 1;
+}
+
+/* Returns the class of a bundle that has one. */
+static size_t bundle_class(const struct run_bundle *bundle)
+{
+    size_t class = 0;
+    while (class + 1 < RUN_MAX_CLASSES && bundle->of_class[class] == 0)
+        class ++;
+    return class;
+}
+
+static void set_socket(struct run_share *share, uint32_t number)
+{
+    struct run_group *group = &share->groups[share->bundles[number].group];
+    run_bundle_place(share, number);
+    for (size_t i = 0; i < group->bundles.n; i++) {
+        uint32_t id = group->bundles.entries[i].id;
+        const struct run_class *class = &share->rates->classes[bundle_class(&share->bundles[id])];
+        set_speed(share, id, fmin(class->bytes_per_s[1], class->most_bytes_per_s / group->n));
+    }
+    order(share, group);
+}
+
+/* Returns the rate that one NIC gives to a message of a class. */
+static double nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class)
+{
+    if (share->law == LAW_FAIR)
+        return fmin(class->bytes_per_s[1], class->most_bytes_per_s / nic->n);
+    double inverse = 0;
+    for (size_t c = 0; c < share->rates->n_classes; c++)
+        if (nic->of_class[c] > 0)
+            inverse += nic->of_class[c] / share->rates->classes[c].bytes_per_s[nic->n_ranks];
+    return 1 / inverse;
+}
+
+static void set_nic(struct run_share *share, const struct run_nic *nic)
+{
+    for (size_t i = 0; i < nic->n_bundles; i++) {
+        uint32_t number = nic->bundles[i];
+        struct run_bundle *bundle = &share->bundles[number];
+        if (bundle->n == 0)
+            continue;
+        const struct run_class *class = &share->rates->classes[bundle_class(bundle)];
+        set_speed(share, number,
+                  fmin(nic_rate(share, &share->nics[2 * bundle->src_node], class),
+                       nic_rate(share, &share->nics[2 * bundle->dst_node + 1], class)));
+        run_bundle_place(share, number);
+    }
+}
+
+static void set_nics(struct run_share *share, const struct run_mover *mover, int change)
+{
+    const struct run_bundle *bundle = &share->bundles[mover->bundle];
+    for (size_t end = 0; end < 2; end++) {
+        struct run_nic *nic = &share->nics[2 * (end == 0 ? bundle->src_node : bundle->dst_node) + end];
+        uint32_t *rank_n = &share->rank_n[2 * (size_t)(end == 0 ? mover->src : mover->dst) + end];
+        nic->n_ranks += (change > 0 && *rank_n == 0) ? 1 : 0;
+        nic->n_ranks -= (change < 0 && *rank_n == 1) ? 1 : 0;
+        *rank_n += (uint32_t)change;
+        nic->n += (uint32_t)change;
+        nic->of_class[mover->class] += (uint32_t)change;
+    }
+    if (bundle->n == 0)
+        run_bundle_place(share, mover->bundle);
+    set_nic(share, &share->nics[2 * bundle->src_node]);
+    set_nic(share, &share->nics[2 * bundle->dst_node + 1]);
+}
+
+void run_law_set(struct run_share *share, const struct run_mover *mover, int change)
+{
+    switch (way_kind(share, mover->class)) {
+    case WAY_RECEIVER:
+        set_receivers(share, mover->bundle);
+        break;
+    case WAY_SOCKET:
+        set_socket(share, mover->bundle);
+        break;
+    case WAY_NICS:
+        set_nics(share, mover, change);
+        break;
+    case WAY_ALONE:
+        set_speed(share, mover->bundle, share->rates->classes[mover->class].bytes_per_s[1]);
+        run_bundle_place(share, mover->bundle);
+        break;
+    }
+}

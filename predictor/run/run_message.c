@@ -1,0 +1,307 @@
+/* Messages on their way: when they begin, who must be inside MPI for them to move, when their ends are complete. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/pattern/traffic.h"
+#include "predictor/run/simulation.h"
+#include "share/base/array.h"
+
+/* Ids of the two marks of a flight in run_share. */
+static uint32_t end_id(uint32_t flight)
+{
+    return 2 * flight;
+}
+static uint32_t room_id(uint32_t flight)
+{
+    return 2 * flight + 1;
+}
+
+static enum level message_level(const struct simulation *sim, const struct run_message *message)
+{
+    return placement_level(sim->placement, message->src, message->dst);
+}
+
+int simulation_classify(struct simulation *sim, struct error *error)
+{
+    for (size_t k = 0; k < sim->program->n_messages; k++) {
+        const struct run_message *message = &sim->program->messages[k];
+        enum level level = message_level(sim, message);
+        size_t class = level == LEVEL_SELF ? RUN_NO_CLASS : run_rates_class(&sim->rates, level, message->bytes);
+        if (level != LEVEL_SELF && class == RUN_NO_CLASS)
+            return error_set(error, "the machine has no values for level %s, which the messages need",
+                             level_name[level]);
+        sim->messages[k] = (struct message_state){
+            .post_s = {NAN, NAN}, .waiter = {RUN_NOBODY, RUN_NOBODY}, .flight = RUN_NOBODY, .class = (uint8_t) class};
+    }
+    return 0;
+}
+
+static bool is_one_sided(const struct simulation *sim, uint32_t message)
+{
+    return (sim->program->messages[message].flags & MESSAGE_ONE_SIDED) != 0;
+}
+
+bool message_is_rendezvous(const struct simulation *sim, uint32_t message)
+{
+    uint32_t flags = sim->program->messages[message].flags;
+    uint8_t class = sim->messages[message].class;
+    if ((flags & MESSAGE_ONE_SIDED) != 0)
+        return false;
+    return (flags & MESSAGE_SYNCHRONOUS) != 0 || class == RUN_NO_CLASS || sim->rates.classes[class].rendezvous;
+}
+
+/* Returns the bytes that may be left to move of a message whose send is complete. */
+static double room_bytes(const struct simulation *sim, uint32_t message)
+{
+    const struct run_class *class = &sim->rates.classes[sim->messages[message].class];
+    if (class->buffer_bytes >= 0)
+        return class->buffer_bytes;
+    return message_is_rendezvous(sim, message) ? 0 : (double)INFINITY;
+}
+
+static void complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest)
+{
+    struct message_state *state = &sim->messages[message];
+    uint8_t bit = side == OPERATION_SEND ? SEND_DONE : DELIVERED;
+    if ((state->done & bit) != 0)
+        return;
+    state->done |= bit;
+    uint32_t waiter = state->waiter[side];
+    if (waiter == RUN_NOBODY)
+        return;
+    state->waiter[side] = RUN_NOBODY;
+    struct wait_parts parts = account_message(sim, &sim->strands[waiter], message, side, rest);
+    strand_complete(sim, waiter, run_operation(message, side), &parts);
+}
+
+bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand)
+{
+    struct message_state *state = &sim->messages[message];
+    if ((state->done & (side == OPERATION_SEND ? SEND_DONE : DELIVERED)) != 0)
+        return true;
+    state->waiter[side] = strand;
+    if (state->flight != RUN_NOBODY) {
+        struct flight *flight = &sim->flights[state->flight];
+        flight->stalled_at_wait[side] = flight_stalled_s(sim, flight);
+        if (flight->phase == FLIGHT_MOVES)
+            flight->rest_at_wait[side] = run_share_rest(&sim->share, sim->now_s, &flight->mover);
+        else if (flight->phase == FLIGHT_STOPS)
+            flight->rest_at_wait[side] = flight->rest;
+        else if (flight->phase == FLIGHT_IS_THROUGH)
+            flight->rest_at_wait[side] = 0;
+    }
+    return false;
+}
+
+double flight_stalled_s(const struct simulation *sim, const struct flight *flight)
+{
+    return flight->stalled_s + (flight->phase == FLIGHT_STOPS ? sim->now_s - flight->stopped_s : 0);
+}
+
+static bool may_move(const struct simulation *sim, const struct flight *flight)
+{
+    const struct run_class *class = &sim->rates.classes[flight->mover.class];
+    return (!class->needs_sender || sim->n_inside[flight->mover.src] > 0) &&
+           (!class->needs_receiver || sim->n_inside[flight->mover.dst] > 0);
+}
+
+/* Notes the flight with the ranks that it needs, or forgets it. */
+static void note_needs(struct simulation *sim, uint32_t number, bool note)
+{
+    const struct run_mover *mover = &sim->flights[number].mover;
+    const struct run_class *class = &sim->rates.classes[mover->class];
+    for (int end = 0; end < 2; end++) {
+        struct flight_list *list = &sim->rank_flights[end == 0 ? mover->src : mover->dst];
+        if (end == 0 ? !class->needs_sender : !class->needs_receiver)
+            continue;
+        if (note) {
+            if (array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights) != 0) {
+                sim->no_memory = true;
+                return;
+            }
+            list->flights[list->n++] = number;
+        } else {
+            for (size_t i = 0; i < list->n; i++)
+                if (list->flights[i] == number)
+                    list->flights[i--] = list->flights[--list->n];
+        }
+    }
+}
+
+static void move(struct simulation *sim, uint32_t number, double rest)
+{
+    struct flight *flight = &sim->flights[number];
+    bool sent = (sim->messages[flight->message].done & SEND_DONE) != 0 || is_one_sided(sim, flight->message);
+    flight->phase = FLIGHT_MOVES;
+    if (run_share_add(&sim->share, sim->now_s, &flight->mover, rest, end_id(number),
+                      sent ? (double)INFINITY : room_bytes(sim, flight->message), room_id(number)) != 0)
+        sim->no_memory = true;
+}
+
+static void deliver(struct simulation *sim, uint32_t number)
+{
+    uint32_t message = sim->flights[number].message;
+    complete(sim, message, OPERATION_RECEIVE, 0);
+    if (is_one_sided(sim, message))
+        complete(sim, message, OPERATION_SEND, 0);
+    sim->messages[message].flight = RUN_NOBODY;
+    sim->flights[number].message = sim->free_flight;
+    sim->free_flight = number;
+}
+
+static void through(struct simulation *sim, uint32_t number)
+{
+    struct flight *flight = &sim->flights[number];
+    double tau_s = sim->rates.classes[flight->mover.class].tau_s;
+    flight->phase = FLIGHT_IS_THROUGH;
+    flight->through_s = sim->now_s;
+    if (!is_one_sided(sim, flight->message))
+        complete(sim, flight->message, OPERATION_SEND, 0);
+    if (message_is_rendezvous(sim, flight->message) || !(tau_s > 0))
+        deliver(sim, number);
+    else
+        simulation_schedule(sim, sim->now_s + tau_s, EVENT_FLIGHT, number);
+}
+
+/* Begins to move a message whose handshake is over. */
+static void begin_to_move(struct simulation *sim, uint32_t number)
+{
+    struct flight *flight = &sim->flights[number];
+    double bytes = (double)sim->program->messages[flight->message].bytes;
+    if (!is_one_sided(sim, flight->message) && bytes > 0 && room_bytes(sim, flight->message) >= bytes)
+        complete(sim, flight->message, OPERATION_SEND, bytes);
+    const struct run_class *class = &sim->rates.classes[flight->mover.class];
+    if (!(bytes > 0) || isinf(class->bytes_per_s[1])) {
+        through(sim, number);
+        return;
+    }
+    note_needs(sim, number, true);
+    if (may_move(sim, flight)) {
+        move(sim, number, bytes);
+    } else {
+        flight->phase = FLIGHT_STOPS;
+        flight->stopped_s = sim->now_s;
+        flight->rest = bytes;
+    }
+}
+
+static void begin(struct simulation *sim, uint32_t message)
+{
+    uint32_t number = sim->free_flight;
+    if (number != RUN_NOBODY) {
+        sim->free_flight = sim->flights[number].message;
+    } else {
+        number = (uint32_t)sim->n_flights;
+        if (array_reserve(&sim->flights, &sim->flights_room, sim->n_flights + 1, sizeof *sim->flights) != 0) {
+            sim->no_memory = true;
+            return;
+        }
+        sim->n_flights++;
+    }
+    const struct run_message *told = &sim->program->messages[message];
+    uint32_t class = sim->messages[message].class;
+    double bytes = (double)told->bytes;
+    sim->flights[number] = (struct flight){.mover = {.src = told->src, .dst = told->dst, .class = class},
+                                           .message = message,
+                                           .phase = FLIGHT_BEGINS,
+                                           .rest_at_wait = {bytes, bytes}};
+    sim->messages[message].flight = number;
+    double tau_s = sim->rates.classes[class].tau_s;
+    if (message_is_rendezvous(sim, message) && tau_s > 0)
+        simulation_schedule(sim, sim->now_s + tau_s, EVENT_FLIGHT, number);
+    else
+        begin_to_move(sim, number);
+}
+
+void flight_event(struct simulation *sim, uint32_t flight)
+{
+    if (sim->flights[flight].phase == FLIGHT_BEGINS)
+        begin_to_move(sim, flight);
+    else
+        deliver(sim, flight);
+}
+
+void flight_mark(struct simulation *sim, uint32_t id)
+{
+    uint32_t number = id / 2;
+    struct flight *flight = &sim->flights[number];
+    if (id == room_id(number)) {
+        complete(sim, flight->message, OPERATION_SEND, room_bytes(sim, flight->message));
+        return;
+    }
+    run_share_remove(&sim->share, sim->now_s, &flight->mover, end_id(number), room_id(number));
+    note_needs(sim, number, false);
+    through(sim, number);
+}
+
+void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side)
+{
+    struct message_state *state = &sim->messages[message];
+    const struct run_message *told = &sim->program->messages[message];
+    state->post_s[side] = sim->now_s;
+    bool both = (!isnan(state->post_s[0]) && !isnan(state->post_s[1])) || is_one_sided(sim, message);
+    if (side == OPERATION_SEND && state->waiter[OPERATION_RECEIVE] != RUN_NOBODY) { /* it probes */
+        uint32_t strand = state->waiter[OPERATION_RECEIVE];
+        double tau_s = state->class != RUN_NO_CLASS ? sim->rates.classes[state->class].tau_s : 0;
+        state->waiter[OPERATION_RECEIVE] = RUN_NOBODY;
+        struct wait_parts parts = {.late_s = sim->now_s - sim->strands[strand].wait_begin_s, .latency_s = tau_s};
+        sim->strands[strand].parts = parts;
+        simulation_schedule(sim, sim->now_s + tau_s, EVENT_STRAND, strand);
+    }
+    if (side == OPERATION_SEND && (told->flags & MESSAGE_BUFFERED) != 0)
+        state->done |= SEND_DONE;
+    if (state->class == RUN_NO_CLASS) {
+        if (both) {
+            complete(sim, message, OPERATION_SEND, 0);
+            complete(sim, message, OPERATION_RECEIVE, 0);
+        }
+        return;
+    }
+    bool rendezvous = message_is_rendezvous(sim, message);
+    if (side == OPERATION_SEND && !rendezvous && !is_one_sided(sim, message) &&
+        (told->bytes == 0 || room_bytes(sim, message) >= (double)told->bytes))
+        state->done |= SEND_DONE;
+    if (rendezvous ? both : side == OPERATION_SEND)
+        begin(sim, message);
+}
+
+double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
+{
+    struct message_state *state = &sim->messages[message];
+    double tau_s = state->class != RUN_NO_CLASS ? sim->rates.classes[state->class].tau_s : 0;
+    if (!isnan(state->post_s[OPERATION_SEND]))
+        return state->post_s[OPERATION_SEND] + tau_s;
+    state->waiter[OPERATION_RECEIVE] = strand;
+    return NAN;
+}
+
+void rank_enters(struct simulation *sim, uint32_t rank)
+{
+    struct flight_list *list = &sim->rank_flights[rank];
+    if (sim->n_inside[rank]++ > 0)
+        return;
+    for (size_t i = 0; i < list->n; i++) {
+        struct flight *flight = &sim->flights[list->flights[i]];
+        if (flight->phase != FLIGHT_STOPS || !may_move(sim, flight))
+            continue;
+        flight->stalled_s += sim->now_s - flight->stopped_s;
+        move(sim, list->flights[i], flight->rest);
+    }
+}
+
+void rank_leaves(struct simulation *sim, uint32_t rank)
+{
+    struct flight_list *list = &sim->rank_flights[rank];
+    if (--sim->n_inside[rank] > 0)
+        return;
+    for (size_t i = 0; i < list->n; i++) {
+        uint32_t number = list->flights[i];
+        struct flight *flight = &sim->flights[number];
+        if (flight->phase != FLIGHT_MOVES)
+            continue;
+        flight->rest = run_share_rest(&sim->share, sim->now_s, &flight->mover);
+        run_share_remove(&sim->share, sim->now_s, &flight->mover, end_id(number), room_id(number));
+        flight->phase = FLIGHT_STOPS;
+        flight->stopped_s = sim->now_s;
+    }
+}

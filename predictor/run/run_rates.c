@@ -1,0 +1,92 @@
+/* The engine asks for a rate at every event, so that all of them are read from the table before. See run_rates.h. */
+#include "predictor/run/run_rates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/pattern/traffic.h"
+
+/* Copies BW(n) into the class. Returns 0, or -1 with the reason. */
+static int read_bandwidth(struct run_class *class, const struct machine *machine, size_t n_max, bool infinite,
+                          struct error *error)
+{
+    struct machine_bandwidth bandwidth;
+    class->bytes_per_s = malloc((n_max + 1) * sizeof *class->bytes_per_s);
+    if (class->bytes_per_s == NULL)
+        return error_set(error, "no memory for the bandwidths of %zu ranks", n_max);
+    if (machine_bandwidth(machine, class->level, class->protocol, &bandwidth, error) != 0)
+        return -1;
+    bool extrapolated;
+    class->bytes_per_s[0] = 0;
+    for (size_t n = 1; n <= n_max; n++)
+        class->bytes_per_s[n] =
+            infinite ? (double)INFINITY : machine_bandwidth_at(&bandwidth, (double)n, &extrapolated);
+    class->most_bytes_per_s = infinite ? (double)INFINITY : machine_bandwidth_most(&bandwidth);
+    if (!isfinite(class->most_bytes_per_s) && !infinite) /* a table in the form of B without R_N */
+        class->most_bytes_per_s = class->bytes_per_s[n_max];
+    machine_bandwidth_release(&bandwidth);
+    return 0;
+}
+
+/* Returns the value of the class, else that of its level, else the one for where there is none. */
+static double value_of(const struct run_class *class, const struct machine *machine, const char *quantity,
+                       double absent)
+{
+    double of_level = machine_value(machine, class->level, PROTOCOL_ANY, quantity, absent);
+    return machine_value(machine, class->level, class->protocol, quantity, of_level);
+}
+
+static int read_class(struct run_class *class, const struct machine *machine, size_t n_max, struct run_ideal ideal,
+                      struct error *error)
+{
+    enum level level = class->level;
+    enum machine_protocol protocol = class->protocol;
+    if (machine_tau_s(machine, level, protocol, &class->tau_s, error) != 0)
+        return -1;
+    class->rendezvous = protocol == PROTOCOL_RENDEZVOUS || protocol == PROTOCOL_ANY;
+    class->overhead_s[0] = value_of(class, machine, "overhead_send", 0);
+    class->overhead_s[1] = value_of(class, machine, "overhead_receive", 0);
+    class->buffer_bytes = value_of(class, machine, "buffer", -1);
+    unsigned progress = (unsigned)value_of(class, machine, "progress", 0);
+    class->needs_sender = (progress & 1) != 0;
+    class->needs_receiver = (progress & 2) != 0;
+    if (ideal.no_latency)
+        class->tau_s = class->overhead_s[0] = value_of(class, machine, "overhead_send", 0);
+    return read_bandwidth(class, machine, n_max, ideal.no_transfer, error);
+}
+
+int run_rates_init(struct run_rates *rates, const struct machine *machine, unsigned levels, size_t n_max,
+                   struct run_ideal ideal, struct error *error)
+{
+    *rates = (struct run_rates){.n_max = n_max};
+    memset(rates->class_of, RUN_NO_CLASS, sizeof rates->class_of);
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        if ((levels & LEVEL_BIT(level)) == 0)
+            continue;
+        if (machine_protocols(machine, level, &rates->protocols[level], error) != 0)
+            return -1;
+        rates->known[level] = true;
+        for (size_t i = 0; i < rates->protocols[level].n; i++) {
+            enum machine_protocol protocol = rates->protocols[level].protocol[i];
+            struct run_class *class = &rates->classes[rates->n_classes];
+            rates->class_of[level][protocol] = (uint8_t)rates->n_classes++;
+            *class = (struct run_class){.level = level, .protocol = protocol};
+            if (read_class(class, machine, n_max, ideal, error) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+void run_rates_release(struct run_rates *rates)
+{
+    for (size_t c = 0; c < rates->n_classes; c++)
+        free(rates->classes[c].bytes_per_s);
+    *rates = (struct run_rates){0};
+}
+
+size_t run_rates_class(const struct run_rates *rates, enum level level, uint64_t bytes)
+{
+    return rates->class_of[level][machine_protocol_of(&rates->protocols[level], bytes)];
+}

@@ -1,0 +1,388 @@
+/* Goes from event to event: a strand goes on, a message changes its phase, a mark of what moves is reached. What
+ * messages and collectives do is in run_message.c and run_collective.c. See simulate.h. */
+#include "predictor/run/simulate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/pattern/traffic.h"
+#include "predictor/run/simulation.h"
+#include "share/base/array.h"
+
+/* Ends closer than this part of their time are equal: which message counts must not depend on rounding. */
+static const double SAME_TIME = 1e-12;
+
+enum { EVENT_KINDS = 4 };
+
+void simulation_schedule(struct simulation *sim, double at_s, enum event_kind kind, uint32_t number)
+{
+    if (array_reserve(&sim->events.entries, &sim->events_room, sim->events.n + 1, sizeof *sim->events.entries) != 0) {
+        sim->no_memory = true;
+        return;
+    }
+    heap_push(&sim->events, at_s, number * EVENT_KINDS + (uint32_t)kind);
+}
+
+static const struct run_step *step_of(const struct simulation *sim, uint32_t strand)
+{
+    return &sim->program->steps[sim->strands[strand].step];
+}
+
+/* Says whether an operation comes before another one in the list of the strand's wait. */
+static bool is_listed_before(const struct simulation *sim, uint32_t strand, uint32_t operation, uint32_t other)
+{
+    const struct run_step *step = step_of(sim, strand);
+    for (uint32_t i = step->object; step->kind == STEP_WAIT && i < step->object + step->count; i++) {
+        if (sim->program->waits[i] == operation)
+            return true;
+        if (sim->program->waits[i] == other)
+            return false;
+    }
+    return false;
+}
+
+void strand_complete(struct simulation *sim, uint32_t number, uint32_t operation, const struct wait_parts *parts)
+{
+    struct strand *strand = &sim->strands[number];
+    bool same = strand->last_s >= 0 && sim->now_s - strand->last_s <= SAME_TIME * fabs(sim->now_s);
+    if (!same || is_listed_before(sim, number, operation, strand->last)) {
+        strand->last = operation;
+        strand->parts = *parts;
+    }
+    strand->last_s = sim->now_s;
+    if (--strand->n_missing == 0)
+        simulation_schedule(sim, sim->now_s, EVENT_STRAND, number);
+}
+
+static void add_part(struct simulation *sim, uint32_t place, enum run_part part, double seconds)
+{
+    sim->result->predicted[place].part_s[part] += seconds;
+}
+
+/* Lets the strand go on after some time; false where that is now. */
+static bool pause_strand(struct simulation *sim, uint32_t number, double seconds)
+{
+    if (!(seconds > 0))
+        return false;
+    simulation_schedule(sim, sim->now_s + seconds, EVENT_STRAND, number);
+    return true;
+}
+
+static void leave(struct simulation *sim, uint32_t number)
+{
+    if (sim->strands[number].inside)
+        rank_leaves(sim, sim->program->strands[number].rank);
+    sim->strands[number].inside = false;
+}
+
+static void enter(struct simulation *sim, uint32_t number)
+{
+    if (!sim->strands[number].inside)
+        rank_enters(sim, sim->program->strands[number].rank);
+    sim->strands[number].inside = true;
+}
+
+/* Ends a strand behind its tail; its rank moves what is left inside MPI_Finalize. */
+static void end_strand(struct simulation *sim, uint32_t number)
+{
+    uint32_t rank = sim->program->strands[number].rank;
+    sim->strands[number].phase = STRAND_IS_DONE;
+    sim->n_done++;
+    sim->result->rank_end_s[rank] = fmax(sim->result->rank_end_s[rank], sim->now_s);
+    sim->result->end_s = fmax(sim->result->end_s, sim->now_s);
+    enter(sim, number);
+}
+
+/* Computes before the next step, or behind the last one. Returns true if that takes time. */
+static bool compute(struct simulation *sim, uint32_t number)
+{
+    struct strand *strand = &sim->strands[number];
+    const struct run_strand *told = &sim->program->strands[number];
+    bool tail = strand->step == told->first_step + told->n_steps;
+    double seconds = tail ? told->tail_s : step_of(sim, number)->compute_s;
+    add_part(sim, tail ? told->tail_place : step_of(sim, number)->place, RUN_COMPUTATION, seconds);
+    strand->phase = STRAND_ACTS;
+    if (seconds > 0 || tail)
+        leave(sim, number);
+    return pause_strand(sim, number, seconds);
+}
+
+/* Begins a wait for n operations. Returns true if any of them is missing. */
+static bool await(struct simulation *sim, uint32_t number, const uint32_t *operations, uint32_t n)
+{
+    struct strand *strand = &sim->strands[number];
+    strand->wait_begin_s = sim->now_s;
+    strand->last_s = -1;
+    strand->parts = (struct wait_parts){0};
+    for (uint32_t i = 0; i < n; i++) {
+        enum run_operation_kind kind = run_operation_kind(operations[i]);
+        uint32_t object = run_operation_object(operations[i]);
+        strand->n_missing +=
+            !(kind == OPERATION_MEMBER ? member_await(sim, object, number) : message_await(sim, object, kind, number));
+    }
+    strand->phase = STRAND_WAITS;
+    return strand->n_missing > 0;
+}
+
+/* Waits until a probe sees the message. Returns true if that takes time. */
+static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
+{
+    struct strand *strand = &sim->strands[number];
+    strand->wait_begin_s = sim->now_s;
+    strand->parts = (struct wait_parts){0};
+    strand->phase = STRAND_WAITS;
+    double seen_s = message_seen_s(sim, message, number);
+    if (isnan(seen_s))
+        return true;
+    strand->parts.latency_s = fmax(seen_s - sim->now_s, 0);
+    return pause_strand(sim, number, strand->parts.latency_s);
+}
+
+/* Posts, then spends the overhead. Returns true if that takes time. */
+static bool post(struct simulation *sim, uint32_t number, const struct run_step *step)
+{
+    enum run_operation_kind side = step->kind == STEP_SEND ? OPERATION_SEND : OPERATION_RECEIVE;
+    uint8_t class = sim->messages[step->object].class;
+    double overhead_s = class != RUN_NO_CLASS ? sim->rates.classes[class].overhead_s[side] : 0;
+    message_post(sim, step->object, side);
+    add_part(sim, step->place, RUN_OTHER, overhead_s);
+    sim->strands[number].phase = STRAND_ENDS;
+    return pause_strand(sim, number, overhead_s);
+}
+
+/* Does what the step is for. Returns true if that takes time. */
+static bool act(struct simulation *sim, uint32_t number)
+{
+    const struct run_step *step = step_of(sim, number);
+    uint32_t member = run_operation(step->object, OPERATION_MEMBER);
+    enter(sim, number);
+    switch ((enum run_step_kind)step->kind) {
+    case STEP_SEND:
+    case STEP_RECEIVE:
+        return post(sim, number, step);
+    case STEP_WAIT:
+        return await(sim, number, sim->program->waits + step->object, step->count);
+    case STEP_PROBE:
+        return probe(sim, number, step->object);
+    case STEP_COLLECTIVE:
+        member_arrives(sim, step->object);
+        return await(sim, number, &member, 1);
+    case STEP_BEGIN:
+        member_arrives(sim, step->object);
+        sim->strands[number].phase = STRAND_ENDS;
+        return false;
+    case STEP_SPEND:
+        add_part(sim, step->place, RUN_OTHER, step->spent_s);
+        sim->strands[number].phase = STRAND_ENDS;
+        return pause_strand(sim, number, step->spent_s);
+    }
+    return false;
+}
+
+/* Lets a strand go on until it must wait for something. */
+static void go_on(struct simulation *sim, uint32_t number)
+{
+    struct strand *strand = &sim->strands[number];
+    const struct run_strand *told = &sim->program->strands[number];
+    while (!sim->no_memory) {
+        switch ((enum strand_phase)strand->phase) {
+        case STRAND_COMPUTES:
+            if (compute(sim, number))
+                return;
+            break;
+        case STRAND_ACTS:
+            if (strand->step == told->first_step + told->n_steps) {
+                end_strand(sim, number);
+                return;
+            }
+            if (act(sim, number))
+                return;
+            break;
+        case STRAND_WAITS:
+            account_wait(sim, step_of(sim, number)->place, &strand->parts);
+            strand->phase = STRAND_ENDS;
+            break;
+        case STRAND_ENDS:
+            strand->step++;
+            strand->phase = STRAND_COMPUTES;
+            break;
+        case STRAND_IS_DONE:
+            return;
+        }
+    }
+}
+
+static void handle(struct simulation *sim, struct heap_entry event)
+{
+    uint32_t number = event.id / EVENT_KINDS;
+    switch ((enum event_kind)(event.id % EVENT_KINDS)) {
+    case EVENT_STRAND:
+        go_on(sim, number);
+        break;
+    case EVENT_FLIGHT:
+        flight_event(sim, number);
+        break;
+    case EVENT_MEMBER:
+        member_leaves(sim, number);
+        break;
+    }
+}
+
+static void run_events(struct simulation *sim)
+{
+    while (!sim->no_memory) {
+        double share_s = run_share_next_s(&sim->share);
+        double event_s = sim->events.n > 0 ? sim->events.entries[0].key : (double)INFINITY;
+        if (isinf(share_s) && isinf(event_s))
+            return;
+        sim->now_s = fmax(sim->now_s, fmin(share_s, event_s));
+        sim->result->n_events++;
+        if (share_s <= event_s)
+            flight_mark(sim, run_share_take(&sim->share, sim->now_s));
+        else
+            handle(sim, heap_pop(&sim->events));
+    }
+}
+
+/* Names some of the ranks that wait for ever, with the call that each is in. */
+static int report_deadlock(const struct simulation *sim, struct error *error)
+{
+    char ranks[512] = "";
+    size_t length = 0, n = 0;
+    const struct run_program *program = sim->program;
+    for (uint32_t s = 0; s < program->n_strands; s++) {
+        if (sim->strands[s].phase == STRAND_IS_DONE)
+            continue;
+        const struct run_site *site = &program->sites[program->places[step_of(sim, s)->place].site];
+        if (n++ >= 6)
+            continue;
+        int written = snprintf(ranks + length, sizeof ranks - length, "%srank %" PRIu32 " in %s", n > 1 ? ", " : "",
+                               program->strands[s].rank, site->function);
+        if (written > 0 && site->callsite >= 0 && length + (size_t)written < sizeof ranks)
+            written += snprintf(ranks + length + (size_t)written, sizeof ranks - length - (size_t)written,
+                                " (call site %" PRId64 ")", site->callsite);
+        length += written > 0 && length + (size_t)written < sizeof ranks ? (size_t)written : 0;
+    }
+    return error_set(error,
+                     "deadlock after %.9g s: %zu of %zu threads wait for each other, %s%s; on this machine messages of "
+                     "these sizes do not leave before they are received",
+                     sim->now_s, n, program->n_strands, ranks, n > 6 ? ", ..." : "");
+}
+
+static unsigned levels_used(const struct run_program *program, const struct placement *placement)
+{
+    unsigned levels = 0;
+    for (size_t k = 0; k < program->n_messages; k++)
+        levels |= LEVEL_BIT(placement_level(placement, program->messages[k].src, program->messages[k].dst));
+    return levels;
+}
+
+/* Allocates at least one element, zeroed. */
+static void *allocate(size_t n, size_t bytes)
+{
+    return calloc(n > 0 ? n : 1, bytes);
+}
+
+static int allocate_all(struct simulation *sim)
+{
+    const struct run_program *program = sim->program;
+    sim->strands = allocate(program->n_strands, sizeof *sim->strands);
+    sim->messages = allocate(program->n_messages, sizeof *sim->messages);
+    sim->members = allocate(program->n_members, sizeof *sim->members);
+    sim->collectives = allocate(program->n_collectives, sizeof *sim->collectives);
+    sim->n_inside = allocate(program->n_ranks, sizeof *sim->n_inside);
+    sim->rank_flights = allocate(program->n_ranks, sizeof *sim->rank_flights);
+    struct simulation_result *result = sim->result;
+    result->predicted = allocate(program->n_places, sizeof *result->predicted);
+    result->rank_begin_s = allocate(program->n_ranks, sizeof *result->rank_begin_s);
+    result->rank_end_s = allocate(program->n_ranks, sizeof *result->rank_end_s);
+    return sim->strands != NULL && sim->messages != NULL && sim->members != NULL && sim->collectives != NULL &&
+                   sim->n_inside != NULL && sim->rank_flights != NULL && result->predicted != NULL &&
+                   result->rank_begin_s != NULL && result->rank_end_s != NULL
+               ? 0
+               : -1;
+}
+
+/* Puts every strand at its begin. */
+static void begin_strands(struct simulation *sim)
+{
+    const struct run_program *program = sim->program;
+    struct simulation_result *result = sim->result;
+    result->begin_s = program->n_strands > 0 ? INFINITY : 0;
+    for (size_t rank = 0; rank < program->n_ranks; rank++) {
+        result->rank_begin_s[rank] = INFINITY;
+        result->rank_end_s[rank] = -INFINITY;
+    }
+    for (uint32_t s = 0; s < program->n_strands; s++) {
+        const struct run_strand *strand = &program->strands[s];
+        sim->strands[s].step = strand->first_step;
+        result->rank_begin_s[strand->rank] = fmin(result->rank_begin_s[strand->rank], strand->begin_s);
+        result->begin_s = fmin(result->begin_s, strand->begin_s);
+        simulation_schedule(sim, strand->begin_s, EVENT_STRAND, s);
+    }
+    for (size_t m = 0; m < program->n_members; m++)
+        sim->members[m] = (struct member_state){.arrival_s = NAN, .waiter = RUN_NOBODY};
+    for (size_t c = 0; c < program->n_collectives; c++)
+        sim->collectives[c].lower_s = -INFINITY;
+    sim->result->end_s = sim->now_s = result->begin_s;
+}
+
+static void release(struct simulation *sim)
+{
+    for (size_t rank = 0; sim->rank_flights != NULL && rank < sim->program->n_ranks; rank++)
+        free(sim->rank_flights[rank].flights);
+    free(sim->rank_flights);
+    free(sim->n_inside);
+    free(sim->strands);
+    free(sim->messages);
+    free(sim->members);
+    free(sim->collectives);
+    free(sim->flights);
+    free(sim->events.entries);
+    run_share_release(&sim->share);
+    run_rates_release(&sim->rates);
+}
+
+int simulate(const struct run_program *program, const struct machine *machine, const struct placement *placement,
+             const struct simulation_options *options, struct simulation_result *result, struct error *error)
+{
+    struct simulation sim = {.program = program, .placement = placement, .result = result, .free_flight = RUN_NOBODY};
+    *result = (struct simulation_result){0};
+    if (placement->n_ranks < program->n_ranks)
+        return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);
+    int failed = run_share_init(&sim.share, options->law, &sim.rates, placement);
+    failed = failed != 0 || allocate_all(&sim) != 0;
+    int code = failed != 0 ? error_set(error, "no memory for a run of %zu messages", program->n_messages)
+                           : run_rates_init(&sim.rates, machine, levels_used(program, placement),
+                                            sim.share.nodes.largest, options->ideal, error);
+    if (code == 0)
+        code = simulation_classify(&sim, error);
+    if (code == 0) {
+        begin_strands(&sim);
+        run_events(&sim);
+        if (sim.no_memory)
+            code = error_set(error, "no memory for a run of %zu messages", program->n_messages);
+        else if (sim.n_done < program->n_strands)
+            code = report_deadlock(&sim, error);
+    }
+    release(&sim);
+    return code;
+}
+
+void simulation_result_release(struct simulation_result *result)
+{
+    free(result->predicted);
+    free(result->rank_begin_s);
+    free(result->rank_end_s);
+    *result = (struct simulation_result){0};
+}
+
+void run_parts_by_rank(const struct run_program *program, const struct run_parts *by_place, struct run_parts *into)
+{
+    for (size_t rank = 0; rank < program->n_ranks; rank++)
+        into[rank] = (struct run_parts){0};
+    for (size_t place = 0; place < program->n_places; place++)
+        for (int part = 0; part < RUN_PART_COUNT; part++)
+            into[program->places[place].rank].part_s[part] += by_place[place].part_s[part];
+}

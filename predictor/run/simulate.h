@@ -1,0 +1,31 @@
+/* Replays a program on a machine: on one clock for all ranks, computation as given, every time inside MPI predicted
+ * (share/doc/MODELS.md, Whole run). */
+#ifndef MPISTAIR_PREDICTOR_SIMULATE_H
+#define MPISTAIR_PREDICTOR_SIMULATE_H
+
+#include "predictor/run/run_program.h"
+#include "predictor/run/run_share.h"
+
+struct simulation_options {
+    enum run_law law;
+    struct run_ideal ideal;
+};
+
+struct simulation_result {
+    double begin_s, end_s;       /* first begin of a strand, last end */
+    double *rank_begin_s;        /* [n_ranks] */
+    double *rank_end_s;          /* [n_ranks] */
+    struct run_parts *predicted; /* [program->n_places] */
+    size_t n_events;
+};
+
+/* Replays a checked program. Returns 0, or -1 with the reason: a level that the machine lacks, ranks that wait for each
+ * other without end (with their calls), no memory. The result is released by the caller in any case. */
+int simulate(const struct run_program *program, const struct machine *machine, const struct placement *placement,
+             const struct simulation_options *options, struct simulation_result *result, struct error *error);
+void simulation_result_release(struct simulation_result *result);
+
+/* Adds up the parts of all places of a rank, or of all ranks: into[n_ranks]. */
+void run_parts_by_rank(const struct run_program *program, const struct run_parts *by_place, struct run_parts *into);
+
+#endif

@@ -1,0 +1,132 @@
+/* Holds a replay while it runs: what simulate.c (strands), run_message.c, run_collective.c and run_account.c share. */
+#ifndef MPISTAIR_PREDICTOR_SIMULATION_H
+#define MPISTAIR_PREDICTOR_SIMULATION_H
+
+#include "predictor/run/simulate.h"
+
+#define RUN_NOBODY UINT32_MAX
+
+enum strand_phase {
+    STRAND_COMPUTES, /* next: the computation before its step */
+    STRAND_ACTS,     /* next: what the step does */
+    STRAND_WAITS,    /* for n_missing operations */
+    STRAND_ENDS,     /* next: the end of the step */
+    STRAND_IS_DONE,
+};
+
+/* Says what a wait consisted of, if it ended with a given operation. */
+struct wait_parts {
+    double late_s, latency_s, bandwidth_s, contention_s, progress_s;
+    double collective_wait_s, collective_transfer_s;
+    bool late_receiver; /* late_s is for a late receiver, else for a late sender */
+};
+
+struct strand {
+    size_t step;
+    uint32_t n_missing;
+    uint8_t phase;
+    bool inside;         /* counts in ranks inside MPI */
+    double wait_begin_s; /* since when it waits */
+    double last_s;       /* when the last of what it waits for was complete; -1: nothing yet */
+    uint32_t last;       /* that operation */
+    struct wait_parts parts;
+};
+
+enum message_done { SEND_DONE = 1U << 0, DELIVERED = 1U << 1 };
+
+struct message_state {
+    double post_s[2];   /* of the send, the receive; NaN: not yet */
+    uint32_t waiter[2]; /* strand that waits for that end, RUN_NOBODY; for the receive before its post: that probes */
+    uint32_t flight;    /* RUN_NOBODY: not under way */
+    uint8_t done;
+    uint8_t class;
+};
+
+enum flight_phase { FLIGHT_BEGINS, FLIGHT_MOVES, FLIGHT_STOPS, FLIGHT_IS_THROUGH };
+
+/* Describes a message under way, from its begin to its delivery. */
+struct flight {
+    struct run_mover mover;
+    uint32_t message; /* the next free one where it is not used */
+    uint8_t phase;
+    double rest;      /* while it stops */
+    double stopped_s; /* since when it stops */
+    double stalled_s; /* how long it stopped before */
+    double through_s;
+    double rest_at_wait[2], stalled_at_wait[2]; /* when the wait for its send, its receive began */
+};
+
+struct member_state {
+    double arrival_s; /* NaN: not yet */
+    double moment_s;  /* the arrival that it depends on, once known */
+    uint32_t waiter;
+    bool done;
+};
+
+struct collective_state {
+    uint32_t n_arrived, n_lower; /* n_lower: the first so many have all arrived */
+    double last_s, lower_s;      /* last arrival, of all and of those */
+};
+
+struct flight_list {
+    uint32_t *flights;
+    size_t n, room;
+};
+
+struct simulation {
+    const struct run_program *program;
+    const struct placement *placement;
+    struct run_rates rates;
+    struct run_share share;
+    struct simulation_result *result;
+    double now_s;
+    struct heap events;
+    size_t events_room;
+    struct strand *strands;
+    size_t n_done; /* strands */
+    struct message_state *messages;
+    struct flight *flights;
+    size_t n_flights, flights_room;
+    uint32_t free_flight;
+    uint32_t *n_inside;               /* [n_ranks] strands inside MPI */
+    struct flight_list *rank_flights; /* [n_ranks] those that move only while the rank is inside MPI */
+    struct member_state *members;
+    struct collective_state *collectives;
+    bool no_memory;
+};
+
+/* Schedules: a strand goes on, a flight changes its phase, a member leaves its collective. */
+enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER };
+void simulation_schedule(struct simulation *sim, double at_s, enum event_kind kind, uint32_t number);
+
+/* Tells a strand that an operation which it waits for is complete. */
+void strand_complete(struct simulation *sim, uint32_t strand, uint32_t operation, const struct wait_parts *parts);
+
+/* run_message.c */
+int simulation_classify(struct simulation *sim, struct error *error);
+bool message_is_rendezvous(const struct simulation *sim, uint32_t message);
+void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side);
+/* Says whether that end is complete; else the strand is told when it is. */
+bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand);
+/* Returns when a probe sees the message, or NaN: then the strand goes on by itself. */
+double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand);
+void flight_event(struct simulation *sim, uint32_t flight);
+/* Takes an id that run_share_take gave. */
+void flight_mark(struct simulation *sim, uint32_t id);
+void rank_enters(struct simulation *sim, uint32_t rank);
+void rank_leaves(struct simulation *sim, uint32_t rank);
+double flight_stalled_s(const struct simulation *sim, const struct flight *flight);
+
+/* run_collective.c */
+void member_arrives(struct simulation *sim, uint32_t member);
+bool member_await(struct simulation *sim, uint32_t member, uint32_t strand);
+void member_leaves(struct simulation *sim, uint32_t member);
+
+/* run_account.c */
+/* Divides the strand's wait, which ends now with that end of the message, of which `rest` bytes are left. */
+struct wait_parts account_message(const struct simulation *sim, const struct strand *strand, uint32_t message,
+                                  enum run_operation_kind side, double rest);
+struct wait_parts account_member(const struct simulation *sim, const struct strand *strand, uint32_t member);
+void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts);
+
+#endif
