@@ -240,7 +240,8 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
     const struct run_message *told = &sim->program->messages[message];
     state->post_s[side] = sim->now_s;
     bool both = (!isnan(state->post_s[0]) && !isnan(state->post_s[1])) || is_one_sided(sim, message);
-    if (side == OPERATION_SEND && state->waiter[OPERATION_RECEIVE] != RUN_NOBODY) { /* it probes */
+    if (side == OPERATION_SEND && isnan(state->post_s[OPERATION_RECEIVE]) &&
+        state->waiter[OPERATION_RECEIVE] != RUN_NOBODY) { /* it probes */
         uint32_t strand = state->waiter[OPERATION_RECEIVE];
         double tau_s = state->class != RUN_NO_CLASS ? sim->rates.classes[state->class].tau_s : 0;
         state->waiter[OPERATION_RECEIVE] = RUN_NOBODY;
