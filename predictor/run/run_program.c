@@ -1,5 +1,5 @@
-/* Builds, checks and releases programs of runs. The arrays grow at the powers of two; pages that nobody writes cost no
- * memory. What is checked here the engine and the algorithms of collectives rely on. */
+/* Builds, checks and releases programs of runs. The arrays grow at the powers of two; pages that nobody writes cost
+ * no memory. What is checked here the engine and the algorithms of collectives rely on. */
 #include "predictor/run/run_program.h"
 
 #include <math.h>

@@ -1,9 +1,10 @@
-/* Holds what each thread of a run did, in order: computed, posted, waited. The engine replays it, from a
- * trace or made up.
+/* Holds what each thread of a run did, in order: computed, posted, waited. The engine replays it, from a trace or
+ * made up.
  *
- * A *strand* is a thread of a rank. It goes through its steps one after the other. Before a step it computes, outside
- * MPI, for as long as recorded; a step without STEP_ENTERS goes on inside the MPI call of the step before it, without
- * computation. A blocking MPI_Send is a STEP_SEND and a STEP_WAIT for it, both one call; MPI_Sendrecv has three steps.
+ * A *strand* is a thread of a rank. It goes through its steps one after the other. Before a step it computes,
+ * outside MPI, for as long as recorded; a step without STEP_ENTERS goes on inside the MPI call of the step before
+ * it, without computation. A blocking MPI_Send is a STEP_SEND and a STEP_WAIT for it, both one call; MPI_Sendrecv
+ * has three steps.
  *
  * Structures stand in arrays and name each other by indices. Times are seconds since the begin of the run. */
 #ifndef MPISTAIR_PREDICTOR_RUN_PROGRAM_H

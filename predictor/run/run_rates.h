@@ -32,8 +32,8 @@ struct run_rates {
     uint8_t class_of[LEVEL_COUNT][PROTOCOL_COUNT]; /* or RUN_NO_CLASS */
 };
 
-/* Reads the classes of those levels of a table, BW(n) up to n_max. Returns 0, or -1 with the reason: a level or quantity
- * that the table lacks, no memory. */
+/* Reads the classes of those levels of a table, BW(n) up to n_max. Returns 0, or -1 with the reason: a level or
+ * quantity that the table lacks, no memory. */
 int run_rates_init(struct run_rates *rates, const struct machine *machine, unsigned levels, size_t n_max,
                    struct run_ideal ideal, struct error *error);
 void run_rates_release(struct run_rates *rates);

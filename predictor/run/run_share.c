@@ -1,14 +1,11 @@
-/* Clocks, bundles and heaps are here; which rate a law gives is in run_law.c. See run_share.h. */
+/* Messages come and go here; run_law.c has their rates, run_clock.c says how far they are. See run_share.h. */
 #include "predictor/run/run_share.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/run/run_law.h"
 #include "share/base/array.h"
-
-static const size_t NOT_THERE = SIZE_MAX;
 
 int run_share_init(struct run_share *share, enum run_law law, const struct run_rates *rates,
                    const struct placement *placement)
@@ -29,7 +26,7 @@ int run_share_init(struct run_share *share, enum run_law law, const struct run_r
     for (size_t g = 0; g < share->n_groups; g++) {
         share->groups[g].only_class = RUN_NO_CLASS;
         share->groups[g].rate = 1;
-        share->next.place[g] = NOT_THERE;
+        share->next.place[g] = RUN_NOT_THERE;
     }
     return 0;
 }
@@ -58,11 +55,11 @@ void run_share_release(struct run_share *share)
 /* Adds an empty bundle to its group, and to its NICs. Returns 0, or -1 without memory. */
 static int new_bundle(struct run_share *share, const struct run_way *way)
 {
-    struct run_group *group = &share->groups[way->group];
+    size_t *places = share->places;
     if (array_reserve(&share->bundles, &share->bundles_room, share->n_bundles + 1, sizeof *share->bundles) != 0 ||
         array_reserve(&share->places, &share->places_room, share->n_bundles + 1, sizeof *share->places) != 0)
         return -1;
-    for (size_t g = 0; g < share->n_groups; g++)
+    for (size_t g = 0; share->places != places && g < share->n_groups; g++)
         share->groups[g].bundles.place = share->places;
     if (way->passes_nics)
         for (size_t end = 0; end < 2; end++) {
@@ -71,8 +68,7 @@ static int new_bundle(struct run_share *share, const struct run_way *way)
                 return -1;
             nic->bundles[nic->n_bundles++] = (uint32_t)share->n_bundles;
         }
-    (void)group;
-    share->places[share->n_bundles] = NOT_THERE;
+    share->places[share->n_bundles] = RUN_NOT_THERE;
     share->bundles[share->n_bundles++] =
         (struct run_bundle){.group = way->group, .src_node = way->src_node, .dst_node = way->dst_node};
     return 0;
@@ -92,67 +88,6 @@ static int find_bundle(struct run_share *share, const struct run_way *way, uint3
     return 0;
 }
 
-static double clock_at(const struct run_group *group, double now_s)
-{
-    return now_s > group->since_s ? group->clock + (now_s - group->since_s) * group->rate : group->clock;
-}
-
-void run_group_advance(struct run_group *group, double now_s)
-{
-    group->clock = group->bundles.n > 0 ? clock_at(group, now_s) : 0;
-    group->since_s = now_s;
-}
-
-void run_bundle_catch_up(const struct run_group *group, struct run_bundle *bundle)
-{
-    if (bundle->n > 0 && group->clock > bundle->at)
-        bundle->through += (group->clock - bundle->at) * bundle->speed;
-    bundle->at = group->clock;
-}
-
-double run_bundle_key(const struct run_bundle *bundle)
-{
-    if (bundle->marks.n == 0)
-        return INFINITY;
-    return bundle->at + fmax(bundle->marks.entries[0].key - bundle->through, 0) / bundle->speed;
-}
-
-/* Brings the bundle's place in its group up to date. */
-void run_bundle_place(struct run_share *share, uint32_t number)
-{
-    struct run_bundle *bundle = &share->bundles[number];
-    struct run_group *group = &share->groups[bundle->group];
-    size_t *place = &share->places[number];
-    if (bundle->n == 0) {
-        if (*place != NOT_THERE)
-            heap_remove_at(&group->bundles, *place);
-        *place = NOT_THERE;
-        bundle->through = 0;
-    } else if (*place == NOT_THERE) {
-        heap_push(&group->bundles, run_bundle_key(bundle), number);
-    } else {
-        heap_change(&group->bundles, run_bundle_key(bundle), number);
-    }
-}
-
-/* Brings the group's place among all groups up to date. */
-static void schedule(struct run_share *share, uint32_t number)
-{
-    struct run_group *group = &share->groups[number];
-    size_t *place = &share->next.place[number];
-    if (group->bundles.n == 0) {
-        if (*place != NOT_THERE)
-            heap_remove_at(&share->next, *place);
-        *place = NOT_THERE;
-        return;
-    }
-    double at_s = group->since_s + fmax(group->bundles.entries[0].key - group->clock, 0) / group->rate;
-    if (*place == NOT_THERE)
-        heap_push(&share->next, at_s, number);
-    else
-        heap_change(&share->next, at_s, number);
-}
-
 /* Counts a message in or out, sets the rates that follow, and schedules its group. */
 static void count(struct run_share *share, const struct run_mover *mover, int change)
 {
@@ -164,7 +99,7 @@ static void count(struct run_share *share, const struct run_mover *mover, int ch
     group->n += by;
     group->of_class[mover->class] += by;
     run_law_set(share, mover, change);
-    schedule(share, bundle->group);
+    run_group_place(share, bundle->group);
 }
 
 int run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, uint32_t end_id,
@@ -178,7 +113,7 @@ int run_share_add(struct run_share *share, double now_s, struct run_mover *mover
     if (array_reserve(&bundle->marks.entries, &bundle->room, bundle->marks.n + 2, sizeof *bundle->marks.entries) != 0 ||
         array_reserve(&group->bundles.entries, &group->room, group->bundles.n + 1, sizeof *group->bundles.entries) != 0)
         return -1;
-    run_group_advance(group, now_s);
+    run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
     mover->end = bundle->through + rest;
     heap_push(&bundle->marks, mover->end, end_id);
@@ -191,7 +126,7 @@ int run_share_add(struct run_share *share, double now_s, struct run_mover *mover
 double run_share_rest(const struct run_share *share, double now_s, const struct run_mover *mover)
 {
     const struct run_bundle *bundle = &share->bundles[mover->bundle];
-    double clock = clock_at(&share->groups[bundle->group], now_s);
+    double clock = run_clock_at(&share->groups[bundle->group], now_s);
     return fmax(mover->end - bundle->through - fmax(clock - bundle->at, 0) * bundle->speed, 0);
 }
 
@@ -200,7 +135,7 @@ void run_share_remove(struct run_share *share, double now_s, const struct run_mo
 {
     struct run_bundle *bundle = &share->bundles[mover->bundle];
     struct run_group *group = &share->groups[bundle->group];
-    run_group_advance(group, now_s);
+    run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
     for (size_t i = bundle->marks.n; i-- > 0;)
         if (bundle->marks.entries[i].id == end_id || bundle->marks.entries[i].id == room_id) {
@@ -227,6 +162,6 @@ uint32_t run_share_take(struct run_share *share, double now_s)
     bundle->through = mark.key;
     bundle->at = group->clock;
     run_bundle_place(share, first);
-    schedule(share, number);
+    run_group_place(share, number);
     return mark.id;
 }

@@ -1,89 +1,17 @@
 /* Moves the messages that are under way at one time, each at the rate that a law gives it (share/doc/MODELS.md, Whole
- * run, Sharing).
- *
- * Messages that always have the same rate are a *bundle*: those to one receiver, or those between two nodes. One number,
- * the bytes that each message of the bundle has got, says how far all are, and a message has a mark on it where it is
- * through. Bundles whose rates change together are a *group* with a clock: a bundle's number grows by its speed with the
- * clock. Where the receivers of a group share evenly, the clock counts the bytes of a receiver, and a message that comes
- * or goes concerns its own bundle and the rate of the clock alone: O(log n). Otherwise the clock counts seconds, and all
- * bundles of the group, or of the NICs that the message passes, get new speeds. */
+ * run, Sharing). */
 #ifndef MPISTAIR_PREDICTOR_RUN_SHARE_H
 #define MPISTAIR_PREDICTOR_RUN_SHARE_H
 
-#include "predictor/engine/heap.h"
-#include "predictor/pattern/group.h"
-#include "predictor/run/run_rates.h"
-#include "share/base/map.h"
-
-enum run_law {
-    LAW_STAIRCASE,
-    LAW_FLOW,
-    LAW_FAIR,
-    LAW_ALONE, /* nobody shares anything: a network without contention */
-};
-
-struct run_bundle {
-    uint32_t group;
-    uint32_t src_node, dst_node; /* of a bundle between two nodes, numbers of the grouping */
-    uint32_t n;                  /* messages */
-    uint32_t of_class[RUN_MAX_CLASSES];
-    double through; /* bytes that each message has got since the bundle was last empty, when the clock was `at` */
-    double at;
-    double speed;      /* bytes a message per unit of the clock */
-    struct heap marks; /* ids are the caller's */
-    size_t room;       /* of marks */
-};
-
-struct run_group {
-    double clock, since_s;
-    double rate;         /* units of the clock per second */
-    struct heap bundles; /* those with messages, by the reading of the clock at their next mark */
-    size_t room;
-    uint32_t n; /* messages */
-    uint32_t of_class[RUN_MAX_CLASSES];
-    size_t only_class; /* the class of all messages where they share evenly, else RUN_NO_CLASS */
-};
-
-/* Describes one direction of a node's NIC. */
-struct run_nic {
-    uint32_t n;       /* messages */
-    uint32_t n_ranks; /* that have a message there */
-    uint32_t of_class[RUN_MAX_CLASSES];
-    uint32_t *bundles; /* that ever passed it */
-    size_t n_bundles;
-};
-
-struct run_share {
-    enum run_law law;
-    const struct run_rates *rates;
-    const struct placement *placement;
-    struct grouping sockets, nodes;
-    struct run_group *groups; /* sockets, nodes, then one for all that passes two NICs */
-    size_t n_groups;
-    struct heap next; /* groups that have messages, by the time of their next mark */
-    struct run_bundle *bundles;
-    size_t n_bundles, bundles_room, places_room;
-    size_t *places; /* of a bundle in its group's heap */
-    struct map bundle_of;
-    struct run_nic *nics; /* [2 * nodes] out, in */
-    uint32_t *rank_n;     /* [2 * n_ranks] messages that pass a NIC: out, in */
-};
+#include "predictor/run/run_law.h"
 
 /* Prepares for the ranks of the placement. rates and placement must outlive it. Returns 0, or -1 without memory. */
 int run_share_init(struct run_share *share, enum run_law law, const struct run_rates *rates,
                    const struct placement *placement);
 void run_share_release(struct run_share *share);
 
-/* Names a message that moves; `end` and `bundle` are set by run_share_add. */
-struct run_mover {
-    uint32_t src, dst;
-    uint32_t class;
-    uint32_t bundle;
-    double end; /* mark at which it is through */
-};
-
-/* Begins to move the `rest` bytes of a message, > 0, of a class with finite rates. end_id comes up when it is through,
- * room_id (if room_bytes < rest) when no more than room_bytes are left. Returns 0, or -1 without memory. */
+/* Begins to move the `rest` bytes of a message, > 0, of a class with finite rates. end_id comes up when it is
+ * through, room_id (if room_bytes < rest) when no more than room_bytes are left. Returns 0, or -1 without memory. */
 int run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, uint32_t end_id,
                   double room_bytes, uint32_t room_id);
 /* Returns the bytes that are left of a message. */

@@ -3,8 +3,8 @@
 #ifndef MPISTAIR_PREDICTOR_SIMULATE_H
 #define MPISTAIR_PREDICTOR_SIMULATE_H
 
+#include "predictor/run/run_clock.h"
 #include "predictor/run/run_program.h"
-#include "predictor/run/run_share.h"
 
 struct simulation_options {
     enum run_law law;
@@ -19,8 +19,8 @@ struct simulation_result {
     size_t n_events;
 };
 
-/* Replays a checked program. Returns 0, or -1 with the reason: a level that the machine lacks, ranks that wait for each
- * other without end (with their calls), no memory. The result is released by the caller in any case. */
+/* Replays a checked program. Returns 0, or -1 with the reason: a level that the machine lacks, ranks that wait for
+ * each other without end (with their calls), no memory. The result is released by the caller in any case. */
 int simulate(const struct run_program *program, const struct machine *machine, const struct placement *placement,
              const struct simulation_options *options, struct simulation_result *result, struct error *error);
 void simulation_result_release(struct simulation_result *result);

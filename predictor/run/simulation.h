@@ -1,7 +1,9 @@
-/* Holds a replay while it runs: what simulate.c (strands), run_message.c, run_collective.c and run_account.c share. */
+/* Holds a replay while it runs: what simulation.c (strands), run_message.c, run_collective.c and run_account.c
+ * share. */
 #ifndef MPISTAIR_PREDICTOR_SIMULATION_H
 #define MPISTAIR_PREDICTOR_SIMULATION_H
 
+#include "predictor/run/run_share.h"
 #include "predictor/run/simulate.h"
 
 #define RUN_NOBODY UINT32_MAX

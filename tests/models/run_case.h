@@ -1,4 +1,5 @@
-/* Makes small runs for the tests of the replay out of a few words, and looks at what becomes of them. */
+/* Makes small runs for the tests of the replay (share/doc/MODELS.md, Whole run) out of a few words, and looks at what
+ * becomes of them. */
 #ifndef MPISTAIR_TESTS_RUN_CASE_H
 #define MPISTAIR_TESTS_RUN_CASE_H
 
@@ -14,9 +15,9 @@ struct run_case {
     struct run_parts *parts; /* [n_ranks] */
 };
 
-/* Begins a run of n ranks on those nodes (NULL: all on one) with a machine of tau = 0 and BW(n) = 1 GB/s at all levels,
- * rendezvous only, or else the rows that the caller has put into c.machine. All functions end the test where they
- * fail. */
+/* Begins a run of n ranks on those nodes (NULL: all on one) with a machine of tau = 0 and BW(n) = 1 GB/s at all
+ * levels, rendezvous only, or else the rows that the caller has put into c.machine. All functions end the test
+ * where they fail. */
 void run_ranks(struct run_case *run, size_t n, const uint32_t *node);
 /* Adds message 0, 1, ... */
 void run_message(struct run_case *run, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t flags);

@@ -1,5 +1,5 @@
 /* Tests the replay of whole runs by small cases that are worked by hand. Times are ms; 1 MB takes 1 ms unless a case
- * says otherwise. */
+ * says otherwise. share/doc/MODELS.md, Whole run, has the rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -58,8 +58,8 @@ static void late_receiver(void **state)
     run_release(&run);
 }
 
-/* An eager send is over at its post; its message arrives at 1 + 1 + 0.1, before the receive is posted. A synchronous one
- * of the same size waits for the receive. */
+/* An eager send is over at its post; its message arrives at 1 + 1 + 0.1, before the receive is posted. A
+ * synchronous one of the same size waits for the receive. */
 static void eager_and_synchronous(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void eager_and_synchronous(void **state)
     run_release(&run);
 }
 
-/* Of an eager message that is partly through the receiver waits for the rest; an eager one that comes late is late. */
+/* The receiver waits for the rest of an eager message that is partly through; an eager one that comes late is late. */
 static void eager_late(void **state)
 {
     (void)state;

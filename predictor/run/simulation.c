@@ -1,13 +1,12 @@
 /* Goes from event to event: a strand goes on, a message changes its phase, a mark of what moves is reached. What
  * messages and collectives do is in run_message.c and run_collective.c. See simulate.h. */
-#include "predictor/run/simulate.h"
+#include "predictor/run/simulation.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "predictor/pattern/traffic.h"
-#include "predictor/run/simulation.h"
 #include "share/base/array.h"
 
 /* Ends closer than this part of their time are equal: which message counts must not depend on rounding. */
@@ -278,7 +277,7 @@ static unsigned levels_used(const struct run_program *program, const struct plac
     return levels;
 }
 
-/* Allocates at least one element, zeroed. */
+/* Returns an array of at least one element, zeroed, or NULL. */
 static void *allocate(size_t n, size_t bytes)
 {
     return calloc(n > 0 ? n : 1, bytes);

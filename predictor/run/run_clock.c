@@ -1,0 +1,64 @@
+/* A bundle keeps how far it was at some reading of its clock, and is brought up to date only when its speed changes.
+ * See run_clock.h. */
+#include "predictor/run/run_clock.h"
+
+#include <math.h>
+
+double run_clock_at(const struct run_group *group, double now_s)
+{
+    return now_s > group->since_s ? group->clock + (now_s - group->since_s) * group->rate : group->clock;
+}
+
+void run_clock_advance(struct run_group *group, double now_s)
+{
+    group->clock = group->bundles.n > 0 ? run_clock_at(group, now_s) : 0;
+    group->since_s = now_s;
+}
+
+void run_bundle_catch_up(const struct run_group *group, struct run_bundle *bundle)
+{
+    if (bundle->n > 0 && group->clock > bundle->at)
+        bundle->through += (group->clock - bundle->at) * bundle->speed;
+    bundle->at = group->clock;
+}
+
+double run_bundle_key(const struct run_bundle *bundle)
+{
+    if (bundle->marks.n == 0)
+        return INFINITY;
+    return bundle->at + fmax(bundle->marks.entries[0].key - bundle->through, 0) / bundle->speed;
+}
+
+void run_bundle_place(struct run_share *share, uint32_t number)
+{
+    struct run_bundle *bundle = &share->bundles[number];
+    struct run_group *group = &share->groups[bundle->group];
+    size_t *place = &share->places[number];
+    if (bundle->n == 0) {
+        if (*place != RUN_NOT_THERE)
+            heap_remove_at(&group->bundles, *place);
+        *place = RUN_NOT_THERE;
+        bundle->through = 0;
+    } else if (*place == RUN_NOT_THERE) {
+        heap_push(&group->bundles, run_bundle_key(bundle), number);
+    } else {
+        heap_change(&group->bundles, run_bundle_key(bundle), number);
+    }
+}
+
+void run_group_place(struct run_share *share, uint32_t number)
+{
+    struct run_group *group = &share->groups[number];
+    size_t *place = &share->next.place[number];
+    if (group->bundles.n == 0) {
+        if (*place != RUN_NOT_THERE)
+            heap_remove_at(&share->next, *place);
+        *place = RUN_NOT_THERE;
+        return;
+    }
+    double at_s = group->since_s + fmax(group->bundles.entries[0].key - group->clock, 0) / group->rate;
+    if (*place == RUN_NOT_THERE)
+        heap_push(&share->next, at_s, number);
+    else
+        heap_change(&share->next, at_s, number);
+}

@@ -1,0 +1,84 @@
+/* Keeps how far the messages under way are, on clocks that go at the rates that a law sets.
+ *
+ * Messages that always have the same rate are a *bundle*: those to one receiver, or those between two nodes. One
+ * number, the bytes that each message of the bundle has got, says how far all are, and a message has a mark on it
+ * where it is through. Bundles whose rates change together are a *group* with a clock: a bundle's number grows by
+ * its speed with the clock. Where the receivers of a group share evenly, the clock counts the bytes of a receiver,
+ * and a message that comes or goes concerns its own bundle and the rate of the clock alone: O(log n). Otherwise the
+ * clock counts seconds, and all bundles of the group, or of the NICs that the message passes, get new speeds. */
+#ifndef MPISTAIR_PREDICTOR_RUN_CLOCK_H
+#define MPISTAIR_PREDICTOR_RUN_CLOCK_H
+
+#include "predictor/engine/heap.h"
+#include "predictor/pattern/group.h"
+#include "predictor/run/run_rates.h"
+#include "share/base/map.h"
+
+enum run_law {
+    LAW_STAIRCASE,
+    LAW_FLOW,
+    LAW_FAIR,
+    LAW_ALONE, /* nobody shares anything: a network without contention */
+};
+
+struct run_bundle {
+    uint32_t group;
+    uint32_t src_node, dst_node; /* of a bundle between two nodes, numbers of the grouping */
+    uint32_t n;                  /* messages */
+    uint32_t of_class[RUN_MAX_CLASSES];
+    double through; /* bytes that each message has got since the bundle was last empty, when the clock was `at` */
+    double at;
+    double speed;      /* bytes a message per unit of the clock */
+    struct heap marks; /* ids are the caller's */
+    size_t room;       /* of marks */
+};
+
+struct run_group {
+    double clock, since_s;
+    double rate;         /* units of the clock per second */
+    struct heap bundles; /* those with messages, by the reading of the clock at their next mark */
+    size_t room;
+    uint32_t n; /* messages */
+    uint32_t of_class[RUN_MAX_CLASSES];
+    size_t only_class; /* the class of all messages where they share evenly, else RUN_NO_CLASS */
+};
+
+/* Describes one direction of a node's NIC. */
+struct run_nic {
+    uint32_t n;       /* messages */
+    uint32_t n_ranks; /* that have a message there */
+    uint32_t of_class[RUN_MAX_CLASSES];
+    uint32_t *bundles; /* that ever passed it */
+    size_t n_bundles;
+};
+
+struct run_share {
+    enum run_law law;
+    const struct run_rates *rates;
+    const struct placement *placement;
+    struct grouping sockets, nodes;
+    struct run_group *groups; /* sockets, nodes, then one for all that passes two NICs */
+    size_t n_groups;
+    struct heap next; /* groups that have messages, by the time of their next mark */
+    struct run_bundle *bundles;
+    size_t n_bundles, bundles_room, places_room;
+    size_t *places; /* of a bundle in its group's heap */
+    struct map bundle_of;
+    struct run_nic *nics; /* [2 * nodes] out, in */
+    uint32_t *rank_n;     /* [2 * n_ranks] messages that pass a NIC: out, in */
+};
+
+#define RUN_NOT_THERE SIZE_MAX
+
+/* Returns what the group's clock shows then. */
+double run_clock_at(const struct run_group *group, double now_s);
+/* Brings the clock up to now; it starts from 0 where nothing moves. */
+void run_clock_advance(struct run_group *group, double now_s);
+void run_bundle_catch_up(const struct run_group *group, struct run_bundle *bundle);
+/* Returns the reading of the group's clock at the bundle's next mark, INFINITY without one. */
+double run_bundle_key(const struct run_bundle *bundle);
+/* Brings the bundle's place in its group, the group's place among all up to date. */
+void run_bundle_place(struct run_share *share, uint32_t number);
+void run_group_place(struct run_share *share, uint32_t number);
+
+#endif
