@@ -62,6 +62,7 @@ class Message:
     bytes: int
     synchronous: bool = False
     buffered: bool = False
+    one_sided: bool = False  # no receive is posted
 
 
 @dataclass
@@ -120,16 +121,20 @@ class Underway:
         self.send_post = self.recv_post = self.begin = self.last_byte = self.taken = None
         self.segments = []
         self.of, self.tau, self.buffer, self.progress = None, 0.0, None, 0
-        self.late = message.synchronous or self.self_sent
+        self.rendezvous = message.synchronous or self.self_sent
         if not self.self_sent:
             self.of = table.class_of(level_of(places, message.src, message.dst), message.bytes)
-            self.late = self.late or self.of[1] in ("rendezvous", "any")  # begins with the later of both posts
+            # Begins with the later of both posts.
+            self.rendezvous = not message.one_sided and (self.rendezvous or self.of[1] in ("rendezvous", "any"))
             self.tau = table.tau(self.of)
             self.buffer = table.value(self.of, "buffer", None)
             self.progress = int(table.value(self.of, "progress", 0))
 
     def overhead(self, direction):
-        return 0.0 if self.self_sent else self.table.value(self.of, "overhead_" + direction, 0.0)
+        if self.self_sent:
+            return 0.0
+        a_byte = self.table.value(self.of, "overhead_send_byte", 0.0) if direction == "send" else 0.0
+        return self.table.value(self.of, "overhead_" + direction, 0.0) + a_byte * self.message.bytes
 
     def settle(self, now):
         """Notes what follows from the posts and from the bytes left."""
@@ -137,7 +142,7 @@ class Underway:
         if self.begin is None and self.self_sent:
             if None not in posts:
                 self.begin = self.last_byte = self.taken = max(posts)
-        elif self.begin is None and self.late:
+        elif self.begin is None and self.rendezvous:
             if None not in posts:
                 self.begin = max(posts) + self.tau
         elif self.begin is None and self.send_post is not None:
@@ -151,7 +156,7 @@ class Underway:
     def delivered(self):
         if self.last_byte is None:
             return NEVER
-        return self.last_byte + (0 if self.late else self.tau)
+        return self.last_byte + (0 if self.rendezvous else self.tau)
 
     def received(self):
         return NEVER if self.recv_post is None else max(self.recv_post, self.delivered())
@@ -160,7 +165,9 @@ class Underway:
         """Complete where the sender may go on."""
         if self.send_post is None:
             return NEVER
-        if self.message.buffered or (not self.late and self.buffer is None):
+        if self.message.one_sided:
+            return self.delivered()
+        if self.message.buffered or (not self.rendezvous and self.buffer is None):
             return self.send_post
         return NEVER if self.taken is None else self.taken
 
@@ -402,9 +409,9 @@ class Run:
         flow, parts, found = self.flows[k], self.parts[rank], {}
         if kind == "receive":
             found["late_sender"] = self.before(begin, end, flow.send_post)
-        elif flow.late:
+        elif flow.rendezvous:
             found["late_receiver"] = self.before(begin, end, flow.recv_post)
-        latest = flow.begin - flow.tau if flow.late else flow.delivered() - flow.tau
+        latest = flow.begin - flow.tau if flow.rendezvous else flow.delivered() - flow.tau
         found["latency"] = self.common(begin, end, latest, latest + flow.tau)
         found["progress"] = sum(self.common(begin, end, *segment[:2]) for segment in flow.segments if segment[2] == 0)
         rest = end - begin - sum(found.values())

@@ -251,6 +251,31 @@ class ByHand(Case):
         # Receives take effect at 0.1, waits begin at 0.4; both messages share the socket from 0.1 to 2.1.
         self.check(table(*rows), LAWS, 2.1 + 1.5, r0={"other": 0.9, "bandwidth": 0.85, "contention": 0.85})
 
+        self.begin(2, Message(0, 1, MB))
+        self.call(0, 1, *blocking("send", 0))
+        self.call(1, 0, *blocking("receive", 0))
+        copied = "intra_socket eager overhead_send - 1e-4 s", "intra_socket eager overhead_send_byte - 2e-10 s/B"
+        self.check(table(*copied, protocol="eager"), LAWS, 2, r0={"other": 0.3}, r1={"late_sender": 1, "bandwidth": 1})
+
+    def test_one_sided(self):
+        """A put begins with its call, and its origin waits for its delivery, whatever the other rank does."""
+        self.begin(2, Message(0, 1, MB, one_sided=True))
+        self.call(0, 1, *blocking("send", 0))
+        self.strands[1].tail = 5 * MS
+        for protocol in ("eager", "rendezvous"):
+            self.check(table(tau=2e-4, protocol=protocol), LAWS, 5, r0={"bandwidth": 1, "latency": 0.2}, r1={})
+
+    def test_threads(self):
+        """A rank is inside MPI while one of its threads is, and has ended with the last of them."""
+        self.begin(2, Message(0, 1, MB))
+        self.strands.insert(1, Strand(0, 0.0))
+        self.strands[0].call(0, *blocking("send", 0))
+        self.strands[1].call(1 * MS, ("spend", 0.5 * MS))
+        self.strands[1].tail = 2 * MS
+        self.strands[2].call(0, *blocking("receive", 0))
+        self.check(table(progress(1, "eager"), protocol="eager"), LAWS, 4, r1={"progress": 3, "bandwidth": 1})
+        self.check(table(progress(1)), LAWS, 3.5, r1={"bandwidth": 1})
+
     def test_messages_without_bytes_and_to_oneself(self):
         self.begin(2, Message(0, 1, 0), Message(0, 0, MB))
         self.call(0, 0, ("receive", 1))
