@@ -14,12 +14,20 @@ static const struct readable {
     const char *shown;
     double factor;
 } readable[] = {
-    {"queue_step", "s", "ns", 1e9}, {"queue_step_unexpected", "s", "ns", 1e9},
-    {"gamma", "s", "ns", 1e9},      {"buffer", "B", "kB", 1e-3},
-    {"drift_small", "1", "%", 100}, {"drift_large", "1", "%", 100},
-    {"disturbed", "1", "%", 100},   {"waited", "1", "%", 100},
-    {"steal", "1", "%", 100},       {NULL, "s/B", "ns/B", 1e9},
-    {NULL, "s", "us", 1e6},         {NULL, "B/s", "GB/s", 1e-9},
+    {"queue_step", "s", "ns", 1e9},
+    {"queue_step_unexpected", "s", "ns", 1e9},
+    {"gamma", "s", "ns", 1e9},
+    {"buffer", "B", "kB", 1e-3},
+    {"overhead_send", "s", "ns", 1e9},
+    {"overhead_receive", "s", "ns", 1e9},
+    {"drift_small", "1", "%", 100},
+    {"drift_large", "1", "%", 100},
+    {"disturbed", "1", "%", 100},
+    {"waited", "1", "%", 100},
+    {"steal", "1", "%", 100},
+    {NULL, "s/B", "ns/B", 1e9},
+    {NULL, "s", "us", 1e6},
+    {NULL, "B/s", "GB/s", 1e-9},
 };
 
 static struct readable readable_find(const struct machine_parameter *row)

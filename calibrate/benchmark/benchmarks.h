@@ -10,7 +10,9 @@ extern const struct benchmark_program contention_program;
 extern const struct benchmark_program curves_program;
 extern const struct benchmark_program eager_program;
 extern const struct benchmark_program injection_program;
+extern const struct benchmark_program overhead_program;
 extern const struct benchmark_program pingpong_program;
+extern const struct benchmark_program progress_program;
 extern const struct benchmark_program queue_program;
 extern const struct benchmark_program self_program;
 

@@ -9,11 +9,13 @@ static const struct benchmark_part parts[] = {
     {&self_program, 0.05},       /* messages of a rank to itself */
     {&injection_program, 0.12},  /* what a node sends at most */
     {&queue_program, 0.12},      /* search of long queues */
+    {&overhead_program, 0.03},   /* what a post costs */
+    {&progress_program, 0.03},   /* who moves bytes while the program computes */
 };
 
 const struct benchmark_program curves_program = {
     .name = "curves",
-    .summary = "Ping-pong, Algorithm 1, self, injection and queue in one random order.",
+    .summary = "Ping-pong, Algorithm 1, self, injection, queue, overhead and progress in one random order.",
     .parts = parts,
     .n_parts = (int)(sizeof parts / sizeof parts[0]),
 };

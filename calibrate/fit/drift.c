@@ -71,7 +71,7 @@ static bool begins_with_any(const char *quantity, const char *const *beginnings)
 /* Returns by what share a value of that quantity drifts; 0 if it does not. */
 static double deviation_of(const struct drift *drift, const char *quantity)
 {
-    static const char *const of_processor[] = {"tau", "gamma", "queue_step", NULL};
+    static const char *const of_processor[] = {"tau", "gamma", "queue_step", "overhead", NULL};
     static const char *const of_memory[] = {"bw", "injection", "delta", NULL};
     if (begins_with_any(quantity, of_processor))
         return drift->small;

@@ -10,11 +10,22 @@
 
 #include "share/base/array.h"
 
-const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
-                                                     "queue",    "contention", "buffer", "eager"};
-const char *const variant_name[VARIANT_COUNT] = {
-    "",       "posted_inorder", "posted_reversed", "unexpected_inorder", "unexpected_reversed", "alone",
-    "shared", "taken",          "refused"};
+const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong",   "algorithm1", "self",  "injection", "queue",
+                                                     "contention", "buffer",     "eager", "overhead",  "progress"};
+const char *const variant_name[VARIANT_COUNT] = {"",
+                                                 "posted_inorder",
+                                                 "posted_reversed",
+                                                 "unexpected_inorder",
+                                                 "unexpected_reversed",
+                                                 "alone",
+                                                 "shared",
+                                                 "taken",
+                                                 "refused",
+                                                 "send",
+                                                 "receive",
+                                                 "sender",
+                                                 "receiver",
+                                                 "both"};
 
 int samples_append(struct samples *samples, const struct sample *sample)
 {

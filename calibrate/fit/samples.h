@@ -26,6 +26,8 @@ enum benchmark {
     BENCHMARK_CONTENTION, /* n pairs of processes across one link, alone or together */
     BENCHMARK_BUFFER,     /* bytes that the transport takes, or not, while the receiver is paused */
     BENCHMARK_EAGER,      /* bytes that crossed blocking sends return with, or not, without a receive */
+    BENCHMARK_OVERHEAD,   /* seconds of one MPI_Isend or MPI_Irecv */
+    BENCHMARK_PROGRESS,   /* seconds that are left of a transfer when the computation is over; alone: all of it */
     BENCHMARK_COUNT,
 };
 
@@ -36,10 +38,15 @@ enum variant {
     VARIANT_POSTED_REVERSED,
     VARIANT_UNEXPECTED_INORDER,
     VARIANT_UNEXPECTED_REVERSED,
-    VARIANT_ALONE, /* contention */
+    VARIANT_ALONE, /* contention, progress */
     VARIANT_SHARED,
     VARIANT_TAKEN, /* buffer, eager */
     VARIANT_REFUSED,
+    VARIANT_SEND, /* overhead */
+    VARIANT_RECEIVE,
+    VARIANT_SENDER, /* progress: who computes */
+    VARIANT_RECEIVER,
+    VARIANT_BOTH,
     VARIANT_COUNT,
 };
 extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm1, self, ... */

@@ -77,11 +77,15 @@ static void check_certainty(struct finding *finding, const struct machine_parame
     /* Are costs that a machine may not have: where the interval reaches 0, the samples show none, and that is a result.
      */
     static const char *const costs[] = {"gamma", "queue_step", "queue_step_unexpected", "delta", NULL};
+    /* Have an interval that says how sizes differ, or none. */
+    static const char *const calls[] = {"overhead_send", "overhead_send_byte", "overhead_receive", "progress", NULL};
     double width = row->ci_high - row->ci_low;
     if (row->samples == 0)
         return;
     if (row->samples < SAMPLES_MIN && !one_of(row->quantity, searched))
         say(finding, row, "only %llu samples", (unsigned long long)row->samples);
+    if (one_of(row->quantity, calls))
+        return;
     if (strcmp(row->method, QUEUE_NOT_LINEAR) == 0)
         return; /* next to 0: how near in percent says nothing */
     if (isnan(width))

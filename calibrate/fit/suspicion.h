@@ -15,7 +15,8 @@
  *   - BW(1) < BW(2)/2 (T Table I has such rows: a single message against bidirectional ones)
  *   - an injection rate below a bw of its level
  *   - fewer than 10 samples (but not for what a search found)
- *   - an interval wider than 10 % or without an end (but not for a cost whose interval reaches 0)
+ *   - an interval wider than 10 % or without an end (but not for a cost whose interval reaches 0, nor for overhead
+ *     and progress)
  *
  * Rows without samples and interval (from print) are not asked for them. */
 int suspicion_find(const struct machine *machine, const struct samples *samples,

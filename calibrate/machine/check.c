@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum n_rule { N_NONE, N_POSITIVE };
-enum range { FROM_ZERO, ABOVE_ZERO, ANY };
+enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS };
 
 /* Lists the quantities; units are SI.
  *
@@ -16,6 +16,8 @@ enum range { FROM_ZERO, ABOVE_ZERO, ANY };
  *   injection                     R_N of B equation 2
  *   queue_step                    of the queue of posted receives (n = depth)
  *   buffer                        B of share/doc/MODELS.md, flow: what the transport takes without the receiver
+ *   overhead_...                  share/doc/MODELS.md, Whole run: what a post costs
+ *   progress                      share/doc/MODELS.md, Whole run: 0 nobody, 1 the sender, 2 the receiver, 3 both
  *   memory_...                    D Table 3 and following, memory_contention.c
  *   numa_nodes                    of a socket
  *   tau_gpu ...                   between GPUs (H Tables I, II, IV, as the next two)
@@ -40,6 +42,10 @@ static const struct quantity {
     {"delta", "s/B", N_NONE, FROM_ZERO, false},
     {"cores", "1", N_NONE, ABOVE_ZERO, true},
     {"buffer", "B", N_NONE, FROM_ZERO, false},
+    {"overhead_send", "s", N_NONE, FROM_ZERO, false},
+    {"overhead_send_byte", "s/B", N_NONE, FROM_ZERO, false},
+    {"overhead_receive", "s", N_NONE, FROM_ZERO, false},
+    {"progress", "1", N_NONE, PROGRESS, true},
     {"queue_step_unexpected", "s", N_POSITIVE, FROM_ZERO, false},
     {"tau_l3", "s", N_NONE, FROM_ZERO, false},
     {"bw_l3", "B/s", N_POSITIVE, ABOVE_ZERO, false},
@@ -92,6 +98,9 @@ int machine_check_parameter(const struct machine_parameter *parameter, struct er
     if ((parameter->value < 0 && quantity->range != ANY) || (quantity->range == ABOVE_ZERO && !(parameter->value > 0)))
         return error_set(error, "%s of %g, expected a value %s 0", quantity->name, parameter->value,
                          quantity->range == ABOVE_ZERO ? "above" : "not below");
+    if (quantity->range == PROGRESS && parameter->value > 3)
+        return error_set(error, "%s of %g, expected 0 (nobody), 1 (the sender), 2 (the receiver) or 3 (both)",
+                         quantity->name, parameter->value);
     if (quantity->whole && (floor(parameter->value) < parameter->value || parameter->value > 9007199254740992.0))
         return error_set(error, "%s of %g, expected a whole number", quantity->name, parameter->value);
     return 0;

@@ -50,8 +50,8 @@ static int find_rates(const struct samples *samples, const struct fit_options *o
         last_n = sample->n;
         struct benchmark_points points;
         struct line line;
-        if (benchmark_points_make(samples, BENCHMARK_INJECTION, LEVEL_INTER_NODE, last_n, options->statistic,
-                                  from_bytes, &points) != 0)
+        const struct sample like = {.benchmark = BENCHMARK_INJECTION, .level = LEVEL_INTER_NODE, .n = last_n};
+        if (benchmark_points_make(samples, &like, options->statistic, from_bytes, &points) != 0)
             return -1;
         if (line_fit(points.bytes, points.seconds, points.n_points, options->method, NULL, &line) == 0)
             (*rates)[n_rates++] = (struct rate){last_n, benchmark_rate(last_n, &line.slope), points.n_samples};

@@ -10,7 +10,8 @@
 static int self_line(const struct samples *samples, const struct fit_options *options, struct benchmark_points *points,
                      struct line *line)
 {
-    if (benchmark_points_make(samples, BENCHMARK_SELF, LEVEL_SELF, 1, options->statistic, 0, points) != 0)
+    const struct sample like = {.benchmark = BENCHMARK_SELF, .level = LEVEL_SELF, .n = 1};
+    if (benchmark_points_make(samples, &like, options->statistic, 0, points) != 0)
         return -1;
     return line_fit(points->bytes, points->seconds, points->n_points, options->method, NULL, line) == 0 ? 0 : 1;
 }

@@ -13,29 +13,34 @@ double benchmark_statistic(const struct sample *samples, size_t n_samples, enum 
     return n_samples % 2 == 1 ? samples[middle].seconds : (samples[middle - 1].seconds + samples[middle].seconds) / 2;
 }
 
-int benchmark_points_make(const struct samples *samples, enum benchmark benchmark, enum level level, uint64_t n,
-                          enum samples_statistic statistic, double from_bytes, struct benchmark_points *points)
+static bool is_like(const struct sample *sample, const struct sample *like)
+{
+    return sample->benchmark == like->benchmark && sample->variant == like->variant && sample->level == like->level &&
+           sample->n == like->n;
+}
+
+int benchmark_points_make(const struct samples *samples, const struct sample *like, enum samples_statistic statistic,
+                          double from_bytes, struct benchmark_points *points)
 {
     *points = (struct benchmark_points){
         .bytes = calloc(samples->n_samples + 1, sizeof *points->bytes),
         .seconds = calloc(samples->n_samples + 1, sizeof *points->seconds),
+        .counts = calloc(samples->n_samples + 1, sizeof *points->counts),
     };
-    if (points->bytes == NULL || points->seconds == NULL) {
+    if (points->bytes == NULL || points->seconds == NULL || points->counts == NULL) {
         benchmark_points_release(points);
         return -1;
     }
     for (size_t i = 0, end; i < samples->n_samples; i = end) {
         const struct sample *first = &samples->samples[i];
-        bool wanted = first->benchmark == benchmark && first->level == level && first->n == n;
-        for (end = i + 1; wanted && end < samples->n_samples;) {
-            const struct sample *next = &samples->samples[end];
-            if (next->benchmark != benchmark || next->level != level || next->n != n || next->bytes != first->bytes)
+        bool wanted = is_like(first, like);
+        for (end = i + 1; wanted && end < samples->n_samples; end++)
+            if (!is_like(&samples->samples[end], like) || samples->samples[end].bytes != first->bytes)
                 break;
-            end++;
-        }
         if (!wanted || (double)first->bytes < from_bytes)
             continue;
         points->bytes[points->n_points] = (double)first->bytes;
+        points->counts[points->n_points] = end - i;
         points->seconds[points->n_points++] = benchmark_statistic(first, end - i, statistic);
         points->n_samples += end - i;
     }
@@ -46,6 +51,7 @@ void benchmark_points_release(struct benchmark_points *points)
 {
     free(points->bytes);
     free(points->seconds);
+    free(points->counts);
     *points = (struct benchmark_points){0};
 }
 

@@ -16,6 +16,8 @@ fit_benchmark fit_buffer;
 fit_benchmark fit_contention;
 fit_benchmark fit_domain;
 fit_benchmark fit_injection;
+fit_benchmark fit_overhead;
+fit_benchmark fit_progress;
 fit_benchmark fit_self;
 fit_benchmark fit_queue;
 
@@ -25,18 +27,19 @@ fit_benchmark fit_queue;
 /* Returns the median or minimum of the seconds of n_samples >= 1 neighbours, sorted by seconds. */
 double benchmark_statistic(const struct sample *samples, size_t n_samples, enum samples_statistic statistic);
 
-/* Holds one time a size of one (benchmark, level, n), from the size from_bytes on, ascending. */
+/* Holds one time a size of one (benchmark, variant, level, n), from the size from_bytes on, ascending. */
 struct benchmark_points {
     size_t n_points;
     double *bytes;    /* [n_points] */
     double *seconds;  /* [n_points] */
+    size_t *counts;   /* [n_points], samples of each */
     size_t n_samples; /* samples of all points */
 };
 
-/* Makes the points. samples must be sorted, and hold one variant and one count a size. Returns 0, or -1 without memory.
- */
-int benchmark_points_make(const struct samples *samples, enum benchmark benchmark, enum level level, uint64_t n,
-                          enum samples_statistic statistic, double from_bytes, struct benchmark_points *points);
+/* Makes the points of the samples whose benchmark, variant, level and n are those of like. samples must be sorted, and
+ * hold one count a size. Returns 0, or -1 without memory. */
+int benchmark_points_make(const struct samples *samples, const struct sample *like, enum samples_statistic statistic,
+                          double from_bytes, struct benchmark_points *points);
 void benchmark_points_release(struct benchmark_points *points);
 
 /* Returns n / slope, with the interval's ends exchanged; there is no upper end where the slope's interval reaches 0. */

@@ -59,6 +59,20 @@ def calibrate(name, times, ranks, levels, **variables):
     return said
 
 
+def calls_of(parameters, level, said, samples):
+    """What a post costs, for each protocol that the sizes reach, and who moves bytes: a row, or why there is none."""
+    expect("variants of overhead", {s["variant"] for s in samples if s["benchmark"] == "overhead"} <= {"send", "receive"})
+    expect("variants of progress", {s["variant"] for s in samples if s["benchmark"] == "progress"} <=
+           {"alone", "sender", "receiver", "both"})
+    for quantity in ("overhead_send", "overhead_receive"):
+        rows = rows_of(parameters, level, quantity)
+        expect(f"{quantity}: {rows}", rows and all(p["value"] >= 0 and p["unit"] == "s" and p["n"] is None for p in rows))
+    for protocol in {p["protocol"] for p in rows_of(parameters, level, "bw")} & {"rendezvous", "any"}:
+        found = [p["value"] for p in rows_of(parameters, level, "progress") if p["protocol"] == protocol]
+        expect(f"progress of {protocol}: {found}, or a note: {said}", len(found) == 1 and found[0] in (0, 1, 2, 3)
+               or f"{level} {protocol}: progress left out" in said)
+
+
 def observed_place():
     """Two ranks on the one socket that this test's machine surely has."""
     said = calibrate("here", ("8", "15"), 2, 1)
@@ -70,7 +84,7 @@ def observed_place():
     done = {c.split()[1] for c in comments if c.startswith("done ")}
     expect(f"all programs are done: {done}", {"eager", "buffer", "curves"} <= done)
     expect("what was begun is done", {c.split()[1] for c in comments if c.startswith("begin ")} == done)
-    expect("raw samples of all benchmarks", {"pingpong", "algorithm1", "self", "queue", "eager", "buffer"} <= {s["benchmark"] for s in samples})
+    expect("raw samples of all benchmarks", {"pingpong", "algorithm1", "self", "queue", "eager", "buffer", "overhead", "progress"} <= {s["benchmark"] for s in samples})
     expect("raw samples are positive", all(float(s["seconds"]) > 0 for s in samples))
     level = samples[0]["level"]
     expect("one level only", {p["level"] for p in parameters} - {"any", "self"} == {level} ==
@@ -81,6 +95,7 @@ def observed_place():
         expect(f"positive: {p}", p["value"] > 0 or p["quantity"] != "bw")
         expect(f"samples: {p}", p["samples"] > 0 or p["quantity"] == "threshold")
         expect(f"interval: {p}", p["ci_low"] is None or p["ci_low"] <= p["value"])
+    calls_of(parameters, level, said, samples)
     if MPI == "openmpi":
         expect("the eager limit by probe, or told", any(p["method"] in ("probe", "mpi_t") for p in parameters))
     run("machine", "check", "./here.tbl")

@@ -1,0 +1,56 @@
+/* One pair of a level says what a call does there: rates differ from pair to pair, the way that an MPI takes does not.
+ */
+#include "calibrate/benchmark/one_pair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/plan.h"
+
+static void append(const struct one_pair_plan *plan, enum level level, const struct one_pair *own, struct item *items,
+                   size_t *n_items)
+{
+    for (size_t i = 0; i < plan->n_sizes; i++)
+        for (int mode = 0; mode < plan->n_modes; mode++)
+            items[(*n_items)++] = (struct item){
+                .level = level,
+                .mode = mode,
+                .variant = plan->variants[mode],
+                .n = 1,
+                .bytes = plan->sizes[i],
+                .count = 1,
+                .repeats = plan->repeats,
+                .n_pairs = 1,
+                .pairs = &own->pair,
+                .ranks = own->ranks,
+            };
+}
+
+int one_pair_list(const struct measure *measure, const struct one_pair_plan *plan, struct one_pair *levels,
+                  struct item **items, size_t *n_items)
+{
+    *items = calloc(LEVEL_COUNT * plan->n_sizes * (size_t)plan->n_modes, sizeof **items);
+    if (*items == NULL)
+        return -1;
+    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        struct one_pair *own = &levels[level];
+        if (levels_pairs(&measure->placement, (enum level)level, 1, &own->pair) == 0)
+            continue;
+        snprintf(own->ranks, sizeof own->ranks, "%d-%d", own->pair.first, own->pair.second);
+        append(plan, (enum level)level, own, *items, n_items);
+    }
+    return 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double one_pair_median(double *seconds, size_t n)
+{
+    qsort(seconds, n, sizeof *seconds, compare);
+    return plan_median(seconds, n);
+}

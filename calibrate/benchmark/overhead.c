@@ -1,0 +1,84 @@
+/* Measures what MPI_Isend and MPI_Irecv cost their caller, from entry to return (share/doc/MODELS.md, Whole run).
+ *
+ * One pair of each level exchanges one message at a time. The receive is posted first, then the sender is told to go:
+ * no message is unexpected and no queue is long. Eager messages are copied within MPI_Isend, so there are several sizes
+ * of each protocol. A sample is the median of its repetitions, less what two looks at the clock cost: a call takes less
+ * than a microsecond, and an interrupt many. */
+#include <stdlib.h>
+
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/benchmark/one_pair.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/shared_clock.h"
+
+enum mode { SEND, RECEIVE, N_MODES };
+enum { REPEATS_MAX = 1024, WARM_UPS = 8, DATA_TAG = 1, GO_TAG = 2 };
+
+/* Is the least that a sample says: the clock's own cost may vary by more than a call takes. */
+#define CALL_MIN_S 1e-9
+
+static const char *const variants[N_MODES] = {"send", "receive"};
+static const uint64_t sizes[] = {8, 256, 1024, 2048, 4000, 8192, 32768, 131072, 524288};
+static struct one_pair levels[LEVEL_COUNT];
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    const struct one_pair_plan plan = {variants, N_MODES, sizes, sizeof sizes / sizeof sizes[0], REPEATS_MAX};
+    return one_pair_list(measure, &plan, levels, items, n_items);
+}
+
+/* Returns what a call seems to take that does nothing. */
+static double clock_cost_s(void)
+{
+    double least_s = 1;
+    for (int i = 0; i < 16; i++) {
+        double begin_s = clock_now_s(), seconds = clock_now_s() - begin_s;
+        least_s = seconds < least_s ? seconds : least_s;
+    }
+    return least_s;
+}
+
+/* Sends one message and returns what its MPI_Isend took. */
+static double send_one(struct measure *measure, const struct task *task, const char *data)
+{
+    MPI_Request request;
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    double begin_s = clock_now_s();
+    MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    double seconds = clock_now_s() - begin_s;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return seconds;
+}
+
+/* Receives it and returns what its MPI_Irecv took. */
+static double receive_one(struct measure *measure, const struct task *task, char *data)
+{
+    MPI_Request request;
+    double begin_s = clock_now_s();
+    MPI_Irecv(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    double seconds = clock_now_s() - begin_s;
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return seconds;
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    double cost_s = clock_cost_s(), seconds[REPEATS_MAX];
+    for (int i = -WARM_UPS; i < task->repeats; i++) {
+        size_t place;
+        measure_places(measure, task->bytes, 1, &place);
+        double call_s = task->is_first ? send_one(measure, task, measure->send_buffer + place)
+                                       : receive_one(measure, task, measure->recv_buffer + place);
+        if (i >= 0)
+            seconds[i] = call_s > cost_s + CALL_MIN_S ? call_s - cost_s : CALL_MIN_S;
+    }
+    return task->is_first == (task->mode == SEND) ? one_pair_median(seconds, (size_t)task->repeats) : 0;
+}
+
+const struct benchmark_program overhead_program = {
+    .name = "overhead",
+    .summary = "What MPI_Isend and MPI_Irecv cost their caller.",
+    .list = list,
+    .exchange = exchange,
+};

@@ -1,0 +1,109 @@
+/* Measures who must be inside MPI for bytes to move while the program computes (share/doc/MODELS.md, Whole run).
+ *
+ * One pair of each level exchanges one message at a time. When both are ready the receive is posted and the sender told
+ * to go; the sender posts. Then the sender, the receiver or both compute, that is look at the clock and call no MPI,
+ * for twice as long as the transfer takes when nobody computes. Whoever does not compute is inside MPI all the time,
+ * the sender even after its send is complete, for it waits for the receiver's word that the message is there. A sample
+ * says what was left: the time from the end of the computation until the receiver has the message, by the receiver's
+ * clock. Nothing is left of what moved meanwhile, a whole transfer of what did not (fit/benchmark/fit_progress.c). The
+ * variant `alone` is the transfer itself.
+ *
+ * The two posts come as in a program, one latency apart, and nothing is called between post and computation: one call
+ * would be enough for a receiver that copies by itself (CMA, XPMEM, KNEM), and it would seem that nobody was needed. So
+ * the handshake of a rendezvous, too, is left to whoever is inside MPI. */
+#include <stdlib.h>
+
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/benchmark/one_pair.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/shared_clock.h"
+
+enum mode { ALONE, SENDER, RECEIVER, BOTH, N_MODES };
+enum { REPEATS_MAX = 128, PLAIN_SHARE = 8, PLAIN_MIN = 2, DATA_TAG = 1, READY_TAG, GO_TAG, DONE_TAG };
+
+/* A computation lasts so many times the transfer, and long enough for a network's own latencies. */
+#define COMPUTE_TIMES 2
+#define COMPUTE_MIN_S 20e-6
+
+/* Is written where nothing was left: a sample is above 0. */
+#define LEFT_MIN_S 1e-9
+
+static const char *const variants[N_MODES] = {"alone", "sender", "receiver", "both"};
+static const uint64_t sizes[] = {8, 2048, 32768, 262144};
+static struct one_pair levels[LEVEL_COUNT];
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    const struct one_pair_plan plan = {variants, N_MODES, sizes, sizeof sizes / sizeof sizes[0], REPEATS_MAX};
+    return one_pair_list(measure, &plan, levels, items, n_items);
+}
+
+static void compute(double seconds)
+{
+    double end_s = clock_now_s() + seconds;
+    while (clock_now_s() < end_s)
+        ;
+}
+
+static void send_one(struct measure *measure, const struct task *task, const char *data)
+{
+    MPI_Request request;
+    double compute_s;
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, READY_TAG, measure->comm);
+    MPI_Recv(&compute_s, 1, MPI_DOUBLE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    if (task->mode == SENDER || task->mode == BOTH)
+        compute(compute_s);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, DONE_TAG, measure->comm, MPI_STATUS_IGNORE);
+}
+
+/* Returns the time from the posts, less that of the computation, until the message was there. */
+static double receive_one(struct measure *measure, const struct task *task, char *data, double compute_s)
+{
+    MPI_Request request;
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, READY_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Irecv(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    MPI_Send(&compute_s, 1, MPI_DOUBLE, task->partner, GO_TAG, measure->comm);
+    double begin_s = clock_now_s();
+    if (task->mode == RECEIVER || task->mode == BOTH)
+        compute(compute_s);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    double left_s = clock_now_s() - begin_s - compute_s;
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, DONE_TAG, measure->comm);
+    return left_s > LEFT_MIN_S ? left_s : LEFT_MIN_S;
+}
+
+/* Makes n <= REPEATS_MAX transfers and returns their median; 0 for the sender. */
+static double transfers(struct measure *measure, const struct task *task, int n, double compute_s)
+{
+    double seconds[REPEATS_MAX];
+    for (int i = 0; i < n; i++) {
+        size_t place;
+        measure_places(measure, task->bytes, 1, &place);
+        if (task->is_first)
+            send_one(measure, task, measure->send_buffer + place);
+        else
+            seconds[i] = receive_one(measure, task, measure->recv_buffer + place, compute_s);
+    }
+    return task->is_first ? 0 : one_pair_median(seconds, (size_t)n);
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    struct task plain = *task;
+    plain.mode = ALONE;
+    (void)transfers(measure, &plain, 1, 0);
+    if (task->mode == ALONE)
+        return transfers(measure, task, task->repeats, 0);
+    double transfer_s = transfers(measure, &plain, PLAIN_MIN + task->repeats / PLAIN_SHARE, 0);
+    double compute_s = COMPUTE_TIMES * transfer_s;
+    return transfers(measure, task, task->repeats, compute_s > COMPUTE_MIN_S ? compute_s : COMPUTE_MIN_S);
+}
+
+const struct benchmark_program progress_program = {
+    .name = "progress",
+    .summary = "Who must be inside MPI for bytes to move while the program computes.",
+    .list = list,
+    .exchange = exchange,
+};
