@@ -1,0 +1,58 @@
+/* Holds a rank's calls while its steps are made. */
+#ifndef MPISTAIR_PREDICTOR_BUILDING_H
+#define MPISTAIR_PREDICTOR_BUILDING_H
+
+#include "predictor/run_read/reading.h"
+
+struct call {
+    int64_t begin_ns, end_ns; /* a wait loop begins with its first test */
+    uint32_t first_item, n_items;
+    uint32_t site;
+    uint32_t completed; /* operations that the call reported */
+    uint32_t idle;      /* failed tests or probes that it stands for; 0: a call */
+    uint32_t strand;
+    uint32_t first_wait, n_waits; /* in waits */
+};
+
+struct building {
+    struct reading *reading;
+    struct read_rank *rank;
+    uint32_t number;    /* of the rank */
+    struct call *calls; /* [n_calls] by begin */
+    size_t n_calls;
+    uint32_t *order;        /* [n_calls] calls by strand, then begin */
+    uint32_t *strand_calls; /* [n_strands + 1] where a strand's calls begin in order */
+    size_t n_strands;
+    uint32_t *waits; /* items, by the call that waits for them */
+    size_t n_waits;
+};
+
+/* Work that is the same for all ranks and kept between them: the place of each site. */
+struct places {
+    uint32_t *of_site; /* [n_sites] */
+    uint32_t *seen;    /* [n_sites] rank + 1 whose place that is */
+    size_t n_sites;
+    uint32_t end_site;
+};
+
+/* All return 0, or -1 with the error set. */
+int calls_make(struct building *building);       /* calls.c */
+int strands_divide(struct building *building);   /* strands.c */
+int completions_find(struct building *building); /* completions.c */
+/* steps.c */
+int steps_make(struct building *building, struct places *places);
+
+/* measured.c: says what the time of a call went to. probed: the message that it looked for, or NO_OBJECT. */
+void measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts);
+
+static inline struct item *building_item(const struct building *building, uint32_t item)
+{
+    return &building->rank->items[item];
+}
+/* Returns whether the item is an operation that can be waited for. */
+static inline bool item_operates(const struct item *item)
+{
+    return item->object != NO_OBJECT && item->kind != ITEM_CALL && item->kind != ITEM_IDLE;
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* Says what the recorded time of a call went to (share/doc/MODELS.md, Whole run, Measured parts). */
+#include "predictor/run_read/building.h"
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Returns the moment that the operation had to wait for: the post at its other end, or the last arrival. */
+static int64_t awaited_ns(const struct reading *reading, const struct item *item)
+{
+    const struct message_posts *posts = &reading->posts[item->object];
+    switch (item->kind) {
+    case ITEM_COLLECTIVE:
+        return reading->members[item->object].awaited_ns;
+    case ITEM_SEND:
+        return item->waits ? later(posts->send_ns, posts->recv_ns) : posts->send_ns;
+    default:
+        return posts->send_ns;
+    }
+}
+
+static void divide(const struct call *call, int64_t until_ns, enum run_part late, enum run_part rest,
+                   struct run_parts *parts)
+{
+    int64_t middle_ns = until_ns < call->begin_ns ? call->begin_ns : until_ns > call->end_ns ? call->end_ns : until_ns;
+    parts->part_s[late] += reading_seconds(middle_ns - call->begin_ns);
+    parts->part_s[rest] += reading_seconds(call->end_ns - middle_ns);
+}
+
+/* Returns the blocking collective of the call, if it is one. */
+static const struct read_member *blocking_member(const struct building *building, const struct call *call)
+{
+    for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
+        const struct item *item = building_item(building, i);
+        if (item->kind == ITEM_COLLECTIVE && !building->reading->members[item->object].nonblocking)
+            return &building->reading->members[item->object];
+    }
+    return NULL;
+}
+
+void measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts)
+{
+    const struct reading *reading = building->reading;
+    const struct read_member *member = blocking_member(building, call);
+    if (member != NULL) {
+        divide(call, member->awaited_ns, RUN_COLLECTIVE_WAIT, RUN_COLLECTIVE_TRANSFER, parts);
+        return;
+    }
+    const struct item *last = NULL;
+    for (uint32_t i = 0; i < call->n_waits; i++) {
+        const struct item *item = building_item(building, building->waits[call->first_wait + i]);
+        if (last == NULL || awaited_ns(reading, item) > awaited_ns(reading, last))
+            last = item;
+    }
+    if (last != NULL && last->kind == ITEM_COLLECTIVE)
+        divide(call, awaited_ns(reading, last), RUN_COLLECTIVE_WAIT, RUN_COLLECTIVE_TRANSFER, parts);
+    else if (last != NULL)
+        divide(call, awaited_ns(reading, last), last->kind == ITEM_RECEIVE ? RUN_LATE_SENDER : RUN_LATE_RECEIVER,
+               RUN_BANDWIDTH, parts);
+    else if (probed != NO_OBJECT)
+        divide(call, reading->posts[probed].send_ns, RUN_LATE_SENDER, RUN_BANDWIDTH, parts);
+    else
+        parts->part_s[RUN_OTHER] += reading_seconds(call->end_ns - call->begin_ns);
+}

@@ -1,0 +1,113 @@
+/* Gives functions and call sites of a trace small numbers, and says what is known of a function by its name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/run_read/reading.h"
+#include "share/base/array.h"
+
+int reading_no_memory(struct reading *reading)
+{
+    return error_set(reading->error, "%s: no memory for the program of its run", reading->path);
+}
+
+static struct map_key name_key(const char *name)
+{
+    uint64_t a = UINT64_C(0xcbf29ce484222325), b = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        a = (a ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+        b = b * 131 + (uint8_t)*c;
+    }
+    return (struct map_key){a, b, 0};
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    size_t length = strlen(name);
+    if (length > 2 && strcmp(name + length - 2, "_c") == 0)
+        length -= 2;
+    for (; *names != NULL; names++)
+        if (strlen(*names) == length && strncmp(name, *names, length) == 0)
+            return true;
+    return false;
+}
+
+static struct read_function function_of(const char *name)
+{
+    static const char *const tests[] = {
+        "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Request_get_status", NULL};
+    static const char *const probes[] = {"MPI_Probe", "MPI_Iprobe", NULL};
+    static const char *const matched[] = {"MPI_Mprobe", "MPI_Improbe", NULL};
+    static const char *const synchronous[] = {"MPI_Ssend", "MPI_Issend", "MPI_Ssend_init", NULL};
+    static const char *const buffered[] = {"MPI_Bsend", "MPI_Ibsend", "MPI_Bsend_init", NULL};
+    static const char *const ready[] = {"MPI_Rsend", "MPI_Irsend", "MPI_Rsend_init", NULL};
+    static const char *const plain[] = {"MPI_Send", NULL};
+    struct read_function function = {.name = name};
+    function.class = is_one_of(name, tests)     ? FUNCTION_TEST
+                     : is_one_of(name, probes)  ? FUNCTION_PROBE
+                     : is_one_of(name, matched) ? FUNCTION_MATCHED_PROBE
+                                                : FUNCTION_OTHER;
+    function.send = is_one_of(name, synchronous) || is_one_of(name, plain) ? SEND_BY_TIME
+                    : is_one_of(name, buffered) || is_one_of(name, ready)  ? SEND_NO_WAIT
+                                                                           : SEND_BY_SIZE;
+    function.message_flags = is_one_of(name, synchronous) ? MESSAGE_SYNCHRONOUS
+                             : is_one_of(name, buffered)  ? MESSAGE_BUFFERED
+                                                          : 0;
+    return function;
+}
+
+uint32_t function_by_name(struct reading *reading, const char *name)
+{
+    uint32_t *number = map_at(&reading->function_of_name, name_key(name));
+    if (number != NULL && *number != MAP_ABSENT)
+        return *number;
+    const char *kept = pool_clean(reading->pool, name, strlen(name));
+    if (number == NULL || kept == NULL ||
+        array_grow(&reading->functions, reading->n_functions, sizeof *reading->functions) != 0) {
+        reading_no_memory(reading);
+        return NO_OBJECT;
+    }
+    *number = (uint32_t)reading->n_functions;
+    reading->functions[reading->n_functions++] = function_of(kept);
+    return *number;
+}
+
+uint32_t site_by(struct reading *reading, uint32_t function, int64_t callsite)
+{
+    struct run_program *program = reading->program;
+    uint32_t *site = map_at(&reading->site_of, (struct map_key){function, (uint64_t)callsite, 0});
+    if (site != NULL && *site != MAP_ABSENT)
+        return *site;
+    size_t n = program->n_sites;
+    if (site == NULL || array_grow(&reading->site_function, n, sizeof *reading->site_function) != 0 ||
+        run_program_site(program, reading->functions[function].name, callsite) != 0) {
+        reading_no_memory(reading);
+        return NO_OBJECT;
+    }
+    reading->site_function[n] = function;
+    *site = (uint32_t)n;
+    return *site;
+}
+
+const struct read_function *function_of_site(const struct reading *reading, uint32_t site)
+{
+    return &reading->functions[reading->site_function[site]];
+}
+
+int names_read(struct reading *reading)
+{
+    struct cursor rows;
+    struct pool names = {0};
+    cursor_open(&rows, reading->database, reading->path, "SELECT id, name FROM function", reading->error);
+    while (cursor_next(&rows)) {
+        uint32_t function = function_by_name(reading, cursor_text(&rows, 1, &names));
+        uint32_t *number = function == NO_OBJECT ? NULL
+                                                 : map_at(&reading->function_of_id,
+                                                          (struct map_key){(uint64_t)cursor_integer(&rows, 0), 0, 0});
+        if (number == NULL)
+            cursor_no_memory(&rows);
+        else
+            *number = function;
+    }
+    pool_release(&names);
+    return cursor_close(&rows);
+}

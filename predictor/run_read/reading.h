@@ -1,0 +1,150 @@
+/* Holds what is known of a run while its program is made of the trace's rows.
+ *
+ * Rows become *items*: ends of messages, members of collectives, other calls. Items of a rank that begin together at
+ * one call site are a call. All ranks' items are read first, since a message counts only where both of its ends do;
+ * then each rank's calls, strands and steps are made, rank by rank. An item takes 40 bytes, a message 16 beside its
+ * own. */
+#ifndef MPISTAIR_PREDICTOR_READING_H
+#define MPISTAIR_PREDICTOR_READING_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "interpose/database/cursor.h"
+#include "predictor/run_read/run_read.h"
+#include "share/base/map.h"
+
+#define NO_TIME   INT64_MIN
+#define NO_OBJECT UINT32_MAX
+
+enum function_class {
+    FUNCTION_OTHER,
+    FUNCTION_TEST,          /* fails until what it asks for is there */
+    FUNCTION_PROBE,         /* sees the message of a receive that follows */
+    FUNCTION_MATCHED_PROBE, /* posts the receive itself */
+};
+/* Says when a send waits for its receive, as the view form_waits does. */
+enum function_send {
+    SEND_BY_SIZE, /* above the eager limit */
+    SEND_BY_TIME, /* where it lasted beyond the post of the receive: MPI_Send, and what is synchronous */
+    SEND_NO_WAIT, /* buffered or ready */
+};
+
+struct read_function {
+    const char *name; /* in the pool */
+    uint8_t class, send;
+    uint8_t message_flags; /* enum run_message_flag of what it sends */
+};
+
+enum item_kind { ITEM_SEND, ITEM_RECEIVE, ITEM_ONE_SIDED, ITEM_COLLECTIVE, ITEM_CALL, ITEM_IDLE };
+struct item {
+    int64_t begin_ns, end_ns; /* of the call; ITEM_IDLE: end - begin is spent in all of them */
+    int64_t done_ns;          /* return of the call that reported the operation complete; NO_TIME: none did */
+    uint32_t object;          /* message, or read_member; ITEM_IDLE: how many; NO_OBJECT: does not count */
+    uint32_t site;
+    uint32_t completed; /* operations that the call reported */
+    uint8_t kind;
+    bool waits; /* a send that waited for its receive */
+};
+
+struct message_posts {
+    int64_t send_ns, recv_ns;
+};
+
+/* Describes a rank's part in a collective, as recorded. */
+struct read_member {
+    int64_t begin_ns, end_ns; /* end NO_TIME: never reported complete */
+    double bytes;
+    uint32_t instance, rank;
+    uint32_t number;          /* in the communicator */
+    uint32_t member;          /* in the program */
+    int64_t awaited_ns;       /* its own arrival, or a later one that it depended on */
+    bool nonblocking, counts; /* counts: it lies in the window */
+};
+struct read_instance {
+    uint32_t function; /* in functions */
+    uint32_t root;     /* rank, or NO_OBJECT */
+    bool between;      /* of an intercommunicator */
+};
+
+struct read_rank {
+    struct item *items;
+    size_t n_items;
+    int64_t begin_ns, end_ns; /* NO_TIME: not known */
+    int64_t from_ns, to_ns;   /* of the window; NO_TIME: open */
+    int64_t observed_ns;
+};
+
+struct reading {
+    sqlite3 *database;
+    const char *path;
+    struct error *error;
+    struct run_program *program;
+    struct pool *pool;
+    const struct run_window *window; /* or NULL */
+    int64_t origin_ns;               /* second 0 of the program */
+    struct read_rank *ranks;         /* [program->n_ranks] */
+    struct read_function *functions;
+    size_t n_functions;
+    struct map function_of_name, function_of_id, site_of, groups, numbers, instance_of, nth;
+    uint32_t *site_function; /* [program->n_sites] */
+    struct message_posts *posts;
+    struct read_member *members;
+    size_t n_members;
+    struct read_instance *instances;
+    size_t n_instances;
+    int64_t eager_limit, eager_limit_network; /* -1: not known */
+};
+
+/* All return 0 (or what they say), or -1 with the error set, unless they say otherwise. */
+int reading_no_memory(struct reading *reading);
+
+/* names.c: functions and call sites. Return an index, or NO_OBJECT with the error set. */
+uint32_t function_by_name(struct reading *reading, const char *name);
+uint32_t site_by(struct reading *reading, uint32_t function, int64_t callsite);
+int names_read(struct reading *reading);
+const struct read_function *function_of_site(const struct reading *reading, uint32_t site);
+
+/* processes.c: ranks, their nodes and times, eager limits, communicators. */
+int processes_read(struct reading *reading);
+/* Stands for both groups of an intercommunicator, under the smaller of their ids. */
+struct communicator_group {
+    int64_t id;
+    bool between; /* of an intercommunicator */
+};
+struct communicator_group communicator_group(const struct reading *reading, int64_t comm);
+
+/* rows.c, rows_messages.c, rows_collectives.c: make items of the rows. */
+int item_add(struct reading *reading, uint32_t rank, const struct item *item);
+/* Return the row's value in *value. `what` names table and column. */
+int row_rank(struct reading *reading, struct cursor *rows, int column, const char *what, uint32_t *value);
+int row_time(struct reading *reading, struct cursor *rows, int column, const char *what, int64_t *value);
+/* Takes NULL for NO_TIME; a negative length, of which two clocks were read, is 0. */
+int row_length(struct reading *reading, struct cursor *rows, int column, const char *what, int64_t *value);
+int row_bytes(struct reading *reading, struct cursor *rows, int column, const char *what, uint64_t *value);
+int row_count(struct cursor *rows, int column, uint32_t *value);
+int messages_read(struct reading *reading);
+int calls_read(struct reading *reading);
+int collectives_read(struct reading *reading);
+int one_sided_read(struct reading *reading);
+
+/* members.c: finds the executions of collectives. */
+/* Adds a rank's part in the next collective of that function and communicator, and its item. */
+int member_add(struct reading *reading, struct read_member *member, int64_t comm, uint32_t function, uint32_t root,
+               const struct item *item);
+/* Makes the program's collectives of what counts. */
+int collectives_make(struct reading *reading);
+
+/* bounds.c: finds where the window begins and ends on each rank. */
+int bounds_find(struct reading *reading);
+/* window.c: sorts the items, drops what does not lie in the window, and messages of which an end does not. */
+int window_apply(struct reading *reading);
+/* Returns the end of the items from first on that are one call; *end_ns is when that returns. */
+size_t call_of_items(const struct read_rank *rank, size_t first, int64_t *end_ns);
+
+static inline double reading_seconds(int64_t ns)
+{
+    return (double)ns * 1e-9;
+}
+
+#endif

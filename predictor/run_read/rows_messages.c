@@ -1,0 +1,212 @@
+/* Reads messages: each has an item at its sender and one at its receiver. */
+#include <stdlib.h>
+
+#include "predictor/run_read/reading.h"
+#include "share/base/array.h"
+
+/* Describes an end of the messages of a form. */
+struct form_end {
+    uint32_t site;
+    uint32_t completed; /* by the posting call */
+};
+struct read_form {
+    struct form_end send, receive;
+    int64_t limit_bytes; /* a send of more waits for its receive; -1: not known, INT64_MAX: none waits */
+    uint32_t flags;      /* of its messages */
+};
+
+struct message_reader {
+    struct reading *reading;
+    struct map numbers;      /* of forms by their ids */
+    struct read_form *forms; /* [n_forms] */
+    size_t n_forms;
+    int64_t form_id; /* of the last message */
+    uint32_t form;
+    int64_t *special; /* [n_special] ascending ids of messages that a persistent request of a special mode sent */
+    uint32_t *special_flags;
+    size_t n_special, next_special;
+};
+
+static int read_form_end(struct message_reader *reader, struct cursor *rows, int column, struct form_end *end)
+{
+    struct reading *reading = reader->reading;
+    bool unknown_site = sqlite3_column_type(rows->statement, column + 1) == SQLITE_NULL;
+    uint32_t function =
+        map_find(&reading->function_of_id, (struct map_key){(uint64_t)cursor_integer(rows, column), 0, 0});
+    if (function == MAP_ABSENT)
+        return error_set(reading->error, "%s: form %lld: function %lld is not in the table function", reading->path,
+                         (long long)cursor_integer(rows, 0), (long long)cursor_integer(rows, column));
+    end->site = site_by(reading, function, unknown_site ? -1 : cursor_integer(rows, column + 1));
+    row_count(rows, column + 2, &end->completed);
+    return end->site == NO_OBJECT ? -1 : 0;
+}
+
+static int read_form(struct message_reader *reader, struct cursor *rows)
+{
+    struct reading *reading = reader->reading;
+    if (array_grow(&reader->forms, reader->n_forms, sizeof *reader->forms) != 0)
+        return reading_no_memory(reading);
+    struct read_form *form = &reader->forms[reader->n_forms];
+    if (read_form_end(reader, rows, 1, &form->send) != 0 || read_form_end(reader, rows, 4, &form->receive) != 0)
+        return -1;
+    const struct read_function *function = function_of_site(reading, form->send.site);
+    int64_t limit = cursor_integer(rows, 7) == 3 ? reading->eager_limit_network : reading->eager_limit;
+    form->flags = function->message_flags;
+    form->limit_bytes = function->send == SEND_BY_TIME                ? -1
+                        : function->send == SEND_NO_WAIT || limit < 0 ? INT64_MAX
+                                                                      : limit;
+    uint32_t *number = map_at(&reader->numbers, (struct map_key){(uint64_t)cursor_integer(rows, 0), 0, 0});
+    if (number == NULL)
+        return reading_no_memory(reading);
+    *number = (uint32_t)reader->n_forms++;
+    return 0;
+}
+
+static int read_forms(struct message_reader *reader)
+{
+    struct cursor rows;
+    cursor_open(&rows, reader->reading->database, reader->reading->path,
+                "SELECT id, send_function, send_callsite, send_completed, recv_function, recv_callsite, recv_completed,"
+                " level FROM form",
+                reader->reading->error);
+    while (cursor_next(&rows))
+        if (read_form(reader, &rows) != 0)
+            rows.result = -1;
+    return cursor_close(&rows);
+}
+
+/* Reads which messages are synchronous or buffered because of the request that they were started from. */
+static int read_special(struct message_reader *reader)
+{
+    struct reading *reading = reader->reading;
+    struct cursor rows;
+    struct pool names = {0};
+    cursor_open(&rows, reading->database, reading->path,
+                "SELECT o.message_id, p.function FROM origin o JOIN persistent p ON p.id = o.persistent"
+                " WHERE o.direction = 'send' AND o.message_id IS NOT NULL"
+                " AND (p.function LIKE 'MPI\\_Ssend%' ESCAPE '\\' OR p.function LIKE 'MPI\\_Bsend%' ESCAPE '\\')"
+                " ORDER BY o.message_id",
+                reading->error);
+    while (cursor_next(&rows)) {
+        uint32_t function = function_by_name(reading, cursor_text(&rows, 1, &names));
+        if (function == NO_OBJECT || array_grow(&reader->special, reader->n_special, sizeof *reader->special) != 0 ||
+            array_grow(&reader->special_flags, reader->n_special, sizeof *reader->special_flags) != 0) {
+            cursor_no_memory(&rows);
+            break;
+        }
+        reader->special[reader->n_special] = cursor_integer(&rows, 0);
+        reader->special_flags[reader->n_special++] = reading->functions[function].message_flags;
+        pool_release(&names);
+    }
+    pool_release(&names);
+    return cursor_close(&rows);
+}
+
+static uint32_t special_flags(struct message_reader *reader, int64_t id)
+{
+    while (reader->next_special < reader->n_special && reader->special[reader->next_special] < id)
+        reader->next_special++;
+    return reader->next_special < reader->n_special && reader->special[reader->next_special] == id
+               ? reader->special_flags[reader->next_special]
+               : 0;
+}
+
+static const struct read_form *form_of(struct message_reader *reader, int64_t id)
+{
+    if (reader->form_id != id || reader->form == MAP_ABSENT) {
+        reader->form_id = id;
+        reader->form = map_find(&reader->numbers, (struct map_key){(uint64_t)id, 0, 0});
+    }
+    if (reader->form != MAP_ABSENT)
+        return &reader->forms[reader->form];
+    error_set(reader->reading->error, "%s: message_row: form %lld is not in the table form", reader->reading->path,
+              (long long)id);
+    return NULL;
+}
+
+enum {
+    COL_ID,
+    COL_SRC,
+    COL_DST,
+    COL_BYTES,
+    COL_FORM,
+    COL_POST,
+    COL_SEND,
+    COL_LATE,
+    COL_RECV,
+    COL_SEND_CALL,
+    COL_RECV_CALL
+};
+static const char messages_sql[] =
+    "SELECT id, src, dst, bytes, form, send_post_ns, send_ns, late_ns, recv_ns, send_call_ns, recv_call_ns"
+    " FROM message_row ORDER BY id";
+
+static int add_message(struct message_reader *reader, struct cursor *rows)
+{
+    struct reading *reading = reader->reading;
+    struct run_program *program = reading->program;
+    struct run_message message;
+    int64_t post, late, send, recv, send_call, recv_call;
+    if (row_rank(reading, rows, COL_SRC, "message_row.src", &message.src) != 0 ||
+        row_rank(reading, rows, COL_DST, "message_row.dst", &message.dst) != 0 ||
+        row_bytes(reading, rows, COL_BYTES, "message_row.bytes", &message.bytes) != 0 ||
+        row_time(reading, rows, COL_POST, "message_row.send_post_ns", &post) != 0 ||
+        row_time(reading, rows, COL_LATE, "message_row.late_ns", &late) != 0 ||
+        row_length(reading, rows, COL_SEND, "message_row.send_ns", &send) != 0 ||
+        row_length(reading, rows, COL_RECV, "message_row.recv_ns", &recv) != 0 ||
+        row_length(reading, rows, COL_SEND_CALL, "message_row.send_call_ns", &send_call) != 0 ||
+        row_length(reading, rows, COL_RECV_CALL, "message_row.recv_call_ns", &recv_call) != 0)
+        return -1;
+    const struct read_form *form = form_of(reader, cursor_integer(rows, COL_FORM));
+    if (form == NULL)
+        return -1;
+    if (send_call == NO_TIME || recv_call == NO_TIME || post == NO_TIME || late == NO_TIME)
+        return error_set(
+            reading->error,
+            "%s: it does not say when ranks were inside MPI: it was ingested with --no-calls; make it once "
+            "more of its spools without that option",
+            reading->path);
+    message.flags = form->flags | special_flags(reader, cursor_integer(rows, COL_ID));
+    uint32_t object = (uint32_t)program->n_messages;
+    int64_t recv_post = post + late;
+    if (array_grow(&reading->posts, object, sizeof *reading->posts) != 0 || run_program_message(program, &message) != 0)
+        return reading_no_memory(reading);
+    reading->posts[object] = (struct message_posts){post, recv_post};
+    bool waits = ((message.flags & MESSAGE_SYNCHRONOUS) != 0 || (int64_t)message.bytes > form->limit_bytes) &&
+                 send != NO_TIME && send >= late;
+    struct item out = {.begin_ns = post,
+                       .end_ns = post + send_call,
+                       .done_ns = send == NO_TIME ? NO_TIME : post + send,
+                       .object = object,
+                       .site = form->send.site,
+                       .completed = form->send.completed,
+                       .kind = ITEM_SEND,
+                       .waits = waits};
+    struct item in = {.begin_ns = recv_post,
+                      .end_ns = recv_post + recv_call,
+                      .done_ns = recv == NO_TIME ? NO_TIME : recv_post + recv,
+                      .object = object,
+                      .site = form->receive.site,
+                      .completed = form->receive.completed,
+                      .kind = ITEM_RECEIVE};
+    return item_add(reading, message.src, &out) != 0 ? -1 : item_add(reading, message.dst, &in);
+}
+
+int messages_read(struct reading *reading)
+{
+    struct message_reader reader = {.reading = reading, .form = MAP_ABSENT};
+    struct cursor rows;
+    int result = read_forms(&reader) != 0 ? -1 : read_special(&reader);
+    if (result == 0) {
+        cursor_open(&rows, reading->database, reading->path, messages_sql, reading->error);
+        while (cursor_next(&rows))
+            if (add_message(&reader, &rows) != 0)
+                rows.result = -1;
+        result = cursor_close(&rows);
+    }
+    free(reader.forms);
+    free(reader.special);
+    free(reader.special_flags);
+    map_release(&reader.numbers);
+    return result;
+}

@@ -1,0 +1,36 @@
+/* Makes the program of a run (predictor/run/run_program.h) from a trace.db. */
+#ifndef MPISTAIR_PREDICTOR_RUN_READ_H
+#define MPISTAIR_PREDICTOR_RUN_READ_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "predictor/run/run_program.h"
+#include "share/base/error.h"
+
+/* Says where a window of the run begins or ends. Marks and call sites are looked for on each rank; one that has none
+ * takes the earliest begin, or the latest end, of the others. */
+enum run_bound_kind {
+    RUN_BOUND_NONE, /* the begin or the end of the run */
+    RUN_BOUND_TIME, /* value: ns since the begin of the run */
+    RUN_BOUND_MARK, /* value: the number of an MPI_Pcontrol; from the first one, to the last one */
+    RUN_BOUND_SITE, /* value: an id of callsite; from the begin of its first call, to the end of its last one */
+};
+struct run_bound {
+    enum run_bound_kind kind;
+    int64_t value;
+};
+struct run_window {
+    struct run_bound from, to;
+};
+
+/* Reads "2.5" (seconds), "mark:3", "site:17". Returns 0, or -1 with what was expected. */
+int run_bound_parse(const char *text, struct run_bound *bound, struct error *error);
+
+/* Fills *program, which must be empty, from the trace of that path, or from a window of it (NULL: all): calls that lie
+ * in the window as a whole. Measured parts of a rank add up to the time that its strands took, the first of which lasts
+ * from the rank's begin to its end. Returns 0, or -1 with the reason and nothing to release. */
+int run_program_read(sqlite3 *database, const char *path, const struct run_window *window, struct run_program *program,
+                     struct error *error);
+
+#endif

@@ -1,0 +1,220 @@
+/* Makes the strands and steps of a rank of its calls, and notes what their recorded time went to. */
+#include <stdlib.h>
+
+#include "predictor/run_read/building.h"
+#include "share/base/array.h"
+
+enum { MAX_LOOKED_AHEAD = 16, SHORT_GAP_NS = 2000 };
+
+/* Holds where a strand is. */
+struct walk {
+    struct building *building;
+    struct places *places;
+    int64_t at_ns;        /* end of the last call */
+    uint32_t first, last; /* of its calls in order */
+    uint32_t place;       /* of the call at hand */
+    double compute_s;     /* before it */
+    size_t first_step;    /* of it */
+    bool no_memory;
+};
+
+static uint32_t place_of(struct walk *walk, uint32_t site)
+{
+    struct places *places = walk->places;
+    struct run_program *program = walk->building->reading->program;
+    uint32_t rank = walk->building->number;
+    if (places->seen[site] != rank + 1) {
+        if (array_grow(&program->measured, program->n_places, sizeof *program->measured) != 0 ||
+            run_program_place(program, rank, site) != 0) {
+            walk->no_memory = true;
+            return 0;
+        }
+        places->seen[site] = rank + 1;
+        places->of_site[site] = (uint32_t)program->n_places - 1;
+        program->measured[program->n_places - 1] = (struct run_parts){{0}};
+    }
+    return places->of_site[site];
+}
+
+/* Adds a step to the call at hand. */
+static void add(struct walk *walk, struct run_step step)
+{
+    struct run_program *program = walk->building->reading->program;
+    if (program->n_steps == walk->first_step) {
+        step.flags = STEP_ENTERS;
+        step.compute_s = walk->compute_s;
+    }
+    step.place = walk->place;
+    if (run_program_step(program, &step) != 0)
+        walk->no_memory = true;
+}
+
+static void add_object(struct walk *walk, enum run_step_kind kind, uint32_t object)
+{
+    add(walk, (struct run_step){.object = object, .kind = (uint8_t)kind});
+}
+
+static void add_posts(struct walk *walk, const struct call *call)
+{
+    const struct reading *reading = walk->building->reading;
+    for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
+        const struct item *item = building_item(walk->building, i);
+        if (!item_operates(item))
+            continue;
+        if (item->kind == ITEM_SEND || item->kind == ITEM_ONE_SIDED)
+            add_object(walk, STEP_SEND, item->object);
+        else if (item->kind == ITEM_RECEIVE)
+            add_object(walk, STEP_RECEIVE, item->object);
+        else if (reading->members[item->object].nonblocking)
+            add_object(walk, STEP_BEGIN, reading->members[item->object].member);
+    }
+}
+
+static void add_wait(struct walk *walk, const struct call *call)
+{
+    const struct reading *reading = walk->building->reading;
+    struct run_program *program = reading->program;
+    if (call->n_waits == 0)
+        return;
+    struct run_step step = {.object = (uint32_t)program->n_waits, .count = call->n_waits, .kind = STEP_WAIT};
+    for (uint32_t i = 0; i < call->n_waits; i++) {
+        const struct item *item = building_item(walk->building, walk->building->waits[call->first_wait + i]);
+        uint32_t operation =
+            item->kind == ITEM_COLLECTIVE
+                ? run_operation(reading->members[item->object].member, OPERATION_MEMBER)
+                : run_operation(item->object, item->kind == ITEM_RECEIVE ? OPERATION_RECEIVE : OPERATION_SEND);
+        if (run_program_wait(program, operation) != 0)
+            walk->no_memory = true;
+    }
+    add(walk, step);
+}
+
+static void add_blocking_collectives(struct walk *walk, const struct call *call)
+{
+    const struct reading *reading = walk->building->reading;
+    for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
+        const struct item *item = building_item(walk->building, i);
+        if (item->kind == ITEM_COLLECTIVE && !reading->members[item->object].nonblocking)
+            add_object(walk, STEP_COLLECTIVE, reading->members[item->object].member);
+    }
+}
+
+static uint8_t class_of(const struct walk *walk, const struct call *call)
+{
+    return function_of_site(walk->building->reading, call->site)->class;
+}
+
+/* Returns the first message that the call posted a receive for and whose send was posted until then, or NO_OBJECT. */
+static uint32_t received(const struct building *building, const struct call *call, int64_t until_ns)
+{
+    for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
+        const struct item *item = building_item(building, i);
+        if (item->kind == ITEM_RECEIVE && item->object != NO_OBJECT &&
+            building->reading->posts[item->object].send_ns <= until_ns)
+            return item->object;
+    }
+    return NO_OBJECT;
+}
+
+/* Returns the message that a call which probed saw, or NO_OBJECT: that of the next receive on the strand. Unless that
+ * is a blocking one right behind the probe, its send was posted before the probe was over: else what the probe waited
+ * for could depend on what comes behind it. at: the call's place in order. */
+static uint32_t probed_message(const struct walk *walk, uint32_t at)
+{
+    const struct building *building = walk->building;
+    const struct call *call = &building->calls[building->order[at]];
+    uint8_t class = class_of(walk, call);
+    if (call->idle > 0 || class == FUNCTION_OTHER || class == FUNCTION_TEST)
+        return NO_OBJECT;
+    if (class == FUNCTION_MATCHED_PROBE)
+        return received(building, call, INT64_MAX);
+    uint32_t message = NO_OBJECT;
+    for (uint32_t k = at + 1; message == NO_OBJECT && k < walk->last && k <= at + MAX_LOOKED_AHEAD; k++) {
+        const struct call *next = &building->calls[building->order[k]];
+        message = received(building, next, k == at + 1 && next->n_waits > 0 ? INT64_MAX : call->end_ns);
+    }
+    return message;
+}
+
+/* Adds a call's steps, and its time to what was measured at its place. */
+static void add_call(struct walk *walk, struct call *call, uint32_t probed)
+{
+    struct run_program *program = walk->building->reading->program;
+    call->begin_ns = call->begin_ns < walk->at_ns ? walk->at_ns : call->begin_ns;
+    call->end_ns = call->end_ns < call->begin_ns ? call->begin_ns : call->end_ns;
+    walk->compute_s = reading_seconds(call->begin_ns - walk->at_ns);
+    walk->place = place_of(walk, call->site);
+    walk->first_step = program->n_steps;
+    if (probed != NO_OBJECT)
+        add_object(walk, STEP_PROBE, probed);
+    add_posts(walk, call);
+    add_wait(walk, call);
+    add_blocking_collectives(walk, call);
+    if (program->n_steps == walk->first_step)
+        add(walk, (struct run_step){.spent_s = reading_seconds(call->end_ns - call->begin_ns), .kind = STEP_SPEND});
+    walk->at_ns = call->end_ns;
+    if (walk->no_memory)
+        return;
+    program->steps[program->n_steps - 1].flags |= STEP_LEAVES;
+    program->measured[walk->place].part_s[RUN_COMPUTATION] += walk->compute_s;
+    measure_call(walk->building, call, probed, &program->measured[walk->place]);
+}
+
+/* Tells whether the failed tests from `from` to `to` in order, and the one that succeeds behind them, are all that the
+ * program does meanwhile. */
+static bool is_loop(const struct walk *walk, uint32_t from, uint32_t to)
+{
+    const struct building *building = walk->building;
+    const struct call *end = &building->calls[building->order[to]];
+    int64_t begin_ns = building->calls[building->order[from]].begin_ns, inside_ns = 0, n = 0;
+    for (uint32_t i = from; i < to; i++) {
+        const struct call *call = &building->calls[building->order[i]];
+        inside_ns += call->end_ns - call->begin_ns;
+        n += call->idle;
+    }
+    int64_t short_ns = inside_ns > n * SHORT_GAP_NS ? inside_ns : n * SHORT_GAP_NS;
+    return begin_ns >= walk->at_ns && end->begin_ns - begin_ns - inside_ns <= short_ns;
+}
+
+static void add_calls(struct walk *walk)
+{
+    struct building *building = walk->building;
+    for (uint32_t at = walk->first, failed; at < walk->last; at++) {
+        for (failed = at; at < walk->last && building->calls[building->order[at]].idle > 0;)
+            at++;
+        struct call *call = at < walk->last ? &building->calls[building->order[at]] : NULL;
+        uint32_t probed = call != NULL ? probed_message(walk, at) : NO_OBJECT;
+        bool succeeds = call != NULL && ((class_of(walk, call) == FUNCTION_TEST && call->completed > 0) ||
+                                         (class_of(walk, call) != FUNCTION_OTHER && probed != NO_OBJECT));
+        if (failed < at && succeeds && is_loop(walk, failed, at))
+            call->begin_ns = building->calls[building->order[failed]].begin_ns;
+        else
+            for (uint32_t i = failed; i < at; i++)
+                add_call(walk, &building->calls[building->order[i]], NO_OBJECT);
+        if (call != NULL)
+            add_call(walk, call, probed);
+    }
+}
+
+int steps_make(struct building *building, struct places *places)
+{
+    struct run_program *program = building->reading->program;
+    struct walk walk = {.building = building, .places = places};
+    for (size_t i = 0; i < building->n_strands && !walk.no_memory; i++) {
+        walk.first = building->strand_calls[i];
+        walk.last = building->strand_calls[i + 1];
+        int64_t first_ns = walk.first < walk.last ? building->calls[building->order[walk.first]].begin_ns : INT64_MAX;
+        walk.at_ns = i > 0 || first_ns < building->rank->from_ns ? first_ns : building->rank->from_ns;
+        if (run_program_strand(program, building->number, reading_seconds(walk.at_ns - building->reading->origin_ns)) !=
+            0)
+            return reading_no_memory(building->reading);
+        add_calls(&walk);
+        struct run_strand *strand = &program->strands[program->n_strands - 1];
+        strand->tail_place = place_of(&walk, places->end_site);
+        if (i == 0 && building->rank->to_ns > walk.at_ns)
+            strand->tail_s = reading_seconds(building->rank->to_ns - walk.at_ns);
+        if (!walk.no_memory)
+            program->measured[strand->tail_place].part_s[RUN_COMPUTATION] += strand->tail_s;
+    }
+    return walk.no_memory ? reading_no_memory(building->reading) : 0;
+}

@@ -1,0 +1,102 @@
+/* Divides the calls of a rank into strands. The trace does not say which thread made a call, but calls of one thread do
+ * not overlap. A call goes to the strand that made the last one from its call site, where that is free, else to the
+ * free one that was in MPI last. Sums of failed tests of several call sites may lie above each other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/run_read/building.h"
+#include "share/base/array.h"
+
+enum { MAX_STRANDS = 1024, CLOCK_NS = 2 };
+
+struct busy {
+    int64_t until_ns;
+    bool idle; /* with failed tests */
+};
+
+struct division {
+    struct busy *strands; /* [n] */
+    size_t n;
+    uint32_t *of_site; /* [n_sites] */
+};
+
+static bool is_free(const struct busy *strand, const struct call *call)
+{
+    return strand->until_ns <= call->begin_ns + CLOCK_NS || (strand->idle && call->idle > 0);
+}
+
+/* Returns the call's strand, or MAX_STRANDS without memory. Where there would be very many, it is the one that gets
+ * free first. */
+static size_t strand_of(struct division *division, const struct call *call)
+{
+    size_t found = division->of_site[call->site], first = 0;
+    if (found < division->n && is_free(&division->strands[found], call))
+        return found;
+    found = division->n;
+    for (size_t i = 0; i < division->n; i++) {
+        const struct busy *strand = &division->strands[i];
+        if (is_free(strand, call) && (found == division->n || strand->until_ns > division->strands[found].until_ns))
+            found = i;
+        if (strand->until_ns < division->strands[first].until_ns)
+            first = i;
+    }
+    if (found < division->n)
+        return found;
+    if (division->n == MAX_STRANDS)
+        return first;
+    if (array_grow(&division->strands, division->n, sizeof *division->strands) != 0)
+        return MAX_STRANDS;
+    division->strands[division->n] = (struct busy){.until_ns = INT64_MIN};
+    return division->n++;
+}
+
+static int divide(struct building *building, struct division *division)
+{
+    for (size_t i = 0; i < building->n_calls; i++) {
+        struct call *call = &building->calls[i];
+        size_t strand = strand_of(division, call);
+        if (strand == MAX_STRANDS)
+            return -1;
+        call->strand = (uint32_t)strand;
+        division->of_site[call->site] = call->strand;
+        struct busy *busy = &division->strands[strand];
+        busy->until_ns = call->end_ns > busy->until_ns ? call->end_ns : busy->until_ns;
+        busy->idle = call->idle > 0;
+    }
+    return 0;
+}
+
+/* Fills order and strand_calls. A rank without calls has a strand as well. */
+static int put_in_order(struct building *building)
+{
+    size_t n = building->n_strands;
+    building->order = malloc((building->n_calls + 1) * sizeof *building->order);
+    building->strand_calls = calloc(n + 2, sizeof *building->strand_calls);
+    if (building->order == NULL || building->strand_calls == NULL)
+        return -1;
+    uint32_t *next = building->strand_calls + 1; /* shifted by one while it is filled */
+    for (size_t i = 0; i < building->n_calls; i++)
+        next[building->calls[i].strand + 1]++;
+    for (size_t i = 1; i <= n; i++)
+        next[i] += next[i - 1];
+    for (size_t i = 0; i < building->n_calls; i++)
+        building->order[next[building->calls[i].strand]++] = (uint32_t)i;
+    return 0;
+}
+
+int strands_divide(struct building *building)
+{
+    struct division division = {0};
+    division.of_site = malloc((building->reading->program->n_sites + 1) * sizeof *division.of_site);
+    int result = division.of_site == NULL ? -1 : 0;
+    if (result == 0) {
+        memset(division.of_site, 0xff, building->reading->program->n_sites * sizeof *division.of_site);
+        result = divide(building, &division);
+    }
+    building->n_strands = division.n > 0 ? division.n : 1;
+    if (result == 0)
+        result = put_in_order(building);
+    free(division.strands);
+    free(division.of_site);
+    return result != 0 ? reading_no_memory(building->reading) : 0;
+}
