@@ -14,7 +14,7 @@
  *   - a share in between. Eager messages within a node are copied twice, in MPI_Isend and by the receiver, who so has
  *     about half of the work;
  *   - bytes that either side moves by itself, but nobody when both compute;
- *   - sizes whose bytes take too little of the time to tell.
+ *   - sizes whose bytes take too little of the time to tell, or that were not measured often enough in all cases.
  *
  * A single copy (CMA, XPMEM, KNEM) is done by the receiver in one call, once it has seen the sender's announcement: 2,
  * though the sender's own completion still waits until it looks. Over TCP a rendezvous needs an answer of each side in
@@ -28,6 +28,8 @@
 #define STOPPED_MIN 0.75
 /* Is the part of the transfers that their bytes must take. */
 #define BYTES_MIN 0.2
+/* Counts the samples that a size needs in each case: the median of fewer is what disturbed it. */
+#define SAMPLES_MIN 3
 
 enum computing { SENDER, RECEIVER, BOTH, N_COMPUTING };
 enum outcome { MOVED, STOPPED, UNCLEAR };
@@ -71,34 +73,58 @@ static int make_times(const struct samples *samples, const struct fit_options *o
     return result;
 }
 
-/* Returns the time of that size, and adds its samples; NaN where it was not measured. */
-static double time_of(const struct benchmark_points *points, double bytes, size_t *n_samples)
+/* Holds one size that was measured in all cases. */
+struct size {
+    double bytes;
+    double alone_s;
+    double left_s[N_COMPUTING];
+    size_t n_samples;
+};
+
+/* Returns the place of that size; n_points where it was not measured often enough. */
+static size_t find(const struct benchmark_points *points, double bytes)
 {
-    for (size_t i = 0; i < points->n_points; i++)
-        if (!(points->bytes[i] < bytes) && !(points->bytes[i] > bytes)) {
-            *n_samples += points->counts[i];
-            return points->seconds[i];
-        }
-    return NAN;
+    size_t i = 0;
+    while (i < points->n_points && points->bytes[i] < bytes)
+        i++;
+    bool found = i < points->n_points && !(points->bytes[i] > bytes) && points->counts[i] >= SAMPLES_MIN;
+    return found ? i : points->n_points;
+}
+
+/* Fills in the i-th size; returns false where a case lacks it. */
+static bool size_of(const struct times *times, size_t i, struct size *size)
+{
+    const struct benchmark_points *alone = &times->alone;
+    *size = (struct size){alone->bytes[i], alone->seconds[i], {0}, alone->counts[i]};
+    for (int j = 0; j < N_COMPUTING; j++) {
+        size_t place = find(&times->left[j], size->bytes);
+        if (place == times->left[j].n_points)
+            return false;
+        size->left_s[j] = times->left[j].seconds[place];
+        size->n_samples += times->left[j].counts[place];
+    }
+    return alone->counts[i] >= SAMPLES_MIN;
 }
 
 static struct known know(const struct times *times, const struct machine_protocols *protocols,
                          enum machine_protocol protocol)
 {
-    const struct benchmark_points *alone = &times->alone;
     struct known known = {.left = {NAN, NAN, NAN}};
-    size_t of_smallest = 0;
+    struct size smallest = {0}, size;
     double all_s = 0, bytes_s = 0, left_s[N_COMPUTING] = {0};
-    for (size_t i = 1; i < alone->n_points; i++) {
-        if (machine_protocol_of(protocols, (uint64_t)alone->bytes[i]) != protocol)
+    for (size_t i = 0; i < times->alone.n_points; i++) {
+        if (!size_of(times, i, &size))
             continue;
-        all_s += alone->seconds[i];
-        bytes_s += alone->seconds[i] - alone->seconds[0];
+        if (smallest.n_samples == 0)
+            smallest = size;
+        if (!(size.bytes > smallest.bytes) || machine_protocol_of(protocols, (uint64_t)size.bytes) != protocol)
+            continue;
+        all_s += size.alone_s;
+        bytes_s += size.alone_s - smallest.alone_s;
         for (int j = 0; j < N_COMPUTING; j++)
-            left_s[j] += time_of(&times->left[j], alone->bytes[i], &known.n_samples) -
-                         time_of(&times->left[j], alone->bytes[0], &of_smallest);
-        known.n_samples += alone->counts[i];
+            left_s[j] += size.left_s[j] - smallest.left_s[j];
         known.n_sizes++;
+        known.n_samples += size.n_samples;
     }
     known.is_too_small = known.n_sizes > 0 && bytes_s < BYTES_MIN * all_s;
     for (int j = 0; j < N_COMPUTING && known.n_sizes > 0 && !known.is_too_small; j++)
@@ -136,8 +162,9 @@ static int append(const struct known *known, enum level level, enum machine_prot
         return benchmark_append(machine, level, protocol, "progress", MACHINE_NO_N, &value, "1", known->n_samples,
                                 "overlap");
     }
-    if (isnan(known->left[SENDER] + known->left[RECEIVER] + known->left[BOTH]) && !known->is_too_small)
-        benchmark_note(notes, "%s %s: progress left out: not all cases were measured", level_name[level], name);
+    if (known->n_sizes == 0)
+        benchmark_note(notes, "%s %s: progress left out: not all cases of two sizes were measured %d times",
+                       level_name[level], name, SAMPLES_MIN);
     else if (known->is_too_small)
         benchmark_note(notes, "%s %s: progress left out: bytes take too little of the time to tell", level_name[level],
                        name);
