@@ -41,9 +41,9 @@ def run(*options, code=0):
 
 
 def measured(after_s, *options):
-    """Rows of a run of so many seconds more than after_s that has some; on a machine with much else to do one second is
-    not enough."""
-    for seconds in 2, 8, 20:
+    """Rows of a run of so many seconds more than after_s that has some; on a machine with much else to do the shortest
+    time is not enough."""
+    for seconds in 1, 4, 20:
         rows = rows_of(run("--seconds", f"{after_s + seconds:.1f}", *options).stdout)
         if rows:
             break
