@@ -11,7 +11,8 @@
 #define TRACE_SCHEMA_VERSION 6
 
 /* Opens an existing trace.db of our schema, for one thread at a time; read-only where not writable. Returns 0 and a
- * handle for sqlite3_close, or -1 with the reason: missing, not SQLite, cut off, not a trace, or of another version. */
+ * handle for sqlite3_close, or -1 with the reason: missing, a folder, empty, cut off, not SQLite, not a trace, or of
+ * another version. */
 int database_open(const char *path, bool writable, sqlite3 **database, struct error *error);
 
 /* Sets error to "path: what: SQLite's own message" and returns -1. */

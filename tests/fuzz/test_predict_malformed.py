@@ -96,7 +96,7 @@ COMMANDS = [
     (["t.db", "--machine", "m.tbl", "--best-placement", "--rank-file", "x"], 1, "node 0 of rank 0 has no name"),
     (["none.db"], 1, "none.db: cannot be opened: No such file"),
     (["p.csv"], 1, "p.csv: not a trace database"),
-    (["empty.db"], 1, "empty.db: an SQLite file, but not a trace"),
+    (["empty.db"], 1, "empty.db: is empty"),
     (["other.db"], 1, "other.db: an SQLite file, but not a trace"),
     (["cut.db", "--machine", "m.tbl"], 1, "cut.db: "),
     (["version.db"], 1, "version.db: schema version 99"),

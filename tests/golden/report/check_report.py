@@ -217,13 +217,14 @@ def malformed(folder, halo):
     database(folder / "no_view.db", fixture, "DROP VIEW replicate_error;")
     database(folder / "no_column.db", fixture, "ALTER TABLE process RENAME COLUMN socket TO place_of_it;")
     (folder / "nothing").mkdir()
-    for name, text in {"missing": "No such file", "empty": "not a trace", "text": "not a database", "cut": "malformed",
-                       "cut_page": "cut_page.db", "scrambled": "scrambled.db", "other": "not a trace",
+    for name, text in {"missing": "No such file", "empty": "is empty", "text": "not a database",
+                       "cut": f"is cut off: it has {len(whole) // 2} of {len(whole)} bytes", "cut_page": "is cut off", "scrambled": "scrambled.db", "other": "not a trace",
                        "version": "schema version 99", "no_run": "no run", "no_view": "replicate_error",
                        "no_column": "no_column.db"}.items():
         refused(f"report {name}", 1, text, "report", folder / f"{name}.db")
         refused(f"report {name} json", 1, text, "report", "--format", "json", folder / f"{name}.db")
     refused("report folder", 1, "without spools", "report", folder / "nothing")
+    refused("machines of a folder", 1, "is a folder; expected a trace", "machine", "list", folder / "nothing")
     refused("report model", 1, "no prediction", "report", halo, "--model", "nonesuch")
     refused("report usage", 2, "expected a trace.db", "report")
     refused("report format", 2, "expected text, csv, json or html", "report", halo, "--format", "pdf")
