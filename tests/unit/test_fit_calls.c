@@ -149,6 +149,7 @@ static const struct rule rules[] = {
     {{0, 0.5, 0.5}, -1, "rendezvous: progress left out: of the bytes 0 % stood still while the sender computed, 50 %"},
     {{0, 0, 1}, -1, "rendezvous: progress left out"}, /* either side alone moves them */
     {{1, 0, 0}, -1, "rendezvous: progress left out"}, /* both compute, and it moves: that cannot be */
+    {{0, 5, 7}, -1, "rendezvous: progress left out"}, /* what waits longer than for the transfer waits for others */
     {{0.5, 1, 1}, -1, "rendezvous: progress left out"},
 };
 

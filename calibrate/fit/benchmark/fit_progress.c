@@ -13,6 +13,7 @@
  * and the other way; what stood still in both needs both. Anything else is ambiguous: no row, and a note. So are
  *   - a share in between. Eager messages within a node are copied twice, in MPI_Isend and by the receiver, who so has
  *     about half of the work;
+ *   - a share of more than twice the transfer, which is no transfer but others on the processor;
  *   - bytes that either side moves by itself, but nobody when both compute;
  *   - sizes whose bytes take too little of the time to tell, or that were not measured often enough in all cases.
  *
@@ -26,6 +27,7 @@
 
 #define MOVED_MAX   0.25
 #define STOPPED_MIN 0.75
+#define STOPPED_MAX 2.0 /* more than the transfer itself is something else */
 /* Is the part of the transfers that their bytes must take. */
 #define BYTES_MIN 0.2
 /* Counts the samples that a size needs in each case: the median of fewer is what disturbed it. */
@@ -134,7 +136,7 @@ static struct known know(const struct times *times, const struct machine_protoco
 
 static enum outcome outcome_of(double left)
 {
-    return left <= MOVED_MAX ? MOVED : left >= STOPPED_MIN ? STOPPED : UNCLEAR;
+    return left <= MOVED_MAX ? MOVED : left >= STOPPED_MIN && left <= STOPPED_MAX ? STOPPED : UNCLEAR;
 }
 
 /* Returns the value of the row; -1 where the shares are ambiguous. */
