@@ -9,6 +9,7 @@
 struct simulation_options {
     enum run_law law;
     struct run_ideal ideal;
+    const double *scale; /* [n_places] factors of the computation, borrowed; NULL: all 1 */
 };
 
 struct simulation_result {

@@ -100,7 +100,10 @@ static bool compute(struct simulation *sim, uint32_t number)
     const struct run_strand *told = &sim->program->strands[number];
     bool tail = strand->step == told->first_step + told->n_steps;
     double seconds = tail ? told->tail_s : step_of(sim, number)->compute_s;
-    add_part(sim, tail ? told->tail_place : step_of(sim, number)->place, RUN_COMPUTATION, seconds);
+    uint32_t place = tail ? told->tail_place : step_of(sim, number)->place;
+    if (sim->options->scale != NULL)
+        seconds *= sim->options->scale[place];
+    add_part(sim, place, RUN_COMPUTATION, seconds);
     strand->phase = STRAND_ACTS;
     if (seconds > 0 || tail)
         leave(sim, number);
@@ -346,7 +349,8 @@ static void release(struct simulation *sim)
 int simulate(const struct run_program *program, const struct machine *machine, const struct placement *placement,
              const struct simulation_options *options, struct simulation_result *result, struct error *error)
 {
-    struct simulation sim = {.program = program, .placement = placement, .result = result, .free_flight = RUN_NOBODY};
+    struct simulation sim = {
+        .program = program, .placement = placement, .options = options, .result = result, .free_flight = RUN_NOBODY};
     *result = (struct simulation_result){0};
     if (placement->n_ranks < program->n_ranks)
         return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);

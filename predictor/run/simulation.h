@@ -78,6 +78,7 @@ struct flight_list {
 struct simulation {
     const struct run_program *program;
     const struct placement *placement;
+    const struct simulation_options *options;
     struct run_rates rates;
     struct run_share share;
     struct simulation_result *result;

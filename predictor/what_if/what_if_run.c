@@ -10,7 +10,7 @@
 #include "predictor/what_if/eager.h"
 #include "share/base/output_file.h"
 #include "predictor/predict_machine.h"
-#include "predictor/replay/replay_place.h"
+#include "predictor/what_if/places.h"
 #include "predictor/what_if/replay_workload.h"
 #include "predictor/what_if/show_what_if.h"
 
@@ -46,47 +46,12 @@ static int read_workload(const struct predict_options *options, sqlite3 *databas
                             : read_pattern(options, placement->n_ranks, workload, error);
 }
 
-/* Reads where the ranks of a trace were: all of them must be known. */
-static int read_recorded_places(const char *path, sqlite3 *database, struct placement *placement, struct error *error)
-{
-    struct recorded_places places;
-    if (recorded_places_read(database, path, &places, error) != 0)
-        return -1;
-    size_t n_ranks = places.placement.n_ranks, sockets = 0;
-    int result = placement_init(placement, n_ranks) == 0 ? 0 : error_set(error, "no memory for %zu ranks", n_ranks);
-    for (size_t rank = 0; result == 0 && rank < n_ranks; rank++) {
-        if (!places.node_known[rank])
-            result = error_set(error, "%s: it is not known where rank %zu ran: give a placement with --placement L.csv",
-                               path, rank);
-        sockets += !places.socket_known[rank];
-    }
-    if (result == 0) {
-        placement_copy(placement, &places.placement);
-        if (sockets > 0)
-            fprintf(stderr,
-                    "mpistair: note: the socket of %zu ranks is not known and was taken as socket 0 of their node; "
-                    "--placement L.csv says it\n",
-                    sockets);
-    }
-    recorded_places_release(&places);
-    return result;
-}
-
 /* Reads --placement, or what was recorded. */
 static int read_places(const struct predict_options *options, sqlite3 *database, struct placement *placement,
                        struct error *error)
 {
-    struct recorded_places checked;
-    if (options->placement == NULL)
-        return read_recorded_places(options->trace, database, placement, error);
-    if (placement_read_csv(options->placement, placement, error) != 0)
-        return -1;
-    if (database == NULL)
-        return 0;
-    if (recorded_places_given(database, options->trace, placement, &checked, error) != 0)
-        return -1;
-    recorded_places_release(&checked);
-    return 0;
+    return database != NULL ? places_read(options->trace, database, options->placement, placement, error)
+                            : placement_read_csv(options->placement, placement, error);
 }
 
 static int find_machine(const struct predict_options *options, sqlite3 *database, const char *name,
@@ -104,26 +69,6 @@ static int read_before(const struct predict_options *options, sqlite3 *database,
                    read_workload(options, database, &before->placement, &before->workload, error) != 0
                ? -1
                : 0;
-}
-
-/* Takes --to-placement: a rule's name, else a file. */
-static int place_as_told(const char *told, const struct placement *before, struct placement *after, struct error *error)
-{
-    struct placement given = {0};
-    for (enum arrangement rule = 0; rule < ARRANGE_COUNT; rule++)
-        if (strcmp(told, arrangement_name[rule]) == 0)
-            return placement_arrange(before, rule, after) == 0
-                       ? 0
-                       : error_set(error, "no memory for %zu ranks", before->n_ranks);
-    if (placement_read_csv(told, &given, error) != 0)
-        return -1;
-    int result = 0;
-    if (given.n_ranks != before->n_ranks)
-        result = error_set(error, "%s: %zu ranks, expected %zu", told, given.n_ranks, before->n_ranks);
-    else
-        placement_copy(after, &given);
-    placement_release(&given);
-    return result;
 }
 
 static struct workload_judge judge_of(const struct predict_options *options, size_t model,
@@ -149,7 +94,7 @@ static int make_after(const struct predict_options *options, sqlite3 *database, 
     if (placement_init(&after->placement, before->n_ranks) != 0)
         return error_set(error, "no memory for %zu ranks", before->n_ranks);
     if (asked->placement != NULL)
-        return place_as_told(asked->placement, before, &after->placement, error);
+        return places_as_told(asked->placement, before, &after->placement, error);
     if (!asked->best_placement) {
         placement_copy(&after->placement, before);
         return 0;

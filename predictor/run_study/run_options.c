@@ -1,0 +1,133 @@
+/* Every mistake is printed here, once, with what was expected. */
+#include "predictor/run_study/run_options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/number.h"
+
+static const char usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FILE] [OPTIONS]\n"
+                            "\n"
+                            "Replays the whole run on one clock: computation as recorded, every time inside MPI "
+                            "predicted. Says where the time\n"
+                            "goes, measured and predicted, of each rank and call; stores it in the trace.\n";
+
+const char *const run_law_name[] = {"staircase", "flow", "fair", "alone"};
+const char *const run_collectives_name[] = {"recorded", "modelled"};
+
+static int take_bound(struct run_bound *bound, const char *option, const char *text)
+{
+    struct error error;
+    return run_bound_parse(text, bound, &error) == 0 ? 0 : wrong_usage("replay", "%s: %s", option, error.text);
+}
+
+static int take_from(void *context, const char *text)
+{
+    struct run_options *options = context;
+    return take_bound(&options->window.from, "--from", text);
+}
+
+static int take_to(void *context, const char *text)
+{
+    struct run_options *options = context;
+    return take_bound(&options->window.to, "--to", text);
+}
+
+/* Reads FACTOR, rank:R:FACTOR or site:ID:FACTOR. */
+static int take_scale(void *context, const char *text)
+{
+    struct run_options *options = context;
+    struct run_scale scale = {.rank = -1, .callsite = -1};
+    int64_t *whose = strncmp(text, "rank:", 5) == 0   ? &scale.rank
+                     : strncmp(text, "site:", 5) == 0 ? &scale.callsite
+                                                      : NULL;
+    const char *factor = text;
+    bool good = true;
+    if (whose != NULL) {
+        char *end;
+        *whose = strtoll(text + 5, &end, 10);
+        good = end != text + 5 && *end == ':' && *whose >= 0;
+        factor = good ? end + 1 : text;
+    }
+    char *end;
+    scale.factor = strtod(factor, &end);
+    if (!good || end == factor || *end != '\0' || !isfinite(scale.factor) || scale.factor < 0)
+        return wrong_usage("replay",
+                           "--scale-computation %s: expected FACTOR, rank:R:FACTOR or site:ID:FACTOR, the factor 0 or "
+                           "more",
+                           text);
+    if (options->n_scales == MAX_SCALES)
+        return wrong_usage("replay", "--scale-computation: expected at most %d of them", MAX_SCALES);
+    options->scales[options->n_scales++] = scale;
+    return 0;
+}
+
+bool run_options_what_if(const struct run_options *options)
+{
+    return options->what_if.asked || options->n_scales > 0 || options->ideal.no_latency || options->ideal.no_transfer ||
+           options->no_contention;
+}
+
+static int check(struct run_options *options, int n_arguments)
+{
+    if (n_arguments != 1)
+        return wrong_usage("replay", "expected one trace");
+    struct what_if_options *what_if = &options->what_if;
+    bool own =
+        options->n_scales > 0 || options->ideal.no_latency || options->ideal.no_transfer || options->no_contention;
+    bool theirs = what_if->machine != NULL || what_if->placement != NULL || what_if->best_placement ||
+                  what_if->eager_given || what_if->aggregate || what_if->search_option || what_if->rank_file != NULL;
+    if (what_if->aggregate)
+        return wrong_usage("replay", "--aggregate: a run cannot be aggregated; 'mpistair predict' does it by rounds");
+    if (what_if->asked && own && !theirs) { /* --what-if with changes that predict does not have */
+        what_if->asked = false;
+        return 0;
+    }
+    return what_if_options_check(what_if);
+}
+
+int run_options_parse(int argc, char **argv, struct run_options *options)
+{
+    enum { N_OWN = 17 };
+    *options = (struct run_options){.law = LAW_STAIRCASE};
+    struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
+        {0, "machine", "NAME|FILE", "of the trace, a shipped one, or a table; default: the only one of the trace",
+         .text = &options->machine},
+        {0, "placement", "L.csv", "places of the ranks; default: as recorded", .text = &options->placement},
+        {0, "law", "staircase|flow|fair", "how messages under way share what they share; default staircase",
+         .choice = &options->law},
+        {0, "collectives", "recorded|modelled",
+         "recorded: last arrival and what the recording took after it (default);\nmodelled: messages of the algorithms "
+         "that MPIs use",
+         .choice = &options->collectives},
+        {0, "from", "S|mark:N|site:ID", "only the run from there on: seconds, an MPI_Pcontrol, a call site",
+         .take = take_from},
+        {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_to},
+        {0, "sensitivity", NULL,
+         "what each row of the table is worth: change of the run time by its value, largest first",
+         .flag = &options->sensitivity},
+        {0, "goal", "FILE", "write the run for LogGOPSim as well", .text = &options->goal},
+        {0, "tit", "FILE", "write the run as a time-independent trace for SimGrid as well", .text = &options->tit},
+        {'f', "format", "text|csv|json", "", .choice = &options->format},
+        {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
+        {'o', "output", "FILE", "default: standard output", .text = &options->output},
+        {.help = "What would be in the whole run:"},
+        {0, "scale-computation", "[rank:R:|site:ID:]FACTOR",
+         "computation takes FACTOR times as long, of a rank, before "
+         "a call site",
+         .take = take_scale},
+        {0, "no-latency", NULL, "a network without latency", .flag = &options->ideal.no_latency},
+        {0, "no-transfer", NULL, "a network of infinite bandwidth", .flag = &options->ideal.no_transfer},
+        {0, "no-contention", NULL, "messages that do not share anything", .flag = &options->no_contention},
+    };
+    what_if_option_rows(&options->what_if, rows + N_OWN);
+    const struct option_table table = {"replay", usage, rows, sizeof rows / sizeof rows[0], .context = options};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    options->trace = argc > 0 ? argv[0] : NULL;
+    code = check(options, argc);
+    return code == 0 ? OPTIONS_READ : code;
+}

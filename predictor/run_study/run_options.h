@@ -1,0 +1,43 @@
+/* Reads the command line of `mpistair replay`. */
+#ifndef MPISTAIR_PREDICTOR_RUN_OPTIONS_H
+#define MPISTAIR_PREDICTOR_RUN_OPTIONS_H
+
+#include "predictor/predict_options.h"
+#include "predictor/run/simulate.h"
+#include "predictor/run_read/run_read.h"
+
+/* Names the laws as in --law. */
+extern const char *const run_law_name[];
+
+enum run_collectives { COLLECTIVES_RECORDED, COLLECTIVES_MODELLED };
+extern const char *const run_collectives_name[];
+
+enum { MAX_SCALES = 16 };
+
+/* Says whose computation takes another time. */
+struct run_scale {
+    int64_t rank, callsite; /* -1: all */
+    double factor;
+};
+
+struct run_options {
+    const char *trace, *machine, *placement, *output; /* as given, or NULL */
+    int law;                                          /* enum run_law */
+    int collectives;                                  /* enum run_collectives */
+    int format;                                       /* enum output_format */
+    struct run_window window;
+    bool sensitivity;
+    struct what_if_options what_if;
+    struct run_scale scales[MAX_SCALES];
+    size_t n_scales;
+    struct run_ideal ideal; /* of what would be */
+    bool no_contention;
+    const char *goal, *tit; /* files to write: GOAL, time-independent trace; NULL: none */
+};
+
+/* Reads the arguments. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */
+int run_options_parse(int argc, char **argv, struct run_options *options);
+/* Says whether anything is to be changed. */
+bool run_options_what_if(const struct run_options *options);
+
+#endif
