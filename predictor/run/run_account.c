@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "predictor/run/simulation.h"
+#include "share/base/array.h"
 
 static double overlap_s(double begin_s, double end_s, double from_s, double to_s)
 {
@@ -12,7 +13,7 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
                                   enum run_operation_kind side, double rest)
 {
     const struct message_state *state = &sim->messages[message];
-    struct wait_parts parts = {.late_receiver = side == OPERATION_SEND};
+    struct wait_parts parts = {.late_receiver = side == OPERATION_SEND, .cause.strand = RUN_NOBODY};
     bool rendezvous = message_is_rendezvous(sim, message);
     double from_s = strand->wait_begin_s, to_s = sim->now_s;
     double other_s = state->post_s[side == OPERATION_SEND ? OPERATION_RECEIVE : OPERATION_SEND];
@@ -24,6 +25,7 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
         return parts;
     const struct run_class *class = &sim->rates.classes[state->class];
     const struct flight *flight = &sim->flights[state->flight];
+    parts.cause = flight->begun;
     double latency_from_s = rendezvous ? fmax(state->post_s[0], state->post_s[1]) : flight->through_s;
     if (rendezvous || side == OPERATION_RECEIVE || flight->phase == FLIGHT_IS_THROUGH)
         parts.latency_s = overlap_s(latency_from_s, latency_from_s + class->tau_s, from_s, to_s);
@@ -39,15 +41,35 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
 
 struct wait_parts account_member(const struct simulation *sim, const struct strand *strand, uint32_t member)
 {
-    struct wait_parts parts = {0};
+    struct wait_parts parts = {.cause = sim->collectives[sim->program->members[member].collective].last};
     double from_s = strand->wait_begin_s, whole_s = sim->now_s - from_s;
     parts.collective_wait_s = fmin(fmax(sim->members[member].moment_s - from_s, 0), whole_s);
     parts.collective_transfer_s = whole_s - parts.collective_wait_s;
     return parts;
 }
 
+/* Keeps a wait for another strand. */
+static void keep(struct simulation *sim, const struct wait_parts *parts)
+{
+    struct simulation_result *result = sim->result;
+    const struct strand *strand = &sim->strands[sim->active];
+    double late_s = parts->late_s + parts->collective_wait_s;
+    if (!(late_s > 0) || parts->cause.strand == RUN_NOBODY || parts->cause.strand == sim->active)
+        return;
+    if (array_grow(&result->waits, result->n_waits, sizeof *result->waits) != 0) {
+        sim->no_memory = true;
+        return;
+    }
+    result->waits[result->n_waits++] = (struct run_wait){.begin = {sim->active, strand->step, strand->wait_begin_s},
+                                                         .cause = parts->cause,
+                                                         .late_s = late_s,
+                                                         .end_s = sim->now_s};
+}
+
 void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts)
 {
+    if (sim->options->log)
+        keep(sim, parts);
     double *part_s = sim->result->predicted[place].part_s;
     part_s[parts->late_receiver ? RUN_LATE_RECEIVER : RUN_LATE_SENDER] += parts->late_s;
     part_s[RUN_LATENCY] += parts->latency_s;

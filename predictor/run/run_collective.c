@@ -56,6 +56,9 @@ void member_arrives(struct simulation *sim, uint32_t member)
     struct collective_state *state = &sim->collectives[number];
     sim->members[member].arrival_s = sim->now_s;
     bool all = ++state->n_arrived == collective->n_members;
+    bool counts = collective->dependence != DEPENDS_ON_ROOT || member == collective->first_member + collective->root;
+    if (counts) /* arrivals come in the order of time */
+        state->last = simulation_moment(sim);
     switch ((enum run_dependence)collective->dependence) {
     case DEPENDS_ON_ROOT:
         arrive_on_root(sim, collective, member);

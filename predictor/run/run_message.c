@@ -204,6 +204,7 @@ static void begin(struct simulation *sim, uint32_t message)
     sim->flights[number] = (struct flight){.mover = {.src = told->src, .dst = told->dst, .class = class},
                                            .message = message,
                                            .phase = FLIGHT_BEGINS,
+                                           .begun = simulation_moment(sim),
                                            .rest_at_wait = {bytes, bytes}};
     sim->messages[message].flight = number;
     double tau_s = sim->rates.classes[class].tau_s;
@@ -245,7 +246,9 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
         uint32_t strand = state->waiter[OPERATION_RECEIVE];
         double tau_s = state->class != RUN_NO_CLASS ? sim->rates.classes[state->class].tau_s : 0;
         state->waiter[OPERATION_RECEIVE] = RUN_NOBODY;
-        struct wait_parts parts = {.late_s = sim->now_s - sim->strands[strand].wait_begin_s, .latency_s = tau_s};
+        struct wait_parts parts = {.late_s = sim->now_s - sim->strands[strand].wait_begin_s,
+                                   .latency_s = tau_s,
+                                   .cause = simulation_moment(sim)};
         sim->strands[strand].parts = parts;
         simulation_schedule(sim, sim->now_s + tau_s, EVENT_STRAND, strand);
     }

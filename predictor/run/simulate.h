@@ -10,6 +10,22 @@ struct simulation_options {
     enum run_law law;
     struct run_ideal ideal;
     const double *scale; /* [n_places] factors of the computation, borrowed; NULL: all 1 */
+    bool log;            /* keep who waited for whom */
+};
+
+/* Says where a strand was: at a step, at a time. */
+struct run_moment {
+    uint32_t strand;
+    size_t step;
+    double at_s;
+};
+
+/* Records that a strand waited for another one: for the post of a message, for its arrival at a collective. */
+struct run_wait {
+    struct run_moment begin; /* of the wait */
+    struct run_moment cause; /* the post or the arrival that it waited for */
+    double late_s;           /* from begin to there */
+    double end_s;            /* of the wait, transfer included */
 };
 
 struct simulation_result {
@@ -18,6 +34,8 @@ struct simulation_result {
     double *rank_end_s;          /* [n_ranks] */
     struct run_parts *predicted; /* [program->n_places] */
     size_t n_events;
+    struct run_wait *waits; /* [n_waits] by end_s, where they were to be kept */
+    size_t n_waits;
 };
 
 /* Replays a checked program. Returns 0, or -1 with the reason: a level that the machine lacks, ranks that wait for

@@ -23,6 +23,11 @@ void simulation_schedule(struct simulation *sim, double at_s, enum event_kind ki
     heap_push(&sim->events, at_s, number * EVENT_KINDS + (uint32_t)kind);
 }
 
+struct run_moment simulation_moment(const struct simulation *sim)
+{
+    return (struct run_moment){sim->active, sim->strands[sim->active].step, sim->now_s};
+}
+
 static const struct run_step *step_of(const struct simulation *sim, uint32_t strand)
 {
     return &sim->program->steps[sim->strands[strand].step];
@@ -116,7 +121,7 @@ static bool await(struct simulation *sim, uint32_t number, const uint32_t *opera
     struct strand *strand = &sim->strands[number];
     strand->wait_begin_s = sim->now_s;
     strand->last_s = -1;
-    strand->parts = (struct wait_parts){0};
+    strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
     for (uint32_t i = 0; i < n; i++) {
         enum run_operation_kind kind = run_operation_kind(operations[i]);
         uint32_t object = run_operation_object(operations[i]);
@@ -132,7 +137,7 @@ static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
 {
     struct strand *strand = &sim->strands[number];
     strand->wait_begin_s = sim->now_s;
-    strand->parts = (struct wait_parts){0};
+    strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
     strand->phase = STRAND_WAITS;
     double seen_s = message_seen_s(sim, message, number);
     if (isnan(seen_s))
@@ -220,6 +225,7 @@ static void handle(struct simulation *sim, struct heap_entry event)
     uint32_t number = event.id / EVENT_KINDS;
     switch ((enum event_kind)(event.id % EVENT_KINDS)) {
     case EVENT_STRAND:
+        sim->active = number;
         go_on(sim, number);
         break;
     case EVENT_FLIGHT:
@@ -326,7 +332,7 @@ static void begin_strands(struct simulation *sim)
     for (size_t m = 0; m < program->n_members; m++)
         sim->members[m] = (struct member_state){.arrival_s = NAN, .waiter = RUN_NOBODY};
     for (size_t c = 0; c < program->n_collectives; c++)
-        sim->collectives[c].lower_s = -INFINITY;
+        sim->collectives[c] = (struct collective_state){.lower_s = -INFINITY, .last.strand = RUN_NOBODY};
     sim->result->end_s = sim->now_s = result->begin_s;
 }
 
@@ -378,6 +384,7 @@ void simulation_result_release(struct simulation_result *result)
     free(result->predicted);
     free(result->rank_begin_s);
     free(result->rank_end_s);
+    free(result->waits);
     *result = (struct simulation_result){0};
 }
 

@@ -20,7 +20,8 @@ enum strand_phase {
 struct wait_parts {
     double late_s, latency_s, bandwidth_s, contention_s, progress_s;
     double collective_wait_s, collective_transfer_s;
-    bool late_receiver; /* late_s is for a late receiver, else for a late sender */
+    bool late_receiver;      /* late_s is for a late receiver, else for a late sender */
+    struct run_moment cause; /* who was late, if anybody was; strand RUN_NOBODY: not known */
 };
 
 struct strand {
@@ -55,6 +56,7 @@ struct flight {
     double stopped_s; /* since when it stops */
     double stalled_s; /* how long it stopped before */
     double through_s;
+    struct run_moment begun;                    /* the post that let it begin */
     double rest_at_wait[2], stalled_at_wait[2]; /* when the wait for its send, its receive began */
 };
 
@@ -67,7 +69,8 @@ struct member_state {
 
 struct collective_state {
     uint32_t n_arrived, n_lower; /* n_lower: the first so many have all arrived */
-    double last_s, lower_s;      /* last arrival, of all and of those */
+    double lower_s;              /* last arrival of those */
+    struct run_moment last;      /* the arrival that others depend on */
 };
 
 struct flight_list {
@@ -83,6 +86,7 @@ struct simulation {
     struct run_share share;
     struct simulation_result *result;
     double now_s;
+    uint32_t active; /* the strand that goes on now */
     struct heap events;
     size_t events_room;
     struct strand *strands;
@@ -101,6 +105,9 @@ struct simulation {
 /* Schedules: a strand goes on, a flight changes its phase, a member leaves its collective. */
 enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER };
 void simulation_schedule(struct simulation *sim, double at_s, enum event_kind kind, uint32_t number);
+
+/* Returns where the strand is that goes on now. */
+struct run_moment simulation_moment(const struct simulation *sim);
 
 /* Tells a strand that an operation which it waits for is complete. */
 void strand_complete(struct simulation *sim, uint32_t strand, uint32_t operation, const struct wait_parts *parts);

@@ -1,0 +1,252 @@
+/* Waits are gone through from the last to the first: what a wait costs has then been handed on to it by all that came
+ * after it. See run_blame.h. */
+#include "predictor/run/run_blame.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* No search for the last meeting goes further back than so many steps. */
+enum { MOST_STEPS = 2000 };
+
+struct blaming {
+    const struct run_program *program;
+    const double *scale;
+    const struct simulation_result *result;
+    struct run_blame *blame;
+    double *cost_s;     /* [result->n_waits] what they cost, handed on included */
+    size_t *first;      /* [n_strands + 1] into of_strand */
+    size_t *of_strand;  /* [result->n_waits] waits by strand, in the order of time */
+    double *computed_s; /* [n_sites] what the late one computed before calls of a site, less what the other did */
+    uint32_t *sites;    /* those in use */
+    size_t n_sites_used;
+    uint32_t *place_of; /* [n_sites] place of the late one with that site */
+};
+
+static bool has_member(const struct run_program *program, const struct run_collective *collective, uint32_t rank)
+{
+    if (collective->n_members == program->n_ranks)
+        return true;
+    for (uint32_t m = collective->first_member; m < collective->first_member + collective->n_members; m++)
+        if (program->members[m].rank == rank)
+            return true;
+    return false;
+}
+
+/* Says whether the ranks of the step and the other one meet in it. */
+static bool meets(const struct run_program *program, const struct run_step *step, uint32_t rank, uint32_t other)
+{
+    if (step->kind == STEP_COLLECTIVE) {
+        const struct run_collective *collective = &program->collectives[program->members[step->object].collective];
+        return collective->dependence == DEPENDS_ON_ALL && has_member(program, collective, other);
+    }
+    for (uint32_t i = step->object; step->kind == STEP_WAIT && i < step->object + step->count; i++) {
+        if (run_operation_kind(program->waits[i]) == OPERATION_MEMBER)
+            continue;
+        const struct run_message *message = &program->messages[run_operation_object(program->waits[i])];
+        if ((message->src == rank && message->dst == other) || (message->src == other && message->dst == rank))
+            return true;
+    }
+    return false;
+}
+
+static void compute(struct blaming *blaming, size_t step, double sign, bool late)
+{
+    const struct run_program *program = blaming->program;
+    uint32_t place = program->steps[step].place, site = program->places[place].site;
+    double seconds = program->steps[step].compute_s * (blaming->scale != NULL ? blaming->scale[place] : 1);
+    if (!(seconds > 0))
+        return;
+    if (isnan(blaming->computed_s[site])) {
+        blaming->computed_s[site] = 0;
+        blaming->place_of[site] = UINT32_MAX;
+        blaming->sites[blaming->n_sites_used++] = site;
+    }
+    blaming->computed_s[site] += sign * seconds;
+    if (late)
+        blaming->place_of[site] = place;
+}
+
+/* Adds up the computation of a strand before a step, back to where it met the other rank. Returns the step behind that
+ * meeting. */
+static size_t go_back(struct blaming *blaming, const struct run_moment *from, uint32_t other, bool late)
+{
+    const struct run_program *program = blaming->program;
+    const struct run_strand *strand = &program->strands[from->strand];
+    size_t least = from->step > strand->first_step + MOST_STEPS ? from->step - MOST_STEPS : strand->first_step;
+    size_t step = from->step, end = strand->first_step + strand->n_steps;
+    if (step < end)
+        compute(blaming, step, late ? 1 : -1, late);
+    while (step > least && !meets(program, &program->steps[step - 1], strand->rank, other))
+        compute(blaming, --step, late ? 1 : -1, late);
+    return step;
+}
+
+/* Finds the waits of a strand in steps from .. to - 1: [*begin, *end) of of_strand. */
+static void waits_between(const struct blaming *blaming, uint32_t strand, size_t from, size_t to, size_t *begin,
+                          size_t *end)
+{
+    size_t low = blaming->first[strand], high = blaming->first[strand + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (blaming->result->waits[blaming->of_strand[middle]].begin.step < to)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *begin = *end = low;
+    while (*begin > blaming->first[strand] && blaming->result->waits[blaming->of_strand[*begin - 1]].begin.step >= from)
+        --*begin;
+}
+
+/* Charges the cost of a wait to what delayed the one that it waited for. */
+static void charge(struct blaming *blaming, size_t number)
+{
+    const struct run_program *program = blaming->program;
+    const struct run_wait *wait = &blaming->result->waits[number];
+    uint32_t waits = program->strands[wait->begin.strand].rank, late = program->strands[wait->cause.strand].rank;
+    double cost_s = blaming->cost_s[number], sum_s = 0;
+    size_t from = go_back(blaming, &wait->cause, waits, true), begin, end;
+    go_back(blaming, &wait->begin, late, false);
+    waits_between(blaming, wait->cause.strand, from, wait->cause.step, &begin, &end);
+    for (size_t i = begin; i < end; i++)
+        sum_s += blaming->result->waits[blaming->of_strand[i]].late_s;
+    for (size_t i = 0; i < blaming->n_sites_used; i++)
+        sum_s += fmax(blaming->computed_s[blaming->sites[i]], 0);
+    for (size_t i = begin; sum_s > 0 && i < end; i++)
+        blaming->cost_s[blaming->of_strand[i]] += cost_s * blaming->result->waits[blaming->of_strand[i]].late_s / sum_s;
+    for (size_t i = 0; i < blaming->n_sites_used; i++) {
+        uint32_t site = blaming->sites[i];
+        if (sum_s > 0 && blaming->computed_s[site] > 0)
+            blaming->blame->cost_s[blaming->place_of[site]] += cost_s * blaming->computed_s[site] / sum_s;
+        blaming->computed_s[site] = NAN;
+    }
+    blaming->n_sites_used = 0;
+    if (!(sum_s > 0) && wait->cause.step < program->n_steps) /* transfers made it late: those of its call */
+        blaming->blame->cost_s[program->steps[wait->cause.step].place] += cost_s;
+}
+
+/* Goes over the steps of the path on a strand, from the last one, and gives each what it took between the times. What
+ * no step explains by its computation is spent in the calls between. */
+static void walk_path(struct blaming *blaming, uint32_t strand, size_t from_step, size_t to_step, double seconds)
+{
+    const struct run_program *program = blaming->program;
+    const struct run_strand *told = &program->strands[strand];
+    double left_s = seconds;
+    size_t end = told->first_step + told->n_steps;
+    if (to_step == end) {
+        double tail_s = fmin(told->tail_s * (blaming->scale != NULL ? blaming->scale[told->tail_place] : 1), left_s);
+        blaming->blame->critical_s[told->tail_place] += tail_s;
+        left_s -= tail_s;
+    }
+    for (size_t step = to_step < end ? to_step + 1 : end; step > from_step && left_s > 0; step--) {
+        const struct run_step *at = &program->steps[step - 1];
+        double compute_s = at->compute_s * (blaming->scale != NULL ? blaming->scale[at->place] : 1);
+        double taken_s = fmin(compute_s, left_s);
+        blaming->blame->critical_s[at->place] += taken_s;
+        left_s -= taken_s;
+    }
+    size_t last = to_step < end ? to_step : to_step - 1;
+    if (left_s > 0 && end > told->first_step)
+        blaming->blame->critical_s[program->steps[last].place] += left_s;
+    else if (left_s > 0)
+        blaming->blame->critical_s[told->tail_place] += left_s;
+}
+
+/* Returns the last wait of a strand that ended before a step, SIZE_MAX if there is none. */
+static size_t last_wait(const struct blaming *blaming, uint32_t strand, size_t step, double before_s)
+{
+    size_t begin, end;
+    waits_between(blaming, strand, step, step, &begin, &end);
+    while (end > blaming->first[strand] && blaming->result->waits[blaming->of_strand[end - 1]].cause.at_s >= before_s)
+        end--;
+    return end > blaming->first[strand] ? blaming->of_strand[end - 1] : SIZE_MAX;
+}
+
+/* Walks from the last end to the first begin, over to whoever was waited for. */
+static void find_critical_path(struct blaming *blaming)
+{
+    const struct run_program *program = blaming->program;
+    uint32_t strand = 0;
+    for (uint32_t s = 1; s < program->n_strands; s++)
+        if (blaming->result->rank_end_s[program->strands[s].rank] >
+            blaming->result->rank_end_s[program->strands[strand].rank])
+            strand = s;
+    size_t step = program->strands[strand].first_step + program->strands[strand].n_steps;
+    double at_s = blaming->result->end_s;
+    for (;;) {
+        size_t number = last_wait(blaming, strand, step, at_s);
+        if (number == SIZE_MAX)
+            break;
+        const struct run_wait *wait = &blaming->result->waits[number];
+        walk_path(blaming, strand, wait->begin.step + 1, step, fmax(at_s - wait->end_s, 0));
+        blaming->blame->critical_s[program->steps[wait->begin.step].place] +=
+            fmax(fmin(wait->end_s, at_s) - wait->cause.at_s, 0);
+        strand = wait->cause.strand;
+        step = wait->cause.step;
+        at_s = wait->cause.at_s;
+    }
+    walk_path(blaming, strand, program->strands[strand].first_step, step, fmax(at_s - blaming->result->begin_s, 0));
+}
+
+/* Sorts the waits by strand; within one they stay in the order of time. */
+static void sort_waits(struct blaming *blaming)
+{
+    const struct simulation_result *result = blaming->result;
+    for (size_t i = 0; i < result->n_waits; i++)
+        blaming->first[result->waits[i].begin.strand + 1]++;
+    for (size_t s = 0; s < blaming->program->n_strands; s++)
+        blaming->first[s + 1] += blaming->first[s];
+    for (size_t i = result->n_waits; i-- > 0;)
+        blaming->of_strand[--blaming->first[result->waits[i].begin.strand + 1]] = i;
+    for (size_t s = 0; s < blaming->program->n_strands; s++)
+        blaming->first[s] = blaming->first[s + 1];
+    blaming->first[blaming->program->n_strands] = result->n_waits;
+}
+
+int run_blame(const struct run_program *program, const struct simulation_options *options,
+              const struct simulation_result *result, struct run_blame *blame)
+{
+    struct blaming blaming = {.program = program, .scale = options->scale, .result = result, .blame = blame};
+    *blame = (struct run_blame){calloc(program->n_places + 1, sizeof *blame->cost_s),
+                                calloc(program->n_places + 1, sizeof *blame->critical_s),
+                                calloc(program->n_ranks + 1, sizeof *blame->late_s)};
+    blaming.cost_s = malloc((result->n_waits + 1) * sizeof *blaming.cost_s);
+    blaming.of_strand = malloc((result->n_waits + 1) * sizeof *blaming.of_strand);
+    blaming.first = calloc(program->n_strands + 2, sizeof *blaming.first);
+    blaming.computed_s = malloc((program->n_sites + 1) * sizeof *blaming.computed_s);
+    blaming.sites = malloc((program->n_sites + 1) * sizeof *blaming.sites);
+    blaming.place_of = malloc((program->n_sites + 1) * sizeof *blaming.place_of);
+    int code = blame->cost_s == NULL || blame->critical_s == NULL || blame->late_s == NULL || blaming.cost_s == NULL ||
+                       blaming.of_strand == NULL || blaming.first == NULL || blaming.computed_s == NULL ||
+                       blaming.sites == NULL || blaming.place_of == NULL
+                   ? -1
+                   : 0;
+    if (code == 0) {
+        sort_waits(&blaming);
+        for (size_t site = 0; site < program->n_sites; site++)
+            blaming.computed_s[site] = NAN;
+        for (size_t i = 0; i < result->n_waits; i++) {
+            blaming.cost_s[i] = result->waits[i].late_s;
+            blame->late_s[program->strands[result->waits[i].begin.strand].rank] += result->waits[i].late_s;
+        }
+        for (size_t i = result->n_waits; i-- > 0;)
+            charge(&blaming, i);
+        if (program->n_strands > 0)
+            find_critical_path(&blaming);
+    }
+    free(blaming.cost_s);
+    free(blaming.of_strand);
+    free(blaming.first);
+    free(blaming.computed_s);
+    free(blaming.sites);
+    free(blaming.place_of);
+    return code;
+}
+
+void run_blame_release(struct run_blame *blame)
+{
+    free(blame->cost_s);
+    free(blame->critical_s);
+    free(blame->late_s);
+    *blame = (struct run_blame){0};
+}
