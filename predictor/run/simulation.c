@@ -152,6 +152,8 @@ static bool post(struct simulation *sim, uint32_t number, const struct run_step 
     enum run_operation_kind side = step->kind == STEP_SEND ? OPERATION_SEND : OPERATION_RECEIVE;
     uint8_t class = sim->messages[step->object].class;
     double overhead_s = class != RUN_NO_CLASS ? sim->rates.classes[class].overhead_s[side] : 0;
+    if (side == OPERATION_SEND && class != RUN_NO_CLASS)
+        overhead_s += sim->rates.classes[class].overhead_byte_s * (double)sim->program->messages[step->object].bytes;
     message_post(sim, step->object, side);
     add_part(sim, step->place, RUN_OTHER, overhead_s);
     sim->strands[number].phase = STRAND_ENDS;

@@ -1,0 +1,61 @@
+/* Runs `mpistair replay`: the whole run on one clock, where its time goes, and what it would take elsewhere. */
+#include <stdlib.h>
+
+#include "interpose/database/database.h"
+#include "predictor/run_study/run_show.h"
+#include "share/base/command.h"
+#include "share/base/output_file.h"
+
+static int show(FILE *stream, sqlite3 *database, const struct run_study *study, struct error *error)
+{
+    struct pool pool = {0};
+    struct run_names names = {0};
+    int code = run_names_read(database, study, &pool, &names, error);
+    if (code == 0)
+        switch (study->options->format) {
+        case FORMAT_CSV:
+            code = run_show_csv(stream, study);
+            break;
+        case FORMAT_JSON:
+            code = run_show_json(stream, study, &names, error);
+            break;
+        default:
+            code = run_show_text(stream, study, &names, error);
+        }
+    free(names.of_site);
+    pool_release(&pool);
+    return code;
+}
+
+static int replay(const struct run_options *options, sqlite3 *database, struct error *error)
+{
+    struct run_study study;
+    struct output_file output;
+    int code = run_study(options, database, &study, error);
+    if (code == 0)
+        code = output_file_open(&output, options->output, error);
+    if (code == 0) {
+        code = show(output.stream, database, &study, error);
+        if (code == 0)
+            code = output_file_commit(&output, error);
+        else
+            output_file_discard(&output);
+    }
+    run_study_release(&study);
+    return code;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+    struct run_options options;
+    struct error error = {0};
+    sqlite3 *database = NULL;
+    int code = run_options_parse(argc, argv, &options);
+    if (code != OPTIONS_READ)
+        return code;
+    code = database_open(options.trace, false, &database, &error);
+    if (code == 0)
+        code = replay(&options, database, &error);
+    sqlite3_close(database);
+    return code == 0 ? EXIT_DONE : error_report(&error);
+}

@@ -1,0 +1,58 @@
+/* Replays the run once for each row of the table that it can depend on, with the row's value a little larger. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/run_study/run_study.h"
+
+/* Small enough to be a derivative, large enough to be no rounding. */
+static const double STEP = 0.01;
+
+static bool is_of_run(const struct machine_parameter *row)
+{
+    static const char *const quantities[] = {"tau",    "bw", "threshold", "overhead_send", "overhead_send_byte", "overhead_receive",
+                                             "buffer", NULL};
+    for (size_t i = 0; quantities[i] != NULL; i++)
+        if (strcmp(row->quantity, quantities[i]) == 0)
+            return row->value > 0;
+    return false;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct run_sensitivity *x = a, *y = b;
+    if (fabs(x->run_s) != fabs(y->run_s))
+        return fabs(x->run_s) < fabs(y->run_s) ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+int run_sensitivity(struct run_study *study, struct error *error)
+{
+    struct run_side *before = &study->before;
+    double run_s = run_side_s(before);
+    study->sensitivities = calloc(before->machine.n_parameters + 1, sizeof *study->sensitivities);
+    if (study->sensitivities == NULL)
+        return error_set(error, "no memory for %zu rows", before->machine.n_parameters);
+    struct simulation_options options = before->options;
+    options.log = false;
+    for (size_t i = 0; i < before->machine.n_parameters; i++) {
+        struct machine_parameter *row = &before->machine.parameters[i];
+        struct simulation_result result;
+        double value = row->value;
+        if (!is_of_run(row))
+            continue;
+        row->value = strcmp(row->quantity, "threshold") == 0 ? ceil(value * (1 + STEP)) : value * (1 + STEP);
+        int code = simulate(&study->program, &before->machine, &before->placement, &options, &result, error);
+        double change = row->value / value - 1;
+        row->value = value;
+        double changed_s = result.end_s - result.begin_s;
+        simulation_result_release(&result);
+        if (code != 0)
+            return -1;
+        if (fabs(changed_s - run_s) > 1e-12 * run_s)
+            study->sensitivities[study->n_sensitivities++] = (struct run_sensitivity){
+                .row = row, .run_s = changed_s - run_s, .elasticity = (changed_s - run_s) / run_s / change};
+    }
+    qsort(study->sensitivities, study->n_sensitivities, sizeof *study->sensitivities, compare);
+    return 0;
+}

@@ -1,0 +1,319 @@
+/* Text comes with the answer first: how long, who is to blame, where the time goes. See run_show.h. */
+#include "predictor/run_study/run_show.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BLAMED = 5, MOST_RANKS = 10, MOST_ROWS = 12 };
+
+/* Differences below this share of the run are rounding. */
+static const double NOTHING = 1e-9;
+
+void run_quantities(const struct run_study *study, const struct run_side *side, size_t rank,
+                    struct run_quantity quantities[RUN_QUANTITIES])
+{
+    static const enum run_part parts[] = {RUN_LATENCY, RUN_BANDWIDTH, RUN_CONTENTION, RUN_QUEUE, RUN_PROGRESS};
+    struct run_parts measured = {0}, predicted = {0};
+    const struct run_program *program = &study->program;
+    bool run = rank == SIZE_MAX, known = program->measured != NULL;
+    double run_s = run ? run_side_s(side) : side->result.rank_end_s[rank] - side->result.rank_begin_s[rank];
+    for (size_t r = run ? 0 : rank; r < (run ? program->n_ranks : rank + 1); r++)
+        for (int part = 0; part < RUN_PART_COUNT; part++) {
+            measured.part_s[part] += study->measured_by_rank[r].part_s[part];
+            predicted.part_s[part] += side->by_rank[r].part_s[part];
+        }
+    double m = known ? 0 : (double)NAN;
+    double measured_run_s = run ? program->measured_run_s : run_parts_sum(&measured, 0, RUN_OTHER) + m;
+    size_t n = 0;
+    quantities[n++] = (struct run_quantity){"run", measured_run_s, run_s};
+    quantities[n++] = (struct run_quantity){"computation", measured.part_s[RUN_COMPUTATION] + m,
+                                            predicted.part_s[RUN_COMPUTATION]};
+    quantities[n++] = (struct run_quantity){"mpi", run_parts_sum(&measured, RUN_LATE_SENDER, RUN_OTHER) + m,
+                                            run_parts_sum(&predicted, RUN_LATE_SENDER, RUN_OTHER)};
+    quantities[n++] = (struct run_quantity){"late_sender", measured.part_s[RUN_LATE_SENDER] + m,
+                                            predicted.part_s[RUN_LATE_SENDER]};
+    quantities[n++] = (struct run_quantity){"late_receiver", measured.part_s[RUN_LATE_RECEIVER] + m,
+                                            predicted.part_s[RUN_LATE_RECEIVER]};
+    quantities[n++] = (struct run_quantity){"transfer", run_parts_sum(&measured, RUN_LATENCY, RUN_PROGRESS) + m,
+                                            run_parts_sum(&predicted, RUN_LATENCY, RUN_PROGRESS)};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        quantities[n++] = (struct run_quantity){run_part_name[parts[i]], NAN, predicted.part_s[parts[i]]};
+    quantities[n++] = (struct run_quantity){"collective_wait", measured.part_s[RUN_COLLECTIVE_WAIT] + m,
+                                            predicted.part_s[RUN_COLLECTIVE_WAIT]};
+    quantities[n++] = (struct run_quantity){"collective_transfer", measured.part_s[RUN_COLLECTIVE_TRANSFER] + m,
+                                            predicted.part_s[RUN_COLLECTIVE_TRANSFER]};
+    quantities[n++] = (struct run_quantity){"other", measured.part_s[RUN_OTHER] + m, predicted.part_s[RUN_OTHER]};
+}
+
+double run_mpi_error(const struct run_study *study)
+{
+    double off_s = 0, sum_s = 0;
+    for (size_t rank = 0; rank < study->program.n_ranks; rank++) {
+        double measured_s = run_parts_sum(&study->measured_by_rank[rank], RUN_LATE_SENDER, RUN_OTHER);
+        off_s += fabs(run_parts_sum(&study->before.by_rank[rank], RUN_LATE_SENDER, RUN_OTHER) - measured_s);
+        sum_s += measured_s;
+    }
+    return study->program.measured != NULL && sum_s > 0 ? off_s / sum_s : NAN;
+}
+
+size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t most)
+{
+    size_t n = 0;
+    for (size_t place = 0; place < n_places; place++) {
+        if (!(value_s[place] > 0))
+            continue;
+        size_t at = n < most ? n++ : most;
+        while (at > 0 && value_s[order[at - 1]] < value_s[place]) {
+            if (at < most)
+                order[at] = order[at - 1];
+            at--;
+        }
+        if (at < most)
+            order[at] = place;
+    }
+    return n;
+}
+
+int run_names_read(sqlite3 *database, const struct run_study *study, struct pool *pool, struct run_names *names,
+                   struct error *error)
+{
+    const struct run_program *program = &study->program;
+    names->pool = pool;
+    names->of_site = calloc(program->n_sites + 1, sizeof *names->of_site);
+    if (names->of_site == NULL)
+        return error_set(error, "no memory for %zu call sites", program->n_sites);
+    int code = 0;
+    for (size_t site = 0; code == 0 && site < program->n_sites; site++) {
+        const struct run_site *at = &program->sites[site];
+        names->of_site[site] = at->function;
+        if (at->callsite < 0)
+            continue;
+        struct cursor rows;
+        cursor_open(&rows, database, study->options->trace,
+                    "SELECT coalesce(function, '?') || coalesce(' ' || file || ':' || line, '') FROM callsite "
+                    "WHERE id = ?",
+                    error);
+        sqlite3_bind_int64(rows.statement, 1, at->callsite);
+        if (cursor_next(&rows)) {
+            char text[512];
+            int length =
+                snprintf(text, sizeof text, "%s at %s", at->function, cursor_text(&rows, 0, pool));
+            const char *kept = length > 0 ? pool_clean(pool, text, strlen(text)) : NULL;
+            names->of_site[site] = kept != NULL ? kept : at->function;
+        }
+        code = cursor_close(&rows);
+    }
+    return code;
+}
+
+/* Prints "0.001234", or "-" for what is not known. */
+static void show_seconds(FILE *stream, double seconds)
+{
+    if (isnan(seconds))
+        fprintf(stream, "  %12s", "-");
+    else
+        fprintf(stream, "  %12.6f", fabs(seconds) < 5e-7 ? 0 : seconds);
+}
+
+static void show_percent(FILE *stream, double share)
+{
+    if (isnan(share))
+        fprintf(stream, "  %8s", "-");
+    else
+        fprintf(stream, "  %+6.1f %%", fabs(share) < 5e-4 ? 0 : 100 * share);
+}
+
+static void show_blame(FILE *stream, const struct run_study *study, const struct run_names *names)
+{
+    const struct run_program *program = &study->program;
+    size_t order[MOST_BLAMED];
+    double waited_s = 0;
+    for (size_t rank = 0; rank < program->n_ranks; rank++)
+        waited_s += study->blame.late_s[rank];
+    size_t n = run_largest(study->blame.cost_s, program->n_places, order, MOST_BLAMED);
+    if (n == 0) {
+        fputs("Nobody waits for anybody.\n", stream);
+        return;
+    }
+    fprintf(stream, "Who is to blame for waiting (%.6f s of all ranks, passed on to where it began)\n", waited_s);
+    for (size_t i = 0; i < n; i++) {
+        const struct run_place *place = &program->places[order[i]];
+        fprintf(stream, "  rank %-6" PRIu32 "  %5.1f %%  %12.6f s  before %s\n", place->rank,
+                waited_s > 0 ? 100 * study->blame.cost_s[order[i]] / waited_s : 0, study->blame.cost_s[order[i]],
+                names->of_site[place->site]);
+    }
+    double run_s = run_side_s(&study->before);
+    n = run_largest(study->blame.critical_s, program->n_places, order, MOST_BLAMED);
+    fputs("\nThe critical path\n", stream);
+    for (size_t i = 0; i < n; i++) {
+        const struct run_place *place = &program->places[order[i]];
+        fprintf(stream, "  rank %-6" PRIu32 "  %5.1f %%  %12.6f s  %s\n", place->rank,
+                run_s > 0 ? 100 * study->blame.critical_s[order[i]] / run_s : 0, study->blame.critical_s[order[i]],
+                names->of_site[place->site]);
+    }
+}
+
+static void show_parts(FILE *stream, const struct run_study *study)
+{
+    static const char *const words[RUN_QUANTITIES] = {
+        NULL,           "computation", "inside MPI",   "  a late sender",  "  a late receiver",           "  transfer",
+        "    latency",  "    bandwidth", "    contention", "    queue", "    progress",
+        "  the last of a collective", "  a collective itself", "  other"};
+    struct run_quantity before[RUN_QUANTITIES], after[RUN_QUANTITIES];
+    bool what_if = study->after.by_rank != NULL;
+    run_quantities(study, &study->before, SIZE_MAX, before);
+    if (what_if)
+        run_quantities(study, &study->after, SIZE_MAX, after);
+    fprintf(stream, "\nWhere the time goes, all ranks [s]\n%-28s  %12s  %12s%s\n", "", "measured", "predicted",
+            what_if ? "       what if" : "");
+    for (size_t i = 1; i < RUN_QUANTITIES; i++) {
+        if (strcmp(before[i].name, "queue") == 0 && !(before[i].predicted_s > 0))
+            continue;
+        fprintf(stream, "%-28s", words[i]);
+        show_seconds(stream, before[i].measured_s);
+        show_seconds(stream, before[i].predicted_s);
+        if (what_if)
+            show_seconds(stream, after[i].predicted_s);
+        fputc('\n', stream);
+    }
+}
+
+static void show_efficiency(FILE *stream, const char *name, double measured, double predicted, double otherwise,
+                            bool what_if)
+{
+    fprintf(stream, "%-28s", name);
+    const double shares[] = {measured, predicted, otherwise};
+    for (int i = 0; i < (what_if ? 3 : 2); i++)
+        if (isnan(shares[i]))
+            fprintf(stream, "  %12s", "-");
+        else
+            fprintf(stream, "  %10.1f %%", 100 * shares[i]);
+    fputc('\n', stream);
+}
+
+static void show_efficiencies(FILE *stream, const struct run_study *study)
+{
+    const struct run_efficiencies *m = &study->measured, *p = &study->predicted, *o = &study->otherwise;
+    bool what_if = study->after.by_rank != NULL;
+    fputs("\nEfficiencies (POP)\n", stream);
+    show_efficiency(stream, "parallel efficiency", m->parallel, p->parallel, o->parallel, what_if);
+    show_efficiency(stream, "  load balance", m->load_balance, p->load_balance, o->load_balance, what_if);
+    show_efficiency(stream, "  communication", m->communication, p->communication, o->communication, what_if);
+    show_efficiency(stream, "    serialisation", m->serialisation, p->serialisation, o->serialisation, what_if);
+    show_efficiency(stream, "    transfer", m->transfer, p->transfer, o->transfer, what_if);
+}
+
+/* Shows the ranks whose time in MPI is predicted worst, or that change most. */
+static int show_ranks(FILE *stream, const struct run_study *study, struct error *error)
+{
+    size_t n_ranks = study->program.n_ranks, order[MOST_RANKS];
+    const struct run_side *side = study->after.by_rank != NULL ? &study->after : &study->before;
+    double *off_s = calloc(n_ranks + 1, sizeof *off_s);
+    if (off_s == NULL)
+        return error_set(error, "no memory for %zu ranks", n_ranks);
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        off_s[rank] = run_parts_sum(&study->measured_by_rank[rank], RUN_LATE_SENDER, RUN_OTHER) + 1e-12;
+    size_t n = run_largest(off_s, n_ranks, order, MOST_RANKS);
+    fprintf(stream, "\nRanks with most time inside MPI [s]\n%8s  %12s  %12s  %12s  %12s  %12s  %9s%s\n", "rank",
+            "run measured", "predicted", "MPI measured", "predicted", "of it late", "error",
+            side != &study->before ? "  what if: run" : "");
+    for (size_t i = 0; i < n; i++) {
+        struct run_quantity q[RUN_QUANTITIES], other[RUN_QUANTITIES];
+        run_quantities(study, &study->before, order[i], q);
+        run_quantities(study, side, order[i], other);
+        fprintf(stream, "%8zu", order[i]);
+        show_seconds(stream, q[0].measured_s);
+        show_seconds(stream, q[0].predicted_s);
+        show_seconds(stream, q[2].measured_s);
+        show_seconds(stream, q[2].predicted_s);
+        show_seconds(stream, q[3].predicted_s + q[4].predicted_s + q[11].predicted_s);
+        show_percent(stream, q[2].measured_s > 0 ? q[2].predicted_s / q[2].measured_s - 1 : (double)NAN);
+        if (side != &study->before)
+            show_seconds(stream, other[0].predicted_s);
+        fputc('\n', stream);
+    }
+    if (n_ranks > n)
+        fprintf(stream, "     ...  %zu more; --format csv has all\n", n_ranks - n);
+    free(off_s);
+    return 0;
+}
+
+static void show_sensitivities(FILE *stream, const struct run_study *study)
+{
+    if (!study->options->sensitivity)
+        return;
+    fprintf(stream, "\nWhat to buy: change of the run time when a value of the table grows by 1 %%\n");
+    for (size_t i = 0; i < study->n_sensitivities && i < MOST_ROWS; i++) {
+        const struct run_sensitivity *at = &study->sensitivities[i];
+        char n[32] = "";
+        if (at->row->n != MACHINE_NO_N)
+            snprintf(n, sizeof n, " %" PRIu64, at->row->n);
+        fprintf(stream, "  %+12.3f us  %+8.4f %%  %s %s %s%s\n", at->run_s * 1e6, at->elasticity,
+                level_text(at->row->level), machine_protocol_name[at->row->protocol], at->row->quantity, n);
+    }
+    if (study->n_sensitivities == 0)
+        fputs("  nothing: no row of the table counts\n", stream);
+}
+
+int run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
+{
+    double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
+    fprintf(stream, "%zu ranks, %zu messages, %zu collectives; machine %s, law %s, collectives %s\n\n",
+            study->program.n_ranks, study->program.n_messages, study->program.n_collectives,
+            study->before.machine.name, run_law_name[study->options->law],
+            run_collectives_name[study->options->collectives]);
+    fputs("run time [s]  measured", stream);
+    show_seconds(stream, measured_s);
+    fputs("   predicted", stream);
+    show_seconds(stream, predicted_s);
+    show_percent(stream, predicted_s / measured_s - 1);
+    fprintf(stream, "   time inside MPI: T eq. 11 error %.1f %%\n", 100 * run_mpi_error(study));
+    if (study->after.by_rank != NULL) {
+        double after_s = run_side_s(&study->after);
+        fprintf(stream, "what if:                             predicted");
+        show_seconds(stream, after_s);
+        show_percent(stream, fabs(after_s - predicted_s) > NOTHING * predicted_s ? after_s / predicted_s - 1 : 0);
+        fputs(" of the run\n", stream);
+    }
+    fputc('\n', stream);
+    show_blame(stream, study, names);
+    show_parts(stream, study);
+    show_efficiencies(stream, study);
+    if (show_ranks(stream, study, error) != 0)
+        return -1;
+    show_sensitivities(stream, study);
+    return 0;
+}
+
+static void show_csv_seconds(FILE *stream, double seconds)
+{
+    if (isnan(seconds))
+        fputc(',', stream);
+    else
+        fprintf(stream, ",%.17g", seconds);
+}
+
+int run_show_csv(FILE *stream, const struct run_study *study)
+{
+    bool what_if = study->after.by_rank != NULL;
+    fprintf(stream, "rank,quantity,measured_s,predicted_s%s\n", what_if ? ",what_if_s" : "");
+    for (size_t i = 0; i <= study->program.n_ranks; i++) {
+        struct run_quantity q[RUN_QUANTITIES], other[RUN_QUANTITIES];
+        size_t rank = i == 0 ? SIZE_MAX : i - 1;
+        run_quantities(study, &study->before, rank, q);
+        run_quantities(study, what_if ? &study->after : &study->before, rank, other);
+        for (size_t j = 0; j < RUN_QUANTITIES; j++) {
+            if (i > 0)
+                fprintf(stream, "%zu", rank);
+            fprintf(stream, ",%s", q[j].name);
+            show_csv_seconds(stream, q[j].measured_s);
+            show_csv_seconds(stream, q[j].predicted_s);
+            if (what_if)
+                show_csv_seconds(stream, other[j].predicted_s);
+            fputc('\n', stream);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,40 @@
+/* Shows a study: text for people, CSV and JSON with the digits that give back the same double; and stores it. */
+#ifndef MPISTAIR_PREDICTOR_RUN_SHOW_H
+#define MPISTAIR_PREDICTOR_RUN_SHOW_H
+
+#include "predictor/run_study/run_study.h"
+
+/* Names the quantities of `rank,quantity,measured_s,predicted_s` in their order. NaN: not known, or not divided. */
+enum { RUN_QUANTITIES = 14 };
+struct run_quantity {
+    const char *name;
+    double measured_s, predicted_s;
+};
+/* Fills the quantities of a rank, or of the run (rank SIZE_MAX); predicted NULL: those of study->before. */
+void run_quantities(const struct run_study *study, const struct run_side *side, size_t rank,
+                    struct run_quantity quantities[RUN_QUANTITIES]);
+
+/* Returns the T eq. 11 error of the time inside MPI by rank, as a share; NaN without measured time. */
+double run_mpi_error(const struct run_study *study);
+
+/* Holds "MPI_Wait at exchange halo.c:42" for each site: [n_sites], in the pool. */
+struct run_names {
+    struct pool *pool;
+    const char **of_site;
+};
+int run_names_read(sqlite3 *database, const struct run_study *study, struct pool *pool, struct run_names *names,
+                   struct error *error);
+
+/* Write to the stream. Return 0, or -1 with the reason. */
+int run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error);
+int run_show_csv(FILE *stream, const struct run_study *study);
+int run_show_json(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error);
+
+/* Lists places by what they are worth: order[0 ..] of at most `most`, the largest first, without those of 0. Returns
+ * how many. */
+size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t most);
+
+/* Stores the study in the trace; what was stored of the same machine, law and collectives is replaced. */
+int run_store(sqlite3 *database, const struct run_study *study, struct error *error);
+
+#endif

@@ -1,0 +1,108 @@
+/* Writes a study as one JSON object: the run, its ranks, its places, who is to blame. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/run_study/run_show.h"
+#include "share/base/json.h"
+
+static json_t *quantities_json(const struct run_quantity *quantities, bool measured)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < RUN_QUANTITIES; i++) {
+        double seconds = measured ? quantities[i].measured_s : quantities[i].predicted_s;
+        char name[40];
+        snprintf(name, sizeof name, "%s_s", quantities[i].name);
+        if (!measured || !isnan(seconds))
+            json_object_set_new(object, name, json_finite(seconds));
+    }
+    return object;
+}
+
+static json_t *efficiencies_json(const struct run_efficiencies *e)
+{
+    return json_pack("{so so so so so}", "parallel", json_finite(e->parallel), "load_balance",
+                     json_finite(e->load_balance), "communication", json_finite(e->communication), "serialisation",
+                     json_finite(e->serialisation), "transfer", json_finite(e->transfer));
+}
+
+static json_t *ranks_json(const struct run_study *study)
+{
+    json_t *ranks = json_array();
+    for (size_t rank = 0; rank < study->program.n_ranks; rank++) {
+        struct run_quantity q[RUN_QUANTITIES];
+        run_quantities(study, &study->before, rank, q);
+        json_t *row = json_pack("{sI so so so}", "rank", (json_int_t)rank, "measured", quantities_json(q, true),
+                                "predicted", quantities_json(q, false), "waits_s",
+                                json_finite(study->blame.late_s[rank]));
+        if (study->after.by_rank != NULL) {
+            run_quantities(study, &study->after, rank, q);
+            json_object_set_new(row, "what_if", quantities_json(q, false));
+        }
+        json_array_append_new(ranks, row);
+    }
+    return ranks;
+}
+
+static json_t *parts_json(const struct run_parts *parts)
+{
+    json_t *object = json_object();
+    for (int part = 0; parts != NULL && part < RUN_PART_COUNT; part++) {
+        char name[40];
+        snprintf(name, sizeof name, "%s_s", run_part_name[part]);
+        json_object_set_new(object, name, json_finite(parts->part_s[part]));
+    }
+    return object;
+}
+
+static json_t *places_json(const struct run_study *study, const struct run_names *names)
+{
+    const struct run_program *program = &study->program;
+    json_t *places = json_array();
+    for (size_t i = 0; i < program->n_places; i++) {
+        const struct run_place *place = &program->places[i];
+        const struct run_site *site = &program->sites[place->site];
+        json_array_append_new(
+            places,
+            json_pack("{sI ss so ss so so so so}", "rank", (json_int_t)place->rank, "function", site->function,
+                      "callsite", site->callsite >= 0 ? json_integer(site->callsite) : json_null(), "name",
+                      names->of_site[place->site], "measured",
+                      parts_json(program->measured != NULL ? &program->measured[i] : NULL), "predicted",
+                      parts_json(&study->before.result.predicted[i]), "blamed_s",
+                      json_finite(study->blame.cost_s[i]), "critical_s", json_finite(study->blame.critical_s[i])));
+    }
+    return places;
+}
+
+static json_t *sensitivities_json(const struct run_study *study)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < study->n_sensitivities; i++) {
+        const struct run_sensitivity *at = &study->sensitivities[i];
+        json_array_append_new(
+            rows, json_pack("{ss ss ss so so so}", "level", level_text(at->row->level), "protocol",
+                            machine_protocol_name[at->row->protocol], "quantity", at->row->quantity, "n",
+                            at->row->n != MACHINE_NO_N ? json_count(at->row->n) : json_null(), "run_s_by_percent",
+                            json_finite(at->run_s), "elasticity", json_finite(at->elasticity)));
+    }
+    return rows;
+}
+
+int run_show_json(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
+{
+    json_t *run =
+        json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
+                  json_finite(run_side_s(&study->before)), "mpi_error", json_finite(run_mpi_error(study)));
+    json_t *root = json_pack("{so ss ss ss so so so so}", "run", run, "machine", study->before.machine.name, "law",
+                             run_law_name[study->options->law], "collectives",
+                             run_collectives_name[study->options->collectives], "efficiencies",
+                             json_pack("{so so}", "measured", efficiencies_json(&study->measured), "predicted",
+                                       efficiencies_json(&study->predicted)),
+                             "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities",
+                             sensitivities_json(study));
+    if (study->after.by_rank != NULL)
+        json_object_set_new(root, "what_if",
+                            json_pack("{so ss so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
+                                      study->after.machine.name, "efficiencies",
+                                      efficiencies_json(&study->otherwise)));
+    return json_write(stream, root, error);
+}

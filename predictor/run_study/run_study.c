@@ -1,0 +1,152 @@
+/* Reads the run once and replays it as often as the questions ask for. See run_study.h. */
+#include "predictor/run_study/run_study.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/predict_machine.h"
+#include "predictor/what_if/arrange.h"
+#include "predictor/what_if/eager.h"
+#include "predictor/what_if/places.h"
+
+static void side_release(struct run_side *side)
+{
+    machine_release(&side->machine);
+    placement_release(&side->placement);
+    simulation_result_release(&side->result);
+    free(side->scale);
+    free(side->by_rank);
+}
+
+static int replay_side(const struct run_program *program, struct run_side *side, struct error *error)
+{
+    side->options.scale = side->scale;
+    if (simulate(program, &side->machine, &side->placement, &side->options, &side->result, error) != 0)
+        return -1;
+    side->by_rank = malloc((program->n_ranks + 1) * sizeof *side->by_rank);
+    if (side->by_rank == NULL)
+        return error_set(error, "no memory for %zu ranks", program->n_ranks);
+    run_parts_by_rank(program, side->result.predicted, side->by_rank);
+    return 0;
+}
+
+/* Returns the run time of a side on a network without latency, contention and with infinite bandwidth. */
+static int replay_ideal(const struct run_program *program, const struct run_side *side, double *run_s,
+                        struct error *error)
+{
+    struct simulation_result result;
+    const struct simulation_options options = {
+        .law = LAW_ALONE, .ideal = {.no_latency = true, .no_transfer = true}, .scale = side->scale};
+    int code = simulate(program, &side->machine, &side->placement, &options, &result, error);
+    *run_s = result.end_s - result.begin_s;
+    simulation_result_release(&result);
+    return code;
+}
+
+static int make_scale(const struct run_study *study, struct run_side *side, struct error *error)
+{
+    const struct run_options *options = study->options;
+    const struct run_program *program = &study->program;
+    if (options->n_scales == 0)
+        return 0;
+    side->scale = malloc((program->n_places + 1) * sizeof *side->scale);
+    if (side->scale == NULL)
+        return error_set(error, "no memory for %zu places", program->n_places);
+    bool met[MAX_SCALES] = {false};
+    for (size_t place = 0; place < program->n_places; place++) {
+        side->scale[place] = 1;
+        for (size_t i = 0; i < options->n_scales; i++) {
+            const struct run_scale *scale = &options->scales[i];
+            bool meant =
+                (scale->rank < 0 || scale->rank == program->places[place].rank) &&
+                (scale->callsite < 0 || scale->callsite == program->sites[program->places[place].site].callsite);
+            side->scale[place] *= meant ? scale->factor : 1;
+            met[i] = met[i] || meant;
+        }
+    }
+    for (size_t i = 0; i < options->n_scales; i++)
+        if (!met[i])
+            return error_set(
+                error, "--scale-computation: %s has no %s %lld", options->trace,
+                options->scales[i].rank >= 0 ? "rank" : "call site",
+                (long long)(options->scales[i].rank >= 0 ? options->scales[i].rank : options->scales[i].callsite));
+    return 0;
+}
+
+/* Makes the other side of a what-if: machine, places, what is changed. */
+static int make_after(struct run_study *study, sqlite3 *database, struct error *error)
+{
+    const struct run_options *options = study->options;
+    const struct what_if_options *asked = &options->what_if;
+    struct run_side *after = &study->after;
+    const char *machine = asked->machine != NULL ? asked->machine : options->machine;
+    after->options = study->before.options;
+    after->options.log = false;
+    after->options.ideal = options->ideal;
+    if (options->no_contention)
+        after->options.law = LAW_ALONE;
+    if (predict_machine_find(options->trace, database, machine, &after->machine, error) != 0 ||
+        (asked->eager_given && machine_set_eager_threshold(&after->machine, asked->eager_bytes, error) != 0))
+        return -1;
+    if (placement_init(&after->placement, study->before.placement.n_ranks) != 0)
+        return error_set(error, "no memory for %zu ranks", study->before.placement.n_ranks);
+    if (asked->placement == NULL)
+        placement_copy(&after->placement, &study->before.placement);
+    else if (places_as_told(asked->placement, &study->before.placement, &after->placement, error) != 0)
+        return -1;
+    return make_scale(study, after, error);
+}
+
+/* Replays the run as it is, with its efficiencies and the blame for its waiting. */
+static int replay_before(struct run_study *study, sqlite3 *database, struct error *error)
+{
+    const struct run_options *options = study->options;
+    const struct run_program *program = &study->program;
+    struct run_side *before = &study->before;
+    before->options = (struct simulation_options){.law = (enum run_law)options->law, .log = true};
+    if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
+        places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
+        replay_side(program, before, error) != 0)
+        return -1;
+    double ideal_s;
+    if (replay_ideal(program, before, &ideal_s, error) != 0)
+        return -1;
+    study->predicted = run_efficiencies_of(program, before->by_rank, run_side_s(before), ideal_s);
+    study->measured = run_efficiencies_of(program, study->measured_by_rank, program->measured_run_s, ideal_s);
+    if (run_blame(program, &before->options, &before->result, &study->blame) != 0)
+        return error_set(error, "no memory for %zu waits", before->result.n_waits);
+    return 0;
+}
+
+int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error)
+{
+    *study = (struct run_study){.options = options};
+    if (run_program_read(database, options->trace, &options->window, &study->program, error) != 0)
+        return -1;
+    study->measured_by_rank = malloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
+    if (study->measured_by_rank == NULL)
+        return error_set(error, "no memory for %zu ranks", study->program.n_ranks);
+    run_parts_by_rank(&study->program, study->program.measured, study->measured_by_rank);
+    if (replay_before(study, database, error) != 0)
+        return -1;
+    if (options->sensitivity && run_sensitivity(study, error) != 0)
+        return -1;
+    if (!run_options_what_if(options))
+        return 0;
+    double ideal_s;
+    if (make_after(study, database, error) != 0 || replay_side(&study->program, &study->after, error) != 0 ||
+        replay_ideal(&study->program, &study->after, &ideal_s, error) != 0)
+        return -1;
+    study->otherwise = run_efficiencies_of(&study->program, study->after.by_rank, run_side_s(&study->after), ideal_s);
+    return 0;
+}
+
+void run_study_release(struct run_study *study)
+{
+    side_release(&study->before);
+    side_release(&study->after);
+    run_blame_release(&study->blame);
+    run_program_release(&study->program);
+    free(study->measured_by_rank);
+    free(study->sensitivities);
+}

@@ -1,0 +1,66 @@
+/* Holds a run replayed as it is, as it would be on an ideal network, and as it would be otherwise: what
+ * `mpistair replay` shows and stores. */
+#ifndef MPISTAIR_PREDICTOR_RUN_STUDY_H
+#define MPISTAIR_PREDICTOR_RUN_STUDY_H
+
+#include "predictor/run/run_blame.h"
+#include "predictor/run_study/run_options.h"
+
+/* Holds the efficiencies of the POP method (share/doc/MODELS.md, Whole run, Efficiencies). NaN: not known. */
+struct run_efficiencies {
+    double load_balance, serialisation, transfer, communication, parallel;
+};
+
+/* Holds one replay with what it came from. */
+struct run_side {
+    struct machine machine;
+    struct placement placement;
+    struct simulation_options options;
+    double *scale; /* [n_places], or NULL */
+    struct simulation_result result;
+    struct run_parts *by_rank; /* [n_ranks] */
+};
+
+/* Says what a row of the machine table is worth. */
+struct run_sensitivity {
+    const struct machine_parameter *row; /* of before.machine */
+    double run_s;                        /* change of the run time when the value grows by SENSITIVITY_STEP */
+    double elasticity;                   /* relative change of the run time per relative change of the value */
+};
+
+struct run_study {
+    const struct run_options *options;
+    struct run_program program;
+    struct run_parts *measured_by_rank; /* [n_ranks] */
+    struct run_side before, after;      /* after: only with a what-if */
+    struct run_blame blame;
+    struct run_efficiencies measured, predicted, otherwise;
+    struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
+    size_t n_sensitivities;
+};
+
+/* Replays. Returns 0, or -1 with the reason; run_study_release releases in any case. */
+int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error);
+void run_study_release(struct run_study *study);
+
+/* run_efficiency.c */
+struct run_efficiencies run_efficiencies_of(const struct run_program *program, const struct run_parts *by_rank,
+                                            double run_s, double ideal_s);
+/* run_sensitivity.c: fills the study's sensitivities. */
+int run_sensitivity(struct run_study *study, struct error *error);
+
+/* Returns run_s of a side. */
+static inline double run_side_s(const struct run_side *side)
+{
+    return side->result.end_s - side->result.begin_s;
+}
+/* Returns the sum of a rank's parts from `from` to `to`. */
+static inline double run_parts_sum(const struct run_parts *parts, enum run_part from, enum run_part to)
+{
+    double sum_s = 0;
+    for (enum run_part part = from; part <= to; part++)
+        sum_s += parts->part_s[part];
+    return sum_s;
+}
+
+#endif
