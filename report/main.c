@@ -16,6 +16,7 @@ static const struct {
     {"calibrate", cmd_calibrate, "measure this machine into a machine table"},
     {"machine", cmd_machine, "list, show, import, export, fit, check machine tables"},
     {"predict", cmd_predict, "model a recorded run, or a pattern"},
+    {"replay", cmd_replay, "the whole run: where its time goes, who is to blame, what if"},
     {"pattern", cmd_pattern, "make a pattern of messages, or tell the statistics of one"},
     {"report", cmd_report, "measured against modelled time per rank"},
     {"query", cmd_query, "a named query, or SQL, on trace.db"},

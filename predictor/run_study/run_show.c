@@ -28,12 +28,12 @@ void run_quantities(const struct run_study *study, const struct run_side *side, 
     double measured_run_s = run ? program->measured_run_s : run_parts_sum(&measured, 0, RUN_OTHER) + m;
     size_t n = 0;
     quantities[n++] = (struct run_quantity){"run", measured_run_s, run_s};
-    quantities[n++] = (struct run_quantity){"computation", measured.part_s[RUN_COMPUTATION] + m,
-                                            predicted.part_s[RUN_COMPUTATION]};
+    quantities[n++] =
+        (struct run_quantity){"computation", measured.part_s[RUN_COMPUTATION] + m, predicted.part_s[RUN_COMPUTATION]};
     quantities[n++] = (struct run_quantity){"mpi", run_parts_sum(&measured, RUN_LATE_SENDER, RUN_OTHER) + m,
                                             run_parts_sum(&predicted, RUN_LATE_SENDER, RUN_OTHER)};
-    quantities[n++] = (struct run_quantity){"late_sender", measured.part_s[RUN_LATE_SENDER] + m,
-                                            predicted.part_s[RUN_LATE_SENDER]};
+    quantities[n++] =
+        (struct run_quantity){"late_sender", measured.part_s[RUN_LATE_SENDER] + m, predicted.part_s[RUN_LATE_SENDER]};
     quantities[n++] = (struct run_quantity){"late_receiver", measured.part_s[RUN_LATE_RECEIVER] + m,
                                             predicted.part_s[RUN_LATE_RECEIVER]};
     quantities[n++] = (struct run_quantity){"transfer", run_parts_sum(&measured, RUN_LATENCY, RUN_PROGRESS) + m,
@@ -98,8 +98,7 @@ int run_names_read(sqlite3 *database, const struct run_study *study, struct pool
         sqlite3_bind_int64(rows.statement, 1, at->callsite);
         if (cursor_next(&rows)) {
             char text[512];
-            int length =
-                snprintf(text, sizeof text, "%s at %s", at->function, cursor_text(&rows, 0, pool));
+            int length = snprintf(text, sizeof text, "%s at %s", at->function, cursor_text(&rows, 0, pool));
             const char *kept = length > 0 ? pool_clean(pool, text, strlen(text)) : NULL;
             names->of_site[site] = kept != NULL ? kept : at->function;
         }
@@ -157,10 +156,20 @@ static void show_blame(FILE *stream, const struct run_study *study, const struct
 
 static void show_parts(FILE *stream, const struct run_study *study)
 {
-    static const char *const words[RUN_QUANTITIES] = {
-        NULL,           "computation", "inside MPI",   "  a late sender",  "  a late receiver",           "  transfer",
-        "    latency",  "    bandwidth", "    contention", "    queue", "    progress",
-        "  the last of a collective", "  a collective itself", "  other"};
+    static const char *const words[RUN_QUANTITIES] = {NULL,
+                                                      "computation",
+                                                      "inside MPI",
+                                                      "  a late sender",
+                                                      "  a late receiver",
+                                                      "  transfer",
+                                                      "    latency",
+                                                      "    bandwidth",
+                                                      "    contention",
+                                                      "    queue",
+                                                      "    progress",
+                                                      "  the last of a collective",
+                                                      "  a collective itself",
+                                                      "  other"};
     struct run_quantity before[RUN_QUANTITIES], after[RUN_QUANTITIES];
     bool what_if = study->after.by_rank != NULL;
     run_quantities(study, &study->before, SIZE_MAX, before);
@@ -261,9 +270,8 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
 {
     double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
     fprintf(stream, "%zu ranks, %zu messages, %zu collectives; machine %s, law %s, collectives %s\n\n",
-            study->program.n_ranks, study->program.n_messages, study->program.n_collectives,
-            study->before.machine.name, run_law_name[study->options->law],
-            run_collectives_name[study->options->collectives]);
+            study->program.n_ranks, study->program.n_messages, study->program.n_collectives, study->before.machine.name,
+            run_law_name[study->options->law], run_collectives_name[study->options->collectives]);
     fputs("run time [s]  measured", stream);
     show_seconds(stream, measured_s);
     fputs("   predicted", stream);

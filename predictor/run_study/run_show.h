@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_RUN_SHOW_H
 #define MPISTAIR_PREDICTOR_RUN_SHOW_H
 
+#include "interpose/database/cursor.h"
 #include "predictor/run_study/run_study.h"
 
 /* Names the quantities of `rank,quantity,measured_s,predicted_s` in their order. NaN: not known, or not divided. */

@@ -31,9 +31,9 @@ static json_t *ranks_json(const struct run_study *study)
     for (size_t rank = 0; rank < study->program.n_ranks; rank++) {
         struct run_quantity q[RUN_QUANTITIES];
         run_quantities(study, &study->before, rank, q);
-        json_t *row = json_pack("{sI so so so}", "rank", (json_int_t)rank, "measured", quantities_json(q, true),
-                                "predicted", quantities_json(q, false), "waits_s",
-                                json_finite(study->blame.late_s[rank]));
+        json_t *row =
+            json_pack("{sI so so so}", "rank", (json_int_t)rank, "measured", quantities_json(q, true), "predicted",
+                      quantities_json(q, false), "waits_s", json_finite(study->blame.late_s[rank]));
         if (study->after.by_rank != NULL) {
             run_quantities(study, &study->after, rank, q);
             json_object_set_new(row, "what_if", quantities_json(q, false));
@@ -61,14 +61,14 @@ static json_t *places_json(const struct run_study *study, const struct run_names
     for (size_t i = 0; i < program->n_places; i++) {
         const struct run_place *place = &program->places[i];
         const struct run_site *site = &program->sites[place->site];
-        json_array_append_new(
-            places,
-            json_pack("{sI ss so ss so so so so}", "rank", (json_int_t)place->rank, "function", site->function,
-                      "callsite", site->callsite >= 0 ? json_integer(site->callsite) : json_null(), "name",
-                      names->of_site[place->site], "measured",
-                      parts_json(program->measured != NULL ? &program->measured[i] : NULL), "predicted",
-                      parts_json(&study->before.result.predicted[i]), "blamed_s",
-                      json_finite(study->blame.cost_s[i]), "critical_s", json_finite(study->blame.critical_s[i])));
+        json_array_append_new(places, json_pack("{sI ss so ss so so so so}", "rank", (json_int_t)place->rank,
+                                                "function", site->function, "callsite",
+                                                site->callsite >= 0 ? json_integer(site->callsite) : json_null(),
+                                                "name", names->of_site[place->site], "measured",
+                                                parts_json(program->measured != NULL ? &program->measured[i] : NULL),
+                                                "predicted", parts_json(&study->before.result.predicted[i]), "blamed_s",
+                                                json_finite(study->blame.cost_s[i]), "critical_s",
+                                                json_finite(study->blame.critical_s[i])));
     }
     return places;
 }
@@ -78,20 +78,19 @@ static json_t *sensitivities_json(const struct run_study *study)
     json_t *rows = json_array();
     for (size_t i = 0; i < study->n_sensitivities; i++) {
         const struct run_sensitivity *at = &study->sensitivities[i];
-        json_array_append_new(
-            rows, json_pack("{ss ss ss so so so}", "level", level_text(at->row->level), "protocol",
-                            machine_protocol_name[at->row->protocol], "quantity", at->row->quantity, "n",
-                            at->row->n != MACHINE_NO_N ? json_count(at->row->n) : json_null(), "run_s_by_percent",
-                            json_finite(at->run_s), "elasticity", json_finite(at->elasticity)));
+        json_array_append_new(rows, json_pack("{ss ss ss so so so}", "level", level_text(at->row->level), "protocol",
+                                              machine_protocol_name[at->row->protocol], "quantity", at->row->quantity,
+                                              "n", at->row->n != MACHINE_NO_N ? json_count(at->row->n) : json_null(),
+                                              "run_s_by_percent", json_finite(at->run_s), "elasticity",
+                                              json_finite(at->elasticity)));
     }
     return rows;
 }
 
 int run_show_json(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
 {
-    json_t *run =
-        json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
-                  json_finite(run_side_s(&study->before)), "mpi_error", json_finite(run_mpi_error(study)));
+    json_t *run = json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
+                            json_finite(run_side_s(&study->before)), "mpi_error", json_finite(run_mpi_error(study)));
     json_t *root = json_pack("{so ss ss ss so so so so}", "run", run, "machine", study->before.machine.name, "law",
                              run_law_name[study->options->law], "collectives",
                              run_collectives_name[study->options->collectives], "efficiencies",
@@ -102,7 +101,6 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
     if (study->after.by_rank != NULL)
         json_object_set_new(root, "what_if",
                             json_pack("{so ss so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
-                                      study->after.machine.name, "efficiencies",
-                                      efficiencies_json(&study->otherwise)));
+                                      study->after.machine.name, "efficiencies", efficiencies_json(&study->otherwise)));
     return json_write(stream, root, error);
 }

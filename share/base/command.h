@@ -8,6 +8,7 @@ int cmd_ingest(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
 int cmd_machine(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_pattern(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_query(int argc, char **argv);
