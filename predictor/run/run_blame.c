@@ -66,8 +66,8 @@ static void compute(struct blaming *blaming, size_t step, double sign, bool late
         blaming->place_of[site] = place;
 }
 
-/* Adds up the computation of a strand before a step, back to where it met the other rank. Returns the step behind that
- * meeting. */
+/* Adds up the computation of a strand before a step, back to where it met the other rank. Returns the step behind
+ * that meeting. */
 static size_t go_back(struct blaming *blaming, const struct run_moment *from, uint32_t other, bool late)
 {
     const struct run_program *program = blaming->program;
@@ -98,7 +98,7 @@ static void waits_between(const struct blaming *blaming, uint32_t strand, size_t
         --*begin;
 }
 
-/* Charges the cost of a wait to what delayed the one that it waited for. */
+/* Divides the cost of a wait among what delayed the one that it waited for. */
 static void charge(struct blaming *blaming, size_t number)
 {
     const struct run_program *program = blaming->program;

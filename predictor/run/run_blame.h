@@ -1,8 +1,8 @@
 /* Says who is to blame for the waiting in a run, and which way through the run determines how long it takes.
  *
  * D. Boehme, M. Geimer, F. Wolf and L. Arnold, Identifying the root causes of wait states in large-scale parallel
- * applications, ICPP 2010, doi:10.1109/ICPP.2010.18, charge a wait to what made the late one late: of its time since both
- * last met, what it computed beyond the one that waits, and what it waited itself, which is handed on. */
+ * applications, ICPP 2010, doi:10.1109/ICPP.2010.18, charge a wait to what made the late one late: of its time
+ * since both last met, what it computed beyond the one that waits, and what it waited itself, which is handed on. */
 #ifndef MPISTAIR_PREDICTOR_RUN_BLAME_H
 #define MPISTAIR_PREDICTOR_RUN_BLAME_H
 

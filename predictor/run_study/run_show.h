@@ -1,4 +1,5 @@
-/* Shows a study: text for people, CSV and JSON with the digits that give back the same double; and stores it. */
+/* Shows a study: text for people, CSV and JSON with the digits that give back the same double; and stores it. Papers
+ * are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_PREDICTOR_RUN_SHOW_H
 #define MPISTAIR_PREDICTOR_RUN_SHOW_H
 
