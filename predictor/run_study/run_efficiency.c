@@ -1,5 +1,5 @@
-/* Computes the efficiencies of the POP method (M. Wagner, S. Mohr, J. Gimenez and J. Labarta, A structured approach to
- * performance analysis, Tools for High Performance Computing 2017, doi:10.1007/978-3-030-11987-4_1). */
+/* Computes the efficiencies of the POP method (M. Wagner, S. Mohr, J. Gimenez and J. Labarta, A structured approach
+ * to performance analysis, Tools for High Performance Computing 2017, doi:10.1007/978-3-030-11987-4_1). */
 #include <math.h>
 
 #include "predictor/run_study/run_study.h"

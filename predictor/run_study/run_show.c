@@ -1,5 +1,5 @@
-/* Text comes with the answer first: how long, who is to blame, where the time goes. See run_show.h. Papers are named as in
- * share/doc/MODELS.md. */
+/* Text comes with the answer first: how long, who is to blame, where the time goes. See run_show.h. Papers are
+ * named as in share/doc/MODELS.md. */
 #include "predictor/run_study/run_show.h"
 
 #include <inttypes.h>

@@ -80,7 +80,7 @@ for page in ("mpistair.1", "mpistair.5"):
 if shutil.which("bash"):
     words = output("bash", "-c", f". {SOURCE}/share/completions/mpistair; COMP_WORDS=(mpistair re); COMP_CWORD=1; "
                    "_mpistair; echo ${COMPREPLY[@]}")
-    if words.stdout != "report\n" or words.stderr:
+    if words.stdout != "replay report\n" or words.stderr:
         failures.append(f"completion of 're': {words.stdout}{words.stderr}")
 print("\n".join(sorted(failures)) or "documents: ok")
 sys.exit(1 if failures else 0)
