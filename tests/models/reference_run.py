@@ -328,12 +328,11 @@ class Run:
         """Moves what moves; what ends at `until` ends there exactly."""
         for k, rate in rates.items():
             flow = self.flows[k]
-            moved = min(rate * (until - self.now), flow.left)
-            if rate > 0 and flow.left / rate <= (until - self.now) * (1 + 1e-12) + math.ulp(until):
-                moved = flow.left
-            flow.left = flow.left - moved
-            if flow.buffer is not None and abs(flow.left - flow.buffer) <= 1e-12 * flow.message.bytes:
-                flow.left = flow.buffer
+            left = max(flow.left - rate * (until - self.now), 0)
+            for mark in (flow.buffer or 0, 0):
+                if abs(left - mark) <= rate * (1e-12 * (until - self.now) + math.ulp(until)):
+                    left = mark
+            moved, flow.left = flow.left - left, left
             flow.segments.append((self.now, until, moved))
 
     def next_event(self, rates, conditions):
@@ -360,6 +359,7 @@ class Run:
             if until == NEVER:
                 raise Deadlock({self.program.strands[number].rank: self.program.strands[number].functions[self.at[number]]
                                 for number in waiting})
+            assert until > self.now, "time stands still"
             self.move(rates, until)
             self.rates.append((self.now, until, rates))
             self.now = until

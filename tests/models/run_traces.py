@@ -7,10 +7,12 @@ import sqlite3
 from dataclasses import dataclass, field
 
 from reference import level_of
-from reference_run import ALL, Collective, Message, OF_ROOT, Program, ROOT, Strand
+from reference_run import ALL, Collective, LOWER, Message, OF_ROOT, Program, ROOT, Strand
 
 LEVEL_NUMBER = {"intra_socket": 1, "inter_socket": 2, "inter_node": 3}
-DEPENDENCE = {"MPI_Barrier": ALL, "MPI_Allreduce": ALL, "MPI_Bcast": ROOT, "MPI_Reduce": OF_ROOT}
+DEPENDENCE = {"MPI_Barrier": ALL, "MPI_Allreduce": ALL, "MPI_Alltoall": ALL, "MPI_Bcast": ROOT, "MPI_Scatter": ROOT,
+              "MPI_Reduce": OF_ROOT, "MPI_Gather": OF_ROOT, "MPI_Scan": LOWER, "MPI_Exscan": LOWER,
+              "MPI_Ibarrier": ALL, "MPI_Iallreduce": ALL, "MPI_Ibcast": ROOT, "MPI_Ireduce": OF_ROOT}
 TEST_NS = 2000  # what lies between two tests of a loop that does nothing else
 
 
@@ -27,7 +29,8 @@ class Idle:
 
 @dataclass
 class Call:
-    """gap_ns: computation before it. posts, completes: [(side, message)]. probe: a message; collective: a number."""
+    """gap_ns: computation before it. posts, completes: [(side, message)], completes also ("member", collective) of nonblocking
+    ones. probe: a message; collective: a number."""
     function: str
     gap_ns: int
     length_ns: int
@@ -50,6 +53,9 @@ class Meeting:
     bytes: int
     exits_ns: dict
 
+    def nonblocking(self):
+        return self.function.startswith("MPI_I")
+
 
 class Job:
     def __init__(self, places, begins_ns, tails_ns):
@@ -61,6 +67,8 @@ class Job:
         kind = DEPENDENCE[meeting.function]
         if kind == OF_ROOT:
             return meeting.members if rank == meeting.root else [rank]
+        if kind == LOWER:
+            return meeting.members[:meeting.members.index(rank) + 1]
         return meeting.members if kind == ALL else [meeting.root, rank]
 
     def timeline(self):
@@ -83,6 +91,9 @@ class Job:
             meeting = self.meetings[call.collective]
             self.arrived.setdefault(call.collective, {})[rank] = call.begin_ns
             arrivals = self.arrived[call.collective]
+            if meeting.nonblocking():
+                now[rank] = call.end_ns
+                return True
             if len(arrivals) < len(meeting.members):
                 return False
             last = max(arrivals[member] for member in self.dependence(meeting, rank))
@@ -94,11 +105,17 @@ class Job:
         self.arrived = {}
         self.timeline()
 
+    def exit_ns(self, rank, number):
+        """When the call that began a collective, or the one that completed it, returned; None where none did."""
+        ends = (call.end_ns for call in self.calls[rank] if (("member", number) in call.completes
+                if self.meetings[number].nonblocking() else call.collective == number))
+        return next(ends, None)
+
     def program(self):
         """What the page of definitions makes of the trace."""
         collectives = []
         for number, meeting in enumerate(self.meetings):
-            ends = {rank: call.end_ns for rank in meeting.members for call in self.calls[rank] if call.collective == number}
+            ends = {rank: self.exit_ns(rank, number) for rank in meeting.members}
             arrivals = self.arrived[number]
             after = {rank: max(0, ends[rank] - max(arrivals[member] for member in self.dependence(meeting, rank))) * 1e-9
                      for rank in meeting.members}
@@ -112,8 +129,7 @@ class Job:
             strands.append(strand)
         return Program(self.places, self.messages, collectives, strands)
 
-    @staticmethod
-    def add_steps(strand, call):
+    def add_steps(self, strand, call):
         compute_ns = call.gap_ns
         if call.idle is not None and not call.idle.waits():
             strand.call(compute_ns * 1e-9, ("spend", call.idle.tests_ns * 1e-9), function=call.function)
@@ -124,7 +140,7 @@ class Job:
         if call.probe is not None:
             steps.append(("probe", call.probe))
         if call.collective is not None:
-            steps.append(("collective", call.collective))
+            steps.append(("begin" if self.meetings[call.collective].nonblocking() else "collective", call.collective))
         strand.call(compute_ns * 1e-9, *(steps or [("spend", call.length_ns * 1e-9)]), function=call.function)
 
     def write(self, path, template):
@@ -189,7 +205,8 @@ class Rows:
         collectives = [
             {"rank": rank, "function": call.function, "comm": job.meetings[call.collective].comm,
              "bytes": job.meetings[call.collective].bytes, "root": job.meetings[call.collective].root, "begin_ns": call.begin_ns,
-             "end_ns": call.end_ns, "call_ns": call.end_ns - call.begin_ns, "nonblocking": 0}
+             "end_ns": job.exit_ns(rank, call.collective), "call_ns": call.end_ns - call.begin_ns,
+             "nonblocking": int(job.meetings[call.collective].nonblocking())}
             for rank, calls in enumerate(job.calls) for call in calls if call.collective is not None]
         first, last = min(job.begins_ns), max(job.ends_ns)
         n = len(job.places)
@@ -301,11 +318,14 @@ class Builder:
         comm = self.chance.randrange(len(self.job.comms))
         members = self.job.comms[comm]
         function = self.chance.choice(list(DEPENDENCE))
-        root = self.chance.choice(members) if function in ("MPI_Bcast", "MPI_Reduce") else None
+        root = self.chance.choice(members) if DEPENDENCE[function] in (ROOT, OF_ROOT) else None
         exits_ns = {rank: self.chance.choice([-10 ** 9, 0, self.chance.randrange(1, 300000)]) for rank in members}
-        self.job.meetings.append(Meeting(function, comm, members, root, 0 if function == "MPI_Barrier" else 8, exits_ns))
+        self.job.meetings.append(Meeting(function, comm, members, root, 0 if function.endswith("arrier") else 8, exits_ns))
+        number = len(self.job.meetings) - 1
         for rank in members:
-            self.call(rank, function, collective=len(self.job.meetings) - 1)
+            self.call(rank, function, collective=number)
+            if self.job.meetings[-1].nonblocking():
+                self.pending[rank].append(("member", number))
 
     def to_self(self):
         rank, = self.ranks(1)

@@ -379,10 +379,11 @@ class RunRead(unittest.TestCase):
                 self.assertEqual((step["kind"], step["enters"], step["leaves"]), (made.kind, made.compute is not None, made.leaves), what)
                 self.assertAlmostEqual(step["compute"], made.compute or 0, 9, what)
                 if step["kind"] == "wait":
-                    self.assertEqual(sorted(map(tuple, step["waits"])), sorted(made.of), what)
+                    waits = [(kind, meeting_of[members[i][0]] if kind == "member" else i) for kind, i in step["waits"]]
+                    self.assertEqual(sorted(waits), sorted(made.of), what)
                 elif step["kind"] == "spend":
                     self.assertAlmostEqual(step["spent"], made.of, 9, what)
-                elif step["kind"] == "collective":
+                elif step["kind"] in ("collective", "begin"):
                     number, rank = members[step["object"]]
                     self.assertEqual((rank, meeting_of.setdefault(number, made.of)), (strand["rank"], made.of), what)
                 else:
