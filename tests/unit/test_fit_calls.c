@@ -132,6 +132,22 @@ static void posts_cost(void **state)
     machine_release(&machine);
 }
 
+/* A cost that rises faster than its line leaves nothing at no bytes. */
+static void posts_copy(void **state)
+{
+    (void)state;
+    char notes[256];
+    struct samples samples = {0};
+    append(&samples, BENCHMARK_OVERHEAD, VARIANT_SEND, 1024, 0.6e-7);
+    append(&samples, BENCHMARK_OVERHEAD, VARIANT_SEND, 2048, 2.6e-7);
+    append(&samples, BENCHMARK_OVERHEAD, VARIANT_SEND, 4000, 4.6e-7);
+    struct machine machine = fitted(fit_overhead, &samples, notes, sizeof notes);
+    assert_value(&machine, PROTOCOL_EAGER, "overhead_send", 0);
+    double byte_s = value_of(&machine, PROTOCOL_EAGER, "overhead_send_byte");
+    assert_true(byte_s > 0.05e-9 && byte_s < 0.15e-9);
+    machine_release(&machine);
+}
+
 /* Says which share of the bytes is left after a computation of sender, receiver, both, and what follows. */
 struct rule {
     double left[3];
@@ -216,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(posts_cost),
+        cmocka_unit_test(posts_copy),
         cmocka_unit_test(bytes_move),
         cmocka_unit_test(nothing_shows),
     };

@@ -2,9 +2,10 @@
  *
  * The samples (calibrate/benchmark/overhead.c) are the times of MPI_Isend and MPI_Irecv by size. A value is the median
  * over the sizes of its protocol, each by its own median (or minimum), and its interval holds all of them. An MPI that
- * copies eager messages within MPI_Isend takes longer for more bytes. Where a line through the sizes (three or more)
- * shows that surely, and the cost at least doubles within the protocol, overhead_send is the line's value at no bytes
- * and overhead_send_byte its slope: a post of s bytes costs overhead_send + s overhead_send_byte. */
+ * copies eager messages within MPI_Isend takes longer for more bytes. Where three sizes or more each take longer than
+ * the one before, or a line through them surely rises, and the cost at least doubles within the protocol, overhead_send
+ * is the line's value at no bytes and overhead_send_byte its slope: a post of s bytes costs overhead_send +
+ * s overhead_send_byte. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -56,15 +57,25 @@ static int make_points(const struct samples *samples, const struct fit_options *
     return 0;
 }
 
+static bool ascends(const struct benchmark_points *points)
+{
+    for (size_t i = 1; i < points->n_points; i++)
+        if (!(points->seconds[i] > points->seconds[i - 1]))
+            return false;
+    return true;
+}
+
 /* Says whether the cost clearly grows with the bytes. */
-static bool grows(const struct benchmark_points *points, struct line *line)
+static bool grows(const struct benchmark_points *points, enum line_method method, struct line *line)
 {
     size_t n = points->n_points;
-    if (n < LINE_SIZES_MIN || line_fit(points->bytes, points->seconds, n, LINE_RELATIVE, NULL, line) != 0)
+    if (n < LINE_SIZES_MIN || line_fit(points->bytes, points->seconds, n, method, NULL, line) != 0)
         return false;
     double first_s = line->intercept.value + line->slope.value * points->bytes[0];
     double growth_s = line->slope.value * (points->bytes[n - 1] - points->bytes[0]);
-    return line->kind == LINE_PLAIN && line->slope.low > 0 && growth_s >= GROWTH_MIN * first_s;
+    bool is_own = line->kind == LINE_PLAIN || line->kind == LINE_THROUGH_ORIGIN;
+    bool rises = line->slope.low > 0 || ascends(points);
+    return is_own && rises && growth_s >= GROWTH_MIN * first_s;
 }
 
 /* Returns the median of the points, which lose their order, and the least and the largest of them. */
@@ -90,7 +101,7 @@ static int estimate(const struct samples *samples, const struct fit_options *opt
     if (result == 0 && points.n_points == 0)
         result = 1;
     if (result == 0 && fitted->is_line) {
-        result = line_fit(points.bytes, points.seconds, points.n_points, LINE_RELATIVE, NULL, &line);
+        result = line_fit(points.bytes, points.seconds, points.n_points, options->method, NULL, &line);
         if (result == 0) {
             values[0] = line.intercept.value;
             values[1] = line.slope.value;
@@ -115,14 +126,18 @@ static int append(const struct samples *samples, const struct fit_options *optio
         benchmark_points_release(&points);
         return 0;
     }
-    fitted->is_line = fitted->call->per_byte != NULL && grows(&points, &line);
+    fitted->is_line = fitted->call->per_byte != NULL && grows(&points, options->method, &line);
     struct line_value cost = fitted->is_line ? line.intercept : middle(&points);
     struct line_value *const values[] = {&cost, &line.slope};
     benchmark_points_release(&points);
-    const char *method = fitted->is_line ? "relative-median" : "median";
+    char method[24] = "median";
+    if (fitted->is_line)
+        benchmark_method(options, line.kind, method);
     int result =
         launches_widen(samples, BENCHMARK_OVERHEAD, estimate, options, fitted, values, fitted->is_line ? 2 : 1);
     cost.low = cost.low < 0 ? 0 : cost.low;
+    if (fitted->is_line && line.slope.low < 0)
+        line.slope.low = 0;
     if (result == 0)
         result = benchmark_append(machine, fitted->level, fitted->protocol, fitted->call->quantity, MACHINE_NO_N, &cost,
                                   "s", n_samples, method);
