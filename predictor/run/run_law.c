@@ -117,7 +117,9 @@ static void set_receivers(struct run_share *share, uint32_t number)
         for (size_t i = 0; i < group->bundles.n; i++) {
             uint32_t id = group->bundles.entries[i].id;
             set_speed(share, id, receiver_speed(share, group, id));
+            share->bundles[id].at = 0;
         }
+        group->clock = 0; /* bytes may become seconds, which are lost beside as many bytes */
         order(share, group);
     }
     if (group->bundles.n > 0)

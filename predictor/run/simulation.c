@@ -95,7 +95,8 @@ static void end_strand(struct simulation *sim, uint32_t number)
     sim->n_done++;
     sim->result->rank_end_s[rank] = fmax(sim->result->rank_end_s[rank], sim->now_s);
     sim->result->end_s = fmax(sim->result->end_s, sim->now_s);
-    enter(sim, number);
+    if (--sim->n_going[rank] == 0)
+        enter(sim, number);
 }
 
 /* Computes before the next step, or behind the last one. Returns true if that takes time. */
@@ -302,14 +303,15 @@ static int allocate_all(struct simulation *sim)
     sim->members = allocate(program->n_members, sizeof *sim->members);
     sim->collectives = allocate(program->n_collectives, sizeof *sim->collectives);
     sim->n_inside = allocate(program->n_ranks, sizeof *sim->n_inside);
+    sim->n_going = allocate(program->n_ranks, sizeof *sim->n_going);
     sim->rank_flights = allocate(program->n_ranks, sizeof *sim->rank_flights);
     struct simulation_result *result = sim->result;
     result->predicted = allocate(program->n_places, sizeof *result->predicted);
     result->rank_begin_s = allocate(program->n_ranks, sizeof *result->rank_begin_s);
     result->rank_end_s = allocate(program->n_ranks, sizeof *result->rank_end_s);
     return sim->strands != NULL && sim->messages != NULL && sim->members != NULL && sim->collectives != NULL &&
-                   sim->n_inside != NULL && sim->rank_flights != NULL && result->predicted != NULL &&
-                   result->rank_begin_s != NULL && result->rank_end_s != NULL
+                   sim->n_inside != NULL && sim->n_going != NULL && sim->rank_flights != NULL &&
+                   result->predicted != NULL && result->rank_begin_s != NULL && result->rank_end_s != NULL
                ? 0
                : -1;
 }
@@ -327,6 +329,7 @@ static void begin_strands(struct simulation *sim)
     for (uint32_t s = 0; s < program->n_strands; s++) {
         const struct run_strand *strand = &program->strands[s];
         sim->strands[s].step = strand->first_step;
+        sim->n_going[strand->rank]++;
         result->rank_begin_s[strand->rank] = fmin(result->rank_begin_s[strand->rank], strand->begin_s);
         result->begin_s = fmin(result->begin_s, strand->begin_s);
         simulation_schedule(sim, strand->begin_s, EVENT_STRAND, s);
@@ -344,6 +347,7 @@ static void release(struct simulation *sim)
         free(sim->rank_flights[rank].flights);
     free(sim->rank_flights);
     free(sim->n_inside);
+    free(sim->n_going);
     free(sim->strands);
     free(sim->messages);
     free(sim->members);

@@ -96,6 +96,7 @@ struct simulation {
     size_t n_flights, flights_room;
     uint32_t free_flight;
     uint32_t *n_inside;               /* [n_ranks] strands inside MPI */
+    uint32_t *n_going;                /* [n_ranks] strands that have not ended */
     struct flight_list *rank_flights; /* [n_ranks] those that move only while the rank is inside MPI */
     struct member_state *members;
     struct collective_state *collectives;
