@@ -367,18 +367,25 @@ def random_job(chance):
     return Builder(chance, chance.randrange(2, 9), chance.randrange(4, 30), sizes).job
 
 
+def costs(chance, of, share):
+    """Rows beside latency and bandwidth, each with that chance; those of a level with protocol any stand in for a class."""
+    rows = [f"overhead_send - {chance.uniform(0, 5e-6)!r} s", f"overhead_receive - {chance.uniform(0, 5e-6)!r} s",
+            f"overhead_send_byte - {chance.uniform(0, 2e-10)!r} s/B", f"progress - {chance.randrange(4)} 1",
+            f"buffer - {chance.randrange(300000)} B"]
+    return [f"{of} {row}" for row in rows if chance.random() < share]
+
+
 def random_table(chance):
     """The text of a machine table with rows of every kind."""
     protocols = chance.choice([["any"], ["eager", "rendezvous"], ["short", "eager", "rendezvous"]])
     lines = ["name m", "source chance"]
     for level in LEVEL_NUMBER:
-        lines += [f"{level} any buffer - {chance.randrange(300000)} B"] if chance.random() < 0.4 else []
+        lines += costs(chance, f"{level} any", 0.2) if "any" not in protocols else []
         thresholds = [0, *sorted(chance.sample(range(1, 200000), len(protocols) - 1))]
         for protocol, threshold in zip(protocols, thresholds):
             of = f"{level} {protocol}"
             lines.append(f"{of} tau - {chance.uniform(0, 5e-5)!r} s")
             lines += [f"{of} threshold - {threshold} B"] if threshold else []
             lines += [f"{of} bw {n} {n ** 0.6 * chance.uniform(1e9, 2e9)!r} B/s" for n in (1, 2, 4, 8)]
-            lines += [f"{of} overhead_{side} - {chance.uniform(0, 5e-6)!r} s" for side in ("send", "receive") if chance.random() < 0.7]
-            lines += [f"{of} progress - {chance.randrange(4)} 1"] if chance.random() < 0.8 else []
+            lines += costs(chance, of, 0.6)
     return "\n".join(lines) + "\n"

@@ -73,8 +73,8 @@ def scaled(program, text, factor):
     lines = []
     for line in text.splitlines():
         words = line.split()
-        if words[-1] in ("s", "B/s"):
-            words[-2] = repr(float(words[-2]) * (factor if words[-1] == "s" else 1 / factor))
+        if words[-1] in ("s", "s/B", "B/s"):
+            words[-2] = repr(float(words[-2]) * (1 / factor if words[-1] == "B/s" else factor))
         lines.append(" ".join(words))
     return program, "\n".join(lines)
 

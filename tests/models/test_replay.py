@@ -1,0 +1,101 @@
+"""`mpistair replay` on the traces of jobs by lot against the reference, and a job that cannot end.
+
+usage: test_replay.py MPISTAIR SCHEMA.sql
+"""
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import unittest
+
+from predict_test import PredictTest
+from reference_run import Deadlock, Message, PARTS, Table, replay
+from run_traces import Call, Job, random_job, random_table
+
+MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
+LAWS = "staircase", "flow", "fair"
+JOBS = 200
+
+
+class Replay(PredictTest):
+    def setUp(self):
+        super().setUp()
+        self.template, self.trace = (os.path.join(self.folder, name) for name in ("template.db", "trace.db"))
+        database = sqlite3.connect(self.template)
+        database.execute("PRAGMA synchronous = OFF")
+        with open(SCHEMA) as file:
+            database.executescript(file.read())
+        database.commit()
+        database.close()
+
+    def run_tool(self, table, law):
+        return subprocess.run([MPISTAIR, "replay", self.trace, "--machine", table, "--law", law, "--collectives", "recorded",
+                               "--format", "json"], capture_output=True, text=True, timeout=60)
+
+    def replay(self, table, law):
+        done = self.run_tool(table, law)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def compare(self, found, job, expected, message):
+        within = 1e-9 * expected.run_s
+        self.assertAlmostEqual(found["run"]["predicted_s"], expected.run_s, delta=within, msg=message)
+        measured_s = (max(job.ends_ns) - min(job.begins_ns)) * 1e-9
+        self.assertAlmostEqual(found["run"]["measured_s"], measured_s, delta=1e-9 * measured_s, msg=message)
+        for rank, (row, parts) in enumerate(zip(found["ranks"], expected.ranks, strict=True)):
+            self.assertEqual(row["rank"], rank)
+            for quantity, value_s in parts.items():
+                self.assertAlmostEqual(row["predicted"][quantity], value_s, delta=within, msg=(message, rank, quantity))
+            self.compare_measured(row["measured"], job, rank, (message, rank))
+
+    def compare_measured(self, measured, job, rank, message):
+        """Time outside calls is computation, all parts add up to the rank's time."""
+        run_ns = job.ends_ns[rank] - job.begins_ns[rank]
+        computation_ns = job.tails_ns[rank] + sum(call.gap_ns + (call.idle.gap_ns if call.idle and not call.idle.waits() else 0)
+                                                  for call in job.calls[rank])
+        parts = ("computation", "late_sender", "late_receiver", "transfer", "collective_wait", "collective_transfer", "other")
+        for quantity, value_ns in (("run_s", run_ns), ("computation_s", computation_ns), ("mpi_s", run_ns - computation_ns)):
+            self.assertAlmostEqual(measured[quantity], value_ns * 1e-9, delta=1e-15 * run_ns, msg=(message, quantity))
+        self.assertAlmostEqual(sum(measured[part + "_s"] for part in parts), run_ns * 1e-9, delta=1e-18 * run_ns + 1e-14, msg=message)
+        self.assertGreaterEqual(min(measured[part + "_s"] for part in parts), -1e-14, message)
+
+    def test_jobs_by_lot(self):
+        totals = dict.fromkeys(PARTS, 0.0)
+        for seed in range(JOBS):
+            chance = random.Random(1000 + seed)
+            job, text = random_job(chance), random_table(chance)
+            job.write(self.trace, self.template)
+            table = self.write("m.tbl", text)
+            law = LAWS[seed % 3]
+            expected = replay(Table(text), job.program(), law)
+            self.compare(self.replay(table, law), job, expected, (seed, law))
+            for rank in expected.ranks:
+                for part in PARTS:
+                    totals[part] += rank[part + "_s"]
+        self.assertEqual({part for part, time_s in totals.items() if time_s <= 0}, {"queue"})
+
+    def test_deadlock(self):
+        """Two blocking sends that a buffer took when they were recorded; by rendezvous neither ends."""
+        job = Job([(0, 0)] * 3, [0] * 3, [1000] * 3)
+        job.messages = [Message(0, 1, 10 ** 6), Message(1, 0, 10 ** 6)]
+        for rank, function in enumerate(("MPI_Send", "MPI_Rsend")):
+            job.calls[rank] = [Call(function, 10, 100, [("send", rank)], [("send", rank)]),
+                               Call("MPI_Recv", 10, 100, [("receive", 1 - rank)], [("receive", 1 - rank)])]
+        job.finish()
+        job.write(self.trace, self.template)
+        text = "name m\nsource hand\n" + "".join(f"intra_socket rendezvous {row}\n" for row in ("tau - 1e-6 s", "bw 1 1e9 B/s"))
+        with self.assertRaises(Deadlock):
+            replay(Table(text), job.program())
+        done = self.run_tool(self.write("m.tbl", text), "staircase")
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        for words in ("rank 0", "rank 1", "MPI_Send", "MPI_Rsend"):
+            self.assertIn(words, done.stderr)
+        self.assertNotIn("rank 2", done.stderr)
+        done = self.run_tool(self.write("m.tbl", text.replace("rendezvous", "eager")), "staircase")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
