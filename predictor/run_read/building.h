@@ -37,8 +37,8 @@ struct places {
 
 /* All return 0, or -1 with the error set. */
 int calls_make(struct building *building);       /* calls.c */
-int strands_divide(struct building *building);   /* strands.c */
 int completions_find(struct building *building); /* completions.c */
+int strands_divide(struct building *building);   /* strands.c: needs to know who waits for what */
 /* steps.c */
 int steps_make(struct building *building, struct places *places);
 

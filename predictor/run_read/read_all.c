@@ -17,7 +17,7 @@ static int read_items(struct reading *reading)
 static int make_rank(struct reading *reading, uint32_t rank, struct places *places)
 {
     struct building building = {.reading = reading, .rank = &reading->ranks[rank], .number = rank};
-    int result = calls_make(&building) != 0 || strands_divide(&building) != 0 || completions_find(&building) != 0 ||
+    int result = calls_make(&building) != 0 || completions_find(&building) != 0 || strands_divide(&building) != 0 ||
                          steps_make(&building, places) != 0
                      ? -1
                      : 0;

@@ -1,6 +1,7 @@
 /* Divides the calls of a rank into strands. The trace does not say which thread made a call, but calls of one thread do
- * not overlap. A call goes to the strand that made the last one from its call site, where that is free, else to the
- * free one that was in MPI last. Sums of failed tests of several call sites may lie above each other. */
+ * not overlap. A call goes to the strand that posted what it waits for, or else to the one that made the last call from
+ * its call site, where that is free; else to the free one that was in MPI last. Sums of failed tests of several call
+ * sites may lie above each other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,14 +26,32 @@ static bool is_free(const struct busy *strand, const struct call *call)
     return strand->until_ns <= call->begin_ns + CLOCK_NS || (strand->idle && call->idle > 0);
 }
 
+/* Returns the strand that posted the first operation that the call waits for, or NO_OBJECT. */
+static uint32_t posting_strand(const struct building *building, const struct call *call)
+{
+    if (call->n_waits == 0)
+        return NO_OBJECT;
+    uint32_t item = building->waits[call->first_wait];
+    size_t low = 0, high = building->n_calls;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (building->calls[middle].first_item <= item)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &building->calls[low] < call ? building->calls[low].strand : NO_OBJECT;
+}
+
 /* Returns the call's strand, or MAX_STRANDS without memory. Where there would be very many, it is the one that gets
  * free first. */
-static size_t strand_of(struct division *division, const struct call *call)
+static size_t strand_of(struct division *division, const struct building *building, const struct call *call)
 {
-    size_t found = division->of_site[call->site], first = 0;
-    if (found < division->n && is_free(&division->strands[found], call))
-        return found;
-    found = division->n;
+    size_t first = 0, found = division->n;
+    const uint32_t wanted[] = {posting_strand(building, call), division->of_site[call->site]};
+    for (size_t i = 0; i < 2; i++)
+        if (wanted[i] < division->n && is_free(&division->strands[wanted[i]], call))
+            return wanted[i];
     for (size_t i = 0; i < division->n; i++) {
         const struct busy *strand = &division->strands[i];
         if (is_free(strand, call) && (found == division->n || strand->until_ns > division->strands[found].until_ns))
@@ -54,7 +73,7 @@ static int divide(struct building *building, struct division *division)
 {
     for (size_t i = 0; i < building->n_calls; i++) {
         struct call *call = &building->calls[i];
-        size_t strand = strand_of(division, call);
+        size_t strand = strand_of(division, building, call);
         if (strand == MAX_STRANDS)
             return -1;
         call->strand = (uint32_t)strand;
