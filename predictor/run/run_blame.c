@@ -152,17 +152,19 @@ static void walk_path(struct blaming *blaming, uint32_t strand, size_t from_step
         blaming->blame->critical_s[told->tail_place] += left_s;
 }
 
-/* Returns the last wait of a strand that ended before a step, SIZE_MAX if there is none. */
+/* Returns the last wait of a strand that ended before a step, SIZE_MAX if there is none. What it waited for may have
+ * come at the very time of the step. */
 static size_t last_wait(const struct blaming *blaming, uint32_t strand, size_t step, double before_s)
 {
     size_t begin, end;
     waits_between(blaming, strand, step, step, &begin, &end);
-    while (end > blaming->first[strand] && blaming->result->waits[blaming->of_strand[end - 1]].cause.at_s >= before_s)
+    while (end > blaming->first[strand] && blaming->result->waits[blaming->of_strand[end - 1]].cause.at_s > before_s)
         end--;
     return end > blaming->first[strand] ? blaming->of_strand[end - 1] : SIZE_MAX;
 }
 
-/* Walks from the last end to the first begin, over to whoever was waited for. */
+/* Walks from the last end to the first begin, over to whoever was waited for. It goes from effect to cause only, and so
+ * comes by each wait at most once. */
 static void find_critical_path(struct blaming *blaming)
 {
     const struct run_program *program = blaming->program;
@@ -173,7 +175,7 @@ static void find_critical_path(struct blaming *blaming)
             strand = s;
     size_t step = program->strands[strand].first_step + program->strands[strand].n_steps;
     double at_s = blaming->result->end_s;
-    for (;;) {
+    for (size_t i = 0; i < blaming->result->n_waits; i++) {
         size_t number = last_wait(blaming, strand, step, at_s);
         if (number == SIZE_MAX)
             break;

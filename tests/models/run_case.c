@@ -43,9 +43,20 @@ void run_collective(struct run_case *run, enum run_dependence dependence, uint32
     }
 }
 
-static void add_step(struct run_case *run, uint32_t rank, struct run_step step, double *compute_s, uint8_t flags)
+uint32_t run_place_of(struct run_case *run, uint32_t rank, uint32_t site)
 {
-    step.place = rank;
+    while (run->program.n_sites <= site)
+        assert_int_equal(run_program_site(&run->program, "MPI_Call", (int64_t)run->program.n_sites), 0);
+    for (uint32_t place = 0; place < run->program.n_places; place++)
+        if (run->program.places[place].rank == rank && run->program.places[place].site == site)
+            return place;
+    assert_int_equal(run_program_place(&run->program, rank, site), 0);
+    return (uint32_t)run->program.n_places - 1;
+}
+
+static void add_step(struct run_case *run, struct run_step step, double *compute_s, uint8_t flags)
+{
+    step.place = run->place;
     step.flags = flags;
     step.compute_s = *compute_s;
     *compute_s = 0;
@@ -53,16 +64,16 @@ static void add_step(struct run_case *run, uint32_t rank, struct run_step step, 
 }
 
 /* Adds the steps of a post; a blocking one waits for itself. */
-static void add_post(struct run_case *run, uint32_t rank, bool send, bool blocking, uint32_t message, double *compute_s)
+static void add_post(struct run_case *run, bool send, bool blocking, uint32_t message, double *compute_s)
 {
     struct run_step step = {.object = message, .kind = send ? STEP_SEND : STEP_RECEIVE};
-    add_step(run, rank, step, compute_s, blocking ? STEP_ENTERS : STEP_ENTERS | STEP_LEAVES);
+    add_step(run, step, compute_s, blocking ? STEP_ENTERS : STEP_ENTERS | STEP_LEAVES);
     if (!blocking)
         return;
     struct run_step wait = {.object = (uint32_t)run->program.n_waits, .count = 1, .kind = STEP_WAIT};
     assert_int_equal(run_program_wait(&run->program, run_operation(message, send ? OPERATION_SEND : OPERATION_RECEIVE)),
                      0);
-    add_step(run, rank, wait, compute_s, STEP_LEAVES);
+    add_step(run, wait, compute_s, STEP_LEAVES);
 }
 
 static uint32_t member_of(const struct run_case *run, uint32_t collective, uint32_t rank)
@@ -82,7 +93,7 @@ static void add_wait(struct run_case *run, uint32_t rank, const char *list, doub
                                            : run_operation(member_of(run, number, rank), OPERATION_MEMBER);
         assert_int_equal(run_program_wait(&run->program, operation), 0);
     }
-    add_step(run, rank, step, compute_s, STEP_ENTERS | STEP_LEAVES);
+    add_step(run, step, compute_s, STEP_ENTERS | STEP_LEAVES);
 }
 
 static void add_word(struct run_case *run, uint32_t rank, const char *word, double *compute_s)
@@ -95,23 +106,26 @@ static void add_word(struct run_case *run, uint32_t rank, const char *word, doub
         *compute_s += ms * 1e-3;
         break;
     case 'x':
-        add_step(run, rank, (struct run_step){.spent_s = ms * 1e-3, .kind = STEP_SPEND}, compute_s, whole);
+        add_step(run, (struct run_step){.spent_s = ms * 1e-3, .kind = STEP_SPEND}, compute_s, whole);
         break;
     case 's':
     case 'r':
     case 'S':
     case 'R':
-        add_post(run, rank, word[0] == 's' || word[0] == 'S', word[0] == 'S' || word[0] == 'R', number, compute_s);
+        add_post(run, word[0] == 's' || word[0] == 'S', word[0] == 'S' || word[0] == 'R', number, compute_s);
         break;
     case 'b':
     case 'B':
-        add_step(run, rank,
+        add_step(run,
                  (struct run_step){.object = member_of(run, number, rank),
                                    .kind = word[0] == 'b' ? STEP_BEGIN : STEP_COLLECTIVE},
                  compute_s, whole);
         break;
+    case 'k':
+        run->place = run_place_of(run, rank, number);
+        break;
     case 'p':
-        add_step(run, rank, (struct run_step){.object = number, .kind = STEP_PROBE}, compute_s, whole);
+        add_step(run, (struct run_step){.object = number, .kind = STEP_PROBE}, compute_s, whole);
         break;
     case 'w':
         add_wait(run, rank, word + 1, compute_s);
@@ -129,10 +143,11 @@ void run_rank(struct run_case *run, const char *words)
     assert_true(strlen(words) < sizeof copy);
     strcpy(copy, words);
     assert_int_equal(run_program_strand(&run->program, rank, 0), 0);
+    run->place = rank;
     for (char *word = strtok_r(copy, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
         add_word(run, rank, word, &compute_s);
     run->program.strands[rank].tail_s = compute_s;
-    run->program.strands[rank].tail_place = rank;
+    run->program.strands[rank].tail_place = run->place;
 }
 
 void run_replay(struct run_case *run)

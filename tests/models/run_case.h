@@ -13,6 +13,7 @@ struct run_case {
     struct simulation_options options;
     struct simulation_result result;
     struct run_parts *parts; /* [n_ranks] */
+    uint32_t place;          /* of the words that follow */
 };
 
 /* Begins a run of n ranks on those nodes (NULL: all on one) with a machine of tau = 0 and BW(n) = 1 GB/s at all
@@ -27,8 +28,11 @@ void run_collective(struct run_case *run, enum run_dependence dependence, uint32
  *     c2.5   computes 2.5 ms             x1    spends 1 ms inside MPI
  *     s0 r0  posts the send, the receive of message 0      S0 R0  the same, and waits for it in the same call
  *     b0     begins collective 0         B0    takes part in it
- *     w:s0:r1:b0  waits for these        p0    probes for message 0 */
+ *     w:s0:r1:b0  waits for these        p0    probes for message 0
+ *     k1     what follows is at call site 1 (0 from the begin) */
 void run_rank(struct run_case *run, const char *words);
+/* Returns the place of a rank's calls at a site; it is added where there is none. */
+uint32_t run_place_of(struct run_case *run, uint32_t rank, uint32_t site);
 /* Replays; the run then has times. */
 void run_replay(struct run_case *run);
 /* Expects that part of a rank's time, in ms, to 1e-9. */
