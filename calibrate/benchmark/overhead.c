@@ -18,7 +18,7 @@ enum { REPEATS_MAX = 1024, WARM_UPS = 8, DATA_TAG = 1, GO_TAG = 2 };
 #define CALL_MIN_S 1e-9
 
 static const char *const variants[N_MODES] = {"send", "receive"};
-static const uint64_t sizes[] = {8, 256, 1024, 2048, 4000, 8192, 32768, 131072, 524288};
+static const uint64_t sizes[] = {8, 1024, 2048, 4000, 8192, 32768, 262144};
 static struct one_pair levels[LEVEL_COUNT];
 
 static int list(const struct measure *measure, struct item **items, size_t *n_items)

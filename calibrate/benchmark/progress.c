@@ -29,7 +29,7 @@ enum { REPEATS_MAX = 128, PLAIN_SHARE = 8, PLAIN_MIN = 2, DATA_TAG = 1, READY_TA
 #define LEFT_MIN_S 1e-9
 
 static const char *const variants[N_MODES] = {"alone", "sender", "receiver", "both"};
-static const uint64_t sizes[] = {8, 2048, 32768, 262144};
+static const uint64_t sizes[] = {8, 32768, 262144};
 static struct one_pair levels[LEVEL_COUNT];
 
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
