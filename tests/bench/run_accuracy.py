@@ -1,0 +1,253 @@
+"""How far the replay of whole runs is from what was measured: the same run again, and runs otherwise, measured afterwards.
+
+usage: run_accuracy.py same|other MPISTAIR FOLDER_OF_APPS --cluster SCRIPT [--mpi MPI:MPIEXEC ...] [--seconds S] [--only WORD]
+
+`same`: records programs twice (tests/apps steps, halo; LAMMPS where it is installed) with 2 and 4 ranks on this node, and over
+the cluster of namespaces at 400 Mbit/s, and replays each trace on a table calibrated just before. It prints the error of the
+run time, the T11 error of the time inside MPI by rank, with recorded and with modelled collectives, and the replicate error:
+the same two of one recording against the other.
+`other`: predicts from a trace what is measured afterwards: 100 Mbit/s from 400 and the other way, round-robin from block
+places, one rank's computation doubled; eager limit 4 KiB to 64 KiB. It prints the predicted and the measured change.
+
+A benchmark, not a test: it fails only where a step does. It needs the machine for itself; the load is printed.
+T11 is named as in share/doc/MODELS.md.
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+OPTIONS = None
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
+                   MPISTAIR_DISTURBED="1")
+STEPS = [["halo", "-n", "400", "-b", "60000"], ["wavefront", "-n", "400", "-b", "20000"],
+         ["double_buffer", "-n", "400", "-b", "200000", "-c", "300"], ["master_worker", "-n", "300", "-b", "30000"],
+         ["irregular", "-n", "400", "-b", "100000"]]
+
+
+def run(*words, limit_s=300, **variables):
+    words = [str(word) for word in words]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit_s,
+                          env=dict(ENVIRONMENT, **variables), errors="replace")
+    if done.returncode != 0:
+        raise RuntimeError(f"exit {done.returncode} from: {' '.join(words)}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def cluster(rate):
+    folder = os.path.abspath(f"hosts-{rate}")
+    run(OPTIONS.cluster, "up", "-n", 2, "-m", 2, "-r", rate, "-d", folder)
+    try:
+        yield [OPTIONS.cluster, "run", "-d", folder, "--"]
+    finally:
+        run(OPTIONS.cluster, "down", "-d", folder)
+
+
+class Place:
+    """Where ranks run: words before the command, words of the launcher, the number of ranks, the law of sharing."""
+
+    def __init__(self, name, mpi, mpiexec, ranks, prefix=(), options=(), law="staircase"):
+        self.name, self.mpi, self.ranks, self.law = name, mpi, ranks, law
+        self.prefix, self.launcher = list(prefix), [mpiexec, *options, "-n", str(ranks)]
+        self.table = None
+
+    def calibrate(self, seconds):
+        self.table = os.path.abspath(f"{self.name}.tbl".replace(" ", "-"))
+        run(*self.prefix, OPTIONS.mpistair, "calibrate", "--seconds", seconds, "-o", self.table, "--name", "here", "--",
+            *self.launcher, limit_s=600)
+
+    def record(self, trace, program, extra=()):
+        pathlib.Path(trace).unlink(missing_ok=True)
+        run(*self.prefix, OPTIONS.mpistair, "run", "-o", trace, "--", self.launcher[0], *extra, *self.launcher[1:], *program)
+        return trace
+
+
+def replay(trace, table, *options):
+    return json.loads(run(OPTIONS.mpistair, "replay", trace, "--machine", table, "--json", *options))
+
+
+def t11(measured, model):
+    total = sum(measured)
+    return sum(abs(a - b) for a, b in zip(measured, model)) / total if total > 0 else float("nan")
+
+
+def mpi_s(result, side):
+    return [rank[side]["mpi_s"] for rank in result["ranks"]]
+
+
+def percent(share):
+    return f"{100 * share:7.1f} %"
+
+
+def programs(place):
+    folder = pathlib.Path(OPTIONS.apps)
+    for words in STEPS:
+        yield words[0], [folder / f"steps-{place.mpi}", *words]
+    yield "cg", [folder / f"halo-{place.mpi}"]
+    if shutil.which("lmp") and place.mpi == "openmpi":
+        yield "LAMMPS", ["lmp", "-in", pathlib.Path(__file__).resolve().parent / "../mpi/jobs/melt.in", "-log", "none"]
+
+
+def node_places():
+    for word in OPTIONS.mpi:
+        mpi, mpiexec = word.split(":")
+        yield Place(f"{mpi} 2", mpi, mpiexec, 2, options=["--bind-to", "none"] if mpi == "openmpi" else [])
+        if mpi == "openmpi":
+            yield Place(f"{mpi} 4", mpi, mpiexec, 4, options=["--oversubscribe", "--bind-to", "none"])
+
+
+def same_run(place, errors):
+    place.calibrate(OPTIONS.seconds)
+    for name, program in programs(place):
+        if OPTIONS.only and OPTIONS.only not in f"{place.name} {name}":
+            continue
+        try:
+            results = [replay(place.record(f"{name}-{i}.db".replace(" ", "-"), program), place.table, "--law", place.law)
+                       for i in (0, 1)]
+            modelled = replay(f"{name}-0.db".replace(" ", "-"), place.table, "--law", place.law, "--collectives", "modelled")
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            print(f"{place.name:12} {name:14} {error}")
+            continue
+        runs = [result["run"]["predicted_s"] / result["run"]["measured_s"] - 1 for result in results]
+        times = [t11(mpi_s(result, "measured"), mpi_s(result, "predicted")) for result in results]
+        measured = [result["run"]["measured_s"] for result in results]
+        replicate = abs(measured[0] - measured[1]) / statistics.mean(measured)
+        both = [mpi_s(result, "measured") for result in results]
+        mean = [statistics.mean(pair) for pair in zip(*both)]
+        replicate_mpi = sum(abs(a - b) for a, b in zip(*both)) / sum(mean)
+        with_modelled = (modelled["run"]["predicted_s"] / modelled["run"]["measured_s"] - 1,
+                         t11(mpi_s(modelled, "measured"), mpi_s(modelled, "predicted")))
+        print(f"{place.name:12} {name:14} {measured[0]:8.3f} s {percent(runs[0])} {percent(runs[1])}   {percent(times[0])} "
+              f"{percent(times[1])}   {percent(with_modelled[0])} {percent(with_modelled[1])}   {percent(replicate)} "
+              f"{percent(replicate_mpi)}", flush=True)
+        errors.append((place.name, [abs(e) for e in runs], times, replicate, replicate_mpi))
+
+
+def same():
+    print(f"{'place':12} {'program':14} {'run':>10} {'run time: error of two':>20} {'in MPI: T11 of two':>22} "
+          f"{'collectives modelled':>22} {'replicate: run, in MPI':>24}")
+    errors = []
+    for place in node_places():
+        same_run(place, errors)
+    try:
+        with cluster("400mbit") as prefix:
+            same_run(Place("cluster 4", "openmpi", "mpiexec.openmpi", 4, prefix, law="flow"), errors)
+    except (RuntimeError, OSError) as error:
+        print(f"cluster: left out: {error}")
+    for name in sorted({name for name, *_ in errors}):
+        of = [error for error in errors if error[0] == name]
+        print(f"{name}: median of {len(of)} programs: run {percent(statistics.median(e for _, runs, *_ in of for e in runs))}, "
+              f"in MPI {percent(statistics.median(t for _, _, times, *_ in of for t in times))}, replicate run "
+              f"{percent(statistics.median(r for *_, r, _ in of))}, in MPI {percent(statistics.median(r for *_, r in of))}")
+
+
+def tell(errors, what, name, before_s, predicted_s, measured_s, again_s):
+    noise = abs(measured_s - again_s) / measured_s
+    change, told = measured_s / before_s - 1, predicted_s / before_s - 1
+    sign = "" if abs(change) <= 2 * noise else "sign right" if change * told > 0 else "SIGN WRONG"
+    error = predicted_s / statistics.mean([measured_s, again_s]) - 1
+    errors.setdefault(what, []).append(abs(error))
+    print(f"{what:24} {name:14} {before_s:8.3f} s  predicted {predicted_s:8.3f} ({percent(told)})  measured {measured_s:8.3f} "
+          f"({percent(change)})  error {percent(error)}  noise {percent(noise)} {sign}", flush=True)
+
+
+def measured(place, trace, program, extra=()):
+    return [replay(place.record(trace, program, extra), place.table, "--law", place.law)["run"]["measured_s"] for _ in (0, 1)]
+
+
+def other_rates(errors):
+    """Traces of one rate, replayed with the table of the other."""
+    places, traces = {}, {}
+    for rate in ("400mbit", "100mbit"):
+        with cluster(rate) as prefix:
+            place = Place(rate, "openmpi", "mpiexec.openmpi", 4, prefix, law="flow")
+            place.calibrate(OPTIONS.seconds)
+            places[rate] = place.table
+            for name, program in list(programs(place))[:OPTIONS.programs]:
+                runs = [replay(place.record(f"{name}-{rate}-{i}.db", program), place.table, "--law", "flow")["run"]["measured_s"]
+                        for i in (0, 1)]
+                traces[name, rate] = (f"{name}-{rate}-0.db", runs)
+    for (name, rate), (trace, runs) in traces.items():
+        to = "100mbit" if rate == "400mbit" else "400mbit"
+        result = replay(trace, places[rate], "--law", "flow", "--to-machine", places[to])
+        tell(errors, f"{rate} to {to}", name, runs[0], result["what_if"]["predicted_s"], *traces[name, to][1])
+
+
+def other_places(errors):
+    with cluster("400mbit") as prefix:
+        place = Place("places", "openmpi", "mpiexec.openmpi", 4, prefix, law="flow")
+        place.calibrate(OPTIONS.seconds)
+        for name, program in list(programs(place))[:OPTIONS.programs]:
+            before = replay(place.record("block.db", program), place.table, "--law", "flow", "--to-placement", "round-robin-nodes")
+            tell(errors, "block to round-robin", name, before["run"]["measured_s"], before["what_if"]["predicted_s"],
+                 *measured(place, "robin.db", program, ["--map-by", "node"]))
+
+
+def other_computation(errors):
+    for place in node_places():
+        if place.ranks > 2:
+            continue
+        place.calibrate(OPTIONS.seconds)
+        for name, program in list(programs(place))[:OPTIONS.programs]:
+            before = replay(place.record("one.db", program), place.table, "--scale-computation", "rank:1:2")
+            tell(errors, f"rank 1 doubled, {place.mpi}", name, before["run"]["measured_s"], before["what_if"]["predicted_s"],
+                 *measured(place, "two.db", [*program, "-x", "1:2"]))
+
+
+def other_threshold(errors):
+    """Open MPI's own limit inside a node, as its parameter sets it."""
+    for place in node_places():
+        if place.mpi != "openmpi" or place.ranks > 2:
+            continue
+        limits = {bytes_: ["--mca", "btl_vader_eager_limit", str(bytes_)] for bytes_ in (4096, 65536)}
+        place.launcher[1:1] = limits[4096]
+        place.calibrate(OPTIONS.seconds)
+        for kind in ("halo", "wavefront", "irregular"):
+            program = [pathlib.Path(OPTIONS.apps) / f"steps-{place.mpi}", kind, "-n", "400", "-b", "30000"]
+            place.launcher[1:4] = limits[4096]
+            before = replay(place.record("small.db", program), place.table, "--eager-threshold", 65536)
+            place.launcher[1:4] = limits[65536]
+            tell(errors, "eager 4 KiB to 64 KiB", kind, before["run"]["measured_s"], before["what_if"]["predicted_s"],
+                 *measured(place, "large.db", program))
+
+
+def other():
+    errors = {}
+    for step in (other_computation, other_threshold, other_places, other_rates):
+        try:
+            step(errors)
+        except (RuntimeError, OSError) as error:
+            print(f"{step.__name__}: left out: {error}")
+    for what, found in errors.items():
+        print(f"{what}: median error of the run time {percent(statistics.median(found))} of {len(found)}")
+
+
+def main():
+    global OPTIONS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["same", "other"])
+    parser.add_argument("mpistair", type=os.path.abspath)
+    parser.add_argument("apps", type=os.path.abspath)
+    parser.add_argument("--cluster", type=os.path.abspath)
+    parser.add_argument("--mpi", action="append", default=[])
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--programs", type=int, default=3)
+    parser.add_argument("--only")
+    OPTIONS = parser.parse_args()
+    print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        (same if OPTIONS.what == "same" else other)()
+        os.chdir("/")
+        print(f"load {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
