@@ -113,6 +113,10 @@ static bool compute(struct simulation *sim, uint32_t number)
     strand->phase = STRAND_ACTS;
     if (seconds > 0 || tail)
         leave(sim, number);
+    if (seconds > 0) {
+        strand->computes = true;
+        cores_take(sim, number);
+    }
     return pause_strand(sim, number, seconds);
 }
 
@@ -202,6 +206,9 @@ static void go_on(struct simulation *sim, uint32_t number)
                 return;
             break;
         case STRAND_ACTS:
+            if (strand->computes)
+                cores_leave(sim, number);
+            strand->computes = false;
             if (strand->step == told->first_step + told->n_steps) {
                 end_strand(sim, number);
                 return;
@@ -211,6 +218,15 @@ static void go_on(struct simulation *sim, uint32_t number)
             break;
         case STRAND_WAITS:
             account_wait(sim, step_of(sim, number)->place, &strand->parts);
+            if (sim->now_s > strand->wait_begin_s && cores_await(sim, number)) {
+                strand->wait_begin_s = sim->now_s;
+                strand->phase = STRAND_QUEUES;
+                return;
+            }
+            strand->phase = STRAND_ENDS;
+            break;
+        case STRAND_QUEUES:
+            add_part(sim, step_of(sim, number)->place, RUN_OTHER, sim->now_s - strand->wait_begin_s);
             strand->phase = STRAND_ENDS;
             break;
         case STRAND_ENDS:
@@ -236,6 +252,9 @@ static void handle(struct simulation *sim, struct heap_entry event)
         break;
     case EVENT_MEMBER:
         member_leaves(sim, number);
+        break;
+    case EVENT_TURN:
+        cores_turn(sim, number);
         break;
     }
 }
@@ -354,6 +373,7 @@ static void release(struct simulation *sim)
     free(sim->collectives);
     free(sim->flights);
     free(sim->events.entries);
+    cores_release(sim);
     run_share_release(&sim->share);
     run_rates_release(&sim->rates);
 }
@@ -367,7 +387,7 @@ int simulate(const struct run_program *program, const struct machine *machine, c
     if (placement->n_ranks < program->n_ranks)
         return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);
     int failed = run_share_init(&sim.share, options->law, &sim.rates, placement);
-    failed = failed != 0 || allocate_all(&sim) != 0;
+    failed = failed != 0 || allocate_all(&sim) != 0 || cores_init(&sim) != 0;
     int code = failed != 0 ? error_set(error, "no memory for a run of %zu messages", program->n_messages)
                            : run_rates_init(&sim.rates, machine, levels_used(program, placement),
                                             sim.share.nodes.largest, options->ideal, error);

@@ -12,6 +12,7 @@ enum strand_phase {
     STRAND_COMPUTES, /* next: the computation before its step */
     STRAND_ACTS,     /* next: what the step does */
     STRAND_WAITS,    /* for n_missing operations */
+    STRAND_QUEUES,   /* for a core */
     STRAND_ENDS,     /* next: the end of the step */
     STRAND_IS_DONE,
 };
@@ -28,6 +29,7 @@ struct strand {
     size_t step;
     uint32_t n_missing;
     uint8_t phase;
+    bool computes;       /* has a core */
     bool inside;         /* counts in ranks inside MPI */
     double wait_begin_s; /* since when it waits */
     double last_s;       /* when the last of what it waits for was complete; -1: nothing yet */
@@ -78,7 +80,21 @@ struct flight_list {
     size_t n, room;
 };
 
+/* Holds the cores of a node, and who waits for one. */
+struct run_node_cores {
+    uint32_t n_cores, n_strands; /* n_cores 0: not known */
+    uint32_t n_busy;             /* strands that compute */
+    uint32_t first, last;        /* of the queue, by run_cores.next */
+    bool is_crowded;
+};
+struct run_cores {
+    struct run_node_cores *nodes; /* by the share's grouping */
+    uint32_t *next;               /* [n_strands] */
+    double *since_s;              /* [n_strands] since when it is in the queue, -1: it is not */
+};
+
 struct simulation {
+    struct run_cores cores;
     const struct run_program *program;
     const struct placement *placement;
     const struct simulation_options *options;
@@ -103,8 +119,8 @@ struct simulation {
     bool no_memory;
 };
 
-/* Schedules: a strand goes on, a flight changes its phase, a member leaves its collective. */
-enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER };
+/* Schedules: a strand goes on, a flight changes its phase, a member leaves its collective, a strand's turn comes. */
+enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER, EVENT_TURN };
 void simulation_schedule(struct simulation *sim, double at_s, enum event_kind kind, uint32_t number);
 
 /* Returns where the strand is that goes on now. */
@@ -132,6 +148,16 @@ double flight_stalled_s(const struct simulation *sim, const struct flight *fligh
 void member_arrives(struct simulation *sim, uint32_t member);
 bool member_await(struct simulation *sim, uint32_t member, uint32_t strand);
 void member_leaves(struct simulation *sim, uint32_t member);
+
+/* run_cores.c */
+int cores_init(struct simulation *sim);
+void cores_release(struct simulation *sim);
+/* Count a strand that computes. */
+void cores_take(struct simulation *sim, uint32_t strand);
+void cores_leave(struct simulation *sim, uint32_t strand);
+/* Says whether a strand whose wait is over must wait for a core; then it goes on by itself. */
+bool cores_await(struct simulation *sim, uint32_t strand);
+void cores_turn(struct simulation *sim, uint32_t strand);
 
 /* run_account.c */
 /* Divides the strand's wait, which ends now with that end of the message, of which `rest` bytes are left. */

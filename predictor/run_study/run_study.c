@@ -9,6 +9,9 @@
 #include "predictor/what_if/eager.h"
 #include "predictor/what_if/places.h"
 
+/* The longest wait for a core: a tick of Linux at 250 Hz, at which one thread gives way to another. */
+static const double TURN_S = 0.004;
+
 static void side_release(struct run_side *side)
 {
     machine_release(&side->machine);
@@ -103,7 +106,7 @@ static int replay_before(struct run_study *study, sqlite3 *database, struct erro
     const struct run_options *options = study->options;
     const struct run_program *program = &study->program;
     struct run_side *before = &study->before;
-    before->options = (struct simulation_options){.law = (enum run_law)options->law, .log = true};
+    before->options = (struct simulation_options){.law = (enum run_law)options->law, .log = true, .turn_s = TURN_S};
     if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
         places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
         replay_side(program, before, error) != 0)

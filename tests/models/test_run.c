@@ -450,6 +450,31 @@ static void ideal(void **state)
     run_release(&run);
 }
 
+/* Two ranks share one core. A message is there at 1.1 while its sender computes until 5: the receiver goes on when its
+ * turn of 3 comes, or when the sender is done. Its next wait finds the core free. */
+static void cores(void **state)
+{
+    (void)state;
+    static const struct {
+        double turn_ms, end_ms;
+    } cases[] = {{0, 1.1 + 1}, {3, 4.1 + 1}, {10, 5 + 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct run_case run = {.options.turn_s = cases[i].turn_ms * 1e-3};
+        eager_machine(&run);
+        run_ranks(&run, 2, NULL);
+        run.program.ranks[0].cores = run.program.ranks[1].cores = 1;
+        run_message(&run, 0, 1, MB, 0);
+        run_message(&run, 0, 1, MB, 0);
+        run_rank(&run, "S0 c5 S1");
+        run_rank(&run, "R0 c1 R1");
+        run_replay(&run);
+        assert_end(&run, 0, 5);
+        assert_end(&run, 1, 6.1);
+        assert_part(&run, 1, RUN_OTHER, cases[i].end_ms - 2.1);
+        run_release(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +498,7 @@ int main(void)
         cmocka_unit_test(one_sided),
         cmocka_unit_test(deadlock),
         cmocka_unit_test(ideal),
+        cmocka_unit_test(cores),
     };
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);
 }
