@@ -235,15 +235,19 @@ void flight_mark(struct simulation *sim, uint32_t id)
     through(sim, number);
 }
 
+static bool is_probing(const struct simulation *sim, uint32_t strand)
+{
+    return sim->program->steps[sim->strands[strand].step].kind == STEP_PROBE;
+}
+
 void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side)
 {
     struct message_state *state = &sim->messages[message];
     const struct run_message *told = &sim->program->messages[message];
     state->post_s[side] = sim->now_s;
     bool both = (!isnan(state->post_s[0]) && !isnan(state->post_s[1])) || is_one_sided(sim, message);
-    if (side == OPERATION_SEND && isnan(state->post_s[OPERATION_RECEIVE]) &&
-        state->waiter[OPERATION_RECEIVE] != RUN_NOBODY) { /* it probes */
-        uint32_t strand = state->waiter[OPERATION_RECEIVE];
+    uint32_t strand = state->waiter[OPERATION_RECEIVE];
+    if (side == OPERATION_SEND && strand != RUN_NOBODY && is_probing(sim, strand)) {
         double tau_s = state->class != RUN_NO_CLASS ? sim->rates.classes[state->class].tau_s : 0;
         state->waiter[OPERATION_RECEIVE] = RUN_NOBODY;
         struct wait_parts parts = {.late_s = sim->now_s - sim->strands[strand].wait_begin_s,
@@ -253,7 +257,7 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
         simulation_schedule(sim, sim->now_s + tau_s, EVENT_STRAND, strand);
     }
     if (side == OPERATION_SEND && (told->flags & MESSAGE_BUFFERED) != 0)
-        state->done |= SEND_DONE;
+        complete(sim, message, OPERATION_SEND, (double)told->bytes);
     if (state->class == RUN_NO_CLASS) {
         if (both) {
             complete(sim, message, OPERATION_SEND, 0);
@@ -264,7 +268,7 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
     bool rendezvous = message_is_rendezvous(sim, message);
     if (side == OPERATION_SEND && !rendezvous && !is_one_sided(sim, message) &&
         (told->bytes == 0 || room_bytes(sim, message) >= (double)told->bytes))
-        state->done |= SEND_DONE;
+        complete(sim, message, OPERATION_SEND, (double)told->bytes);
     if (rendezvous ? both : side == OPERATION_SEND)
         begin(sim, message);
 }

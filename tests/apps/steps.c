@@ -3,10 +3,10 @@
  *
  *     steps KIND [-n STEPS] [-b BYTES] [-c US] [-j PERCENT] [-x RANK:FACTOR]
  *
- * KIND: halo (a ring of neighbours, nonblocking, a sum over all ranks each step), wavefront (blocking, from rank to
- * rank), double_buffer (the exchange of a step goes on while it computes), master_worker (rank 0 hands out work),
- * irregular (partners and sizes change from step to step). Each step computes US of processor time, more or less by up to
- * PERCENT, as the rank and the step want; rank RANK computes FACTOR times as long.
+ * KIND is halo (a ring of neighbours, nonblocking, a sum over all ranks each step), wavefront (blocking, from rank to
+ * rank), double_buffer (the exchange of a step goes on while it computes), master_worker (rank 0 hands out work), or
+ * irregular (partners and sizes change from step to step). Each step computes US of processor time, more or less by up
+ * to PERCENT, as the rank and the step want; rank RANK computes FACTOR times as long.
  *
  * Computation spends processor time, so that it takes longer where ranks share a core, as real computation does. */
 #include <getopt.h>
