@@ -94,7 +94,7 @@ static int check(struct run_options *options, int n_arguments)
 
 int run_options_parse(int argc, char **argv, struct run_options *options)
 {
-    enum { N_OWN = 17 };
+    enum { N_OWN = 18 };
     *options = (struct run_options){.law = LAW_STAIRCASE};
     struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
         {0, "machine", "NAME|FILE", "of the trace, a shipped one, or a table; default: the only one of the trace",
@@ -112,6 +112,8 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
         {0, "sensitivity", NULL,
          "what each row of the table is worth: change of the run time by its value, largest first",
          .flag = &options->sensitivity},
+        {0, "interval", NULL, "of run times and changes the intervals that the table's intervals give; 100 replays",
+         .flag = &options->interval},
         {0, "goal", "FILE", "write the run for LogGOPSim as well", .text = &options->goal},
         {0, "tit", "FILE", "write the run as a time-independent trace for SimGrid as well", .text = &options->tit},
         {'f', "format", "text|csv|json", "", .choice = &options->format},

@@ -26,7 +26,7 @@ struct run_options {
     int collectives;                                  /* enum run_collectives */
     int format;                                       /* enum output_format */
     struct run_window window;
-    bool sensitivity;
+    bool sensitivity, interval;
     struct what_if_options what_if;
     struct run_scale scales[MAX_SCALES];
     size_t n_scales;

@@ -114,7 +114,7 @@ static void show_seconds(FILE *stream, double seconds)
     if (isnan(seconds))
         fprintf(stream, "  %12s", "-");
     else
-        fprintf(stream, "  %12.6f", fabs(seconds) < 5e-7 ? 0 : seconds);
+        fprintf(stream, "  %12.6f", fabs(seconds) < 5e-7 ? 0.0 : seconds);
 }
 
 static void show_percent(FILE *stream, double share)
@@ -267,6 +267,15 @@ static void show_sensitivities(FILE *stream, const struct run_study *study)
         fputs("  nothing: no row of the table counts\n", stream);
 }
 
+static void show_interval(FILE *stream, const char *what, const struct run_interval *interval)
+{
+    fprintf(stream, "%46s", what);
+    show_seconds(stream, interval->low_s);
+    fputs("  to", stream);
+    show_seconds(stream, interval->high_s);
+    fputc('\n', stream);
+}
+
 int run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
 {
     double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
@@ -279,12 +288,18 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
     show_seconds(stream, predicted_s);
     show_percent(stream, predicted_s / measured_s - 1);
     fprintf(stream, "   time inside MPI: T eq. 11 error %.1f %%\n", 100 * run_mpi_error(study));
+    if (study->intervals != NULL)
+        show_interval(stream, "predicted, 95 %", &study->intervals[0].before);
     if (study->after.by_rank != NULL) {
         double after_s = run_side_s(&study->after);
         fprintf(stream, "what if:                             predicted");
         show_seconds(stream, after_s);
         show_percent(stream, fabs(after_s - predicted_s) > NOTHING * predicted_s ? after_s / predicted_s - 1 : 0);
         fputs(" of the run\n", stream);
+        if (study->intervals != NULL) {
+            show_interval(stream, "what if, 95 %", &study->intervals[0].after);
+            show_interval(stream, "change, 95 %", &study->intervals[0].change);
+        }
     }
     fputc('\n', stream);
     show_blame(stream, study, names);

@@ -25,6 +25,23 @@ static json_t *efficiencies_json(const struct run_efficiencies *e)
                      json_finite(e->serialisation), "transfer", json_finite(e->transfer));
 }
 
+static json_t *interval_json(const struct run_interval *interval)
+{
+    return json_pack("[o, o]", json_finite(interval->low_s), json_finite(interval->high_s));
+}
+
+/* Adds the intervals of the run (at 0), or of rank at - 1. */
+static void add_intervals(json_t *row, const struct run_study *study, size_t at)
+{
+    if (study->intervals == NULL)
+        return;
+    json_object_set_new(row, "predicted_95_s", interval_json(&study->intervals[at].before));
+    if (study->after.by_rank == NULL)
+        return;
+    json_object_set_new(row, "what_if_95_s", interval_json(&study->intervals[at].after));
+    json_object_set_new(row, "change_95_s", interval_json(&study->intervals[at].change));
+}
+
 static json_t *ranks_json(const struct run_study *study)
 {
     json_t *ranks = json_array();
@@ -38,6 +55,7 @@ static json_t *ranks_json(const struct run_study *study)
             run_quantities(study, &study->after, rank, q);
             json_object_set_new(row, "what_if", quantities_json(q, false));
         }
+        add_intervals(row, study, rank + 1);
         json_array_append_new(ranks, row);
     }
     return ranks;
@@ -91,6 +109,7 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
 {
     json_t *run = json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
                             json_finite(run_side_s(&study->before)), "mpi_error", json_finite(run_mpi_error(study)));
+    add_intervals(run, study, 0);
     json_t *root = json_pack("{so ss ss ss so so so so}", "run", run, "machine", study->before.machine.name, "law",
                              run_law_name[study->options->law], "collectives",
                              run_collectives_name[study->options->collectives], "efficiencies",

@@ -134,9 +134,9 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
         return -1;
     if (options->sensitivity && run_sensitivity(study, error) != 0)
         return -1;
-    if (!run_options_what_if(options))
-        return 0;
     double ideal_s;
+    if (!run_options_what_if(options))
+        return options->interval ? run_intervals(study, error) : 0;
     if (make_after(study, database, error) != 0 || replay_side(&study->program, &study->after, error) != 0 ||
         replay_ideal(&study->program, &study->after, &ideal_s, error) != 0)
         return -1;
@@ -152,4 +152,5 @@ void run_study_release(struct run_study *study)
     run_program_release(&study->program);
     free(study->measured_by_rank);
     free(study->sensitivities);
+    free(study->intervals);
 }

@@ -28,6 +28,14 @@ struct run_sensitivity {
     double elasticity;                   /* relative change of the run time per relative change of the value */
 };
 
+/* Holds what is known of a time with 95 %, as far as the values of the table go. */
+struct run_interval {
+    double low_s, high_s;
+};
+struct run_intervals {
+    struct run_interval before, after, change; /* after, change: only with a what-if */
+};
+
 struct run_study {
     const struct run_options *options;
     struct run_program program;
@@ -37,6 +45,8 @@ struct run_study {
     struct run_efficiencies measured, predicted, otherwise;
     struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
     size_t n_sensitivities;
+    struct run_intervals
+        *intervals; /* [n_ranks + 1] of the run, then of the ranks; NULL: not asked for, or not known */
 };
 
 /* Replays. Returns 0, or -1 with the reason; run_study_release releases in any case. */
@@ -48,6 +58,9 @@ struct run_efficiencies run_efficiencies_of(const struct run_program *program, c
                                             double run_s, double ideal_s);
 /* run_sensitivity.c: fills the study's sensitivities. */
 int run_sensitivity(struct run_study *study, struct error *error);
+
+/* run_interval.c: fills the study's intervals, where the table has any. */
+int run_intervals(struct run_study *study, struct error *error);
 
 /* Returns run_s of a side. */
 static inline double run_side_s(const struct run_side *side)

@@ -1,0 +1,118 @@
+/* Replays the run with machines drawn from the intervals of the table (predictor/interval.h): what is known of the run
+ * time, of each rank's, and of what a change does to them. */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/interval.h"
+#include "predictor/run_study/run_study.h"
+#include "predictor/side_by_side.h"
+
+/* Fewer than predict takes, as each is a run. */
+enum { RUN_DRAWS = 100 };
+
+/* Holds the draws of both sides; times_s has n_values times for each draw: run and ranks before, then after. */
+struct drawing {
+    const struct run_study *study;
+    struct machine_draws before, after;
+    size_t n_times; /* run and ranks */
+    double *times_s;
+};
+
+static int replay_drawn(const struct drawing *drawing, const struct run_side *side, const struct machine *machine,
+                        double *times_s, struct error *error)
+{
+    struct simulation_result result;
+    struct simulation_options options = side->options;
+    options.log = false;
+    int code = simulate(&drawing->study->program, machine, &side->placement, &options, &result, error);
+    if (code == 0) {
+        times_s[0] = result.end_s - result.begin_s;
+        for (size_t rank = 0; rank + 1 < drawing->n_times; rank++)
+            times_s[rank + 1] = result.rank_end_s[rank] - result.rank_begin_s[rank];
+    }
+    simulation_result_release(&result);
+    return code;
+}
+
+static const struct machine *drawn(const struct machine_draws *draws, const struct run_side *side, size_t number)
+{
+    return draws->n > 0 ? &draws->machines[number] : &side->machine;
+}
+
+static int replay_draw(void *context, size_t number, struct error *error)
+{
+    const struct drawing *drawing = context;
+    const struct run_study *study = drawing->study;
+    double *times_s = drawing->times_s + 2 * number * drawing->n_times;
+    if (replay_drawn(drawing, &study->before, drawn(&drawing->before, &study->before, number), times_s, error) != 0)
+        return -1;
+    if (study->after.by_rank == NULL)
+        return 0;
+    return replay_drawn(drawing, &study->after, drawn(&drawing->after, &study->after, number),
+                        times_s + drawing->n_times, error);
+}
+
+/* Returns the interval of n values, which it sorts, widened to hold the value itself. */
+static struct run_interval interval_of(double *values, size_t n, double value)
+{
+    gsl_sort(values, 1, n);
+    return (struct run_interval){fmin(gsl_stats_quantile_from_sorted_data(values, 1, n, 0.025), value),
+                                 fmax(gsl_stats_quantile_from_sorted_data(values, 1, n, 0.975), value)};
+}
+
+/* Returns run_s of a side (at 0), or that of rank at - 1. */
+static double time_of(const struct run_side *side, size_t at)
+{
+    return at == 0 ? run_side_s(side) : side->result.rank_end_s[at - 1] - side->result.rank_begin_s[at - 1];
+}
+
+static int find_intervals(struct run_study *study, const struct drawing *drawing, struct error *error)
+{
+    double *values = malloc(3 * RUN_DRAWS * sizeof *values);
+    study->intervals = calloc(drawing->n_times, sizeof *study->intervals);
+    if (values == NULL || study->intervals == NULL) {
+        free(values);
+        return error_set(error, "no memory for the intervals of %zu ranks", study->program.n_ranks);
+    }
+    bool after = study->after.by_rank != NULL;
+    for (size_t at = 0; at < drawing->n_times; at++) {
+        for (size_t i = 0; i < RUN_DRAWS; i++) {
+            const double *times_s = drawing->times_s + 2 * i * drawing->n_times;
+            values[i] = times_s[at];
+            values[RUN_DRAWS + i] = times_s[drawing->n_times + at];
+            values[2 * RUN_DRAWS + i] = values[RUN_DRAWS + i] - values[i];
+        }
+        double before_s = time_of(&study->before, at), after_s = after ? time_of(&study->after, at) : 0;
+        study->intervals[at].before = interval_of(values, RUN_DRAWS, before_s);
+        if (after) {
+            study->intervals[at].after = interval_of(values + RUN_DRAWS, RUN_DRAWS, after_s);
+            study->intervals[at].change = interval_of(values + 2 * RUN_DRAWS, RUN_DRAWS, after_s - before_s);
+        }
+    }
+    free(values);
+    return 0;
+}
+
+int run_intervals(struct run_study *study, struct error *error)
+{
+    struct drawing drawing = {.study = study, .n_times = study->program.n_ranks + 1};
+    bool after = study->after.by_rank != NULL;
+    if (machine_draws_init(&drawing.before, &study->before.machine, RUN_DRAWS, 1, error) != 0)
+        return -1;
+    /* The same seed draws the same values of a machine that is the same on both sides. */
+    int code = after ? machine_draws_init(&drawing.after, &study->after.machine, RUN_DRAWS, 1, error) : 0;
+    drawing.times_s = calloc(2 * RUN_DRAWS * drawing.n_times, sizeof *drawing.times_s);
+    if (code == 0 && drawing.times_s == NULL)
+        code = error_set(error, "no memory for the times of %zu ranks", study->program.n_ranks);
+    if (code == 0 && (drawing.before.n > 0 || drawing.after.n > 0)) {
+        code = side_by_side(RUN_DRAWS, 0, replay_draw, &drawing, error);
+        if (code == 0)
+            code = find_intervals(study, &drawing, error);
+    }
+    free(drawing.times_s);
+    machine_draws_release(&drawing.before);
+    machine_draws_release(&drawing.after);
+    return code;
+}
