@@ -1,5 +1,5 @@
-/* Replays the run with machines drawn from the intervals of the table (predictor/interval.h): what is known of the run
- * time, of each rank's, and of what a change does to them. */
+/* Replays the run with machines drawn from the intervals of the table (predictor/interval.h): what is known of the
+ * run time, of each rank's, and of what a change does to them. */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 #include <math.h>

@@ -79,10 +79,8 @@ static int check(struct run_options *options, int n_arguments)
         options->n_scales > 0 || options->ideal.no_latency || options->ideal.no_transfer || options->no_contention;
     bool theirs = what_if->machine != NULL || what_if->placement != NULL || what_if->best_placement ||
                   what_if->eager_given || what_if->aggregate || what_if->search_option || what_if->rank_file != NULL;
-    if (what_if->best_placement || what_if->rank_file != NULL)
-        return wrong_usage("replay",
-                           "--best-placement and --rank-file: 'mpistair predict' searches; give what it finds "
-                           "as --to-placement");
+    if (what_if->rank_file != NULL)
+        return wrong_usage("replay", "--rank-file: 'mpistair predict --to-placement L.csv --rank-file' writes it");
     if (what_if->aggregate)
         return wrong_usage("replay", "--aggregate: a run cannot be aggregated; 'mpistair predict' does it by rounds");
     if (what_if->asked && own && !theirs) { /* --what-if with changes that predict does not have */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/what_if/arrange.h"
+
 enum { MOST_BLAMED = 5, MOST_RANKS = 10, MOST_ROWS = 12 };
 
 /* Differences below this share of the run are rounding. */
@@ -301,6 +303,10 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
             show_interval(stream, "change, 95 %", &study->intervals[0].change);
         }
     }
+    if (study->options->what_if.best_placement)
+        fprintf(stream, "placement by search: %zu of %zu ranks move, %zu replays%s\n",
+                placement_moved(&study->before.placement, &study->after.placement), study->program.n_ranks,
+                study->found.n_replays, study->found.timed_out ? "; it ended with its time" : "");
     fputc('\n', stream);
     show_blame(stream, study, names);
     show_parts(stream, study);

@@ -105,6 +105,16 @@ static json_t *sensitivities_json(const struct run_study *study)
     return rows;
 }
 
+/* Lists [node, socket] by rank. */
+static json_t *placement_json(const struct placement *placement)
+{
+    json_t *places = json_array();
+    for (size_t rank = 0; rank < placement->n_ranks; rank++)
+        json_array_append_new(
+            places, json_pack("[I, I]", (json_int_t)placement->node[rank], (json_int_t)placement->socket[rank]));
+    return places;
+}
+
 int run_show_json(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
 {
     json_t *run = json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
@@ -117,6 +127,8 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
                                        efficiencies_json(&study->predicted)),
                              "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities",
                              sensitivities_json(study));
+    if (study->options->what_if.best_placement)
+        json_object_set_new(root, "placement", placement_json(&study->after.placement));
     if (study->after.by_rank != NULL)
         json_object_set_new(root, "what_if",
                             json_pack("{so ss so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",

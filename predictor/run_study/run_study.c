@@ -93,11 +93,22 @@ static int make_after(struct run_study *study, sqlite3 *database, struct error *
         return -1;
     if (placement_init(&after->placement, study->before.placement.n_ranks) != 0)
         return error_set(error, "no memory for %zu ranks", study->before.placement.n_ranks);
+    if (make_scale(study, after, error) != 0)
+        return -1;
+    after->options.scale = after->scale;
+    if (asked->best_placement) {
+        const struct run_placement_search search = {.program = &study->program,
+                                                    .machine = &after->machine,
+                                                    .options = &after->options,
+                                                    .seconds = asked->seconds,
+                                                    .seed = asked->seed};
+        return run_placement_search(&search, &study->before.placement, &after->placement, &study->found, error);
+    }
     if (asked->placement == NULL)
         placement_copy(&after->placement, &study->before.placement);
     else if (places_as_told(asked->placement, &study->before.placement, &after->placement, error) != 0)
         return -1;
-    return make_scale(study, after, error);
+    return 0;
 }
 
 /* Replays the run as it is, with its efficiencies and the blame for its waiting. */
@@ -141,7 +152,7 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
         replay_ideal(&study->program, &study->after, &ideal_s, error) != 0)
         return -1;
     study->otherwise = run_efficiencies_of(&study->program, study->after.by_rank, run_side_s(&study->after), ideal_s);
-    return 0;
+    return options->interval ? run_intervals(study, error) : 0;
 }
 
 void run_study_release(struct run_study *study)

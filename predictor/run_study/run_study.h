@@ -5,6 +5,7 @@
 
 #include "predictor/run/run_blame.h"
 #include "predictor/run_study/run_options.h"
+#include "predictor/run_study/run_placement.h"
 
 /* Holds the efficiencies of the POP method (share/doc/MODELS.md, Whole run, Efficiencies). NaN: not known. */
 struct run_efficiencies {
@@ -41,6 +42,7 @@ struct run_study {
     struct run_program program;
     struct run_parts *measured_by_rank; /* [n_ranks] */
     struct run_side before, after;      /* after: only with a what-if */
+    struct run_placement_found found;   /* with --best-placement */
     struct run_blame blame;
     struct run_efficiencies measured, predicted, otherwise;
     struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */

@@ -120,6 +120,33 @@ class Replay(PredictTest):
         for law in LAWS:
             self.pairs([(0, 0)] * 32 + [(1, 0)] * 32, range(32), [1000000] * 64, table, law)
 
+    def test_best_placement(self):
+        """Partners on two nodes come together, in the run and in its interval; a doubled rank doubles the run that it is."""
+        job = Job([(0, 0), (0, 0), (1, 0), (1, 0)], [0] * 4, [10 ** 6] * 4)
+        for k, (src, dst) in enumerate(((0, 2), (1, 3), (2, 0), (3, 1))):
+            job.messages.append(Message(src, dst, 10 ** 6))
+            job.calls[src].append(Call("MPI_Isend", 0, 100, posts=[("send", k)]))
+            job.calls[dst].append(Call("MPI_Irecv", 0, 100, posts=[("receive", k)]))
+        for k, (src, dst) in enumerate(((0, 2), (1, 3), (2, 0), (3, 1))):
+            for rank, side in ((src, "send"), (dst, "receive")):
+                job.calls[rank].append(Call("MPI_Wait", 0, 1000, completes=[(side, k)]))
+        job.finish()
+        job.write(self.trace, self.template)
+        rows = ["intra_socket any tau - 0 s", "intra_socket any bw 1 1e10 B/s #: 0.9e10 1.1e10 10 median",
+                "inter_node any tau - 0 s", "inter_node any bw 1 1e9 B/s #: 0.5e9 2e9 10 median"]
+        table = self.write("m.tbl", "name m\nsource hand\n" + "\n".join(rows) + "\n")
+        words = [MPISTAIR, "replay", self.trace, "--machine", table, "--json", "--interval"]
+        found = json.loads(subprocess.run([*words, "--best-placement"], capture_output=True, text=True, check=True).stdout)
+        self.assertEqual([found["placement"][0][0] == found["placement"][2][0], found["placement"][1][0] == found["placement"][3][0]],
+                         [True, True])
+        self.assertAlmostEqual(found["run"]["predicted_s"], 0.003, delta=1e-5)  # 2 MB into each node at 1 GB/s, then the tail
+        self.assertAlmostEqual(found["what_if"]["predicted_s"], 0.0012, delta=1e-5)  # 2 MB on each socket at 10 GB/s
+        low_s, high_s = found["run"]["change_95_s"]
+        self.assertTrue(low_s < found["what_if"]["predicted_s"] - found["run"]["predicted_s"] < high_s < 0, (low_s, high_s))
+        found = json.loads(subprocess.run([*words, "--scale-computation", "rank:3:2"], capture_output=True, text=True,
+                                          check=True).stdout)
+        self.assertAlmostEqual(found["what_if"]["predicted_s"] - found["run"]["predicted_s"], 0.001, delta=1e-9)
+
     def test_deadlock(self):
         """Two blocking sends that a buffer took when they were recorded; by rendezvous neither ends."""
         job = Job([(0, 0)] * 3, [0] * 3, [1000] * 3)

@@ -1,0 +1,108 @@
+/* Places by rule are the start, since they move many ranks at once; exchanges of two ranks follow, in an order by
+ * chance, until none of them helps. See run_placement.h. */
+#include "predictor/run_study/run_placement.h"
+
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/what_if/arrange.h"
+#include "share/base/monotonic.h"
+
+/* Smaller gains are rounding. */
+static const double LEAST_GAIN = 1e-9;
+
+struct searching {
+    const struct run_placement_search *search;
+    struct run_placement_found *found;
+    struct placement *best, tried;
+    double until_s;
+};
+
+/* Replays the placement that is tried, and keeps it if it is better. A placement that cannot be replayed (a level
+ * that the machine lacks) is none. */
+static void judge(struct searching *searching)
+{
+    const struct run_placement_search *search = searching->search;
+    struct simulation_result result;
+    int code = simulate(search->program, search->machine, &searching->tried, search->options, &result, NULL);
+    double run_s = code == 0 ? result.end_s - result.begin_s : (double)INFINITY;
+    simulation_result_release(&result);
+    searching->found->n_replays++;
+    if (run_s < searching->found->best_s * (1 - LEAST_GAIN)) {
+        searching->found->best_s = run_s;
+        placement_copy(searching->best, &searching->tried);
+    }
+}
+
+static bool out_of_time(struct searching *searching)
+{
+    searching->found->timed_out = searching->found->timed_out || clock_now_s() >= searching->until_s;
+    return searching->found->timed_out;
+}
+
+static bool same_place(const struct placement *placement, size_t a, size_t b)
+{
+    return placement->node[a] == placement->node[b] && placement->socket[a] == placement->socket[b];
+}
+
+/* Goes through all pairs of ranks once, in the order given. Returns true if an exchange helped. */
+static bool exchange(struct searching *searching, const size_t *order, size_t n)
+{
+    double before_s = searching->found->best_s;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n && !out_of_time(searching); j++) {
+            size_t a = order[i], b = order[j];
+            if (same_place(searching->best, a, b))
+                continue;
+            placement_copy(&searching->tried, searching->best);
+            placement_copy_rank(&searching->tried, a, searching->best, b);
+            placement_copy_rank(&searching->tried, b, searching->best, a);
+            judge(searching);
+        }
+    return searching->found->best_s < before_s;
+}
+
+static int search_from(struct searching *searching, const struct placement *start)
+{
+    size_t n = start->n_ranks, *order = malloc((n + 1) * sizeof *order);
+    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    int code = order != NULL && random != NULL ? 0 : -1;
+    for (enum arrangement rule = 0; code == 0 && rule < ARRANGE_COUNT && !out_of_time(searching); rule++) {
+        code = placement_arrange(start, rule, &searching->tried);
+        if (code == 0)
+            judge(searching);
+    }
+    if (code == 0) {
+        gsl_rng_set(random, (unsigned long)searching->search->seed);
+        for (size_t i = 0; i < n; i++)
+            order[i] = i;
+        do
+            gsl_ran_shuffle(random, order, n, sizeof *order);
+        while (exchange(searching, order, n) && !out_of_time(searching));
+    }
+    gsl_rng_free(random);
+    free(order);
+    return code;
+}
+
+int run_placement_search(const struct run_placement_search *search, const struct placement *start,
+                         struct placement *best, struct run_placement_found *found, struct error *error)
+{
+    struct searching searching = {
+        .search = search, .found = found, .best = best, .until_s = clock_now_s() + search->seconds};
+    struct simulation_result result;
+    *found = (struct run_placement_found){.n_replays = 1};
+    int code = simulate(search->program, search->machine, start, search->options, &result, error);
+    found->start_s = found->best_s = result.end_s - result.begin_s;
+    simulation_result_release(&result);
+    if (code != 0)
+        return -1;
+    placement_copy(best, start);
+    code = placement_init(&searching.tried, start->n_ranks);
+    if (code == 0)
+        code = search_from(&searching, start);
+    placement_release(&searching.tried);
+    return code == 0 ? 0 : error_set(error, "no memory for the places of %zu ranks", start->n_ranks);
+}
