@@ -1,5 +1,6 @@
 /* Runs `mpistair replay`: the whole run on one clock, where its time goes, and what it would take elsewhere. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "interpose/database/database.h"
 #include "predictor/run_study/run_show.h"
@@ -27,6 +28,20 @@ static int show(FILE *stream, sqlite3 *database, const struct run_study *study, 
     return code;
 }
 
+/* Stores the run; what only concerns the storing is a note, since the answer stands. */
+static void store(const struct run_options *options, const struct run_study *study)
+{
+    struct error error = {0};
+    sqlite3 *database = NULL;
+    if (access(options->trace, W_OK) != 0)
+        error_set(&error, "%s: is read-only", options->trace);
+    else if (database_open(options->trace, true, &database, &error) == 0)
+        run_store(database, study, &error);
+    sqlite3_close(database);
+    if (error.text[0] != '\0')
+        fprintf(stderr, "mpistair: note: the replay is shown, but not stored: %s\n", error.text);
+}
+
 static int replay(const struct run_options *options, sqlite3 *database, struct error *error)
 {
     struct run_study study;
@@ -41,6 +56,8 @@ static int replay(const struct run_options *options, sqlite3 *database, struct e
         else
             output_file_discard(&output);
     }
+    if (code == 0)
+        store(options, &study);
     run_study_release(&study);
     return code;
 }

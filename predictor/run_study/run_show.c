@@ -278,18 +278,28 @@ static void show_interval(FILE *stream, const char *what, const struct run_inter
     fputc('\n', stream);
 }
 
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 int run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
 {
     double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
-    fprintf(stream, "%zu ranks, %zu messages, %zu collectives; machine %s, law %s, collectives %s\n\n",
-            study->program.n_ranks, study->program.n_messages, study->program.n_collectives, study->before.machine.name,
+    const struct run_program *program = &study->program;
+    fprintf(stream, "%zu rank%s, %zu message%s, %zu collective%s; machine %s, law %s, collectives %s\n\n",
+            program->n_ranks, plural(program->n_ranks), program->n_messages, plural(program->n_messages),
+            program->n_collectives, plural(program->n_collectives), study->before.machine.name,
             run_law_name[study->options->law], run_collectives_name[study->options->collectives]);
     fputs("run time [s]  measured", stream);
     show_seconds(stream, measured_s);
     fputs("   predicted", stream);
     show_seconds(stream, predicted_s);
     show_percent(stream, predicted_s / measured_s - 1);
-    fprintf(stream, "   time inside MPI: T eq. 11 error %.1f %%\n", 100 * run_mpi_error(study));
+    double mpi_error = run_mpi_error(study);
+    if (!isnan(mpi_error))
+        fprintf(stream, "   time inside MPI: T eq. 11 error %.1f %%", 100 * mpi_error);
+    fputc('\n', stream);
     if (study->intervals != NULL)
         show_interval(stream, "predicted, 95 %", &study->intervals[0].before);
     if (study->after.by_rank != NULL) {

@@ -36,7 +36,9 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
  * how many. */
 size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t most);
 
-/* Stores the study in the trace; what was stored of the same machine, law and collectives is replaced. */
+/* Stores the run as it is, not a what-if, in the trace in one transaction; what was stored of the same machine, law,
+ * collectives, window and places is replaced. The database is open for writing. Returns 0, or -1 with the reason and
+ * nothing stored. */
 int run_store(sqlite3 *database, const struct run_study *study, struct error *error);
 
 #endif

@@ -132,6 +132,15 @@ static int replay_before(struct run_study *study, sqlite3 *database, struct erro
     return 0;
 }
 
+/* Says whether any rank spends time in the window. */
+static bool has_time(const struct run_study *study)
+{
+    double sum_s = 0;
+    for (size_t rank = 0; rank < study->program.n_ranks; rank++)
+        sum_s += run_parts_sum(&study->measured_by_rank[rank], 0, RUN_OTHER);
+    return sum_s > 0;
+}
+
 int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error)
 {
     *study = (struct run_study){.options = options};
@@ -141,6 +150,11 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
     if (study->measured_by_rank == NULL)
         return error_set(error, "no memory for %zu ranks", study->program.n_ranks);
     run_parts_by_rank(&study->program, study->program.measured, study->measured_by_rank);
+    if (options->window.from.kind != RUN_BOUND_NONE && !has_time(study))
+        return error_set(error,
+                         "%s: --from, --to: nothing of the run lies in that window; 'mpistair report' says how long it "
+                         "lasted",
+                         options->trace);
     if (replay_before(study, database, error) != 0)
         return -1;
     if (options->sensitivity && run_sensitivity(study, error) != 0)

@@ -8,6 +8,7 @@
 
 #include "predictor/model.h"
 #include "interpose/database/cursor.h"
+#include "report/collect/report_replay.h"
 
 struct report_run {
     const char *run_key, *version, *mpi_family, *mpi_library, *thread_level, *command, *started_by;
@@ -99,9 +100,10 @@ struct report_rank {
     double actual_s, in_mpi_s;
     double late_senders_s, late_receivers_s; /* parts of actual_s: while a receive waited to be sent, a send to be
                                               * received */
-    double first_s, second_s;                /* the two halves of the replicate error */
-    double *covered_s;                       /* [n_models]: the measured time of the kinds that were modelled */
-    double *model_s;                         /* [n_models] */
+    double run_in_mpi_s, run_in_mpi_predicted_s, blamed_s; /* of the replay of the whole run */
+    double first_s, second_s;                              /* the two halves of the replicate error */
+    double *covered_s;      /* [n_models]: the measured time of the kinds that were modelled */
+    double *model_s;        /* [n_models] */
     double *off_s;          /* [n_models] |covered - modelled|, summed over the kinds: what T eq. 11 sums */
     double *part_s;         /* [n_models * PART_COUNT] what model_s is made of */
     double *low_s, *high_s; /* [n_models] the interval of model_s */
@@ -166,6 +168,7 @@ struct report {
     struct report_rank *ranks; /* in the order of ranks */
     struct report_worst worst[REPORT_WORST];
     struct report_overlap overlap;
+    struct report_replay replay;
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
     size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_models, n_kinds, n_ranks, n_worst,
@@ -204,6 +207,9 @@ int report_collect_overlap(struct report *report, sqlite3 *database, struct erro
 double report_outside_s(const struct report_rank *rank);
 /* Collects, after the ranks, parts, partners, waits, and who was late. */
 int report_collect_why(struct report *report, sqlite3 *database, struct error *error);
+/* Collects, after the ranks, the last replay of the whole run. */
+int report_collect_replay(struct report *report, sqlite3 *database, const struct report_choice *choice,
+                          struct error *error);
 /* Makes room for what each model says. Returns 0, or -1 without memory; report_rank_release in either case. */
 int report_rank_init(struct report_rank *rank, size_t n_models);
 void report_rank_release(struct report_rank *rank);

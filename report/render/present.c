@@ -374,6 +374,7 @@ int present(struct document *document, const struct report *report, bool all_ran
     present_run(document, report);
     present_crowding(document, report);
     present_waited(document, report);
+    present_replay(document, report);
     present_completeness(document, report);
     present_levels(document, report);
     present_rounds(document, report);

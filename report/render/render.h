@@ -11,6 +11,9 @@
  * Returns 0, or -1 without memory; document_release in either case. */
 int present(struct document *document, const struct report *report, bool all_ranks, struct error *error);
 
+/* Adds the section on the whole run; none where no replay is stored. */
+void present_replay(struct document *document, const struct report *report);
+
 /* Adds the section on what the recording lacks. */
 void present_completeness(struct document *document, const struct report *report);
 

@@ -41,14 +41,16 @@ static void text(FILE *stream, const char *value)
     fputc(',', stream);
 }
 
-/* Writes what is the same in all rows: the run, as far as times may depend on it. */
-static void render_run(FILE *stream, const struct report *report)
+/* Writes what is the same for all models: the run, as far as times may depend on it, and its replay. */
+static void render_run(FILE *stream, const struct report *report, const struct report_rank *rank)
 {
     integer(stream, report->run.eager_limit_bytes);
     integer(stream, report->run.eager_limit_network_bytes);
     real(stream, report->run.own_cost_ns, ',');
-    render_csv_text(stream, report->completeness.verdict);
-    fputc('\n', stream);
+    text(stream, report->completeness.verdict);
+    real(stream, rank->run_in_mpi_s, ',');
+    real(stream, rank->run_in_mpi_predicted_s, ',');
+    real(stream, rank->blamed_s, '\n');
 }
 
 static void render_rank(FILE *stream, const struct report *report, const struct report_rank *rank, size_t model)
@@ -72,7 +74,7 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
             fputc(',', stream);
         real(stream, report_outside_s(rank), ',');
         fputc(',', stream);
-        render_run(stream, report);
+        render_run(stream, report, rank);
         return;
     }
     double actual_s = rank->covered_s[model], model_s = rank->model_s[model];
@@ -88,7 +90,7 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     real(stream, rank->high_s[model], ',');
     real(stream, rank->outside_s[model], ',');
     real(stream, rank->visible_s[model], ',');
-    render_run(stream, report);
+    render_run(stream, report, rank);
 }
 
 void render_csv(FILE *stream, const struct report *report)
@@ -98,7 +100,8 @@ void render_csv(FILE *stream, const struct report *report)
         "late_receivers_s,actual_s,machine,model,options,model_s,error,latency_s,bandwidth_s,contention_s,queue_s,link_"
         "s,skew_s,low_s,high_s,"
         "outside_s,visible_s,"
-        "eager_limit_bytes,eager_limit_network_bytes,own_cost_ns,recording\n",
+        "eager_limit_bytes,eager_limit_network_bytes,own_cost_ns,recording,run_in_mpi_s,run_in_mpi_predicted_s,blamed_"
+        "s\n",
         stream);
     for (size_t i = 0; i < report->n_ranks; i++) {
         if (report->n_models == 0)

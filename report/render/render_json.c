@@ -244,6 +244,40 @@ static json_t *overlap_object(const struct report *report)
                      json_finite(report->overlap.share), "longest_outside", ranks, "models", models);
 }
 
+static json_t *places_array(const struct report_replay_places *places)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < places->n; i++) {
+        const struct report_replay_place *place = &places->rows[i];
+        json_array_append_new(array, json_pack("{sI ss ss so so}", "rank", (json_int_t)place->rank, "function",
+                                               place->function, "place", place->place, "time_s",
+                                               json_finite(place->time_s), "share", json_finite(place->share)));
+    }
+    return array;
+}
+
+/* Returns the replay of the whole run, null where none is stored. */
+static json_t *replay_object(const struct report_replay *replay)
+{
+    if (replay->id < 0)
+        return json_null();
+    json_t *parts = json_array(), *efficiencies = json_array();
+    for (size_t i = 0; i < replay->n_parts; i++)
+        json_array_append_new(parts, json_pack("{ss so so}", "quantity", replay->parts[i].name, "measured_s",
+                                               json_finite(replay->parts[i].measured_s), "predicted_s",
+                                               json_finite(replay->parts[i].predicted_s)));
+    for (size_t i = 0; i < replay->n_efficiencies; i++)
+        json_array_append_new(efficiencies, json_pack("{ss so so}", "efficiency", replay->efficiencies[i].name,
+                                                      "measured", json_finite(replay->efficiencies[i].measured),
+                                                      "predicted", json_finite(replay->efficiencies[i].predicted)));
+    return json_pack("{ss ss ss ss so so so so so so so so}", "machine", replay->machine, "law", replay->law,
+                     "collectives", replay->collectives, "options", replay->options, "measured_s",
+                     json_finite(replay->measured_s), "predicted_s", json_finite(replay->predicted_s), "mpi_error",
+                     json_finite(replay->mpi_error), "blamed", places_array(&replay->blamed), "critical_path",
+                     places_array(&replay->critical), "slower", places_array(&replay->slower), "parts", parts,
+                     "efficiencies", efficiencies);
+}
+
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
     json_t *rounds =
@@ -256,9 +290,10 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
     json_t *replicate = json_pack("{so so sI ss}", "error", json_finite(report->replicate_error), "share",
                                   json_finite(report->replicate_share), "kinds", (json_int_t)report->replicate_kinds,
                                   "basis", report->replicate_basis);
-    json_t *all = json_pack("{so so so so so so so so so}", "run", run_object(report), "completeness",
-                            completeness_object(report), "levels", levels_array(report), "rounds", rounds, "models",
-                            models_array(report), "replicate", replicate, "ranks", ranks_array(report), "overlap",
-                            overlap_object(report), "why", why_object(report));
+    json_t *all =
+        json_pack("{so so so so so so so so so so}", "run", run_object(report), "completeness",
+                  completeness_object(report), "levels", levels_array(report), "rounds", rounds, "models",
+                  models_array(report), "replicate", replicate, "ranks", ranks_array(report), "overlap",
+                  overlap_object(report), "why", why_object(report), "replay", replay_object(&report->replay));
     return json_write(stream, all, error);
 }

@@ -1,5 +1,5 @@
 -- trace.db: the tables and views of a recorded run. This file is the only source of the schema; `mpistair ingest`
--- executes it, `mpistair predict` adds rows to machine..., prediction....
+-- executes it, `mpistair predict` adds rows to machine..., prediction..., `mpistair replay` to replay....
 --
 -- Units stand in the names: _ns integers since the start of the run (the first MPI_Init) on the clock of rank 0's
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
@@ -752,3 +752,52 @@ CREATE VIEW kind_wait(kind_id, rounds, ranks, wait_s, mean_s, longest_s, share, 
   SELECT w.kind_id, count(*), max(w.ranks), sum(w.wait_s), sum(w.wait_s) / sum(w.ranks), avg(w.longest_s),
          sum(w.wait_s) / nullif(sum(w.time_s + w.wait_s), 0), l.last_rank, l.n
   FROM wait w JOIN last l ON l.kind_id = w.kind_id AND l.place = 1 GROUP BY w.kind_id;
+
+-- Replays of the whole run: what `mpistair replay` found of the run as it was (nothing of a what-if). Traces of the same
+-- user_version that were written before these tables came get them with their first replay: all below this line is
+-- executed then, too. Dividing line: replays.
+
+CREATE TABLE IF NOT EXISTS replay_run(
+  id INTEGER PRIMARY KEY,              -- the largest is the last one made
+  machine TEXT NOT NULL,
+  law TEXT NOT NULL,                   -- staircase, flow, fair
+  collectives TEXT NOT NULL,           -- recorded, modelled
+  options TEXT NOT NULL,               -- the window and the places, as "from mark:1 to 2.5 s"; '': the whole run
+  measured_s REAL,                     -- first begin to last end; NULL: not known
+  predicted_s REAL NOT NULL,
+  mpi_error REAL,                      -- T eq. 11 of the time inside MPI, by rank
+  UNIQUE (machine, law, collectives, options)
+);
+
+-- A place is a rank and the call that it made; computation counts for the call behind it.
+CREATE TABLE IF NOT EXISTS replay_place(
+  run_id INTEGER NOT NULL REFERENCES replay_run(id),
+  place INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  function TEXT NOT NULL,              -- MPI_Isend ...; end: behind the last call
+  callsite INTEGER REFERENCES callsite(id), -- NULL: not known
+  blamed_s REAL NOT NULL,              -- waiting of others that began here, however far away
+  critical_s REAL NOT NULL,            -- on the critical path; they add up to predicted_s of the run
+  PRIMARY KEY (run_id, place)
+) WITHOUT ROWID;
+
+-- Where the time goes; what is 0 both times is left out. quantity: computation, late_sender, late_receiver, transfer,
+-- collective_wait, collective_transfer, other add up to the rank's time; latency, bandwidth, contention, queue, progress are
+-- parts of transfer, which are predicted only.
+CREATE TABLE IF NOT EXISTS replay_part(
+  run_id INTEGER NOT NULL REFERENCES replay_run(id),
+  place INTEGER NOT NULL,
+  quantity TEXT NOT NULL,
+  measured_s REAL,
+  predicted_s REAL NOT NULL,
+  PRIMARY KEY (run_id, place, quantity)
+) WITHOUT ROWID;
+
+-- Efficiencies of the POP method: parallel, load_balance, communication, serialisation, transfer. NULL: not known.
+CREATE TABLE IF NOT EXISTS replay_efficiency(
+  run_id INTEGER NOT NULL REFERENCES replay_run(id),
+  efficiency TEXT NOT NULL,
+  measured REAL,
+  predicted REAL,
+  PRIMARY KEY (run_id, efficiency)
+) WITHOUT ROWID;

@@ -44,7 +44,7 @@ for command in commands:
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", usage.stdout)):
         need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", manual, "mpistair.1")
         need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", completion, "the completion")
-for name in re.findall(r"^CREATE (?:TABLE|VIEW) (\w+)", (SOURCE / "share/sql/schema.sql").read_text(), re.MULTILINE):
+for name in re.findall(r"^CREATE (?:TABLE|VIEW) (?:IF NOT EXISTS )?(\w+)", (SOURCE / "share/sql/schema.sql").read_text(), re.MULTILINE):
     need(name, rf"\b{name}\b", formats, "mpistair.5")
 folders = [path.name for path in SOURCE.iterdir() if path.is_dir() and not path.name.startswith((".", "build"))]
 documents = [SOURCE / "README.md", *(SOURCE / "share/doc").glob("*.md")]

@@ -1,0 +1,162 @@
+/* Collects the last replay of the whole run that is stored, with whom it blames. */
+#include <math.h>
+#include <string.h>
+
+#include "report/collect/report.h"
+
+#define NAMED                                                                                                          \
+    "SELECT p.rank, p.function, coalesce(c.function, '') || coalesce(' ' || c.file || ':' || c.line, ''), p.time_s, "  \
+    "p.all_s FROM ("
+#define ORDERED                                                                                                        \
+    ") p LEFT JOIN callsite c ON c.id = p.callsite WHERE p.time_s > 0 ORDER BY p.time_s DESC, p.rank, p.place"
+
+/* Traces may be older than the tables. */
+static int has_tables(struct report *report, sqlite3 *database, bool *has, struct error *error)
+{
+    struct cursor rows;
+    cursor_open(&rows, database, report->path, "SELECT count(*) FROM sqlite_master WHERE name = 'replay_run'", error);
+    *has = cursor_next(&rows) && cursor_integer(&rows, 0) > 0;
+    return cursor_close(&rows);
+}
+
+static int collect_head(struct report *report, sqlite3 *database, const char *machine, struct error *error)
+{
+    struct cursor rows;
+    struct report_replay *replay = &report->replay;
+    cursor_open(&rows, database, report->path,
+                "SELECT r.id, machine, law, collectives, options, measured_s, r.predicted_s, mpi_error, "
+                "  count(*) OVER (), (SELECT total(t.predicted_s) FROM replay_part t WHERE t.run_id = r.id AND "
+                "  t.quantity IN ('computation', 'late_sender', 'late_receiver', 'transfer', 'collective_wait', "
+                "  'collective_transfer', 'other')) "
+                "FROM replay_run r WHERE coalesce(?1, machine) = machine ORDER BY r.id DESC LIMIT 1",
+                error);
+    if (rows.result == 0 && machine != NULL)
+        sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
+    if (cursor_next(&rows)) {
+        replay->id = cursor_integer(&rows, 0);
+        replay->machine = cursor_text(&rows, 1, &report->pool);
+        replay->law = cursor_text(&rows, 2, &report->pool);
+        replay->collectives = cursor_text(&rows, 3, &report->pool);
+        replay->options = cursor_text(&rows, 4, &report->pool);
+        replay->measured_s = cursor_real(&rows, 5);
+        replay->predicted_s = cursor_real(&rows, 6);
+        replay->mpi_error = cursor_real(&rows, 7);
+        replay->stored = cursor_integer(&rows, 8);
+        replay->ranks_s = cursor_real(&rows, 9);
+    }
+    return cursor_close(&rows);
+}
+
+/* Opens a query of the replay, whose id is its ?1. */
+static void open_of_replay(struct cursor *rows, struct report *report, sqlite3 *database, const char *sql,
+                           struct error *error)
+{
+    cursor_open(rows, database, report->path, sql, error);
+    if (rows->result == 0)
+        sqlite3_bind_int64(rows->statement, 1, report->replay.id);
+}
+
+static int collect_places(struct report *report, sqlite3 *database, const char *sql, size_t most, double whole_s,
+                          struct report_replay_places *places, struct error *error)
+{
+    struct cursor rows;
+    open_of_replay(&rows, report, database, sql, error);
+    while (places->n < most && cursor_next(&rows)) {
+        struct report_replay_place *place = &places->rows[places->n++];
+        places->all_s = cursor_real(&rows, 4);
+        *place = (struct report_replay_place){.rank = cursor_integer(&rows, 0),
+                                              .function = cursor_text(&rows, 1, &report->pool),
+                                              .place = cursor_text(&rows, 2, &report->pool),
+                                              .time_s = cursor_real(&rows, 3)};
+        place->share = place->time_s / (isnan(whole_s) ? places->all_s : whole_s);
+    }
+    return cursor_close(&rows);
+}
+
+static int collect_parts(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct cursor rows;
+    struct report_replay *replay = &report->replay;
+    open_of_replay(&rows, report, database,
+                   "WITH told(quantity, at) AS (VALUES ('computation', 0), ('late_sender', 1), ('late_receiver', 2), "
+                   "  ('transfer', 3), ('latency', 4), ('bandwidth', 5), ('contention', 6), ('queue', 7), "
+                   "  ('progress', 8), ('collective_wait', 9), ('collective_transfer', 10), ('other', 11)) "
+                   "SELECT quantity, sum(measured_s), total(predicted_s) FROM replay_part JOIN told USING (quantity) "
+                   "WHERE run_id = ?1 GROUP BY quantity ORDER BY at",
+                   error);
+    while (replay->n_parts < REPORT_PARTS && cursor_next(&rows))
+        replay->parts[replay->n_parts++] = (struct report_replay_part){cursor_text(&rows, 0, &report->pool),
+                                                                       cursor_real(&rows, 1), cursor_real(&rows, 2)};
+    return cursor_close(&rows);
+}
+
+static int collect_efficiencies(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct cursor rows;
+    struct report_replay *replay = &report->replay;
+    open_of_replay(&rows, report, database,
+                   "WITH told(efficiency, at) AS (VALUES ('parallel', 0), ('load_balance', 1), ('communication', 2), "
+                   "  ('serialisation', 3), ('transfer', 4)) "
+                   "SELECT efficiency, measured, predicted FROM replay_efficiency JOIN told USING (efficiency) "
+                   "WHERE run_id = ?1 ORDER BY at",
+                   error);
+    while (replay->n_efficiencies < REPORT_EFFICIENCIES && cursor_next(&rows))
+        replay->efficiencies[replay->n_efficiencies++] = (struct report_replay_efficiency){
+            cursor_text(&rows, 0, &report->pool), cursor_real(&rows, 1), cursor_real(&rows, 2)};
+    return cursor_close(&rows);
+}
+
+static int collect_ranks(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct cursor rows;
+    open_of_replay(&rows, report, database,
+                   "WITH inside AS (SELECT p.rank, sum(t.measured_s) AS measured_s, sum(t.predicted_s) AS predicted_s "
+                   "  FROM replay_part t JOIN replay_place p USING (run_id, place) WHERE t.run_id = ?1 AND t.quantity "
+                   "  IN ('late_sender', 'late_receiver', 'transfer', 'collective_wait', 'collective_transfer', "
+                   "  'other') GROUP BY p.rank) "
+                   "SELECT rank, i.measured_s, i.predicted_s, sum(p.blamed_s) FROM replay_place p LEFT JOIN inside i "
+                   "  USING (rank) WHERE p.run_id = ?1 GROUP BY rank",
+                   error);
+    while (cursor_next(&rows)) {
+        struct report_rank *rank = report_find_rank(report, cursor_integer(&rows, 0));
+        if (rank == NULL)
+            continue;
+        rank->run_in_mpi_s = cursor_real(&rows, 1);
+        rank->run_in_mpi_predicted_s = cursor_real(&rows, 2);
+        rank->blamed_s = cursor_real(&rows, 3);
+    }
+    return cursor_close(&rows);
+}
+
+int report_collect_replay(struct report *report, sqlite3 *database, const struct report_choice *choice,
+                          struct error *error)
+{
+    struct report_replay *replay = &report->replay;
+    bool has = false;
+    replay->id = -1;
+    for (size_t i = 0; i < report->n_ranks; i++)
+        report->ranks[i].run_in_mpi_s = report->ranks[i].run_in_mpi_predicted_s = report->ranks[i].blamed_s = NAN;
+    if (has_tables(report, database, &has, error) != 0)
+        return -1;
+    if (!has)
+        return 0;
+    if (collect_head(report, database, choice->machine, error) != 0)
+        return -1;
+    if (replay->id < 0)
+        return 0;
+    static const char blamed[] = NAMED "SELECT *, blamed_s AS time_s, sum(blamed_s) OVER () AS all_s "
+                                       "FROM replay_place WHERE run_id = ?1" ORDERED;
+    static const char critical[] = NAMED "SELECT *, critical_s AS time_s, sum(critical_s) OVER () AS all_s "
+                                         "FROM replay_place WHERE run_id = ?1" ORDERED;
+    static const char slower[] = NAMED
+        "SELECT p.*, sum(t.measured_s - t.predicted_s) AS time_s, sum(sum(t.measured_s - t.predicted_s)) OVER () "
+        "AS all_s FROM replay_place p JOIN replay_part t USING (run_id, place) WHERE p.run_id = ?1 AND t.quantity "
+        "IN ('transfer', 'collective_transfer') GROUP BY p.place" ORDERED;
+    if (collect_places(report, database, blamed, REPORT_BLAMED, NAN, &replay->blamed, error) != 0 ||
+        collect_places(report, database, critical, REPORT_CRITICAL, replay->predicted_s, &replay->critical, error) !=
+            0 ||
+        collect_places(report, database, slower, REPORT_SLOWER, replay->ranks_s, &replay->slower, error) != 0 ||
+        collect_parts(report, database, error) != 0 || collect_efficiencies(report, database, error) != 0)
+        return -1;
+    return collect_ranks(report, database, error);
+}

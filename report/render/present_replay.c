@@ -1,0 +1,98 @@
+/* Writes the section on the whole run: how long, who is to blame, where the time goes; none without a stored replay.
+ * Papers are named as in share/doc/MODELS.md. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/render/render.h"
+
+static void present_places(struct document *document, const struct report_replay_places *places, const char *in)
+{
+    const struct document_column columns[] = {{"rank", true}, {"time", true}, {"share", true}, {in, false}};
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < places->n; i++) {
+        const struct report_replay_place *place = &places->rows[i];
+        document_cell(document, "%" PRId64, place->rank);
+        document_seconds(document, place->time_s);
+        document_percent(document, place->share, false);
+        document_cell(document, "%s%s%s", place->function, place->place[0] != '\0' ? " at " : "", place->place);
+    }
+}
+
+static void present_blame(struct document *document, const struct report_replay *replay)
+{
+    if (replay->blamed.n == 0) {
+        document_add(document, DOCUMENT_LINE, "nobody waits for anybody");
+        return;
+    }
+    document_add(document, DOCUMENT_LINE,
+                 "to blame for %.3g s of waiting, passed on to where it began:", replay->blamed.all_s);
+    present_places(document, &replay->blamed, "before");
+}
+
+static void present_slower(struct document *document, const struct report_replay *replay)
+{
+    if (replay->slower.n == 0 || !(replay->slower.rows[0].share >= REPORT_SLOWER_SHARE))
+        return;
+    document_add(document, DOCUMENT_LINE,
+                 "transfers that took longer than %s gives, a slow link for one:", replay->machine);
+    present_places(document, &replay->slower, "in");
+}
+
+static void present_parts(struct document *document, const struct report_replay *replay)
+{
+    static const struct document_column columns[] = {{"of all ranks", false}, {"measured", true}, {"predicted", true}};
+    document_add(document, DOCUMENT_LINE, "where the time goes:");
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < replay->n_parts; i++) {
+        const struct report_replay_part *part = &replay->parts[i];
+        static const char inner[] = " latency bandwidth contention queue progress ";
+        const char *found = strstr(inner, part->name);
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", found != NULL ? "  " : "", part->name);
+        for (char *letter = name; *letter != '\0'; letter++)
+            *letter = *letter == '_' ? ' ' : *letter;
+        document_cell(document, "%s", name);
+        document_seconds(document, part->measured_s);
+        document_seconds(document, part->predicted_s);
+    }
+}
+
+static void present_efficiencies(struct document *document, const struct report_replay *replay)
+{
+    static const struct document_column columns[] = {{"efficiency", false}, {"measured", true}, {"predicted", true}};
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < replay->n_efficiencies; i++) {
+        const struct report_replay_efficiency *efficiency = &replay->efficiencies[i];
+        document_cell(document, "%s",
+                      strcmp(efficiency->name, "load_balance") == 0 ? "load balance" : efficiency->name);
+        document_percent(document, efficiency->measured, false);
+        document_percent(document, efficiency->predicted, false);
+    }
+}
+
+void present_replay(struct document *document, const struct report *report)
+{
+    const struct report_replay *replay = &report->replay;
+    if (replay->id < 0)
+        return;
+    document_add(document, DOCUMENT_HEADING, "Whole run");
+    document_add(document, DOCUMENT_LINE, "%.4g s measured, %.4g s by %s on %s (%+.1f %%), collectives %s%s%s",
+                 replay->measured_s, replay->predicted_s, replay->law, replay->machine,
+                 100 * (replay->predicted_s / replay->measured_s - 1), replay->collectives,
+                 replay->options[0] != '\0' ? ", " : "", replay->options);
+    if (!isnan(replay->mpi_error))
+        document_add(document, DOCUMENT_LINE, "time inside MPI: error %.1f %% (T eq. 11)", 100 * replay->mpi_error);
+    bool slower_first = replay->slower.all_s > replay->blamed.all_s;
+    if (slower_first)
+        present_slower(document, replay);
+    present_blame(document, replay);
+    if (!slower_first)
+        present_slower(document, replay);
+    document_add(document, DOCUMENT_LINE, "the critical path:");
+    present_places(document, &replay->critical, "before and in");
+    present_parts(document, replay);
+    present_efficiencies(document, replay);
+    if (replay->stored > 1)
+        document_add(document, DOCUMENT_LINE, "%" PRId64 " replays are stored, this is the last one", replay->stored);
+}

@@ -1,0 +1,200 @@
+"""What `mpistair replay` stores and `mpistair report` shows of it, and what replay says of traces and options that it cannot
+use.
+
+usage: test_replay_command.py MPISTAIR SCHEMA.sql
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from reference_run import Message
+from run_traces import Call, Job, Meeting
+
+MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
+MS = 1000000
+MACHINE = "name gigabyte\nsource made up\n" + "".join(f"{level} any tau - 0 s\n{level} any bw 1 1e9 B/s\n"
+                                                       for level in ("intra_socket", "inter_socket"))
+
+
+def chain():
+    """Rank 0 computes 5 ms, then 1 MB goes from 0 to 1 to 2."""
+    job = Job([(0, 0)] * 3, [0] * 3, [1] * 3)
+    job.messages = [Message(0, 1, 1000000), Message(1, 2, 1000000)]
+    for rank, function, gap_ns, side, k in ((0, "MPI_Send", 5, "send", 0), (1, "MPI_Recv", 2, "receive", 0),
+                                            (1, "MPI_Send", 0, "send", 1), (2, "MPI_Recv", 3, "receive", 1)):
+        length_ns = 4 * MS if rank > 0 and side == "receive" else MS
+        job.calls[rank].append(Call(function, gap_ns * MS, length_ns, [(side, k)], [(side, k)]))
+    job.finish()
+    return job
+
+
+def barrier():
+    """No message: rank 1 comes 2 ms late."""
+    job = Job([(0, 0)] * 2, [0] * 2, [1] * 2)
+    job.meetings = [Meeting("MPI_Barrier", 0, [0, 1], None, 0, {0: 1000, 1: 1000})]
+    for rank in range(2):
+        job.calls[rank].append(Call("MPI_Barrier", (1 + 2 * rank) * MS, 0, collective=0))
+    job.finish()
+    return job
+
+
+def lonely():
+    job = Job([(0, 0)], [0], [5 * MS])
+    job.finish()
+    return job
+
+
+class ReplayCommand(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.trace, self.machine = self.folder / "trace.db", self.folder / "gigabyte.tbl"
+        self.machine.write_text(MACHINE)
+        connection = sqlite3.connect(self.folder / "template.db")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.executescript(pathlib.Path(SCHEMA).read_text())
+        connection.close()
+
+    def write(self, job, *statements):
+        job.write(self.trace, self.folder / "template.db")
+        connection = sqlite3.connect(self.trace)
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.close()
+
+    def tool(self, *arguments):
+        return subprocess.run([MPISTAIR, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+
+    def replay(self, *options):
+        done = self.tool("replay", self.trace, "--machine", self.machine, *options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def query(self, sql):
+        connection = sqlite3.connect(self.trace)
+        rows = connection.execute(sql).fetchall()
+        connection.close()
+        return rows
+
+    def refused(self, code, text, *options, trace=None):
+        done = self.tool("replay", trace or self.trace, *(options or ("--machine", self.machine)))
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertEqual(done.stderr.count("mpistair:"), 1, done.stderr)
+
+    def test_stored(self):
+        self.write(chain())
+        shown = json.loads(self.replay("--json"))
+        (run, machine, options, measured_s, predicted_s), = self.query(
+            "SELECT id, machine, options, measured_s, predicted_s FROM replay_run")
+        self.assertEqual((machine, options, measured_s, predicted_s),
+                         ("gigabyte", "", shown["run"]["measured_s"], shown["run"]["predicted_s"]))
+        places = self.query("SELECT rank, function, blamed_s, critical_s FROM replay_place WHERE blamed_s > 0")
+        self.assertEqual([(rank, function) for rank, function, _, _ in places], [(0, "MPI_Send")])
+        self.assertAlmostEqual(places[0][2], 0.006, delta=1e-9)
+        self.assertAlmostEqual(places[0][3], 0.005, delta=1e-9)
+        (parts_s,), = self.query("SELECT sum(predicted_s) FROM replay_part WHERE quantity IN ('computation', 'late_sender', "
+                                 "'late_receiver', 'transfer', 'collective_wait', 'collective_transfer', 'other')")
+        self.assertAlmostEqual(parts_s, sum(rank["predicted"]["run_s"] for rank in shown["ranks"]), delta=1e-12)
+        self.assertEqual(len(self.query("SELECT * FROM replay_efficiency")), 5)
+        self.replay("--what-if", "--no-transfer")
+        self.assertEqual(self.query("SELECT count(*), max(predicted_s) FROM replay_run"), [(1, predicted_s)])
+        self.replay("--to", "0.0062")
+        self.assertEqual(self.query("SELECT options FROM replay_run ORDER BY id"), [("",), ("to 0.0062 s",)])
+        self.assertEqual(self.query("SELECT count(DISTINCT run_id) FROM replay_place"), [(2,)])
+        for query in ("blame", "critical_path", "run_parts", "efficiencies"):
+            done = self.tool("query", self.trace, query, "--json")
+            self.assertGreater(len(json.loads(done.stdout)), 0, (query, done.stderr))
+        self.assertGreater(run, 0)
+
+    def test_report(self):
+        self.write(chain())
+        self.assertNotIn("Whole run", self.tool("report", self.trace).stdout)
+        self.replay()
+        text = self.tool("report", self.trace).stdout
+        first = text.splitlines()[:25]
+        self.assertTrue(any(line.split() == ["0", "6.00", "ms", "100.0", "%", "MPI_Send"] for line in first), text)
+        self.assertIn("to blame for 0.006 s", text)
+        replay = json.loads(self.tool("report", self.trace, "--json").stdout)["replay"]
+        self.assertEqual((replay["machine"], replay["blamed"][0]["rank"]), ("gigabyte", 0))
+        self.assertAlmostEqual(sum(row["time_s"] for row in replay["critical_path"]), replay["predicted_s"], delta=1e-9)
+        self.assertIn("Whole run", self.tool("report", self.trace, "--format", "html").stdout)
+        rows = list(csv.DictReader(io.StringIO(self.tool("report", self.trace, "--format", "csv").stdout)))
+        self.assertEqual([float(row["blamed_s"]) > 0 for row in rows], [True, False, False])
+        self.assertNotIn("Whole run", self.tool("report", self.trace, "--machine", "another").stdout)
+
+    def test_of_before(self):
+        """A trace without the tables is read, and gets them."""
+        self.write(chain(), *(f"DROP TABLE replay_{table}" for table in ("part", "efficiency", "place", "run")))
+        self.assertEqual(self.tool("report", self.trace).returncode, 0)
+        self.replay()
+        self.assertEqual(self.query("SELECT count(*) FROM replay_run"), [(1,)])
+
+    def test_not_stored(self):
+        """Where storing fails, the answer stands, and nothing is half stored."""
+        self.write(chain())
+        self.replay()
+        before = self.query("SELECT * FROM replay_place")
+        connection = sqlite3.connect(self.trace)
+        connection.execute("CREATE TRIGGER t BEFORE INSERT ON replay_efficiency BEGIN SELECT raise(ABORT, 'no'); END")
+        connection.commit()
+        connection.close()
+        done = self.tool("replay", self.trace, "--machine", self.machine)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Who is to blame", done.stdout)
+        self.assertIn("not stored", done.stderr)
+        self.assertEqual(self.query("SELECT * FROM replay_place"), before)
+
+    def test_few(self):
+        self.write(barrier())
+        self.assertIn("rank 1       100.0 %", self.replay())
+        self.write(lonely())
+        text = self.replay()
+        self.assertIn("Nobody waits", text)
+        self.assertIn("1 rank, 0 messages, 0 collectives", text)
+        self.assertEqual(self.tool("report", self.trace).returncode, 0)
+        self.assertNotIn("nan ", text)
+        self.assertNotIn("nan", self.replay("--format", "csv"))
+
+    def test_refused(self):
+        self.write(chain())
+        self.refused(1, "No such file", trace=self.folder / "none.db")
+        self.refused(1, "is a folder", trace=self.folder)
+        (self.folder / "empty.db").write_bytes(b"")
+        self.refused(1, "is empty", trace=self.folder / "empty.db")
+        whole = self.trace.read_bytes()
+        (self.folder / "cut.db").write_bytes(whole[:len(whole) // 2])
+        self.refused(1, "is cut off", trace=self.folder / "cut.db")
+        machine = "--machine", self.machine
+        self.refused(1, "choose with --machine", "--law", "flow")
+        self.refused(1, "nonesuch", "--machine", "nonesuch")
+        self.refused(2, "expected", *machine, "--law", "nonesuch")
+        self.refused(2, "--from", *machine, "--from", "soon")
+        self.refused(2, "--to", *machine, "--to", "-1")
+        self.refused(1, "--to", *machine, "--from", "0.005", "--to", "0.001")
+        self.refused(1, "mark", *machine, "--from", "mark:7")
+        self.refused(1, "site", *machine, "--to", "site:99")
+        self.refused(1, "rank 9", *machine, "--scale-computation", "rank:9:2")
+        self.refused(1, "call site 99", *machine, "--scale-computation", "site:99:2")
+        self.refused(2, "--scale-computation", *machine, "--scale-computation", "rank:0:nan")
+        self.refused(1, "cannot be written", *machine, "-o", self.folder / "no" / "such")
+        (self.folder / "between.tbl").write_text(MACHINE.replace("intra_socket", "inter_node"))
+        self.refused(1, "no values for level intra_socket", "--machine", self.folder / "between.tbl")
+
+    def test_nothing_to_replay(self):
+        self.write(chain(), "UPDATE message_row SET send_call_ns = NULL, recv_call_ns = NULL", "DELETE FROM call_row")
+        self.refused(1, "calls")
+        self.write(chain())
+        self.refused(1, "nothing of the run lies in that window", "--machine", self.machine, "--from", "50")
+
+
+unittest.main(argv=sys.argv[:1])
