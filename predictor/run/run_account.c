@@ -12,7 +12,7 @@ static double overlap_s(double begin_s, double end_s, double from_s, double to_s
 struct wait_parts account_message(const struct simulation *sim, const struct strand *strand, uint32_t message,
                                   enum run_operation_kind side, double rest)
 {
-    const struct message_state *state = &sim->messages[message];
+    const struct message_state *state = message_state(sim, message);
     struct wait_parts parts = {.late_receiver = side == OPERATION_SEND, .cause.strand = RUN_NOBODY};
     bool rendezvous = message_is_rendezvous(sim, message);
     double from_s = strand->wait_begin_s, to_s = sim->now_s;

@@ -52,6 +52,10 @@ static void arrive_on_lower(struct simulation *sim, const struct run_collective 
 void member_arrives(struct simulation *sim, uint32_t member)
 {
     uint32_t number = sim->program->members[member].collective;
+    if (collective_is_modelled(sim, number)) {
+        performer_arrives(sim, member);
+        return;
+    }
     const struct run_collective *collective = &sim->program->collectives[number];
     struct collective_state *state = &sim->collectives[number];
     sim->members[member].arrival_s = sim->now_s;
@@ -90,6 +94,10 @@ bool member_await(struct simulation *sim, uint32_t member, uint32_t strand)
 void member_leaves(struct simulation *sim, uint32_t member)
 {
     struct member_state *state = &sim->members[member];
+    if (collective_is_modelled(sim, sim->program->members[member].collective)) {
+        performer_goes_on(sim, member);
+        return;
+    }
     state->done = true;
     if (state->waiter == RUN_NOBODY)
         return;

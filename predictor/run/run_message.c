@@ -21,30 +21,49 @@ static enum level message_level(const struct simulation *sim, const struct run_m
     return placement_level(sim->placement, message->src, message->dst);
 }
 
-int simulation_classify(struct simulation *sim, struct error *error)
+const struct run_message *message_told(const struct simulation *sim, uint32_t message)
 {
-    for (size_t k = 0; k < sim->program->n_messages; k++) {
-        const struct run_message *message = &sim->program->messages[k];
-        enum level level = message_level(sim, message);
-        size_t class = level == LEVEL_SELF ? RUN_NO_CLASS : run_rates_class(&sim->rates, level, message->bytes);
-        if (level != LEVEL_SELF && class == RUN_NO_CLASS)
-            return error_set(error, "the machine has no values for level %s, which the messages need",
-                             level_name[level]);
-        sim->messages[k] = (struct message_state){
-            .post_s = {NAN, NAN}, .waiter = {RUN_NOBODY, RUN_NOBODY}, .flight = RUN_NOBODY, .class = (uint8_t) class};
+    size_t n = sim->program->n_messages;
+    return message < n ? &sim->program->messages[message] : &sim->stage.messages[message - n].told;
+}
+
+struct message_state *message_state(const struct simulation *sim, uint32_t message)
+{
+    size_t n = sim->program->n_messages;
+    return message < n ? &sim->messages[message] : &sim->stage.messages[message - n].state;
+}
+
+uint8_t message_class(struct simulation *sim, const struct run_message *message)
+{
+    enum level level = message_level(sim, message);
+    size_t class = level == LEVEL_SELF || !sim->rates.known[level]
+                       ? RUN_NO_CLASS
+                       : run_rates_class(&sim->rates, level, message->bytes);
+    if (level != LEVEL_SELF && class == RUN_NO_CLASS) {
+        sim->no_level = true;
+        sim->missing_level = level;
     }
-    return 0;
+    return (uint8_t) class;
+}
+
+void simulation_classify(struct simulation *sim)
+{
+    for (size_t k = 0; k < sim->program->n_messages; k++)
+        sim->messages[k] = (struct message_state){.post_s = {NAN, NAN},
+                                                  .waiter = {RUN_NOBODY, RUN_NOBODY},
+                                                  .flight = RUN_NOBODY,
+                                                  .class = message_class(sim, &sim->program->messages[k])};
 }
 
 static bool is_one_sided(const struct simulation *sim, uint32_t message)
 {
-    return (sim->program->messages[message].flags & MESSAGE_ONE_SIDED) != 0;
+    return (message_told(sim, message)->flags & MESSAGE_ONE_SIDED) != 0;
 }
 
 bool message_is_rendezvous(const struct simulation *sim, uint32_t message)
 {
-    uint32_t flags = sim->program->messages[message].flags;
-    uint8_t class = sim->messages[message].class;
+    uint32_t flags = message_told(sim, message)->flags;
+    uint8_t class = message_state(sim, message)->class;
     if ((flags & MESSAGE_ONE_SIDED) != 0)
         return false;
     return (flags & MESSAGE_SYNCHRONOUS) != 0 || class == RUN_NO_CLASS || sim->rates.classes[class].rendezvous;
@@ -53,7 +72,7 @@ bool message_is_rendezvous(const struct simulation *sim, uint32_t message)
 /* Returns the bytes that may be left to move of a message whose send is complete. */
 static double room_bytes(const struct simulation *sim, uint32_t message)
 {
-    const struct run_class *class = &sim->rates.classes[sim->messages[message].class];
+    const struct run_class *class = &sim->rates.classes[message_state(sim, message)->class];
     if (class->buffer_bytes >= 0)
         return class->buffer_bytes;
     return message_is_rendezvous(sim, message) ? 0 : (double)INFINITY;
@@ -61,11 +80,15 @@ static double room_bytes(const struct simulation *sim, uint32_t message)
 
 static void complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest)
 {
-    struct message_state *state = &sim->messages[message];
+    struct message_state *state = message_state(sim, message);
     uint8_t bit = side == OPERATION_SEND ? SEND_DONE : DELIVERED;
     if ((state->done & bit) != 0)
         return;
     state->done |= bit;
+    if (message >= sim->program->n_messages) {
+        moved_complete(sim, message, side);
+        return;
+    }
     uint32_t waiter = state->waiter[side];
     if (waiter == RUN_NOBODY)
         return;
@@ -76,7 +99,7 @@ static void complete(struct simulation *sim, uint32_t message, enum run_operatio
 
 bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand)
 {
-    struct message_state *state = &sim->messages[message];
+    struct message_state *state = message_state(sim, message);
     if ((state->done & (side == OPERATION_SEND ? SEND_DONE : DELIVERED)) != 0)
         return true;
     state->waiter[side] = strand;
@@ -101,6 +124,8 @@ double flight_stalled_s(const struct simulation *sim, const struct flight *fligh
 static bool may_move(const struct simulation *sim, const struct flight *flight)
 {
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
+    if ((message_told(sim, flight->message)->flags & MESSAGE_TENDED) != 0)
+        return true;
     return (!class->needs_sender || sim->n_inside[flight->mover.src] > 0) &&
            (!class->needs_receiver || sim->n_inside[flight->mover.dst] > 0);
 }
@@ -110,6 +135,8 @@ static void note_needs(struct simulation *sim, uint32_t number, bool note)
 {
     const struct run_mover *mover = &sim->flights[number].mover;
     const struct run_class *class = &sim->rates.classes[mover->class];
+    if ((message_told(sim, sim->flights[number].message)->flags & MESSAGE_TENDED) != 0)
+        return;
     for (int end = 0; end < 2; end++) {
         struct flight_list *list = &sim->rank_flights[end == 0 ? mover->src : mover->dst];
         if (end == 0 ? !class->needs_sender : !class->needs_receiver)
@@ -131,7 +158,7 @@ static void note_needs(struct simulation *sim, uint32_t number, bool note)
 static void move(struct simulation *sim, uint32_t number, double rest)
 {
     struct flight *flight = &sim->flights[number];
-    bool sent = (sim->messages[flight->message].done & SEND_DONE) != 0 || is_one_sided(sim, flight->message);
+    bool sent = (message_state(sim, flight->message)->done & SEND_DONE) != 0 || is_one_sided(sim, flight->message);
     flight->phase = FLIGHT_MOVES;
     if (run_share_add(&sim->share, sim->now_s, &flight->mover, rest, end_id(number),
                       sent ? (double)INFINITY : room_bytes(sim, flight->message), room_id(number)) != 0)
@@ -144,7 +171,7 @@ static void deliver(struct simulation *sim, uint32_t number)
     complete(sim, message, OPERATION_RECEIVE, 0);
     if (is_one_sided(sim, message))
         complete(sim, message, OPERATION_SEND, 0);
-    sim->messages[message].flight = RUN_NOBODY;
+    message_state(sim, message)->flight = RUN_NOBODY;
     sim->flights[number].message = sim->free_flight;
     sim->free_flight = number;
 }
@@ -167,7 +194,7 @@ static void through(struct simulation *sim, uint32_t number)
 static void begin_to_move(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
-    double bytes = (double)sim->program->messages[flight->message].bytes;
+    double bytes = (double)message_told(sim, flight->message)->bytes;
     if (!is_one_sided(sim, flight->message) && bytes > 0 && room_bytes(sim, flight->message) >= bytes)
         complete(sim, flight->message, OPERATION_SEND, bytes);
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
@@ -198,15 +225,15 @@ static void begin(struct simulation *sim, uint32_t message)
         }
         sim->n_flights++;
     }
-    const struct run_message *told = &sim->program->messages[message];
-    uint32_t class = sim->messages[message].class;
+    const struct run_message *told = message_told(sim, message);
+    uint32_t class = message_state(sim, message)->class;
     double bytes = (double)told->bytes;
     sim->flights[number] = (struct flight){.mover = {.src = told->src, .dst = told->dst, .class = class},
                                            .message = message,
                                            .phase = FLIGHT_BEGINS,
                                            .begun = simulation_moment(sim),
                                            .rest_at_wait = {bytes, bytes}};
-    sim->messages[message].flight = number;
+    message_state(sim, message)->flight = number;
     double tau_s = sim->rates.classes[class].tau_s;
     if (message_is_rendezvous(sim, message) && tau_s > 0)
         simulation_schedule(sim, sim->now_s + tau_s, EVENT_FLIGHT, number);
@@ -242,8 +269,8 @@ static bool is_probing(const struct simulation *sim, uint32_t strand)
 
 void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side)
 {
-    struct message_state *state = &sim->messages[message];
-    const struct run_message *told = &sim->program->messages[message];
+    struct message_state *state = message_state(sim, message);
+    const struct run_message *told = message_told(sim, message);
     state->post_s[side] = sim->now_s;
     bool both = (!isnan(state->post_s[0]) && !isnan(state->post_s[1])) || is_one_sided(sim, message);
     uint32_t strand = state->waiter[OPERATION_RECEIVE];
@@ -275,7 +302,7 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
 
 double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
 {
-    struct message_state *state = &sim->messages[message];
+    struct message_state *state = message_state(sim, message);
     double tau_s = state->class != RUN_NO_CLASS ? sim->rates.classes[state->class].tau_s : 0;
     if (!isnan(state->post_s[OPERATION_SEND]))
         return state->post_s[OPERATION_SEND] + tau_s;

@@ -77,6 +77,7 @@ enum run_message_flag {
     MESSAGE_SYNCHRONOUS = 1U << 0, /* Ssend: moves as rendezvous, whatever its size */
     MESSAGE_BUFFERED = 1U << 1,    /* Bsend: its send is complete at once */
     MESSAGE_ONE_SIDED = 1U << 2,   /* Put: no receive is posted; its send is complete once it is delivered */
+    MESSAGE_TENDED = 1U << 3,      /* moves as if both ranks were inside MPI */
 };
 
 struct run_message {
@@ -126,12 +127,20 @@ enum run_collective_kind {
     COLLECTIVE_KIND_COUNT
 };
 
+/* Names whose algorithms `--collectives modelled` takes; what descends from MPICH is MPICH. */
+enum run_mpi_family { MPI_FAMILY_MPICH, MPI_FAMILY_OPEN_MPI };
+
+enum run_collective_flag {
+    COLLECTIVE_VARIES = 1U << 0, /* a size for each member: Gatherv, Alltoallw, Reduce_scatter ... */
+};
+
 /* Describes one execution of a collective; its members are members[first ..], by their number in the communicator. */
 struct run_collective {
     uint32_t first_member, n_members;
     uint32_t root; /* number of the member, or UINT32_MAX */
     uint8_t dependence;
     uint8_t kind;
+    uint8_t flags; /* enum run_collective_flag */
 };
 
 struct run_member {
@@ -168,6 +177,7 @@ struct run_program {
     struct run_member *members;
     struct run_place *places;
     struct run_site *sites;
+    enum run_mpi_family mpi_family;
     struct run_parts *measured; /* [n_places]; NULL: a made-up program */
     double measured_run_s;      /* first begin to last end; NaN: not measured */
     void *texts;                /* owns the sites' names (a struct pool of the reader), or NULL */

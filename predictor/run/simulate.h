@@ -9,9 +9,10 @@
 struct simulation_options {
     enum run_law law;
     struct run_ideal ideal;
-    const double *scale; /* [n_places] factors of the computation, borrowed; NULL: all 1 */
-    bool log;            /* keep who waited for whom */
-    double turn_s;       /* longest wait for a core where ranks outnumber them; 0: everybody has one */
+    const double *scale;    /* [n_places] factors of the computation, borrowed; NULL: all 1 */
+    bool log;               /* keep who waited for whom */
+    bool model_collectives; /* as messages of the algorithms that the MPI takes; else of recorded length */
+    double turn_s;          /* longest wait for a core where ranks outnumber them; 0: everybody has one */
 };
 
 /* Says where a strand was: at a step, at a time. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "predictor/pattern/traffic.h"
 #include "share/base/array.h"
@@ -261,7 +262,7 @@ static void handle(struct simulation *sim, struct heap_entry event)
 
 static void run_events(struct simulation *sim)
 {
-    while (!sim->no_memory) {
+    while (!sim->no_memory && !sim->no_level) {
         double share_s = run_share_next_s(&sim->share);
         double event_s = sim->events.n > 0 ? sim->events.entries[0].key : (double)INFINITY;
         if (isinf(share_s) && isinf(event_s))
@@ -300,11 +301,16 @@ static int report_deadlock(const struct simulation *sim, struct error *error)
                      sim->now_s, n, program->n_strands, ranks, n > 6 ? ", ..." : "");
 }
 
-static unsigned levels_used(const struct run_program *program, const struct placement *placement)
+/* Returns the levels of the messages; where collectives are modelled, those that any ranks have and the machine knows
+ * as well. */
+static unsigned levels_used(const struct simulation *sim, const struct machine *machine)
 {
+    const struct run_program *program = sim->program;
     unsigned levels = 0;
     for (size_t k = 0; k < program->n_messages; k++)
-        levels |= LEVEL_BIT(placement_level(placement, program->messages[k].src, program->messages[k].dst));
+        levels |= LEVEL_BIT(placement_level(sim->placement, program->messages[k].src, program->messages[k].dst));
+    for (size_t i = 0; sim->options->model_collectives && program->n_collectives > 0 && i < machine->n_parameters; i++)
+        levels |= strcmp(machine->parameters[i].quantity, "bw") == 0 ? LEVEL_BIT(machine->parameters[i].level) : 0;
     return levels;
 }
 
@@ -356,7 +362,8 @@ static void begin_strands(struct simulation *sim)
     for (size_t m = 0; m < program->n_members; m++)
         sim->members[m] = (struct member_state){.arrival_s = NAN, .waiter = RUN_NOBODY};
     for (size_t c = 0; c < program->n_collectives; c++)
-        sim->collectives[c] = (struct collective_state){.lower_s = -INFINITY, .last.strand = RUN_NOBODY};
+        sim->collectives[c] =
+            (struct collective_state){.lower_s = -INFINITY, .last.strand = RUN_NOBODY, .performance = RUN_NOBODY};
     sim->result->end_s = sim->now_s = result->begin_s;
 }
 
@@ -374,6 +381,7 @@ static void release(struct simulation *sim)
     free(sim->flights);
     free(sim->events.entries);
     cores_release(sim);
+    stage_release(sim);
     run_share_release(&sim->share);
     run_rates_release(&sim->rates);
 }
@@ -387,16 +395,18 @@ int simulate(const struct run_program *program, const struct machine *machine, c
     if (placement->n_ranks < program->n_ranks)
         return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);
     int failed = run_share_init(&sim.share, options->law, &sim.rates, placement);
-    failed = failed != 0 || allocate_all(&sim) != 0 || cores_init(&sim) != 0;
+    failed = failed != 0 || allocate_all(&sim) != 0 || cores_init(&sim) != 0 || stage_init(&sim) != 0;
     int code = failed != 0 ? error_set(error, "no memory for a run of %zu messages", program->n_messages)
-                           : run_rates_init(&sim.rates, machine, levels_used(program, placement),
-                                            sim.share.nodes.largest, options->ideal, error);
-    if (code == 0)
-        code = simulation_classify(&sim, error);
+                           : run_rates_init(&sim.rates, machine, levels_used(&sim, machine), sim.share.nodes.largest,
+                                            options->ideal, error);
     if (code == 0) {
+        simulation_classify(&sim);
         begin_strands(&sim);
         run_events(&sim);
-        if (sim.no_memory)
+        if (sim.no_level)
+            code = error_set(error, "the machine has no values for level %s, which the messages need",
+                             level_name[sim.missing_level]);
+        else if (sim.no_memory)
             code = error_set(error, "no memory for a run of %zu messages", program->n_messages);
         else if (sim.n_done < program->n_strands)
             code = report_deadlock(&sim, error);

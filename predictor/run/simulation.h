@@ -1,8 +1,9 @@
-/* Holds a replay while it runs: what simulation.c (strands), run_message.c, run_collective.c and run_account.c
- * share. */
+/* Holds a replay while it runs: what simulation.c (strands), run_message.c, run_collective.c, run_modelled.c and
+ * run_account.c share. */
 #ifndef MPISTAIR_PREDICTOR_SIMULATION_H
 #define MPISTAIR_PREDICTOR_SIMULATION_H
 
+#include "predictor/run/run_script.h"
 #include "predictor/run/run_share.h"
 #include "predictor/run/simulate.h"
 
@@ -64,7 +65,10 @@ struct flight {
 
 struct member_state {
     double arrival_s; /* NaN: not yet */
-    double moment_s;  /* the arrival that it depends on, once known */
+    union {
+        double moment_s;    /* the arrival that it depends on, once known */
+        uint32_t performer; /* of a modelled collective, from its arrival until it is done */
+    };
     uint32_t waiter;
     bool done;
 };
@@ -73,6 +77,49 @@ struct collective_state {
     uint32_t n_arrived, n_lower; /* n_lower: the first so many have all arrived */
     double lower_s;              /* last arrival of those */
     struct run_moment last;      /* the arrival that others depend on */
+    uint32_t performance;        /* of a modelled one that is under way, or RUN_NOBODY */
+};
+
+/* Describes a message of a modelled collective. Its number is that of its place behind the program's messages. */
+struct moved_message {
+    struct run_message told; /* MESSAGE_TENDED and no other flag */
+    struct message_state state;
+    uint32_t performance;
+    uint32_t member[2];          /* numbers of the sender, the receiver in the collective */
+    uint32_t performer[2];       /* who waits for that end, RUN_NOBODY */
+    struct run_moment latest[2]; /* the last arrival that the post depended on */
+    uint32_t next;               /* in its bucket, or the next free one */
+};
+
+/* Describes a member while it goes through the script. */
+struct performer {
+    struct script_cursor cursor;
+    uint32_t member, performance;
+    uint32_t n_pending;       /* ends of messages of the round that are not complete; or the next free one */
+    bool posts;               /* the round's posts are not all made */
+    struct run_moment latest; /* the last arrival that it depends on so far */
+};
+
+/* Describes a modelled collective while members go through it. */
+struct performance {
+    struct run_script script;
+    struct script_nodes *nodes; /* of the script, or NULL */
+    uint32_t n_left;            /* members that are not done */
+    uint32_t next;              /* the next free one where it is not used */
+    bool tended;                /* nonblocking: goes on as if its ranks were inside MPI */
+};
+
+struct run_stage {
+    struct moved_message *messages;
+    size_t n_messages, messages_room;
+    struct performer *performers;
+    size_t n_performers, performers_room;
+    struct performance *performances;
+    size_t n_performances, performances_room;
+    uint32_t free_message, free_performer, free_performance;
+    uint32_t *buckets; /* [n_buckets], a power of two: messages of which one end is not posted yet */
+    size_t n_buckets, n_waiting;
+    uint32_t posting; /* the message that is being posted, RUN_NOBODY */
 };
 
 struct flight_list {
@@ -95,6 +142,7 @@ struct run_cores {
 
 struct simulation {
     struct run_cores cores;
+    struct run_stage stage;
     const struct run_program *program;
     const struct placement *placement;
     const struct simulation_options *options;
@@ -117,6 +165,8 @@ struct simulation {
     struct member_state *members;
     struct collective_state *collectives;
     bool no_memory;
+    bool no_level; /* a message of a modelled collective is at a level that the machine lacks: missing_level */
+    enum level missing_level;
 };
 
 /* Schedules: a strand goes on, a flight changes its phase, a member leaves its collective, a strand's turn comes. */
@@ -130,7 +180,13 @@ struct run_moment simulation_moment(const struct simulation *sim);
 void strand_complete(struct simulation *sim, uint32_t strand, uint32_t operation, const struct wait_parts *parts);
 
 /* run_message.c */
-int simulation_classify(struct simulation *sim, struct error *error);
+void simulation_classify(struct simulation *sim);
+/* Return what a message is, of the program or of a modelled collective, and its state, which is valid until the next
+ * message of a collective begins. */
+const struct run_message *message_told(const struct simulation *sim, uint32_t message);
+struct message_state *message_state(const struct simulation *sim, uint32_t message);
+/* Returns the class of a message, RUN_NO_CLASS within a rank. Where the machine lacks its level, the replay ends. */
+uint8_t message_class(struct simulation *sim, const struct run_message *message);
 bool message_is_rendezvous(const struct simulation *sim, uint32_t message);
 void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side);
 /* Says whether that end is complete; else the strand is told when it is. */
@@ -148,6 +204,21 @@ double flight_stalled_s(const struct simulation *sim, const struct flight *fligh
 void member_arrives(struct simulation *sim, uint32_t member);
 bool member_await(struct simulation *sim, uint32_t member, uint32_t strand);
 void member_leaves(struct simulation *sim, uint32_t member);
+
+/* run_modelled.c */
+/* Says whether the collective is one that goes by messages. */
+bool collective_is_modelled(const struct simulation *sim, uint32_t collective);
+int stage_init(struct simulation *sim);
+void stage_release(struct simulation *sim);
+void performer_arrives(struct simulation *sim, uint32_t member);
+void performer_goes_on(struct simulation *sim, uint32_t member);
+
+/* run_modelled_message.c: messages of modelled collectives. */
+/* Posts the performer's end of the next message of its collective with another member. */
+/* Returns the overhead in seconds. */
+double moved_post(struct simulation *sim, uint32_t performer, const struct script_action *action);
+/* Takes note that an end of a message is complete. */
+void moved_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side);
 
 /* run_cores.c */
 int cores_init(struct simulation *sim);

@@ -32,6 +32,11 @@ static const struct collective_rule {
     {"scan", DEPENDS_ON_LOWER, COLLECTIVE_SCAN, false},
     {"exscan", DEPENDS_ON_LOWER, COLLECTIVE_SCAN, false},
 };
+/* Says whether members have sizes of their own: of those that exchange something, they are what is unsure. */
+static bool rule_varies(const struct collective_rule *rule)
+{
+    return rule->unsure && rule->kind != COLLECTIVE_OTHER;
+}
 static const struct collective_rule any_rule = {"", DEPENDS_ON_ALL, COLLECTIVE_OTHER, true};
 
 /* Called by some of the communicator's ranks, or with ranks of another one: nobody knows by it who meets. */
@@ -200,8 +205,10 @@ static int make_instance(struct reading *reading, const uint32_t *order, uint32_
     const struct read_instance *instance = &reading->instances[reading->members[order[0]].instance];
     struct run_collective collective = {.first_member = (uint32_t)program->n_members, .n_members = n};
     struct met met = {.reading = reading, .order = order, .n = n};
-    judge(&met, instance, rule_of(reading->functions[instance->function].name), &collective.kind);
+    const struct collective_rule *rule = rule_of(reading->functions[instance->function].name);
+    judge(&met, instance, rule, &collective.kind);
     collective.root = met.root;
+    collective.flags = rule_varies(rule) ? COLLECTIVE_VARIES : 0;
     collective.dependence = met.dependence;
     int64_t lower_ns = INT64_MIN;
     for (uint32_t i = 0; i < n; i++) {

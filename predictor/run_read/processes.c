@@ -66,11 +66,13 @@ static int read_limits(struct reading *reading)
     struct cursor rows;
     reading->eager_limit = reading->eager_limit_network = -1;
     cursor_open(&rows, reading->database, reading->path,
-                "SELECT coalesce(eager_limit_bytes, -1), coalesce(eager_limit_network_bytes, -1) FROM run",
+                "SELECT coalesce(eager_limit_bytes, -1), coalesce(eager_limit_network_bytes, -1), mpi_family = 'Open "
+                "MPI' FROM run",
                 reading->error);
     if (cursor_next(&rows)) {
         reading->eager_limit = cursor_integer(&rows, 0);
         reading->eager_limit_network = cursor_integer(&rows, 1);
+        reading->program->mpi_family = cursor_integer(&rows, 2) != 0 ? MPI_FAMILY_OPEN_MPI : MPI_FAMILY_MPICH;
     }
     return cursor_close(&rows);
 }

@@ -38,8 +38,10 @@ static int replay_ideal(const struct run_program *program, const struct run_side
                         struct error *error)
 {
     struct simulation_result result;
-    const struct simulation_options options = {
-        .law = LAW_ALONE, .ideal = {.no_latency = true, .no_transfer = true}, .scale = side->scale};
+    const struct simulation_options options = {.law = LAW_ALONE,
+                                               .ideal = {.no_latency = true, .no_transfer = true},
+                                               .scale = side->scale,
+                                               .model_collectives = side->options.model_collectives};
     int code = simulate(program, &side->machine, &side->placement, &options, &result, error);
     *run_s = result.end_s - result.begin_s;
     simulation_result_release(&result);
@@ -117,7 +119,10 @@ static int replay_before(struct run_study *study, sqlite3 *database, struct erro
     const struct run_options *options = study->options;
     const struct run_program *program = &study->program;
     struct run_side *before = &study->before;
-    before->options = (struct simulation_options){.law = (enum run_law)options->law, .log = true, .turn_s = TURN_S};
+    before->options = (struct simulation_options){.law = (enum run_law)options->law,
+                                                  .log = true,
+                                                  .turn_s = TURN_S,
+                                                  .model_collectives = options->collectives == COLLECTIVES_MODELLED};
     if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
         places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
         replay_side(program, before, error) != 0)

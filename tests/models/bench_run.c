@@ -1,11 +1,12 @@
 /* Times the replay of a halo exchange on a three-dimensional grid with an allreduce a step, and what memory it
  * takes.
  *
- * usage: bench_run [RANKS MESSAGES]    (ranks: a power of two; default: 1,024 ranks from 1e5 to 1e7 messages, then
- * 65,536 ranks, one step) */
+ * usage: bench_run [--modelled] [RANKS MESSAGES]    (ranks: a power of two; default: 1,024 ranks from 1e5 to 1e7
+ * messages, then 65,536 ranks, one step; --modelled: the allreduce goes by messages as well) */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,7 +130,7 @@ static void add_row(struct machine *machine, enum level level, enum machine_prot
         die("no memory");
 }
 
-static void run(struct grid grid, uint32_t n_steps, enum run_law law)
+static void run(struct grid grid, uint32_t n_steps, enum run_law law, bool modelled)
 {
     static const char *const law_name[] = {"staircase", "flow", "fair"};
     struct run_program program = {0};
@@ -152,7 +153,7 @@ static void run(struct grid grid, uint32_t n_steps, enum run_law law)
         add_row(&machine, level, PROTOCOL_RENDEZVOUS, "bw", 16, 6e10, "B/s");
         add_row(&machine, level, PROTOCOL_RENDEZVOUS, "threshold", MACHINE_NO_N, 8192, "B");
     }
-    const struct simulation_options options = {.law = law};
+    const struct simulation_options options = {.law = law, .model_collectives = modelled};
     double begin_s = clock_now_s();
     if (run_program_check(&program, &error) != 0 ||
         simulate(&program, &machine, &placement, &options, &result, &error) != 0)
@@ -160,19 +161,19 @@ static void run(struct grid grid, uint32_t n_steps, enum run_law law)
     double seconds = clock_now_s() - begin_s;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("%-9s %6zu ranks %9zu messages  %8.3f s  %6.0f ns a message  %6.0f MB  run of %.6f s\n", law_name[law],
-           program.n_ranks, program.n_messages, seconds, seconds * 1e9 / (double)program.n_messages,
-           (double)usage.ru_maxrss / 1024, result.end_s);
+    printf("%-9s %-8s %6zu ranks %9zu messages  %8.3f s  %6.0f ns a message  %6.0f MB  run of %.6f s\n", law_name[law],
+           modelled ? "modelled" : "recorded", program.n_ranks, program.n_messages, seconds,
+           seconds * 1e9 / (double)program.n_messages, (double)usage.ru_maxrss / 1024, result.end_s);
     fflush(stdout);
 }
 
 /* Runs it in a process of its own, so that the memory is that of one run. */
-static void run_apart(uint32_t n_ranks, double messages, enum run_law law)
+static void run_apart(uint32_t n_ranks, double messages, enum run_law law, bool modelled)
 {
     double n_steps = fmax(messages / NEIGHBOURS / n_ranks + 0.5, 1);
     pid_t child = fork();
     if (child == 0) {
-        run(grid_of(n_ranks), (uint32_t)n_steps, law);
+        run(grid_of(n_ranks), (uint32_t)n_steps, law, modelled);
         _exit(0);
     }
     int status;
@@ -182,14 +183,18 @@ static void run_apart(uint32_t n_ranks, double messages, enum run_law law)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3) {
-        run_apart((uint32_t)strtoul(argv[1], NULL, 10), strtod(argv[2], NULL), LAW_STAIRCASE);
+    bool modelled = argc > 1 && strcmp(argv[1], "--modelled") == 0;
+    if (argc == 3 + modelled) {
+        run_apart((uint32_t)strtoul(argv[1 + modelled], NULL, 10), strtod(argv[2 + modelled], NULL), LAW_STAIRCASE,
+                  modelled);
         return 0;
     }
     for (double messages = 1e5; messages < 2e7; messages *= 10)
-        run_apart(1024, messages, LAW_STAIRCASE);
-    run_apart(1024, 1e6, LAW_FLOW);
-    run_apart(1024, 1e6, LAW_FAIR);
-    run_apart(65536, 1, LAW_STAIRCASE);
+        run_apart(1024, messages, LAW_STAIRCASE, modelled);
+    run_apart(1024, 1e6, LAW_FLOW, modelled);
+    run_apart(1024, 1e6, LAW_FAIR, modelled);
+    if (!modelled)
+        run_apart(1024, 1e6, LAW_STAIRCASE, true);
+    run_apart(65536, 1, LAW_STAIRCASE, modelled);
     return 0;
 }

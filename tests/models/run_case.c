@@ -54,6 +54,16 @@ uint32_t run_place_of(struct run_case *run, uint32_t rank, uint32_t site)
     return (uint32_t)run->program.n_places - 1;
 }
 
+void run_modelled(struct run_case *run, enum run_collective_kind kind, uint32_t root, double bytes)
+{
+    size_t first = run->program.n_members;
+    run_collective(run, DEPENDS_ON_ALL, root, 1000); /* what is recorded must not count */
+    run->program.collectives[run->program.n_collectives - 1].kind = (uint8_t)kind;
+    for (size_t m = first; m < run->program.n_members; m++)
+        run->program.members[m].bytes = bytes;
+    run->options.model_collectives = true;
+}
+
 static void add_step(struct run_case *run, struct run_step step, double *compute_s, uint8_t flags)
 {
     step.place = run->place;

@@ -24,6 +24,8 @@ void run_ranks(struct run_case *run, size_t n, const uint32_t *node);
 void run_message(struct run_case *run, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t flags);
 /* Adds collective 0, 1, ... of all ranks, which leave after_ms after the moment that they depend on. */
 void run_collective(struct run_case *run, enum run_dependence dependence, uint32_t root, double after_ms);
+/* Adds one of a kind whose members hand in that many bytes, and lets collectives be modelled. */
+void run_modelled(struct run_case *run, enum run_collective_kind kind, uint32_t root, double bytes);
 /* Adds the program of the next rank, words with blanks between:
  *     c2.5   computes 2.5 ms             x1    spends 1 ms inside MPI
  *     s0 r0  posts the send, the receive of message 0      S0 R0  the same, and waits for it in the same call

@@ -55,8 +55,8 @@ static void print_objects(const struct run_program *p)
     printf("],\n\"collectives\": [");
     for (size_t i = 0; i < p->n_collectives; i++) {
         const struct run_collective *c = &p->collectives[i];
-        printf("%s\n{\"kind\": %u, \"dependence\": %u, \"root\": %d, \"members\": [", i == 0 ? "" : ",", c->kind,
-               c->dependence, c->root == UINT32_MAX ? -1 : (int)c->root);
+        printf("%s\n{\"kind\": %u, \"dependence\": %u, \"varies\": %d, \"root\": %d, \"members\": [", i == 0 ? "" : ",",
+               c->kind, c->dependence, (c->flags & COLLECTIVE_VARIES) != 0, c->root == UINT32_MAX ? -1 : (int)c->root);
         for (uint32_t k = 0; k < c->n_members; k++) {
             const struct run_member *m = &p->members[c->first_member + k];
             printf("%s[%u, %.9f, %.0f]", k == 0 ? "" : ", ", m->rank, m->after_s, m->bytes);
@@ -72,7 +72,7 @@ static void print_objects(const struct run_program *p)
                 printf(", \"%s\": %.9f", run_part_name[part], p->measured[i].part_s[part]);
         printf("}");
     }
-    printf("],\n\"run\": %.9f", p->measured_run_s);
+    printf("],\n\"run\": %.9f, \"open_mpi\": %d", p->measured_run_s, p->mpi_family == MPI_FAMILY_OPEN_MPI);
 }
 
 /* Prints for each rank what its parts come to, and the numbers of what was read. */
