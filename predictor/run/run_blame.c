@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* No search for the last meeting goes further back than so many steps. */
-enum { MOST_STEPS = 2000 };
+/* No search for the delays goes further back than so many steps and meetings. */
+enum { MOST_STEPS = 2000, MOST_MEETINGS = 8 };
 
 struct blaming {
     const struct run_program *program;
@@ -67,18 +67,31 @@ static void compute(struct blaming *blaming, size_t step, double sign, bool late
 }
 
 /* Adds up the computation of a strand before a step, back to where it met the other rank. Returns the step behind
- * that meeting. */
-static size_t go_back(struct blaming *blaming, const struct run_moment *from, uint32_t other, bool late)
+ * that meeting; least where there is none. */
+static size_t go_back(struct blaming *blaming, uint32_t strand, size_t step, size_t least, uint32_t other, bool late)
 {
     const struct run_program *program = blaming->program;
-    const struct run_strand *strand = &program->strands[from->strand];
-    size_t least = from->step > strand->first_step + MOST_STEPS ? from->step - MOST_STEPS : strand->first_step;
-    size_t step = from->step, end = strand->first_step + strand->n_steps;
-    if (step < end)
-        compute(blaming, step, late ? 1 : -1, late);
-    while (step > least && !meets(program, &program->steps[step - 1], strand->rank, other))
+    while (step > least) {
         compute(blaming, --step, late ? 1 : -1, late);
+        if (step > least && meets(program, &program->steps[step - 1], program->strands[strand].rank, other))
+            break;
+    }
     return step;
+}
+
+/* Returns the step that a search from there does not pass. */
+static size_t least_step(const struct blaming *blaming, const struct run_moment *from)
+{
+    size_t first = blaming->program->strands[from->strand].first_step;
+    return from->step > first + MOST_STEPS ? from->step - MOST_STEPS : first;
+}
+
+/* Returns the step behind a moment's own, the end of the strand at most. */
+static size_t behind(const struct blaming *blaming, const struct run_moment *moment)
+{
+    const struct run_strand *strand = &blaming->program->strands[moment->strand];
+    size_t end = strand->first_step + strand->n_steps;
+    return moment->step < end ? moment->step + 1 : end;
 }
 
 /* Finds the waits of a strand in steps from .. to - 1: [*begin, *end) of of_strand. */
@@ -98,20 +111,44 @@ static void waits_between(const struct blaming *blaming, uint32_t strand, size_t
         --*begin;
 }
 
+/* Adds up what delayed the late one of a wait since the step: its own waits [*begin, *end) and computation. */
+static double delays_since(const struct blaming *blaming, const struct run_wait *wait, size_t from, size_t *begin,
+                           size_t *end)
+{
+    double sum_s = 0;
+    waits_between(blaming, wait->cause.strand, from, wait->cause.step, begin, end);
+    for (size_t i = *begin; i < *end; i++)
+        sum_s += blaming->result->waits[blaming->of_strand[i]].late_s;
+    for (size_t i = 0; i < blaming->n_sites_used; i++)
+        sum_s += fmax(blaming->computed_s[blaming->sites[i]], 0);
+    return sum_s;
+}
+
+/* Finds what delayed the late one since both last met. Where that is less than half of the wait, one of them had come
+ * to the meeting long before it saw the other (its message lay there), and what lies before the meeting counts, too. */
+static double find_delays(struct blaming *blaming, const struct run_wait *wait, size_t *begin, size_t *end)
+{
+    const struct run_program *program = blaming->program;
+    uint32_t waits = program->strands[wait->begin.strand].rank, late = program->strands[wait->cause.strand].rank;
+    size_t of_late = behind(blaming, &wait->cause), least_of_late = least_step(blaming, &wait->cause);
+    size_t of_waits = behind(blaming, &wait->begin), least_of_waits = least_step(blaming, &wait->begin);
+    for (int meeting = 0; meeting < MOST_MEETINGS && of_late > least_of_late; meeting++) {
+        of_late = go_back(blaming, wait->cause.strand, of_late, least_of_late, waits, true);
+        of_waits = go_back(blaming, wait->begin.strand, of_waits, least_of_waits, late, false);
+        double sum_s = delays_since(blaming, wait, of_late, begin, end);
+        if (sum_s >= wait->late_s / 2)
+            return sum_s;
+    }
+    return 0;
+}
+
 /* Divides the cost of a wait among what delayed the one that it waited for. */
 static void charge(struct blaming *blaming, size_t number)
 {
     const struct run_program *program = blaming->program;
     const struct run_wait *wait = &blaming->result->waits[number];
-    uint32_t waits = program->strands[wait->begin.strand].rank, late = program->strands[wait->cause.strand].rank;
-    double cost_s = blaming->cost_s[number], sum_s = 0;
-    size_t from = go_back(blaming, &wait->cause, waits, true), begin, end;
-    go_back(blaming, &wait->begin, late, false);
-    waits_between(blaming, wait->cause.strand, from, wait->cause.step, &begin, &end);
-    for (size_t i = begin; i < end; i++)
-        sum_s += blaming->result->waits[blaming->of_strand[i]].late_s;
-    for (size_t i = 0; i < blaming->n_sites_used; i++)
-        sum_s += fmax(blaming->computed_s[blaming->sites[i]], 0);
+    size_t begin = 0, end = 0;
+    double cost_s = blaming->cost_s[number], sum_s = find_delays(blaming, wait, &begin, &end);
     for (size_t i = begin; sum_s > 0 && i < end; i++)
         blaming->cost_s[blaming->of_strand[i]] += cost_s * blaming->result->waits[blaming->of_strand[i]].late_s / sum_s;
     for (size_t i = 0; i < blaming->n_sites_used; i++) {

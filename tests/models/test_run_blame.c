@@ -193,6 +193,23 @@ static void since_the_meeting(void **state)
     release(&b);
 }
 
+/* Rank 1 is 4 ms late for its second receive, as it computed before it looked at the first message, which had come long
+ * before: the computation behind that is next to nothing. */
+static void before_the_meeting(void **state)
+{
+    (void)state;
+    struct blamed b = {0};
+    run_ranks(&b.run, 2, NULL);
+    run_message(&b.run, 0, 1, 0, 0);
+    run_message(&b.run, 0, 1, 0, 0);
+    run_rank(&b.run, "k1 S0 k2 c1 S1");
+    run_rank(&b.run, "k1 r0 k3 c5 w:r0 k4 c0.01 R1");
+    blame_of(&b);
+    assert_cost(&b, 1, 3, 4.01 * 5 / 5.01);
+    assert_cost(&b, 1, 4, 4.01 * 0.01 / 5.01);
+    release(&b);
+}
+
 static void alone(void **state)
 {
     (void)state;
@@ -302,9 +319,16 @@ static void laws(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chain),      cmocka_unit_test(handed_on),         cmocka_unit_test(shared),
-        cmocka_unit_test(collective), cmocka_unit_test(broadcast),         cmocka_unit_test(late_receiver),
-        cmocka_unit_test(alone),      cmocka_unit_test(imbalance_by_site), cmocka_unit_test(since_the_meeting),
+        cmocka_unit_test(chain),
+        cmocka_unit_test(handed_on),
+        cmocka_unit_test(shared),
+        cmocka_unit_test(collective),
+        cmocka_unit_test(broadcast),
+        cmocka_unit_test(late_receiver),
+        cmocka_unit_test(alone),
+        cmocka_unit_test(imbalance_by_site),
+        cmocka_unit_test(since_the_meeting),
+        cmocka_unit_test(before_the_meeting),
         cmocka_unit_test(laws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
