@@ -25,7 +25,8 @@ static int collect_head(struct report *report, sqlite3 *database, const char *ma
     struct report_replay *replay = &report->replay;
     cursor_open(&rows, database, report->path,
                 "SELECT r.id, machine, law, collectives, options, measured_s, r.predicted_s, mpi_error, "
-                "  count(*) OVER (), (SELECT total(t.predicted_s) FROM replay_part t WHERE t.run_id = r.id AND "
+                "  count(*) OVER (), (SELECT total(coalesce(t.measured_s, t.predicted_s)) FROM replay_part t WHERE "
+                "t.run_id = r.id AND "
                 "  t.quantity IN ('computation', 'late_sender', 'late_receiver', 'transfer', 'collective_wait', "
                 "  'collective_transfer', 'other')) "
                 "FROM replay_run r WHERE coalesce(?1, machine) = machine ORDER BY r.id DESC LIMIT 1",

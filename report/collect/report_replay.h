@@ -37,7 +37,7 @@ struct report_replay {
     int64_t stored;
     const char *machine, *law, *collectives, *options;
     double measured_s, predicted_s, mpi_error;
-    double ranks_s; /* predicted, of all ranks */
+    double ranks_s; /* of all ranks; measured, where that is known */
     struct report_replay_places blamed, critical;
     struct report_replay_places slower; /* transfers: measured beyond predicted; share of ranks_s */
     struct report_replay_part parts[REPORT_PARTS];
