@@ -5,7 +5,7 @@
 #
 # Installs what is missing (as root; else it says the one command to run), builds in FOLDER (build), measures this machine
 # briefly, records conjugate gradients on an unstructured mesh (tests/apps/halo.c), predicts its communication time with
-# each model and prints the report. All logs and results are kept in FOLDER/quickstart.
+# each model, replays the whole run and prints the report. All logs and results are kept in FOLDER/quickstart.
 set -eu
 
 source_folder=$(cd "$(dirname "$0")/.." && pwd)
@@ -45,9 +45,13 @@ sed 's/^/   /' halo.log
 step "Predicting: mpistair predict halo.db --machine machine.tbl --model all"
 logged predict "$mpistair" predict halo.db --machine machine.tbl --model all || stop "the prediction failed"
 
+step "Replaying the whole run: mpistair replay halo.db --machine machine.tbl"
+logged replay "$mpistair" replay halo.db --machine machine.tbl || stop "the replay failed"
+
 step "Reporting: mpistair report halo.db"
 "$mpistair" report halo.db || stop "the report failed"
 step "Done. Try it on a job of your own:
    $mpistair run -o trace.db -- $launcher ./app
    $mpistair predict trace.db --machine $results/machine.tbl
+   $mpistair replay trace.db --machine $results/machine.tbl
    $mpistair report trace.db"

@@ -35,7 +35,7 @@ static void present_slower(struct document *document, const struct report_replay
     if (replay->slower.n == 0 || !(replay->slower.rows[0].share >= REPORT_SLOWER_SHARE))
         return;
     document_add(document, DOCUMENT_LINE,
-                 "transfers that took longer than %s gives, a slow link for one:", replay->machine);
+                 "transfers that took longer than %s gives (a slow link, a busy core):", replay->machine);
     present_places(document, &replay->slower, "in");
 }
 
