@@ -8,6 +8,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from predict_test import PredictTest
@@ -22,7 +23,10 @@ JOBS = 200
 class Replay(PredictTest):
     def setUp(self):
         super().setUp()
-        self.template, self.trace = (os.path.join(self.folder, name) for name in ("template.db", "trace.db"))
+        # In memory where that is possible: every replay is stored, and waits for the disk.
+        memory = tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        self.addCleanup(memory.cleanup)
+        self.template, self.trace = (os.path.join(memory.name, name) for name in ("template.db", "trace.db"))
         database = sqlite3.connect(self.template)
         database.execute("PRAGMA synchronous = OFF")
         with open(SCHEMA) as file:
