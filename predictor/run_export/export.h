@@ -1,0 +1,75 @@
+/* Holds what both formats need while they are written. */
+#ifndef MPISTAIR_PREDICTOR_EXPORT_H
+#define MPISTAIR_PREDICTOR_EXPORT_H
+
+#include <stdio.h>
+
+#include "predictor/run/run_program.h"
+#include "predictor/run_export/collective_messages.h"
+#include "share/base/error.h"
+
+#define EXPORT_NOBODY UINT32_MAX
+
+/* Names what a format cannot say. */
+enum export_limit {
+    LIMIT_COLLECTIVES, /* as messages */
+    LIMIT_RECORDED,    /* collectives whose bytes nothing tells: messages without bytes, and the recorded rest */
+    LIMIT_NONBLOCKING, /* collectives whose rounds do not wait for each other */
+    LIMIT_ONE_SIDED,
+    LIMIT_SYNCHRONOUS,
+    LIMIT_PROBES,
+    LIMIT_SPENDING, /* calls */
+    LIMIT_THREADS,  /* threads beyond the first one of a rank */
+    LIMIT_FOREIGN,  /* waits for what another thread posted */
+    LIMIT_COUNT
+};
+
+enum export_collective_flag {
+    COLLECTIVE_BEGUN = 1U << 0,  /* a member takes part by STEP_BEGIN */
+    COLLECTIVE_NATIVE = 1U << 1, /* the format has it */
+    COLLECTIVE_MESSAGES = 1U << 2,
+};
+
+struct export_context {
+    const struct run_program *program;
+    FILE *stream;
+    double begin_s;           /* of the run: the first strand's */
+    uint32_t *first_strand;   /* [n_ranks + 1] */
+    uint32_t *send_strand;    /* [n_messages] who posts the send */
+    uint32_t *receive_strand; /* [n_messages] who posts the receive; of one-sided ones the target's first strand */
+    uint32_t *member_strand;  /* [n_members] */
+    uint8_t *collectives;     /* [n_collectives] enum export_collective_flag */
+    uint32_t *one_sided;      /* [n_ranks] first one-sided message to the rank, or EXPORT_NOBODY */
+    uint32_t *next_one_sided; /* [n_messages] the next one to the same rank */
+    uint64_t limits[LIMIT_COUNT];
+    double spent_s;
+};
+
+/* Divides time into whole ns such that their sum is exact to one. */
+struct export_clock {
+    double exact_s;
+    uint64_t told_ns;
+};
+static inline uint64_t export_ns(struct export_clock *clock, double seconds)
+{
+    clock->exact_s += seconds;
+    uint64_t now_ns = (uint64_t)(clock->exact_s * 1e9 + 0.5);
+    uint64_t ns = now_ns > clock->told_ns ? now_ns - clock->told_ns : 0;
+    clock->told_ns += ns;
+    return ns;
+}
+
+static inline uint32_t export_collective_tag(const struct export_context *context, uint32_t member)
+{
+    return (uint32_t)context->program->n_messages + context->program->members[member].collective;
+}
+static inline const struct run_collective *export_collective(const struct export_context *context, uint32_t member)
+{
+    return &context->program->collectives[context->program->members[member].collective];
+}
+
+/* goal.c, tit.c: write the context's program to its stream. Return 0, or -1 with the error set. */
+int goal_write(struct export_context *context, struct error *error);
+int tit_write(struct export_context *context, struct error *error);
+
+#endif
