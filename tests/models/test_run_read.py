@@ -205,14 +205,21 @@ class RunRead(unittest.TestCase):
         self.job.meetings.append(Meeting("MPI_Reduce", 0, [0, 1, 2, 3], 2, 8, {}))
         for rank in range(4):
             self.call(rank, (20 + rank) * MS, (24 + rank) * MS, "MPI_Reduce", collective=3)
+        self.job.meetings.append(Meeting("MPI_Gatherv", 0, [0, 1, 2, 3], 2, 8, {}))
+        for rank in range(4):
+            self.call(rank, 30 * MS, 31 * MS, "MPI_Gatherv", collective=4)
         program = self.read()
+        self.assertEqual([c["varies"] for c in program["collectives"] if c["kind"] == 5], [1])
+        self.assertEqual(sum(c["varies"] for c in program["collectives"]), 1)
+        self.assertEqual(program["open_mpi"], 0)
+        program["collectives"] = [c for c in program["collectives"] if c["kind"] != 5]
         found = [(c["kind"], c["dependence"], c["root"], [(m[0], round(m[1] * 1e3, 6), m[2]) for m in c["members"]]) for c in program["collectives"]]
         self.assertEqual(sorted(found), sorted([(2, 1, 0, [(3, 2, 80), (1, 2, 80)]), (1, 0, -1, [(3, 2, 80), (1, 2, 80)]),
                                                 (2, 1, 1, [(3, 2, 80), (1, 4, 80)]),
                                                 (3, 2, 2, [(0, 4, 8), (1, 4, 8), (2, 3, 8), (3, 4, 8)])]))
         self.assertEqual(self.parts(program, 1, "MPI_Barrier"), {"computation": 2, "collective_wait": 2, "collective_transfer": 2})
         self.assertEqual(self.parts(program, 1, "MPI_Bcast"), {"computation": 3, "collective_wait": 2, "collective_transfer": 6})
-        self.assertEqual([step["kind"] for step in program["strands"][1]["steps"]], ["collective"] * 4)
+        self.assertEqual([step["kind"] for step in program["strands"][1]["steps"]], ["collective"] * 5)
 
     def test_nobody_waits_for_neighbours_of_others(self):
         """A neighbourhood collective that a member left before another came depends on nobody, an Allreduce does."""
