@@ -53,7 +53,7 @@ static int read_class(struct run_class *class, const struct machine *machine, si
     class->needs_sender = (progress & 1) != 0;
     class->needs_receiver = (progress & 2) != 0;
     if (ideal.no_latency)
-        class->tau_s = class->overhead_s[0] = value_of(class, machine, "overhead_send", 0);
+        class->tau_s = class->overhead_s[0] = class->overhead_s[1] = class->overhead_byte_s = 0;
     return read_bandwidth(class, machine, n_max, ideal.no_transfer, error);
 }
 

@@ -437,6 +437,9 @@ static void ideal(void **state)
     (void)state;
     struct run_case run = {.options.ideal = {true, true}};
     eager_machine(&run);
+    case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_EAGER, "overhead_send", 0, 1e-4, "s");
+    case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_EAGER, "overhead_send_byte", 0, 1e-9, "s/B");
+    case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_EAGER, "overhead_receive", 0, 1e-4, "s");
     run_ranks(&run, 3, NULL);
     run_message(&run, 0, 1, MB, 0);
     run_message(&run, 1, 2, 3 * MB, 0);
@@ -447,6 +450,7 @@ static void ideal(void **state)
     assert_end(&run, 2, 5);
     assert_part(&run, 2, RUN_LATE_SENDER, 2);
     assert_part(&run, 2, RUN_LATENCY, 0);
+    assert_part(&run, 0, RUN_OTHER, 0);
     run_release(&run);
 }
 
