@@ -12,7 +12,8 @@ static void add_call(struct run_program *p, enum run_step_kind kind, uint32_t ob
 {
     uint32_t place = p->strands[p->n_strands - 1].rank;
     assert_int_equal(run_program_wait(p, operation), 0);
-    struct run_step post = {.compute_s = 1, .object = object, .place = place, .kind = kind, .flags = STEP_ENTERS};
+    struct run_step post = {
+        .compute_s = 1, .object = object, .place = place, .kind = (uint8_t)kind, .flags = STEP_ENTERS};
     struct run_step wait = {
         .object = (uint32_t)p->n_waits - 1, .count = 1, .place = place, .kind = STEP_WAIT, .flags = STEP_LEAVES};
     assert_int_equal(run_program_step(p, &post), 0);
