@@ -43,13 +43,23 @@ class Table:
     def tau(self, of):
         return self.rows[*of, "tau", None]
 
+    def wire(self, of):
+        """The class of the largest messages, which limits all others between nodes."""
+        return self.class_of(of[0], NEVER) if of[0] == "inter_node" else of
+
     def bw(self, of, n):
-        knots = self.knots[of]
-        if self.is_b and [knot[0] for knot in knots] == [1] and n > 1:
-            return min(n * knots[0][1], self.most(of))
-        return bandwidth(knots, n)
+        return min(self.own_bw(of, n), self.own_bw(self.wire(of), n))
 
     def most(self, of):
+        return min(self.own_most(of), self.own_most(self.wire(of)))
+
+    def own_bw(self, of, n):
+        knots = self.knots[of]
+        if self.is_b and [knot[0] for knot in knots] == [1] and n > 1:
+            return min(n * knots[0][1], self.own_most(of))
+        return bandwidth(knots, n)
+
+    def own_most(self, of):
         if self.is_b:
             return self.rows.get((*of, "injection", None), NEVER)
         return self.knots[of][-1][1]
