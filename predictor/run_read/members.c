@@ -1,5 +1,5 @@
-/* Groups the ranks' parts in collectives into executions: the n-th call of a function on a communicator is the same one
- * on all ranks. */
+/* Groups the ranks' parts in collectives into executions: the n-th call of a function on a communicator is the same
+ * one on all ranks. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -7,8 +7,8 @@
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
 
-/* What a name says. unsure: the standard lets a member leave before others have come (those that it has nothing to do
- * with), so that times must tell. */
+/* Says what follows from the name of a collective. unsure means that the standard lets a member leave before others
+ * have come (those that it has nothing to do with), so that times must tell. */
 static const struct collective_rule {
     const char *name;
     uint8_t dependence, kind;

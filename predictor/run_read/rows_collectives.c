@@ -26,7 +26,7 @@ static int add_collective(struct reading *reading, struct cursor *rows, struct p
     if (member.begin_ns == NO_TIME || call_ns == NO_TIME)
         return error_set(reading->error, "%s: collective: begin_ns or call_ns of rank %u is NULL", reading->path,
                          member.rank);
-    /* What a persistent request does says the call that made it; who called says that which started it. */
+    /* A persistent request does what the call that made it names; its site is that of the call that started it. */
     const char *caller = cursor_text(rows, 1, names), *what = cursor_text(rows, 10, names);
     uint32_t function = function_by_name(reading, what[0] != '\0' ? what : caller);
     uint32_t calling = function_by_name(reading, caller);

@@ -25,6 +25,17 @@ void run_ranks(struct run_case *run, size_t n, const uint32_t *node)
         assert_int_equal(run_program_place(&run->program, rank, 0), 0);
 }
 
+void run_eager_machine(struct run_case *run)
+{
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        case_value(&run->c, level, PROTOCOL_EAGER, "tau", 0, 1e-4, "s");
+        case_value(&run->c, level, PROTOCOL_EAGER, "bw", 1, 1e9, "B/s");
+        case_value(&run->c, level, PROTOCOL_RENDEZVOUS, "tau", 0, 1e-4, "s");
+        case_value(&run->c, level, PROTOCOL_RENDEZVOUS, "bw", 1, 1e9, "B/s");
+        case_value(&run->c, level, PROTOCOL_RENDEZVOUS, "threshold", 0, 2000000, "B");
+    }
+}
+
 void run_message(struct run_case *run, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t flags)
 {
     const struct run_message message = {.bytes = bytes, .src = src, .dst = dst, .flags = flags};

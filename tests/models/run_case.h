@@ -20,6 +20,8 @@ struct run_case {
  * levels, rendezvous only, or else the rows that the caller has put into c.machine. All functions end the test
  * where they fail. */
 void run_ranks(struct run_case *run, size_t n, const uint32_t *node);
+/* Gives the case, before run_ranks, eager messages below 2 MB and rendezvous above, tau = 0.1 ms, BW(n) = 1 GB/s. */
+void run_eager_machine(struct run_case *run);
 /* Adds message 0, 1, ... */
 void run_message(struct run_case *run, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t flags);
 /* Adds collective 0, 1, ... of all ranks, which leave after_ms after the moment that they depend on. */

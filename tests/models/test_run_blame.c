@@ -174,7 +174,7 @@ static void imbalance_by_site(void **state)
     release(&b);
 }
 
-/* What lies before the last meeting of both is none of the reasons. */
+/* Computation before the last meeting of both is not charged. */
 static void since_the_meeting(void **state)
 {
     (void)state;

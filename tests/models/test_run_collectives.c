@@ -233,7 +233,7 @@ static void subcommunicators(void **state)
     assert_ends(&run, (const double[]){2.2, 2.2, 1.1, 4.1, 4.1});
 }
 
-/* What is reduced within the nodes is reduced between their first ranks, then spread within the nodes. */
+/* The nodes reduce within themselves, their first ranks among each other, and then spread the result. */
 static void two_levels(void **state)
 {
     (void)state;
@@ -342,7 +342,7 @@ static void all_kinds(void **state)
                 }
 }
 
-/* What no rule knows stays as recorded, and a level that the machine lacks is named. */
+/* A collective that no rule knows stays as recorded, and a level that the machine lacks is named. */
 static void not_modelled(void **state)
 {
     (void)state;

@@ -1,0 +1,116 @@
+/* Tests by hand how messages that move at one time share what they share (share/doc/MODELS.md, Whole run, Sharing), and
+ * when a buffer ends their sends. Times are ms; 1 MB takes 1 ms unless a case says otherwise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "tests/models/run_case.h"
+
+#include <cmocka.h> /* last: it defines fail as a macro */
+
+enum { MB = 1000000 };
+
+/* Two pairs share one socket that gives 1 GB/s in all: from 0.5 on each has half of it. */
+static void contention(void **state)
+{
+    (void)state;
+    struct run_case run = {0};
+    run_ranks(&run, 4, NULL);
+    run_message(&run, 0, 1, MB, 0);
+    run_message(&run, 2, 3, MB, 0);
+    run_rank(&run, "S0");
+    run_rank(&run, "R0");
+    run_rank(&run, "c0.5 S1");
+    run_rank(&run, "c0.5 R1");
+    run_replay(&run);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_end(&run, rank, rank < 2 ? 1.5 : 2);
+        assert_part(&run, rank, RUN_BANDWIDTH, 1);
+        assert_part(&run, rank, RUN_CONTENTION, 0.5);
+    }
+    run_release(&run);
+}
+
+/* With a buffer of 0.4 MB a send is over when so much is left; an eager one of less at once. */
+static void buffer(void **state)
+{
+    (void)state;
+    struct run_case run = {0};
+    static const uint32_t node[] = {0, 1};
+    run_eager_machine(&run);
+    case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 4e5, "B");
+    run_ranks(&run, 2, node);
+    run_message(&run, 0, 1, 3 * MB, 0);
+    run_message(&run, 0, 1, MB, 0);
+    run_message(&run, 0, 1, 4 * MB / 10, 0);
+    run_rank(&run, "S0 c3 S1 c3 S2");
+    run_rank(&run, "R0 c1 R1 R2");
+    run_replay(&run);
+    assert_part(&run, 0, RUN_BANDWIDTH, 2.6 + 0.6);
+    assert_part(&run, 0, RUN_LATENCY, 0.1);
+    assert_end(&run, 0, 0.1 + 2.6 + 3 + 0.6 + 3);
+    assert_end(&run, 1, 9.3 + 0.4 + 0.1);
+    run_release(&run);
+}
+
+/* Two nodes send to a third: its NIC is the limit under all laws; out of node 0 a third message is alone. */
+static void laws(void **state)
+{
+    (void)state;
+    static const uint32_t node[] = {0, 1, 2, 3, 0};
+    for (enum run_law law = LAW_STAIRCASE; law <= LAW_ALONE; law++) {
+        struct run_case run = {.options.law = law};
+        run_ranks(&run, 5, node);
+        run_message(&run, 0, 2, MB, 0);
+        run_message(&run, 1, 2, MB, 0);
+        run_message(&run, 4, 3, MB, 0);
+        run_rank(&run, "S0");
+        run_rank(&run, "S1");
+        run_rank(&run, "r0 r1 w:r0:r1");
+        run_rank(&run, "R2");
+        run_rank(&run, "S2");
+        run_replay(&run);
+        /* Node 0 sends two messages at once, which fair and flow let share its NIC: both have half of it. */
+        bool nics = law == LAW_FLOW || law == LAW_FAIR;
+        assert_end(&run, 2, law == LAW_ALONE ? 1 : 2);
+        assert_end(&run, 4, nics ? 2 : 1);
+        assert_part(&run, 4, RUN_CONTENTION, nics ? 1 : 0);
+        run_release(&run);
+    }
+}
+
+/* Messages within the receiver's node share its socket: T12 with one message of each level. */
+static void mixed_levels(void **state)
+{
+    (void)state;
+    struct run_case run = {0};
+    static const uint32_t node[] = {0, 0, 0}, socket[] = {0, 0, 1};
+    case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 0, "s");
+    case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 4e9, "B/s");
+    case_value(&run.c, LEVEL_INTER_SOCKET, PROTOCOL_ANY, "tau", 0, 0, "s");
+    case_value(&run.c, LEVEL_INTER_SOCKET, PROTOCOL_ANY, "bw", 1, 2e9, "B/s");
+    run_ranks(&run, 3, node);
+    placement_release(&run.c.placement);
+    case_place(&run.c, 3, node, socket);
+    run_message(&run, 1, 0, 3 * MB, 0);
+    run_message(&run, 2, 0, 6 * MB, 0);
+    run_rank(&run, "r0 r1 w:r0:r1");
+    run_rank(&run, "S0");
+    run_rank(&run, "S1");
+    run_replay(&run);
+    /* Together 3 GB/s, so 1.5 each: the first is through at 2; then 3 MB at 2 GB/s. */
+    assert_end(&run, 1, 2);
+    assert_end(&run, 2, 3.5);
+    run_release(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contention),
+        cmocka_unit_test(buffer),
+        cmocka_unit_test(laws),
+        cmocka_unit_test(mixed_levels),
+    };
+    return cmocka_run_group_tests_name("run_sharing", tests, NULL, NULL);
+}
