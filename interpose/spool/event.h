@@ -23,7 +23,7 @@
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      6U
+#define SPOOL_VERSION      7U
 #define SPOOL_HEADER_BYTES 65536U
 #define SPOOL_CHUNK_BYTES  (1U << 20)
 #define SPOOL_SUFFIX       ".mpispool"
@@ -123,6 +123,7 @@ struct spool_header {
     uint32_t pad;
     struct spool_processor_use use_init; /* once MPI was initialised, and at the end */
     struct spool_processor_use use_finalize;
+    uint64_t kernel_key; /* of the running kernel, which containers share; 0: not known */
 };
 
 struct spool_chunk {

@@ -162,6 +162,7 @@ struct run_place {
 /* Describes a rank as a consumer of processors. */
 struct run_rank {
     uint32_t node;
+    uint32_t machine;     /* the first node whose cores its node shares, or its node */
     uint32_t cores;       /* of its node; 0: not known */
     double run_s, wait_s; /* recorded: it had a processor, it waited for one; NaN: not known */
 };

@@ -127,17 +127,18 @@ struct flight_list {
     size_t n, room;
 };
 
-/* Holds the cores of a node, and who waits for one. */
-struct run_node_cores {
+/* Holds the cores of a machine, and who waits for one. A machine is a node, or the nodes that share its cores. */
+struct run_machine_cores {
     uint32_t n_cores, n_strands; /* n_cores 0: not known */
     uint32_t n_busy;             /* strands that compute */
     uint32_t first, last;        /* of the queue, by run_cores.next */
     bool is_crowded;
 };
 struct run_cores {
-    struct run_node_cores *nodes; /* by the share's grouping */
-    uint32_t *next;               /* [n_strands] */
-    double *since_s;              /* [n_strands] since when it is in the queue, -1: it is not */
+    uint32_t *machine_of;               /* [n_ranks] */
+    struct run_machine_cores *machines; /* as many as there are */
+    uint32_t *next;                     /* [n_strands] */
+    double *since_s;                    /* [n_strands] since when it is in the queue, -1: it is not */
 };
 
 struct simulation {

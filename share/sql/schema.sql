@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -39,7 +39,9 @@ CREATE TABLE node(
   host TEXT NOT NULL,
   sockets INTEGER,
   cores INTEGER,
-  topology TEXT                        -- hwloc XML; NULL: not known
+  topology TEXT,                       -- hwloc XML; NULL: not known
+  machine INTEGER                      -- the first node with some of its cores, as containers of one kernel have; its own id
+                                       -- where it shares none; NULL: not known
 );
 
 CREATE TABLE process(

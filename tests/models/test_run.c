@@ -348,19 +348,25 @@ static void ideal(void **state)
     run_release(&run);
 }
 
-/* Two ranks share one core. A message is there at 1.1 while its sender computes until 5: the receiver goes on when its
- * turn of 3 comes, or when the sender is done. Its next wait finds the core free. */
+/* Two ranks share one core, of one node or of two that are containers of one machine. A message is there at 1.1 while
+ * its sender computes until 5: the receiver goes on when its turn of 3 comes, or when the sender is done. Its next wait
+ * finds the core free. */
 static void cores(void **state)
 {
     (void)state;
     static const struct {
         double turn_ms, end_ms;
     } cases[] = {{0, 1.1 + 1}, {3, 4.1 + 1}, {10, 5 + 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct run_case run = {.options.turn_s = cases[i].turn_ms * 1e-3};
+    static const uint32_t nodes[2] = {3, 5};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        struct run_case run = {.options.turn_s = cases[i / 2].turn_ms * 1e-3};
         run_eager_machine(&run);
-        run_ranks(&run, 2, NULL);
+        run_ranks(&run, 2, i % 2 == 0 ? NULL : nodes);
         run.program.ranks[0].cores = run.program.ranks[1].cores = 1;
+        for (size_t rank = 0; i % 2 == 1 && rank < 2; rank++) {
+            run.program.ranks[rank].node = nodes[rank];
+            run.program.ranks[rank].machine = 3;
+        }
         run_message(&run, 0, 1, MB, 0);
         run_message(&run, 0, 1, MB, 0);
         run_rank(&run, "S0 c5 S1");
@@ -368,7 +374,7 @@ static void cores(void **state)
         run_replay(&run);
         assert_end(&run, 0, 5);
         assert_end(&run, 1, 6.1);
-        assert_part(&run, 1, RUN_OTHER, cases[i].end_ms - 2.1);
+        assert_part(&run, 1, RUN_OTHER, cases[i / 2].end_ms - 2.1);
         run_release(&run);
     }
 }

@@ -59,6 +59,7 @@ static void identify(const struct run *run)
     if (run->parents > 0)
         launcher_parent(header->parent_world, sizeof header->parent_world, &header->parent_root);
     snprintf(header->host, sizeof header->host, "%s", run->host);
+    header->kernel_key = run->kernel_key;
     read_command(header->command, sizeof header->command);
 }
 

@@ -17,6 +17,8 @@
 
 #define DEFAULT_LIMIT_BYTES (UINT64_C(1) << 30)
 
+#define FNV1A_BASIS UINT64_C(0xcbf29ce484222325)
+
 static uint64_t fnv1a(uint64_t hash, const char *text)
 {
     for (; *text; text++)
@@ -24,8 +26,8 @@ static uint64_t fnv1a(uint64_t hash, const char *text)
     return hash;
 }
 
-/* Identifies a node by its host name and the running kernel: containers share the kernel, cloned machines the name. */
-static uint64_t host_key(const char *host)
+/* Identifies the running kernel; returns 0 where that is not known. */
+static uint64_t kernel_key(void)
 {
     char boot[64] = "";
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -34,7 +36,7 @@ static uint64_t host_key(const char *host)
         boot[length > 0 ? length : 0] = '\0';
         close(fd);
     }
-    return fnv1a(fnv1a(UINT64_C(0xcbf29ce484222325), host), boot);
+    return boot[0] ? fnv1a(FNV1A_BASIS, boot) : 0;
 }
 
 /* Makes path absolute with the folder in which the job began. */
@@ -80,7 +82,9 @@ void run_read_environment(struct run *run, const char *started_in)
     if (gethostname(run->host, sizeof run->host) != 0)
         snprintf(run->host, sizeof run->host, "unknown");
     run->host[sizeof run->host - 1] = '\0';
-    run->host_key = host_key(run->host);
+    run->kernel_key = kernel_key();
+    /* Containers share the kernel, cloned machines the name: both together tell a node. */
+    run->host_key = fnv1a(FNV1A_BASIS ^ run->kernel_key, run->host);
 }
 
 /* Reads a number with the suffix K, M or G or none. Returns 0, or -1. */

@@ -26,6 +26,7 @@ struct run {
     char launch[64];      /* the launcher's name for what it started, empty: not known */
     int launched;         /* processes that it started together with this one, 0: not known */
     int launched_as;      /* rank among them */
+    uint64_t kernel_key;  /* 0: not known */
     uint64_t host_key;
     int node_leader; /* lowest rank of this host, -1: not known */
     int node_ranks;  /* ranks on this host */

@@ -129,6 +129,8 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
             trace->nodes[found] = (struct trace_node){.host = spool->header.host,
                                                       .leader = TRACE_NONE,
                                                       .ticks = spool->header.clock_source == SPOOL_CLOCK_TSC,
+                                                      .kernel_key = spool->header.kernel_key,
+                                                      .machine = found,
                                                       .links_ns = {TRACE_NO_TIME, TRACE_NO_TIME},
                                                       .uncertainty_ns = -1};
         }

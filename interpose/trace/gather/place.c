@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "interpose/trace/gather/beside.h"
+#include "share/base/map.h"
 
 enum { PROCESSORS_LIMIT = 1 << 15, TOPOLOGY_READ_SECONDS = 10, TOPOLOGY_READ_BYTES = 1 << 28 };
 
@@ -170,6 +171,30 @@ static int place_observed(struct trace *trace)
     return 0;
 }
 
+static bool share_cores(const struct trace_node *a, const struct trace_node *b)
+{
+    bool share = false;
+    for (size_t cpu = 0; cpu < a->n_places && cpu < b->n_places && !share; cpu++)
+        share = a->places[cpu].core >= 0 && b->places[cpu].core >= 0;
+    return share && a->kernel_key != 0 && a->kernel_key == b->kernel_key;
+}
+
+/* Finds the nodes that are containers of one kernel, and were not given cores of their own. */
+static void find_machines(struct trace *trace)
+{
+    struct map first_of = {0}; /* the last node of a kernel that is the first of a machine */
+    for (uint32_t i = 0; i < trace->n_nodes; i++) {
+        uint32_t *first = map_at(&first_of, (struct map_key){trace->nodes[i].kernel_key, 0, 0});
+        if (first == NULL)
+            break;
+        if (*first != MAP_ABSENT && share_cores(&trace->nodes[i], &trace->nodes[*first]))
+            trace->nodes[i].machine = *first;
+        else
+            *first = i;
+    }
+    map_release(&first_of);
+}
+
 int places_find(struct trace *trace, const struct placement *placement, struct error *error)
 {
     if (placement != NULL && placement->n_ranks != (size_t)trace->world_size)
@@ -184,6 +209,7 @@ int places_find(struct trace *trace, const struct placement *placement, struct e
         if (text != NULL)
             read_places(node, text);
     }
+    find_machines(trace);
     if (place_observed(trace) != 0)
         return error_set(error, "no memory for the places of the processes");
     for (int32_t rank = 0; placement != NULL && rank < trace->world_size; rank++) {

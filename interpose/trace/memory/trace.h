@@ -283,6 +283,8 @@ struct trace_node {
     size_t n_places;
     int32_t n_sockets;
     int32_t n_cores;
+    uint64_t kernel_key; /* 0: not known */
+    uint32_t machine;    /* the first node that has some of its cores, as a container of the same kernel; or itself */
 };
 
 /* Describes the chunks of one thread, and the first of the origins that its operations have. */

@@ -84,7 +84,7 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
 static int write_nodes(const struct trace *trace, sqlite3 *database)
 {
     struct map seen = {0};
-    struct row nodes = row_prepare(database, "node", 5), clocks = row_prepare(database, "clock", 5);
+    struct row nodes = row_prepare(database, "node", 6), clocks = row_prepare(database, "clock", 5);
     const struct trace_node *root = &trace->nodes[first_process(trace)->node];
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];
@@ -103,8 +103,9 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
                     sockets = trace->processes[other].place.socket + 1;
         }
         int64_t id = process->placed;
-        row_insert(&nodes, "itnnt", id, node != NULL ? node->host : "", sockets, cores,
-                   node != NULL && !process->by_hand ? node->topology : NULL);
+        bool observed = node != NULL && !process->by_hand;
+        row_insert(&nodes, "itnntn", id, node != NULL ? node->host : "", sockets, cores,
+                   observed ? node->topology : NULL, observed ? (int32_t)node->machine : -1);
         if (node == NULL)
             continue;
         if (node == root)

@@ -6,7 +6,7 @@ A line of a script, times in nanoseconds since the run's start:
                                                    link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
                                                    lost_limit, lost_memory, lost_at (0), eager, eager_network, own_cost_ps,
                                                    started_by, launched, use_init and use_finalize (at,run,wait,switches; a
-                                                   wait of -1: not known); begun (empty, zeros, header): it ended in MPI_Init
+                                                   wait of -1: not known), kernel (0: not known); begun (empty, zeros, header): it ended in MPI_Init
     absent RANK                                    it left none
     RANK FUNCTION peer tag bytes post-complete ... an operation; 'any', 'null'; nothing behind '-': never completed
     RANK FUNCTION begin-end [completed]            Wait..., Test..., Mrecv, and collectives; a collective that nobody
@@ -126,7 +126,7 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 6, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 7, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
@@ -144,6 +144,7 @@ class Process:
         header += struct.pack("<iI", int(options.get("launched", 0)), 0)
         for key in ("use_init", "use_finalize"):
             header += struct.pack("<4Q", *(int(part) % 2**64 for part in options.get(key, "0,0,0,0").split(",")))
+        header += struct.pack("<Q", int(options.get("kernel", 0)))
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
