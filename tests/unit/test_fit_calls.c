@@ -213,6 +213,11 @@ static void nothing_shows(void **state)
     machine = fitted(fit_overhead, &samples, notes, sizeof notes);
     assert_true(value_of(&machine, PROTOCOL_SHORT, "overhead_send") < 0 && notes[0] == '\0');
     machine_release(&machine);
+    samples = (struct samples){0};
+    append(&samples, BENCHMARK_PROGRESS, VARIANT_SENDER, 262144, 1e-3); /* all else was disturbed */
+    machine = fitted(fit_progress, &samples, notes, sizeof notes);
+    assert_non_null(strstr(notes, "intra_socket rendezvous: progress left out: not all cases of two sizes"));
+    machine_release(&machine);
     /* 256 B in 1 us: the bytes do not show. Beside them a case was not measured. */
     samples = (struct samples){0};
     append_progress(&samples, &receiver, 8, BYTE_S / 4);

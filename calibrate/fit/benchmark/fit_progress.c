@@ -75,6 +75,15 @@ static int make_times(const struct samples *samples, const struct fit_options *o
     return result;
 }
 
+/* Says whether there is any sample; raw files of earlier versions have none. */
+static bool is_measured(const struct times *times)
+{
+    bool is = times->alone.n_points > 0;
+    for (int i = 0; i < N_COMPUTING; i++)
+        is = is || times->left[i].n_points > 0;
+    return is;
+}
+
 /* Holds one size that was measured in all cases. */
 struct size {
     double bytes;
@@ -182,19 +191,18 @@ static int append(const struct known *known, enum level level, enum machine_prot
 int fit_progress(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
                  struct error *error)
 {
-    for (int level = 0; level < LEVEL_COUNT; level++) {
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         struct machine_protocols protocols;
         struct error none;
         struct times times;
-        if (machine_protocols(machine, (enum level)level, &protocols, &none) != 0)
+        if (machine_protocols(machine, level, &protocols, &none) != 0)
             continue;
-        if (make_times(samples, options, (enum level)level, &times) != 0)
+        if (make_times(samples, options, level, &times) != 0)
             return error_set(error, "no memory");
-        bool measured = times.alone.n_points > 0; /* raw files of earlier versions have none */
         int result = 0;
-        for (size_t i = 0; i < protocols.n && result == 0 && measured; i++) {
+        for (size_t i = 0; i < protocols.n && result == 0 && is_measured(&times); i++) {
             struct known known = know(&times, &protocols, protocols.protocol[i]);
-            result = append(&known, (enum level)level, protocols.protocol[i], machine, notes);
+            result = append(&known, level, protocols.protocol[i], machine, notes);
         }
         release(&times);
         if (result != 0)
