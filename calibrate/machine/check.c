@@ -42,6 +42,7 @@ static const struct quantity {
     {"delta", "s/B", N_NONE, FROM_ZERO, false},
     {"cores", "1", N_NONE, ABOVE_ZERO, true},
     {"buffer", "B", N_NONE, FROM_ZERO, false},
+    {"burst", "B", N_NONE, FROM_ZERO, false},
     {"overhead_send", "s", N_NONE, FROM_ZERO, false},
     {"overhead_send_byte", "s/B", N_NONE, FROM_ZERO, false},
     {"overhead_receive", "s", N_NONE, FROM_ZERO, false},

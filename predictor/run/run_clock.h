@@ -29,6 +29,7 @@ struct run_bundle {
     double through; /* bytes that each message has got since the bundle was last empty, when the clock was `at` */
     double at;
     double speed;      /* bytes a message per unit of the clock */
+    double flow;       /* bytes per second that its NICs have been told of */
     struct heap marks; /* ids are the caller's */
     size_t room;       /* of marks */
 };
@@ -50,6 +51,10 @@ struct run_nic {
     uint32_t of_class[RUN_MAX_CLASSES];
     uint32_t *bundles; /* that ever passed it */
     size_t n_bundles;
+    double missing_bytes; /* until its token bucket is full, at since_s */
+    double since_s;
+    double flow; /* bytes per second that pass */
+    bool is_empty;
 };
 
 struct run_share {
@@ -66,6 +71,7 @@ struct run_share {
     struct map bundle_of;
     struct run_nic *nics; /* [2 * nodes] out, in */
     uint32_t *rank_n;     /* [2 * n_ranks] messages that pass a NIC: out, in */
+    struct heap emptied;  /* NICs whose buckets are being emptied, by the time when they are empty */
 };
 
 #define RUN_NOT_THERE SIZE_MAX

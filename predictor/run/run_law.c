@@ -149,6 +149,17 @@ static void set_socket(struct run_share *share, uint32_t number)
     order(share, group);
 }
 
+static bool has_bucket(const struct run_share *share)
+{
+    return share->law == LAW_FLOW && share->rates->burst_bytes > 0;
+}
+
+/* Returns what the wire carries of one direction of a NIC, which is also how fast its bucket fills. */
+static double wire_rate(const struct run_share *share, const struct run_nic *nic)
+{
+    return share->rates->classes[share->rates->wire].bytes_per_s[nic->n_ranks > 0 ? nic->n_ranks : 1];
+}
+
 /* Returns the rate that one NIC gives to a message of a class. */
 static double nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class)
 {
@@ -158,7 +169,50 @@ static double nic_rate(const struct run_share *share, const struct run_nic *nic,
     for (size_t c = 0; c < share->rates->n_classes; c++)
         if (nic->of_class[c] > 0)
             inverse += nic->of_class[c] / share->rates->classes[c].bytes_per_s[nic->n_ranks];
+    if (has_bucket(share) && !nic->is_empty)
+        return fmax(share->rates->burst_bytes_per_s / nic->n, 1 / inverse);
     return 1 / inverse;
+}
+
+/* Brings what a NIC's bucket lacks up to now, which the clock of what passes NICs has been brought to. */
+static void settle_bucket(const struct run_share *share, struct run_nic *nic)
+{
+    double now_s = share->groups[share->n_groups - 1].since_s;
+    double missing = nic->missing_bytes + (nic->flow - wire_rate(share, nic)) * (now_s - nic->since_s);
+    nic->missing_bytes = fmin(fmax(missing, 0), share->rates->burst_bytes);
+    nic->since_s = now_s;
+}
+
+/* Schedules when a NIC's bucket is empty. */
+static void place_bucket(struct run_share *share, size_t number)
+{
+    struct run_nic *nic = &share->nics[number];
+    size_t *place = &share->emptied.place[number];
+    double surplus = nic->flow - wire_rate(share, nic);
+    bool is_emptied = nic->n > 0 && !nic->is_empty && surplus > 0;
+    double at_s = nic->since_s + (share->rates->burst_bytes - nic->missing_bytes) / surplus;
+    if (is_emptied && *place == RUN_NOT_THERE)
+        heap_push(&share->emptied, at_s, (uint32_t)number);
+    else if (is_emptied)
+        heap_change(&share->emptied, at_s, (uint32_t)number);
+    else if (*place != RUN_NOT_THERE)
+        heap_remove_at(&share->emptied, *place);
+    if (!is_emptied)
+        *place = RUN_NOT_THERE;
+}
+
+/* Tells both NICs of a bundle how much of it passes. */
+static void count_flow(struct run_share *share, struct run_bundle *bundle)
+{
+    double flow = bundle->n > 0 ? bundle->n * bundle->speed : 0;
+    for (size_t end = 0; end < 2; end++) {
+        size_t number = 2 * (end == 0 ? bundle->src_node : bundle->dst_node) + end;
+        struct run_nic *nic = &share->nics[number];
+        settle_bucket(share, nic);
+        nic->flow = nic->n > 0 ? nic->flow + flow - bundle->flow : 0;
+        place_bucket(share, number);
+    }
+    bundle->flow = flow;
 }
 
 static void set_nic(struct run_share *share, const struct run_nic *nic)
@@ -173,15 +227,21 @@ static void set_nic(struct run_share *share, const struct run_nic *nic)
                   fmin(nic_rate(share, &share->nics[2 * bundle->src_node], class),
                        nic_rate(share, &share->nics[2 * bundle->dst_node + 1], class)));
         run_bundle_place(share, number);
+        if (has_bucket(share))
+            count_flow(share, bundle);
     }
 }
 
 static void set_nics(struct run_share *share, const struct run_mover *mover, int change)
 {
-    const struct run_bundle *bundle = &share->bundles[mover->bundle];
+    struct run_bundle *bundle = &share->bundles[mover->bundle];
     for (size_t end = 0; end < 2; end++) {
         struct run_nic *nic = &share->nics[2 * (end == 0 ? bundle->src_node : bundle->dst_node) + end];
         uint32_t *rank_n = &share->rank_n[2 * (size_t)(end == 0 ? mover->src : mover->dst) + end];
+        if (has_bucket(share)) {
+            settle_bucket(share, nic);
+            nic->is_empty = share->rates->burst_bytes - nic->missing_bytes < 1;
+        }
         nic->n_ranks += (change > 0 && *rank_n == 0) ? 1 : 0;
         nic->n_ranks -= (change < 0 && *rank_n == 1) ? 1 : 0;
         *rank_n += (uint32_t)change;
@@ -190,8 +250,19 @@ static void set_nics(struct run_share *share, const struct run_mover *mover, int
     }
     if (bundle->n == 0)
         run_bundle_place(share, mover->bundle);
+    if (bundle->n == 0 && has_bucket(share))
+        count_flow(share, bundle);
     set_nic(share, &share->nics[2 * bundle->src_node]);
     set_nic(share, &share->nics[2 * bundle->dst_node + 1]);
+}
+
+void run_law_emptied(struct run_share *share, size_t number)
+{
+    struct run_nic *nic = &share->nics[number];
+    share->emptied.place[number] = RUN_NOT_THERE;
+    settle_bucket(share, nic);
+    nic->is_empty = true;
+    set_nic(share, nic);
 }
 
 void run_law_set(struct run_share *share, const struct run_mover *mover, int change)

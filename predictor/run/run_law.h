@@ -26,4 +26,8 @@ struct run_way run_law_way(const struct run_share *share, const struct run_mover
  * and the message's bundle are up to date. */
 void run_law_set(struct run_share *share, const struct run_mover *mover, int change);
 
+/* Sets the rates that change as the bucket of a NIC, which is no longer among share.emptied, is empty. The clock of
+ * what passes NICs is up to date. */
+void run_law_emptied(struct run_share *share, size_t number);
+
 #endif

@@ -58,14 +58,17 @@ static int read_class(struct run_class *class, const struct machine *machine, si
 }
 
 /* Lets no protocol go faster between nodes than the largest messages do, since the wire does not know protocols: a
- * single small message that fits into the buckets and buffers on its way is faster, a stream of them is not. */
+ * single small message that fits into the buckets and buffers on its way is faster, a stream of them is not. That
+ * single message shows how fast a bucket lets through what it has room for. */
 static void limit_by_wire(struct run_rates *rates)
 {
     const struct machine_protocols *protocols = &rates->protocols[LEVEL_INTER_NODE];
-    const struct run_class *wire =
-        &rates->classes[rates->class_of[LEVEL_INTER_NODE][protocols->protocol[protocols->n - 1]]];
+    rates->wire = rates->class_of[LEVEL_INTER_NODE][protocols->protocol[protocols->n - 1]];
+    const struct run_class *wire = &rates->classes[rates->wire];
+    rates->burst_bytes_per_s = wire->bytes_per_s[1];
     for (size_t i = 0; i + 1 < protocols->n; i++) {
         struct run_class *class = &rates->classes[rates->class_of[LEVEL_INTER_NODE][protocols->protocol[i]]];
+        rates->burst_bytes_per_s = fmax(rates->burst_bytes_per_s, class->bytes_per_s[1]);
         for (size_t n = 1; n <= rates->n_max; n++)
             class->bytes_per_s[n] = fmin(class->bytes_per_s[n], wire->bytes_per_s[n]);
         class->most_bytes_per_s = fmin(class->most_bytes_per_s, wire->most_bytes_per_s);
@@ -92,8 +95,11 @@ int run_rates_init(struct run_rates *rates, const struct machine *machine, unsig
                 return -1;
         }
     }
-    if (rates->known[LEVEL_INTER_NODE])
+    if (rates->known[LEVEL_INTER_NODE]) {
         limit_by_wire(rates);
+        if (!ideal.no_transfer)
+            rates->burst_bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "burst", 0);
+    }
     return 0;
 }
 

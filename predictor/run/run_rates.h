@@ -31,6 +31,9 @@ struct run_rates {
     bool known[LEVEL_COUNT];
     struct machine_protocols protocols[LEVEL_COUNT];
     uint8_t class_of[LEVEL_COUNT][PROTOCOL_COUNT]; /* or RUN_NO_CLASS */
+    size_t wire;                                   /* the class of the largest messages between nodes */
+    double burst_bytes;                            /* of a NIC's token bucket, 0: it has none */
+    double burst_bytes_per_s;                      /* at which a NIC sends while its bucket lasts */
 };
 
 /* Reads the classes of those levels of a table, BW(n) up to n_max. Returns 0, or -1 with the reason: a level or

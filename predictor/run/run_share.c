@@ -20,9 +20,13 @@ int run_share_init(struct run_share *share, enum run_law law, const struct run_r
     share->next.place = malloc(share->n_groups * sizeof *share->next.place);
     share->nics = calloc(2 * share->nodes.n_groups + 1, sizeof *share->nics);
     share->rank_n = calloc(2 * placement->n_ranks + 1, sizeof *share->rank_n);
+    share->emptied.entries = malloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.entries);
+    share->emptied.place = malloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.place);
     if (share->groups == NULL || share->next.entries == NULL || share->next.place == NULL || share->nics == NULL ||
-        share->rank_n == NULL)
+        share->rank_n == NULL || share->emptied.entries == NULL || share->emptied.place == NULL)
         return -1;
+    for (size_t i = 0; i < 2 * share->nodes.n_groups; i++)
+        share->emptied.place[i] = RUN_NOT_THERE;
     for (size_t g = 0; g < share->n_groups; g++) {
         share->groups[g].only_class = RUN_NO_CLASS;
         share->groups[g].rate = 1;
@@ -46,6 +50,8 @@ void run_share_release(struct run_share *share)
     free(share->places);
     free(share->nics);
     free(share->rank_n);
+    free(share->emptied.entries);
+    free(share->emptied.place);
     map_release(&share->bundle_of);
     grouping_release(&share->sockets);
     grouping_release(&share->nodes);
@@ -147,11 +153,19 @@ void run_share_remove(struct run_share *share, double now_s, const struct run_mo
 
 double run_share_next_s(const struct run_share *share)
 {
-    return share->next.n > 0 ? share->next.entries[0].key : INFINITY;
+    double next_s = share->next.n > 0 ? share->next.entries[0].key : INFINITY;
+    return share->emptied.n > 0 ? fmin(next_s, share->emptied.entries[0].key) : next_s;
 }
 
 uint32_t run_share_take(struct run_share *share, double now_s)
 {
+    if (share->emptied.n > 0 && (share->next.n == 0 || share->emptied.entries[0].key < share->next.entries[0].key)) {
+        uint32_t group = (uint32_t)share->n_groups - 1;
+        run_clock_advance(&share->groups[group], now_s);
+        run_law_emptied(share, heap_pop(&share->emptied).id);
+        run_group_place(share, group);
+        return RUN_NO_MARK;
+    }
     uint32_t number = share->next.entries[0].id;
     struct run_group *group = &share->groups[number];
     uint32_t first = group->bundles.entries[0].id;

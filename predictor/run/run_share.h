@@ -20,9 +20,12 @@ double run_share_rest(const struct run_share *share, double now_s, const struct 
 void run_share_remove(struct run_share *share, double now_s, const struct run_mover *mover, uint32_t end_id,
                       uint32_t room_id);
 
-/* Returns when the next id comes up, INFINITY if nothing moves. */
+#define RUN_NO_MARK UINT32_MAX
+
+/* Returns when the next id comes up, or a rate changes by itself; INFINITY if nothing moves. */
 double run_share_next_s(const struct run_share *share);
-/* Takes out the next id and returns it. If it was an end_id, run_share_remove must follow at the same time. */
+/* Takes out the next id and returns it, or RUN_NO_MARK where a rate has changed. If it was an end_id, run_share_remove
+ * must follow at the same time. */
 uint32_t run_share_take(struct run_share *share, double now_s);
 
 #endif

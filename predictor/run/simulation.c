@@ -269,10 +269,13 @@ static void run_events(struct simulation *sim)
             return;
         sim->now_s = fmax(sim->now_s, fmin(share_s, event_s));
         sim->result->n_events++;
-        if (share_s <= event_s)
-            flight_mark(sim, run_share_take(&sim->share, sim->now_s));
-        else
+        if (share_s <= event_s) {
+            uint32_t mark = run_share_take(&sim->share, sim->now_s);
+            if (mark != RUN_NO_MARK)
+                flight_mark(sim, mark);
+        } else {
             handle(sim, heap_pop(&sim->events));
+        }
     }
 }
 

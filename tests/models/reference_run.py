@@ -53,6 +53,11 @@ class Table:
     def most(self, of):
         return min(self.own_most(of), self.own_most(self.wire(of)))
 
+    def burst(self):
+        """Bytes that a NIC's bucket holds, and the rate at which it lets them through."""
+        return (self.rows.get(("inter_node", "any", "burst", None), 0),
+                max((self.own_bw(of, 1) for of in self.classes if of[0] == "inter_node"), default=0))
+
     def own_bw(self, of, n):
         knots = self.knots[of]
         if self.is_b and [knot[0] for knot in knots] == [1] and n > 1:
@@ -185,6 +190,32 @@ class Underway:
         return NEVER if self.send_post is None else self.send_post + self.tau
 
 
+class Bucket:
+    """The token bucket of one direction of a node's NIC."""
+
+    def __init__(self, table):
+        self.room = self.tokens = table.burst()[0]
+        self.table, self.empty, self.there, self.fills = table, False, set(), 0
+
+    def pass_by(self, there, ranks):
+        """These messages pass, of so many ranks."""
+        if there != self.there:
+            self.empty = self.tokens < 1
+        self.there = there
+        self.fills = self.table.bw(self.table.wire(("inter_node", None)), max(ranks, 1))
+
+    def lasts(self, rates):
+        """Seconds until it is empty."""
+        surplus = sum(rates[k] for k in self.there) - self.fills
+        return NEVER if self.empty or not self.there or surplus <= 0 else self.tokens / surplus
+
+    def move(self, rates, now, until):
+        seconds = until - now
+        self.empty = self.empty or self.lasts(rates) <= seconds * (1 + 1e-12) + 2 * math.ulp(until)
+        surplus = sum(rates[k] for k in self.there) - self.fills
+        self.tokens = min(max(self.tokens - surplus * seconds, 0), self.room)
+
+
 class Run:
     """One replay. law: staircase, flow, fair. rates: [(from, to, {message number: B/s})]."""
 
@@ -197,6 +228,8 @@ class Run:
         self.open = [sum(strand.rank == rank for strand in program.strands) for rank in range(len(self.places))]
         self.waits = []  # (rank, from, to, operations)
         self.arrivals = [{} for _ in program.collectives]
+        ends = [(place[0], end) for place in self.places for end in ("src", "dst")]
+        self.buckets = {end: Bucket(table) for end in ends} if law == "flow" and table.burst()[0] > 0 else {}
         self.parts = [dict.fromkeys(PARTS, 0.0) for _ in self.places]
         self.ends = [0.0] * len(self.places)
         self.at = [None] * len(program.strands)  # the step of each strand
@@ -298,13 +331,21 @@ class Run:
     def through_nics(self, moving, found):
         """flow, between nodes."""
         between = [k for k in moving if self.flows[k].of[0] == "inter_node"]
+        def at(node, end):
+            there = [j for j in between if self.places[getattr(self.flows[j].message, end)][0] == node]
+            return there, len({getattr(self.flows[j].message, end) for j in there})
+        for (node, end), bucket in self.buckets.items():
+            there, n = at(node, end)
+            bucket.pass_by(set(there), n)
         for k in between:
             found[k] = NEVER
             for end in ("src", "dst"):
                 node = self.places[getattr(self.flows[k].message, end)][0]
-                there = [j for j in between if self.places[getattr(self.flows[j].message, end)][0] == node]
-                n = len({getattr(self.flows[j].message, end) for j in there})
-                found[k] = min(found[k], 1 / sum(1 / self.table.bw(self.flows[j].of, n) for j in there))
+                there, n = at(node, end)
+                rate = 1 / sum(1 / self.table.bw(self.flows[j].of, n) for j in there)
+                if self.buckets and not self.buckets[node, end].empty:
+                    rate = max(rate, self.table.burst()[1] / len(there))
+                found[k] = min(found[k], rate)
 
     def fair(self, moving, found):
         def at(k, end):
@@ -336,6 +377,8 @@ class Run:
 
     def move(self, rates, until):
         """Moves what moves; what ends at `until` ends there exactly."""
+        for bucket in self.buckets.values():
+            bucket.move(rates, self.now, until)
         for k, rate in rates.items():
             flow = self.flows[k]
             left = max(flow.left - rate * (until - self.now), 0)
@@ -348,6 +391,7 @@ class Run:
     def next_event(self, rates, conditions):
         times = [condition() for condition in conditions]
         times += [flow.begin for flow in self.flows if flow.begin is not None and flow.begin > self.now]
+        times += [self.now + bucket.lasts(rates) for bucket in self.buckets.values()]
         for k, rate in rates.items():
             flow = self.flows[k]
             if rate > 0:

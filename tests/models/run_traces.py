@@ -388,4 +388,5 @@ def random_table(chance):
             lines += [f"{of} threshold - {threshold} B"] if threshold else []
             lines += [f"{of} bw {n} {n ** 0.6 * chance.uniform(1e9, 2e9)!r} B/s" for n in (1, 2, 4, 8)]
             lines += costs(chance, of, 0.6)
+    lines += [f"inter_node any burst - {chance.randrange(1, 500000)} B"] if chance.random() < 0.5 else []
     return "\n".join(lines) + "\n"

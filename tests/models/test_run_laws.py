@@ -144,6 +144,27 @@ class Laws(PredictTest):
                         self.assertAlmostEqual(sum(size for *_, size in flow.segments), flow.message.bytes, delta=1e-6)
         self.assertGreater(shared, 1000)
 
+    def test_buckets(self):
+        """Over no window does a NIC carry more than its bucket holds and the wire carries meanwhile; some carry more than that."""
+        beyond = 0
+        for seed in range(40):
+            _, program, text = made(seed)
+            table = Table(text + "inter_node any burst - 50000 B\n")
+            for of in table.classes:
+                table.knots[of] = [(1, 1e9 if of == table.wire(("inter_node", None)) else 3e9)] if of[0] == "inter_node" else table.knots[of]
+            run = Run(table, program, "flow").replay()
+            room, most = 50000, max(value for _, value in table.knots[table.wire(("inter_node", None))])
+            beside = {}  # bytes that passed beyond the wire's, of the window that has most of them
+            for begin, end, rates in run.rates:
+                passing = {key: sum(rates[k] for k in members) for key, members in self.groups(run, rates, "flow").items()
+                           if key[0] != "socket"}
+                for key in beside.keys() | passing.keys():
+                    surplus = (passing.get(key, 0) - most) * (end - begin)
+                    beside[key] = max(beside.get(key, 0) + surplus, 0)
+                    self.assertLessEqual(beside[key], room * (1 + 1e-9), (seed, key))
+                    beyond += beside[key] > 0
+        self.assertGreater(beyond, 100)
+
     @staticmethod
     def groups(run, rates, law):
         found = {}

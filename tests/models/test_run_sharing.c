@@ -104,13 +104,47 @@ static void mixed_levels(void **state)
     run_release(&run);
 }
 
+/* A token bucket of 0.5 MB lets eager messages through at 2 GB/s while the wire carries 1 GB/s. The first one has
+ * emptied it after 0.5 and 1 MB; then its rest takes 0.5. Until the second comes the bucket has got 0.25 MB, which last
+ * for 0.25 and 0.5 MB. Two that share a NIC empty its bucket together. Without flow's NICs there are no buckets. */
+static void bucket(void **state)
+{
+    (void)state;
+    static const uint32_t node[] = {0, 1, 2, 3, 2};
+    for (enum run_law law = LAW_STAIRCASE; law <= LAW_FLOW; law++) {
+        struct run_case run = {.options.law = law};
+        bool has_buckets = law == LAW_FLOW;
+        for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+            case_value(&run.c, level, PROTOCOL_EAGER, "tau", 0, 0, "s");
+            case_value(&run.c, level, PROTOCOL_EAGER, "bw", 1, 2e9, "B/s");
+            case_value(&run.c, level, PROTOCOL_RENDEZVOUS, "tau", 0, 0, "s");
+            case_value(&run.c, level, PROTOCOL_RENDEZVOUS, "bw", 1, 1e9, "B/s");
+            case_value(&run.c, level, PROTOCOL_RENDEZVOUS, "threshold", 0, 2000000, "B");
+        }
+        case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_ANY, "burst", 0, 5e5, "B");
+        run_ranks(&run, 5, node);
+        run_message(&run, 0, 1, 3 * MB / 2, 0);
+        run_message(&run, 0, 1, MB, 0);
+        run_message(&run, 2, 3, MB, 0);
+        run_message(&run, 4, 3, MB, 0);
+        run_rank(&run, "S0 c1.25 S1");
+        run_rank(&run, "R0 R1");
+        run_rank(&run, "S2");
+        run_rank(&run, "r2 r3 w:r2:r3");
+        run_rank(&run, "S3");
+        run_replay(&run);
+        assert_end(&run, 1, has_buckets ? 2 : 2.5);
+        assert_part(&run, 1, RUN_LATE_SENDER, has_buckets ? 0.25 : 0);
+        assert_end(&run, 3, has_buckets ? 1.5 : 2);
+        run_release(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contention),
-        cmocka_unit_test(buffer),
-        cmocka_unit_test(laws),
-        cmocka_unit_test(mixed_levels),
+        cmocka_unit_test(contention),   cmocka_unit_test(buffer), cmocka_unit_test(laws),
+        cmocka_unit_test(mixed_levels), cmocka_unit_test(bucket),
     };
     return cmocka_run_group_tests_name("run_sharing", tests, NULL, NULL);
 }
