@@ -1,111 +1,206 @@
-/* Where ranks outnumber the cores of their machine, one whose wait is over needs a core before it can go on: those that
- * compute have them. It gets the next one that is left, or its turn. */
+/* Where ranks outnumber the processors of their machine, each shares one with some others, as long as it was recorded
+ * there: one that waits inside MPI polls, so that the operating system sees all of them running and moves none. A rank
+ * whose wait is over goes on when no other one of its processor computes, or when its turn has come. */
 #include <stdlib.h>
 
 #include "share/base/map.h"
 #include "predictor/run/simulation.h"
 
-/* Numbers the machines on which the ranks are: nodes that share cores, as the recorded nodes do, are one. Returns how
- * many there are, or -1 without memory. */
-static int64_t number_machines(struct simulation *sim)
+/* Holds a machine: a node, or the nodes that share its processors. */
+struct machine_cores {
+    uint32_t n_strands;
+    uint32_t n;       /* processors, 0: not known */
+    uint32_t n_known; /* those on which ranks were */
+    size_t first;     /* its first core */
+};
+
+struct plan {
+    struct machine_cores *machines;
+    uint32_t *machine_of; /* [n_ranks] */
+    struct map known;     /* (machine, number of a processor) to its place among the machine's */
+    size_t n_machines, n_cores;
+};
+
+/* Numbers the machines on which the ranks are: nodes that share processors, as the recorded nodes do, are one. Returns
+ * 0, or -1 without memory. */
+static int number_machines(const struct simulation *sim, struct plan *plan)
 {
     struct map machine_of = {0}, numbers = {0}; /* of a node; of a machine */
     const struct run_program *program = sim->program;
-    int64_t n = 0;
-    for (size_t rank = 0; rank < program->n_ranks && n >= 0; rank++) {
+    int result = 0;
+    for (size_t rank = 0; rank < program->n_ranks && result == 0; rank++) {
         uint32_t *machine = map_at(&machine_of, (struct map_key){program->ranks[rank].node, 0, 0});
         if (machine == NULL)
-            n = -1;
+            result = -1;
         else
             *machine = program->ranks[rank].machine;
     }
-    for (size_t rank = 0; rank < program->n_ranks && n >= 0; rank++) {
+    for (size_t rank = 0; rank < program->n_ranks && result == 0; rank++) {
         uint32_t node = sim->placement->node[rank], machine = map_find(&machine_of, (struct map_key){node, 0, 0});
         uint32_t *number = map_at(&numbers, (struct map_key){machine == MAP_ABSENT ? node : machine, 0, 0});
         if (number == NULL) {
-            n = -1;
+            result = -1;
         } else {
-            *number = *number == MAP_ABSENT ? (uint32_t)n++ : *number;
-            sim->cores.machine_of[rank] = *number;
+            *number = *number == MAP_ABSENT ? (uint32_t)plan->n_machines++ : *number;
+            plan->machine_of[rank] = *number;
         }
     }
     map_release(&machine_of);
     map_release(&numbers);
-    return n;
+    return result;
+}
+
+static bool is_crowded(const struct simulation *sim, const struct machine_cores *machine)
+{
+    return sim->options->turn_s > 0 && machine->n > 0 && machine->n_strands > machine->n;
+}
+
+/* Counts what each machine has. */
+static void count_cores(const struct simulation *sim, struct plan *plan)
+{
+    const struct run_program *program = sim->program;
+    for (size_t s = 0; s < program->n_strands; s++) {
+        uint32_t rank = program->strands[s].rank, processors = program->ranks[rank].processors;
+        struct machine_cores *machine = &plan->machines[plan->machine_of[rank]];
+        machine->n_strands++;
+        machine->n = processors > machine->n ? processors : machine->n;
+    }
+    for (size_t m = 0; m < plan->n_machines; m++) {
+        plan->machines[m].first = plan->n_cores;
+        plan->n_cores += is_crowded(sim, &plan->machines[m]) ? plan->machines[m].n : 0;
+    }
+}
+
+/* Returns the core of the processor on which the rank was, if it is still on that node; RUN_NOBODY where it is not, or
+ * without memory. */
+static uint32_t recorded_core(const struct simulation *sim, struct plan *plan, uint32_t rank)
+{
+    const struct run_rank *told = &sim->program->ranks[rank];
+    uint32_t number = plan->machine_of[rank];
+    struct machine_cores *machine = &plan->machines[number];
+    if (told->processor < 0 || told->node != sim->placement->node[rank])
+        return RUN_NOBODY;
+    uint32_t *place = map_at(&plan->known, (struct map_key){number, (uint64_t)told->processor, 0});
+    if (place != NULL && *place == MAP_ABSENT && machine->n_known < machine->n)
+        *place = machine->n_known++;
+    return place == NULL || *place == MAP_ABSENT ? RUN_NOBODY : (uint32_t)(machine->first + *place);
+}
+
+/* Returns the core of a machine that serves the fewest. */
+static uint32_t emptiest_core(const struct run_core *cores, const struct machine_cores *machine)
+{
+    size_t best = machine->first;
+    for (size_t c = machine->first; c < machine->first + machine->n; c++)
+        best = cores[c].n_strands < cores[best].n_strands ? c : best;
+    return (uint32_t)best;
+}
+
+/* Gives every strand of a crowded machine a core: the first strand of each rank the recorded one, then all others. */
+static void assign(struct simulation *sim, struct plan *plan)
+{
+    const struct run_program *program = sim->program;
+    struct run_cores *cores = &sim->cores;
+    for (size_t c = 0; c < plan->n_cores; c++)
+        cores->cores[c] = (struct run_core){.first = RUN_NOBODY, .last = RUN_NOBODY};
+    for (int recorded = 1; recorded >= 0; recorded--)
+        for (uint32_t s = 0; s < program->n_strands; s++) {
+            uint32_t rank = program->strands[s].rank;
+            const struct machine_cores *machine = &plan->machines[plan->machine_of[rank]];
+            bool is_first = s == 0 || program->strands[s - 1].rank != rank;
+            if (!is_crowded(sim, machine) || cores->of[s] != RUN_NOBODY || (recorded && !is_first))
+                continue;
+            cores->of[s] = recorded ? recorded_core(sim, plan, rank) : emptiest_core(cores->cores, machine);
+            if (cores->of[s] != RUN_NOBODY)
+                cores->cores[cores->of[s]].n_strands++;
+        }
 }
 
 int cores_init(struct simulation *sim)
 {
     const struct run_program *program = sim->program;
     struct run_cores *cores = &sim->cores;
-    cores->machine_of = malloc((program->n_ranks + 1) * sizeof *cores->machine_of);
-    cores->machines = calloc(program->n_ranks + 1, sizeof *cores->machines);
+    struct plan plan = {.machines = calloc(program->n_ranks + 1, sizeof *plan.machines),
+                        .machine_of = malloc((program->n_ranks + 1) * sizeof *plan.machine_of)};
+    cores->of = malloc((program->n_strands + 1) * sizeof *cores->of);
     cores->next = malloc((program->n_strands + 1) * sizeof *cores->next);
     cores->since_s = malloc((program->n_strands + 1) * sizeof *cores->since_s);
-    if (cores->machine_of == NULL || cores->machines == NULL || cores->next == NULL || cores->since_s == NULL)
-        return -1;
-    int64_t n_machines = number_machines(sim);
-    for (uint32_t s = 0; s < program->n_strands; s++) {
-        struct run_machine_cores *machine = &cores->machines[cores->machine_of[program->strands[s].rank]];
-        uint32_t known = program->ranks[program->strands[s].rank].cores;
-        machine->n_strands++;
-        machine->n_cores = known > machine->n_cores ? known : machine->n_cores;
+    int result = -1;
+    if (plan.machines == NULL || plan.machine_of == NULL || cores->of == NULL || cores->next == NULL ||
+        cores->since_s == NULL || number_machines(sim, &plan) != 0)
+        goto out;
+    for (size_t s = 0; s < program->n_strands; s++) {
+        cores->of[s] = RUN_NOBODY;
         cores->since_s[s] = -1;
     }
-    for (int64_t m = 0; m < n_machines; m++) {
-        struct run_machine_cores *machine = &cores->machines[m];
-        machine->is_crowded = sim->options->turn_s > 0 && machine->n_cores > 0 && machine->n_strands > machine->n_cores;
-        machine->first = machine->last = RUN_NOBODY;
-    }
-    return n_machines < 0 ? -1 : 0;
+    count_cores(sim, &plan);
+    cores->cores = malloc((plan.n_cores + 1) * sizeof *cores->cores);
+    if (cores->cores == NULL)
+        goto out;
+    assign(sim, &plan);
+    result = 0;
+out:
+    map_release(&plan.known);
+    free(plan.machines);
+    free(plan.machine_of);
+    return result;
 }
 
 void cores_release(struct simulation *sim)
 {
-    free(sim->cores.machine_of);
-    free(sim->cores.machines);
+    free(sim->cores.cores);
+    free(sim->cores.of);
     free(sim->cores.next);
     free(sim->cores.since_s);
 }
 
-static struct run_machine_cores *machine_of(const struct simulation *sim, uint32_t strand)
+static struct run_core *core_of(const struct simulation *sim, uint32_t strand)
 {
-    return &sim->cores.machines[sim->cores.machine_of[sim->program->strands[strand].rank]];
+    uint32_t core = sim->cores.of[strand];
+    return core == RUN_NOBODY ? NULL : &sim->cores.cores[core];
 }
 
 /* Takes the first strand out of the queue, which goes on now. */
-static void give_turn(struct simulation *sim, struct run_machine_cores *machine)
+static void give_turn(struct simulation *sim, struct run_core *core)
 {
-    uint32_t strand = machine->first;
-    machine->first = sim->cores.next[strand];
-    if (machine->first == RUN_NOBODY)
-        machine->last = RUN_NOBODY;
+    uint32_t strand = core->first;
+    core->first = sim->cores.next[strand];
+    if (core->first == RUN_NOBODY)
+        core->last = RUN_NOBODY;
     sim->cores.since_s[strand] = -1;
     simulation_schedule(sim, sim->now_s, EVENT_STRAND, strand);
 }
 
 void cores_take(struct simulation *sim, uint32_t strand)
 {
-    machine_of(sim, strand)->n_busy++;
+    struct run_core *core = core_of(sim, strand);
+    if (core != NULL)
+        core->n_busy++;
 }
 
 void cores_leave(struct simulation *sim, uint32_t strand)
 {
-    struct run_machine_cores *machine = machine_of(sim, strand);
-    if (--machine->n_busy < machine->n_cores && machine->first != RUN_NOBODY)
-        give_turn(sim, machine);
+    struct run_core *core = core_of(sim, strand);
+    if (core != NULL && --core->n_busy == 0 && core->first != RUN_NOBODY)
+        give_turn(sim, core);
+}
+
+void cores_pass(struct simulation *sim, uint32_t strand)
+{
+    struct run_core *core = core_of(sim, strand);
+    if (core != NULL && core->n_busy == 0 && core->first != RUN_NOBODY)
+        give_turn(sim, core);
 }
 
 bool cores_await(struct simulation *sim, uint32_t strand)
 {
-    struct run_machine_cores *machine = machine_of(sim, strand);
-    if (!machine->is_crowded || machine->n_busy < machine->n_cores)
+    struct run_core *core = core_of(sim, strand);
+    if (core == NULL || core->n_busy == 0)
         return false;
-    if (machine->first == RUN_NOBODY)
-        machine->first = strand;
+    if (core->first == RUN_NOBODY)
+        core->first = strand;
     else
-        sim->cores.next[machine->last] = strand;
-    machine->last = strand;
+        sim->cores.next[core->last] = strand;
+    core->last = strand;
     sim->cores.next[strand] = RUN_NOBODY;
     sim->cores.since_s[strand] = sim->now_s;
     simulation_schedule(sim, sim->now_s + sim->options->turn_s, EVENT_TURN, strand);
@@ -116,6 +211,6 @@ void cores_turn(struct simulation *sim, uint32_t strand)
 {
     double since_s = sim->cores.since_s[strand];
     if (since_s < 0 || sim->now_s < since_s + sim->options->turn_s)
-        return; /* it got a core before */
-    give_turn(sim, machine_of(sim, strand));
+        return; /* it got the core before */
+    give_turn(sim, core_of(sim, strand));
 }

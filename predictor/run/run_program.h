@@ -162,8 +162,9 @@ struct run_place {
 /* Describes a rank as a consumer of processors. */
 struct run_rank {
     uint32_t node;
-    uint32_t machine;     /* the first node whose cores its node shares, or its node */
-    uint32_t cores;       /* of its node; 0: not known */
+    uint32_t machine;     /* the first node whose processors its node shares, or its node */
+    uint32_t processors;  /* of its node; 0: not known */
+    int32_t processor;    /* on which it was; -1: not known */
     double run_s, wait_s; /* recorded: it had a processor, it waited for one; NaN: not known */
 };
 

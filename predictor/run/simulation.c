@@ -98,6 +98,7 @@ static void end_strand(struct simulation *sim, uint32_t number)
     sim->result->end_s = fmax(sim->result->end_s, sim->now_s);
     if (--sim->n_going[rank] == 0)
         enter(sim, number);
+    cores_pass(sim, number);
 }
 
 /* Computes before the next step, or behind the last one. Returns true if that takes time. */
@@ -135,6 +136,8 @@ static bool await(struct simulation *sim, uint32_t number, const uint32_t *opera
             !(kind == OPERATION_MEMBER ? member_await(sim, object, number) : message_await(sim, object, kind, number));
     }
     strand->phase = STRAND_WAITS;
+    if (strand->n_missing > 0)
+        cores_pass(sim, number);
     return strand->n_missing > 0;
 }
 
@@ -146,8 +149,10 @@ static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
     strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
     strand->phase = STRAND_WAITS;
     double seen_s = message_seen_s(sim, message, number);
-    if (isnan(seen_s))
+    if (isnan(seen_s)) {
+        cores_pass(sim, number);
         return true;
+    }
     strand->parts.latency_s = fmax(seen_s - sim->now_s, 0);
     return pause_strand(sim, number, strand->parts.latency_s);
 }

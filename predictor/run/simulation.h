@@ -127,18 +127,17 @@ struct flight_list {
     size_t n, room;
 };
 
-/* Holds the cores of a machine, and who waits for one. A machine is a node, or the nodes that share its cores. */
-struct run_machine_cores {
-    uint32_t n_cores, n_strands; /* n_cores 0: not known */
-    uint32_t n_busy;             /* strands that compute */
-    uint32_t first, last;        /* of the queue, by run_cores.next */
-    bool is_crowded;
+/* Holds a processor of a machine that has fewer of them than ranks, and who waits for it. */
+struct run_core {
+    uint32_t n_strands;   /* that it serves */
+    uint32_t n_busy;      /* that compute */
+    uint32_t first, last; /* of the queue, by run_cores.next */
 };
 struct run_cores {
-    uint32_t *machine_of;               /* [n_ranks] */
-    struct run_machine_cores *machines; /* as many as there are */
-    uint32_t *next;                     /* [n_strands] */
-    double *since_s;                    /* [n_strands] since when it is in the queue, -1: it is not */
+    struct run_core *cores;
+    uint32_t *of;    /* [n_strands] the core of a strand; RUN_NOBODY: it has one for itself */
+    uint32_t *next;  /* [n_strands] */
+    double *since_s; /* [n_strands] since when it is in the queue, -1: it is not */
 };
 
 struct simulation {
@@ -227,6 +226,8 @@ void cores_release(struct simulation *sim);
 /* Count a strand that computes. */
 void cores_take(struct simulation *sim, uint32_t strand);
 void cores_leave(struct simulation *sim, uint32_t strand);
+/* Lets the next one of its core go on, as the strand has to wait or has ended. */
+void cores_pass(struct simulation *sim, uint32_t strand);
 /* Says whether a strand whose wait is over must wait for a core; then it goes on by itself. */
 bool cores_await(struct simulation *sim, uint32_t strand);
 void cores_turn(struct simulation *sim, uint32_t strand);

@@ -28,11 +28,12 @@ static int read_process(struct reading *reading, struct cursor *rows, size_t ran
     if (row_time(reading, rows, 2, "process.begin_ns", &r->begin_ns) != 0 ||
         row_time(reading, rows, 3, "process.end_ns", &r->end_ns) != 0)
         return -1;
-    uint32_t cores = (uint32_t)(cursor_integer(rows, 7) & INT32_MAX);
-    int64_t machine = cursor_integer(rows, 8);
+    uint32_t processors = (uint32_t)(cursor_integer(rows, 7) & INT32_MAX);
+    int64_t machine = cursor_integer(rows, 8), processor = cursor_integer(rows, 9);
     reading->program->ranks[rank] =
         (struct run_rank){.node = (uint32_t)node,
-                          .cores = cores,
+                          .processors = processors,
+                          .processor = processor >= 0 && processor < INT32_MAX ? (int32_t)processor : -1,
                           .machine = machine < 0 || machine > node ? (uint32_t)node : (uint32_t)machine,
                           .run_s = optional_seconds(rows, 4),
                           .wait_s = optional_seconds(rows, 5)};
@@ -55,8 +56,8 @@ static int read_ranks(struct reading *reading)
     if (reading->ranks == NULL || run_program_ranks(reading->program, (size_t)n) != 0)
         return reading_no_memory(reading);
     cursor_open(&rows, reading->database, reading->path,
-                "SELECT rank, node, begin_ns, end_ns, run_ns, wait_ns, observed_ns, cores, "
-                "coalesce(machine, node) "
+                "SELECT rank, node, begin_ns, end_ns, run_ns, wait_ns, observed_ns, coalesce(processors, cores), "
+                "coalesce(machine, node), coalesce(processor, -1) "
                 "FROM process LEFT JOIN node ON node.id = process.node ORDER BY rank",
                 reading->error);
     for (size_t rank = 0; rows.result == 0 && rank < (size_t)n && cursor_next(&rows); rank++)

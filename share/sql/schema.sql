@@ -40,8 +40,9 @@ CREATE TABLE node(
   sockets INTEGER,
   cores INTEGER,
   topology TEXT,                       -- hwloc XML; NULL: not known
-  machine INTEGER                      -- the first node with some of its cores, as containers of one kernel have; its own id
+  machine INTEGER,                     -- the first node with some of its cores, as containers of one kernel have; its own id
                                        -- where it shares none; NULL: not known
+  processors INTEGER                   -- hardware threads that the job may use; NULL: not known
 );
 
 CREATE TABLE process(
@@ -63,8 +64,9 @@ CREATE TABLE process(
   run_ns INTEGER,                      -- user and system time of all threads
   wait_ns INTEGER,                     -- of the main thread: ready to run while others had its processor
   involuntary_switches INTEGER,        -- of all threads
-  launched INTEGER                     -- alone in its MPI_COMM_WORLD: how many processes its launcher started together,
+  launched INTEGER,                    -- alone in its MPI_COMM_WORLD: how many processes its launcher started together,
                                        -- which then is not that of its MPI; NULL: not alone, or started alone
+  processor INTEGER                    -- the operating system's number of the one on which it posted most
 );
 
 CREATE TABLE clock(

@@ -362,7 +362,7 @@ static void cores(void **state)
         struct run_case run = {.options.turn_s = cases[i / 2].turn_ms * 1e-3};
         run_eager_machine(&run);
         run_ranks(&run, 2, i % 2 == 0 ? NULL : nodes);
-        run.program.ranks[0].cores = run.program.ranks[1].cores = 1;
+        run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
         for (size_t rank = 0; i % 2 == 1 && rank < 2; rank++) {
             run.program.ranks[rank].node = nodes[rank];
             run.program.ranks[rank].machine = 3;
@@ -379,6 +379,37 @@ static void cores(void **state)
     }
 }
 
+/* Two processors serve four ranks. The receiver, rank 1, shares one with rank 2 or 3, which compute until 5 and 0.5, as
+ * recorded; where it was is not known, it gets the first that serves the fewest. Rank 2 then waits for nobody. */
+static void core_of_each(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t processor[4];
+        double end_ms;
+    } cases[] = {
+        {{7, 9, 9, 7}, 5}, {{9, 7, 9, 7}, 1.1}, {{7, -1, 7, 9}, 1.1}, {{-1, -1, -1, -1}, 1.1}, {{-1, -1, 9, -1}, 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct run_case run = {.options.turn_s = 1};
+        run_eager_machine(&run);
+        run_ranks(&run, 4, NULL);
+        for (size_t rank = 0; rank < 4; rank++) {
+            run.program.ranks[rank].processors = 2;
+            run.program.ranks[rank].processor = cases[i].processor[rank];
+        }
+        run_message(&run, 0, 1, MB, 0);
+        run_message(&run, 1, 3, 0, 0);
+        run_rank(&run, "S0");
+        run_rank(&run, "R0 S1");
+        run_rank(&run, "c5");
+        run_rank(&run, "c0.5 R1");
+        run_replay(&run);
+        assert_end(&run, 1, cases[i].end_ms);
+        assert_end(&run, 3, cases[i].end_ms + 0.1);
+        run_release(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,7 +418,7 @@ int main(void)
         cmocka_unit_test(barrier),       cmocka_unit_test(rooted),        cmocka_unit_test(nonblocking_collective),
         cmocka_unit_test(waitany),       cmocka_unit_test(overhead),      cmocka_unit_test(probe),
         cmocka_unit_test(nothing_moves), cmocka_unit_test(one_sided),     cmocka_unit_test(deadlock),
-        cmocka_unit_test(ideal),         cmocka_unit_test(cores),
+        cmocka_unit_test(ideal),         cmocka_unit_test(cores),         cmocka_unit_test(core_of_each),
     };
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);
 }

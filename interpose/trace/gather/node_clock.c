@@ -117,6 +117,7 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
         trace->processes[rank].node = TRACE_NONE;
         trace->processes[rank].placed = TRACE_NONE;
         trace->processes[rank].place = (struct trace_place){-1, -1, -1, -1};
+        trace->processes[rank].processor = -1;
     }
     for (size_t i = 0; i < spools->n_spools; i++) {
         struct spool *spool = &spools->spools[i];

@@ -108,6 +108,7 @@ static void read_places(struct trace_node *node, char *text)
     number_objects(topology, HWLOC_OBJ_NUMANODE, node, offsetof(struct trace_place, numa));
     number_objects(topology, HWLOC_OBJ_L3CACHE, node, offsetof(struct trace_place, l3));
     node->n_cores = number_objects(topology, HWLOC_OBJ_CORE, node, offsetof(struct trace_place, core));
+    node->n_processors = hwloc_bitmap_weight(hwloc_topology_get_topology_cpuset(topology));
     if (node->n_sockets == 0) {
         /* Some virtual machines show no package: then all processors are in one. */
         number_objects(topology, HWLOC_OBJ_MACHINE, node, offsetof(struct trace_place, socket));
@@ -146,6 +147,7 @@ static void place_process(const struct trace *trace, uint32_t rank, size_t *coun
         size_t there = process->place.socket < 0 ? 0 : socket_counts[process->place.socket];
         if (other ? here > there : counts[cpu] > best) {
             process->place = *place;
+            process->processor = (int32_t)cpu;
             best = counts[cpu];
         }
     }
@@ -216,6 +218,7 @@ int places_find(struct trace *trace, const struct placement *placement, struct e
         struct trace_process *process = &trace->processes[rank];
         process->placed = placement->node[rank];
         process->place = (struct trace_place){(int32_t)placement->socket[rank], -1, -1, -1};
+        process->processor = -1;
         process->by_hand = true;
     }
     return 0;

@@ -283,6 +283,7 @@ struct trace_node {
     size_t n_places;
     int32_t n_sockets;
     int32_t n_cores;
+    int32_t n_processors; /* hardware threads that it may use */
     uint64_t kernel_key; /* 0: not known */
     uint32_t machine;    /* the first node that has some of its cores, as a container of the same kernel; or itself */
 };
@@ -300,6 +301,7 @@ struct trace_process {
     uint32_t node;       /* index in trace.nodes, TRACE_NONE: lost */
     uint32_t placed;     /* number of its node in the database, TRACE_NONE: not known */
     struct trace_place place;
+    int32_t processor; /* on which it posted most, -1: not known */
     bool by_hand;
     bool off;       /* it has operations with SPOOL_OFF */
     bool exhausted; /* all its operations were read */

@@ -84,7 +84,7 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
 static int write_nodes(const struct trace *trace, sqlite3 *database)
 {
     struct map seen = {0};
-    struct row nodes = row_prepare(database, "node", 6), clocks = row_prepare(database, "clock", 5);
+    struct row nodes = row_prepare(database, "node", 7), clocks = row_prepare(database, "clock", 5);
     const struct trace_node *root = &trace->nodes[first_process(trace)->node];
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];
@@ -104,8 +104,9 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
         }
         int64_t id = process->placed;
         bool observed = node != NULL && !process->by_hand;
-        row_insert(&nodes, "itnntn", id, node != NULL ? node->host : "", sockets, cores,
-                   observed ? node->topology : NULL, observed ? (int32_t)node->machine : -1);
+        row_insert(&nodes, "itnntnn", id, node != NULL ? node->host : "", sockets, cores,
+                   observed ? node->topology : NULL, observed ? (int32_t)node->machine : -1,
+                   observed && node->n_processors > 0 ? node->n_processors : -1);
         if (node == NULL)
             continue;
         if (node == root)
@@ -166,7 +167,7 @@ static int64_t launched(const struct trace *trace, const struct spool *spool)
 static int write_processes(const struct trace *trace, sqlite3 *database)
 {
     static const char *const ends[] = {"killed", "finalize", "abort", "exit"};
-    struct row row = row_prepare(database, "process", 18);
+    struct row row = row_prepare(database, "process", 19);
     const struct world *worlds = trace->worlds->worlds;
     int64_t world = 0;
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
@@ -178,14 +179,15 @@ static int write_processes(const struct trace *trace, sqlite3 *database)
         if ((size_t)world + 1 < trace->worlds->n_worlds && rank == worlds[world + 1].first)
             world++;
         const struct processor_share share = processor_share(spool);
-        row_insert(&row, "iunnnnottooiiooooo", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
+        row_insert(&row, "iunnnnottooiiooooon", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
                    place->core, spool == NULL ? TRACE_NO_TIME : (int64_t)spool->header.pid,
                    process->by_hand     ? "placement"
                    : place->socket >= 0 ? "observed"
                                         : NULL,
                    ended, spool == NULL ? TRACE_NO_TIME : process->begin_ns,
                    spool == NULL ? TRACE_NO_TIME : process->end_ns, world, (int64_t)(rank - worlds[world].first),
-                   share.observed_ns, share.run_ns, share.wait_ns, share.switches, launched(trace, spool));
+                   share.observed_ns, share.run_ns, share.wait_ns, share.switches, launched(trace, spool),
+                   process->processor);
     }
     return row_finish(&row);
 }

@@ -41,7 +41,7 @@ def withheld(folder):
     """Two pairs of ranks on one socket, 100 us each: side by side for 100 us, for 10 us, or on two sockets."""
     run_row = "INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 4, 4, NULL, NULL, NULL, NULL);"
     for name, later_us, socket, share, claimed in (("beside", 0, 0, 1, False), ("touching", 90, 0, 0.1, True), ("apart", 0, 1, 0, True)):
-        trace = database(folder / f"{name}.db", run_row, "INSERT INTO node VALUES (0, 'a', 2, 4, NULL, 0);",
+        trace = database(folder / f"{name}.db", run_row, "INSERT INTO node VALUES (0, 'a', 2, 4, NULL, 0, 4);",
                          *(f"INSERT INTO process(rank, node, socket, ended) VALUES ({r}, 0, {r // 2 * socket}, 'finalize');" for r in range(4)),
                          "INSERT INTO kind VALUES (1, 1, 1, 1000), (2, 1, 1, 1000);",
                          f"INSERT INTO round VALUES (1, 1, 0, 100000), (2, 2, {later_us}000, {later_us + 100}000);",
@@ -110,7 +110,7 @@ def concurrent_share(connection):
 def as_the_views(folder):
     """A report sums in its own way; all that it shows is what the views of the trace say."""
     run_row = ("INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 6, 6, 2000, 5000, NULL, NULL);"
-               "INSERT INTO node VALUES (0, 'a', 2, 3, NULL, 0), (1, 'b', 2, 3, NULL, 1);")
+               "INSERT INTO node VALUES (0, 'a', 2, 3, NULL, 0, 3), (1, 'b', 2, 3, NULL, 1, 3);")
     for seed in range(6):
         trace = database(folder / "views.db", run_row, irregular(random.Random(seed)))
         report = json.loads(run("report", trace, "--format", "json")[1])
