@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "interpose/database/cursor.h"
+#include "interpose/sums/round_sums.h"
 #include "share/base/array.h"
 
 /* Holds begin and end of a round on a lane, or of a crowded segment of a lane. */
@@ -52,12 +53,16 @@ static int read_places(sqlite3 *database, const char *path, struct lanes *lanes,
     struct cursor rows;
     int64_t node = -1, socket = -1;
     struct place place = {NO_LANE, NO_LANE};
-    cursor_open(
-        &rows, database, path,
-        "SELECT rank, node, socket FROM process WHERE node >= 0 AND socket >= 0 AND rank >= 0 AND rank < 16777216 "
-        "ORDER BY node, socket, rank",
-        error);
+    cursor_open(&rows, database, path,
+                "SELECT rank, node, socket FROM process WHERE node >= 0 AND socket >= 0 ORDER BY node, socket, rank",
+                error);
     while (cursor_next(&rows)) {
+        /* In a damaged database even a condition on the rank would not hold. */
+        if (cursor_integer(&rows, 0) < 0 || cursor_integer(&rows, 0) >= MAX_RANK) {
+            rows.result = error_set(error, "%s: process: rank %lld; expected 0 to %d", path,
+                                    (long long)cursor_integer(&rows, 0), MAX_RANK - 1);
+            break;
+        }
         size_t rank = (size_t)cursor_integer(&rows, 0);
         bool new_node = place.node == NO_LANE || cursor_integer(&rows, 1) != node;
         if (new_node)
