@@ -2,10 +2,10 @@
 
 usage: run_accuracy.py same|other MPISTAIR FOLDER_OF_APPS --cluster SCRIPT [--mpi MPI:MPIEXEC ...] [--seconds S] [--only WORD]
 
-`same`: records programs twice (tests/apps steps, halo; LAMMPS where it is installed) with 2 and 4 ranks on this node, and over
-the cluster of namespaces at 400 Mbit/s, and replays each trace on a table calibrated just before. It prints the error of the
-run time, the T11 error of the time inside MPI by rank, with recorded and with modelled collectives, and the replicate error:
-the same two of one recording against the other.
+`same`: records programs twice (tests/apps steps, halo; LAMMPS, GROMACS and HPCC where they are installed, packages lammps,
+gromacs, hpcc) with 2 and 4 ranks on this node, and over the cluster of namespaces at 400 Mbit/s, and replays each trace on a
+table calibrated just before. It prints the error of the run time, the T11 error of the time inside MPI by rank, with recorded
+and with modelled collectives, and the replicate error: the same two of one recording against the other.
 `other`: predicts from a trace what is measured afterwards: 100 Mbit/s from 400 and the other way, round-robin from block
 places, one rank's computation doubled; eager limit 4 KiB to 64 KiB. It prints the predicted and the measured change.
 
@@ -17,6 +17,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -86,13 +87,47 @@ def percent(share):
     return f"{100 * share:7.1f} %"
 
 
+def water():
+    """Makes a box of water for GROMACS: md.tpr, 400 steps."""
+    if pathlib.Path("md.tpr").exists():
+        return
+    pathlib.Path("water.top").write_text('#include "oplsaa.ff/forcefield.itp"\n#include "oplsaa.ff/spce.itp"\n[ system ]\nwater\n'
+                                         "[ molecules ]\n")
+    pathlib.Path("water.mdp").write_text("integrator = md\nnsteps = 400\ndt = 0.002\ncoulombtype = PME\nrcoulomb = 0.9\n"
+                                         "rvdw = 0.9\ntcoupl = berendsen\ntc-grps = System\ntau_t = 0.1\nref_t = 300\n"
+                                         "gen_vel = yes\ngen_seed = 1\n")
+    run("gmx_mpi", "-quiet", "solvate", "-cs", "spc216", "-box", 3, 3, 3, "-o", "water.gro", "-p", "water.top")
+    run("gmx_mpi", "-quiet", "grompp", "-f", "water.mdp", "-c", "water.gro", "-p", "water.top", "-o", "md.tpr", "-maxwarn", 5)
+
+
+def hpcc_input(ranks):
+    """Makes a small run of Debian's example for HPCC, on a row of ranks."""
+    text = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text()
+    for word, value in (("Ns", 400), ("Ps", 1), ("Qs", ranks)):
+        text = re.sub(rf"(?m)^\d+( +){word}$", rf"{value}\g<1>{word}", text)
+    pathlib.Path("hpccinf.txt").write_text(text)
+
+
+def real_programs(place):
+    """Debian's packages are of Open MPI."""
+    if place.mpi != "openmpi":
+        return
+    if shutil.which("lmp"):
+        yield "LAMMPS", ["lmp", "-in", pathlib.Path(__file__).resolve().parent / "../mpi/jobs/melt.in", "-log", "none"]
+    if shutil.which("gmx_mpi"):
+        water()
+        yield "GROMACS", ["gmx_mpi", "-quiet", "mdrun", "-ntomp", "1", "-s", "md.tpr"]
+    if shutil.which("hpcc"):
+        hpcc_input(place.ranks)
+        yield "HPCC", ["hpcc"]
+
+
 def programs(place):
     folder = pathlib.Path(OPTIONS.apps)
     for words in STEPS:
         yield words[0], [folder / f"steps-{place.mpi}", *words]
     yield "cg", [folder / f"halo-{place.mpi}"]
-    if shutil.which("lmp") and place.mpi == "openmpi":
-        yield "LAMMPS", ["lmp", "-in", pathlib.Path(__file__).resolve().parent / "../mpi/jobs/melt.in", "-log", "none"]
+    yield from real_programs(place)
 
 
 def node_places():
