@@ -18,6 +18,7 @@ static const struct readable {
     {"queue_step_unexpected", "s", "ns", 1e9},
     {"gamma", "s", "ns", 1e9},
     {"buffer", "B", "kB", 1e-3},
+    {"burst", "B", "kB", 1e-3},
     {"overhead_send", "s", "ns", 1e9},
     {"overhead_receive", "s", "ns", 1e9},
     {"drift_small", "1", "%", 100},

@@ -34,7 +34,8 @@ static struct one_pair levels[LEVEL_COUNT];
 
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
 {
-    const struct one_pair_plan plan = {variants, N_MODES, sizes, sizeof sizes / sizeof sizes[0], REPEATS_MAX};
+    const struct one_pair_plan plan = {variants,    N_MODES,           sizes, sizeof sizes / sizeof sizes[0],
+                                       REPEATS_MAX, LEVEL_INTRA_SOCKET};
     return one_pair_list(measure, &plan, levels, items, n_items);
 }
 

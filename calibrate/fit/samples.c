@@ -10,8 +10,9 @@
 
 #include "share/base/array.h"
 
-const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong",   "algorithm1", "self",  "injection", "queue",
-                                                     "contention", "buffer",     "eager", "overhead",  "progress"};
+const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
+                                                     "queue",    "contention", "buffer", "eager",
+                                                     "overhead", "progress",   "burst"};
 const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "posted_inorder",
                                                  "posted_reversed",
@@ -25,7 +26,9 @@ const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "receive",
                                                  "sender",
                                                  "receiver",
-                                                 "both"};
+                                                 "both",
+                                                 "rested",
+                                                 "stream"};
 
 int samples_append(struct samples *samples, const struct sample *sample)
 {

@@ -28,6 +28,7 @@ enum benchmark {
     BENCHMARK_EAGER,      /* bytes that crossed blocking sends return with, or not, without a receive */
     BENCHMARK_OVERHEAD,   /* seconds of one MPI_Isend or MPI_Irecv */
     BENCHMARK_PROGRESS,   /* seconds that are left of a transfer when the computation is over; alone: all of it */
+    BENCHMARK_BURST,      /* seconds of so many bytes of a stream between nodes, after a rest or behind as many */
     BENCHMARK_COUNT,
 };
 
@@ -47,6 +48,8 @@ enum variant {
     VARIANT_SENDER, /* progress: who computes */
     VARIANT_RECEIVER,
     VARIANT_BOTH,
+    VARIANT_RESTED, /* burst */
+    VARIANT_STREAM,
     VARIANT_COUNT,
 };
 extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm1, self, ... */

@@ -16,6 +16,7 @@ enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS };
  *   injection                     R_N of B equation 2
  *   queue_step                    of the queue of posted receives (n = depth)
  *   buffer                        B of share/doc/MODELS.md, flow: what the transport takes without the receiver
+ *   burst                         share/doc/MODELS.md, Whole run: what passes a network card at once after a rest
  *   overhead_...                  share/doc/MODELS.md, Whole run: what a post costs
  *   progress                      share/doc/MODELS.md, Whole run: 0 nobody, 1 the sender, 2 the receiver, 3 both
  *   memory_...                    D Table 3 and following, memory_contention.c

@@ -13,6 +13,7 @@ typedef int fit_benchmark(const struct samples *samples, const struct fit_option
                           FILE *notes, struct error *error);
 
 fit_benchmark fit_buffer;
+fit_benchmark fit_burst;
 fit_benchmark fit_contention;
 fit_benchmark fit_domain;
 fit_benchmark fit_injection;

@@ -1,0 +1,107 @@
+/* Measures how many bytes pass a network card at once after a rest, before its rate falls to that of the wire: burst of
+ * the machine table (share/doc/MODELS.md, Whole run).
+ *
+ * A shaped network (a virtual machine of a cloud, a token bucket of Linux) lets a bucket of bytes pass unshaped; the
+ * bucket fills again while nothing is sent. One pair of ranks on different nodes rests until it is full, then sends a
+ * stream of messages of 16 KiB. The variant `rested` is the time of the stream. The variant `stream` is what as many
+ * bytes more take, when the bucket is empty: it rests and sends twice, once so many bytes and once twice as many, and is
+ * the difference. What the first is shorter than the second is what the bucket let pass (fit/benchmark/fit_burst.c).
+ *
+ * Both ends of that difference are ends of a stream. Within a stream arrivals say little, for TCP moves up to 64 kB in
+ * one packet: the bytes before it wait for those behind.
+ *
+ * All times are the receiver's, from when the sender begins until the last arrival. The receiver posts all receives and
+ * tells the sender to go; an empty message comes back ahead of the stream. The sender began half way between the two,
+ * whatever the clocks of the nodes say. So a latency is in the time of `rested`, while it cancels in `stream`: a wire
+ * without a bucket shows less than nothing rather than a small bucket. */
+#include <stdlib.h>
+
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/benchmark/one_pair.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/shared_clock.h"
+
+enum mode { RESTED, STREAM, N_MODES };
+enum { MESSAGE_BYTES = 16384, BYTES_MAX = 1048576, MESSAGES_MAX = 2 * BYTES_MAX / MESSAGE_BYTES };
+enum { DATA_TAG = 1, MEET_TAG, GO_TAG, BEGIN_TAG };
+
+/* Fills a bucket of 64 kB at 20 Mbit/s, and is shorter than what makes TCP begin anew with a small window. */
+#define REST_S 30e-3
+
+/* Is written where more bytes took no more time: a sample is above 0. */
+#define MORE_MIN_S 1e-9
+
+static const char *const variants[N_MODES] = {"rested", "stream"};
+static const uint64_t sizes[] = {262144, BYTES_MAX};
+static struct one_pair levels[LEVEL_COUNT];
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    const struct one_pair_plan plan = {variants, N_MODES, sizes, sizeof sizes / sizeof sizes[0], 1, LEVEL_INTER_NODE};
+    return one_pair_list(measure, &plan, levels, items, n_items);
+}
+
+static void rest(const struct measure *measure, const struct task *task)
+{
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, MEET_TAG, NULL, 0, MPI_BYTE, task->partner, MEET_TAG, measure->comm,
+                 MPI_STATUS_IGNORE);
+    clock_sleep_s(REST_S);
+}
+
+static void send_stream(const struct measure *measure, const struct task *task, const char *data, int n)
+{
+    MPI_Request requests[MESSAGES_MAX];
+    MPI_Status statuses[MESSAGES_MAX];
+    rest(measure, task);
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, BEGIN_TAG, measure->comm);
+    for (int i = 0; i < n; i++)
+        MPI_Isend(data + (size_t)i * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
+                  &requests[i]);
+    MPI_Waitall(n, requests, statuses);
+}
+
+/* Returns the time from the sender's begin to the last arrival. */
+static double receive_stream(const struct measure *measure, const struct task *task, char *data, int n)
+{
+    MPI_Request requests[MESSAGES_MAX];
+    MPI_Status statuses[MESSAGES_MAX];
+    for (int i = 0; i < n; i++)
+        MPI_Irecv(data + (size_t)i * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
+                  &requests[i]);
+    rest(measure, task);
+    double go_s = clock_now_s();
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, BEGIN_TAG, measure->comm, MPI_STATUS_IGNORE);
+    double begin_s = (go_s + clock_now_s()) / 2;
+    MPI_Waitall(n, requests, statuses);
+    return clock_now_s() - begin_s;
+}
+
+/* Sends n <= MESSAGES_MAX messages after a rest and returns their time; 0 for the sender. */
+static double stream(struct measure *measure, const struct task *task, int n)
+{
+    size_t place;
+    measure_places(measure, (uint64_t)n * MESSAGE_BYTES, 1, &place);
+    if (!task->is_first)
+        return receive_stream(measure, task, measure->recv_buffer + place, n);
+    send_stream(measure, task, measure->send_buffer + place, n);
+    return 0;
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    int n = (int)(task->bytes / MESSAGE_BYTES);
+    double seconds = stream(measure, task, n);
+    if (task->mode == RESTED || task->is_first)
+        return task->mode == RESTED ? seconds : stream(measure, task, 2 * n);
+    double more_s = stream(measure, task, 2 * n) - seconds;
+    return more_s > MORE_MIN_S ? more_s : MORE_MIN_S;
+}
+
+const struct benchmark_program burst_program = {
+    .name = "burst",
+    .summary = "The bytes that pass a network card at once after a rest.",
+    .list = list,
+    .exchange = exchange,
+};
