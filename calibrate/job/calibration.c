@@ -17,7 +17,7 @@
 #define SECONDS_MIN 0.2
 #define NEEDED_MIN  0.5
 
-enum condition { ALWAYS, SHARED_LINK };
+enum condition { ALWAYS, SHARED_LINK, SEVERAL_NODES };
 
 /* Lists the programs in the order in which they run. */
 static const struct program {
@@ -28,6 +28,7 @@ static const struct program {
 } programs[] = {
     {"eager", 0.06, ALWAYS, false},           /* thresholds: they take one or two seconds */
     {"buffer", 0.08, ALWAYS, false},          /* what the transport takes without a receiver */
+    {"burst", 0.10, SEVERAL_NODES, false},    /* what passes a network card at once: it rests most of its time */
     {"contention", 0.40, SHARED_LINK, false}, /* the user asks for it, so it gets time */
     {"curves", 1.00, ALWAYS, true},           /* all that is measured over sizes and processes */
 };
@@ -49,9 +50,11 @@ struct run {
     char doing[96];
 };
 
-/* Says whether a program belongs to this calibration. */
+/* Says whether a program belongs to this calibration, as far as is known: the first program tells the nodes. */
 static bool applies(const struct run *run, const struct program *program)
 {
+    if (program->condition == SEVERAL_NODES)
+        return notes_several_nodes(&run->raw->notes);
     return program->condition != SHARED_LINK || run->calibration->shared_link != NULL;
 }
 

@@ -28,6 +28,21 @@ int notes_ranks(const struct notes *notes)
     return ranks != NULL ? atoi(ranks) : 0;
 }
 
+bool notes_several_nodes(const struct notes *notes)
+{
+    unsigned long rank, node, first_node = 0;
+    for (size_t i = 0; i < notes->kept.n; i++) {
+        const char *place = behind(notes->kept.texts[i], "place");
+        if (place == NULL || sscanf(place, "%lu %lu", &rank, &node) != 2)
+            continue;
+        if (rank == 0)
+            first_node = node;
+        else if (node != first_node)
+            return true;
+    }
+    return false;
+}
+
 /* Lists notes kept from the first program only, one of each subject, which is so many words: ranks that are not bound
  * move. */
 static const struct {

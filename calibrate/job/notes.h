@@ -13,6 +13,7 @@
 #ifndef MPISTAIR_CALIBRATE_NOTES_H
 #define MPISTAIR_CALIBRATE_NOTES_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "share/base/error.h"
@@ -31,6 +32,8 @@ void notes_release(struct notes *notes);
 /* Returns what stands behind the word `key` in the first note that begins with it; NULL if there is no such note. */
 const char *notes_find(const struct notes *notes, const char *key);
 int notes_ranks(const struct notes *notes); /* 0: not told */
+/* Says whether the ranks are on several nodes; false as long as their places are not told. */
+bool notes_several_nodes(const struct notes *notes);
 
 /* Describes the job in a few words, without the end of a sentence: `8 ranks unbound on 1 node`. */
 void notes_describe_job(const struct notes *notes, char *text, size_t size);
