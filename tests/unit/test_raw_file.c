@@ -258,6 +258,29 @@ static void job_must_stay_the_same(void **state)
     notes_release(&notes);
 }
 
+static void nodes_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *places[3];
+        bool several;
+    } cases[] = {
+        {{"ranks 3", "library A 1", "binding 3 ranks on 2 nodes"}, false}, /* no place is told yet */
+        {{"place 0 0 0 - - node 0-1", "place 1 0 1 - - node 0-1", "place 2 0 0 - - node 0-1"}, false},
+        {{"place 0 2 0 - - node 0-1", "place 1 2 1 - - node 0-1", "place 2 2 0 - - node 0-1"}, false},
+        {{"place 0 0 0 - - node 0-1", "place 1 0 1 - - node 0-1", "place 2 1 0 - - other 0-1"}, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct notes notes = {.n_places = 0};
+        struct error error;
+        for (int place = 0; place < 3; place++)
+            assert_int_equal(notes_take(&notes, cases[i].places[place], &error), 1);
+        if (notes_several_nodes(&notes) != cases[i].several)
+            fail_msg("case %zu", i);
+        notes_release(&notes);
+    }
+}
+
 /* Some notes move from program to program: the first program's are kept, others once. */
 static void notes_are_kept_once(void **state)
 {
@@ -321,6 +344,7 @@ int main(void)
         cmocka_unit_test_teardown(begins_anew_with_nothing_to_lose, files_remove),
         cmocka_unit_test_teardown(locks, files_remove),
         cmocka_unit_test(job_must_stay_the_same),
+        cmocka_unit_test(nodes_are_told),
         cmocka_unit_test(notes_are_kept_once),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
