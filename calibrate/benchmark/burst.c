@@ -1,22 +1,23 @@
-/* Measures how many bytes pass a network card at once after a rest, before its rate falls to that of the wire: burst of
- * the machine table (share/doc/MODELS.md, Whole run).
+/* Measures how many bytes pass a network card at once after a rest, before its rate falls to that of the wire: burst
+ * of the machine table (share/doc/MODELS.md, Whole run).
  *
  * A shaped network (a virtual machine of a cloud, a token bucket of Linux) lets a bucket of bytes pass unshaped; the
  * bucket fills again while nothing is sent. One pair of ranks on different nodes rests until it is full, then sends a
  * stream of messages of 16 KiB. The variant `rested` is the time of the stream. The variant `stream` is what as many
- * bytes more take, when the bucket is empty: it rests and sends twice, once so many bytes and once twice as many, and is
- * the difference. What the first is shorter than the second is what the bucket let pass (fit/benchmark/fit_burst.c).
+ * bytes more take, when the bucket is empty: it rests and sends twice, once so many bytes and once twice as many, and
+ * is the difference. What the first is shorter than the second is what the bucket let pass
+ * (fit/benchmark/fit_burst.c).
  *
- * Both ends of that difference are ends of a stream. Within a stream arrivals say little, for TCP moves up to 64 kB in
- * one packet: the bytes before it wait for those behind.
+ * Both ends of that difference are ends of a stream. Within a stream arrivals say little, for TCP moves up to 64 kB
+ * in one packet: the bytes before it wait for those behind.
  *
- * All times are the receiver's, from when the sender begins until the last arrival. The receiver posts all receives and
- * tells the sender to go; an empty message comes back ahead of the stream. The sender began half way between the two,
- * whatever the clocks of the nodes say. So a latency is in the time of `rested`, while it cancels in `stream`: a wire
- * without a bucket shows less than nothing rather than a small bucket.
+ * All times are the receiver's, from when the sender begins until the last arrival. The receiver posts all receives
+ * and tells the sender to go; an empty message comes back ahead of the stream. The sender began half way between the
+ * two, whatever the clocks of the nodes say. So a latency is in the time of `rested`, while it cancels in `stream`: a
+ * wire without a bucket shows less than nothing rather than a small bucket.
  *
- * A sample takes long, and times on a slow wire differ little. So it leads itself: the smaller size, which most buckets
- * fit, is measured as often as the fit needs before the larger one is measured at all. */
+ * A sample takes long, and times on a slow wire differ little. So it leads itself: the smaller size, which most
+ * buckets fit, is measured as often as the fit needs before the larger one is measured at all. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Tests the bucket of a shaped network, fitted to made samples: its size comes back; a plain wire, noise, and times that
- * grow faster than the bytes give no row. */
+/* Tests the bucket of a shaped network, fitted to made samples: its size comes back; a plain wire, noise, and times
+ * that grow faster than the bytes give no row. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,19 +2,19 @@
  * (share/doc/MODELS.md, Whole run).
  *
  * The samples (calibrate/benchmark/burst.c) are the times of S bytes between two nodes after a rest, and of S bytes
- * more. A bucket of B bytes that the rest has filled makes the first shorter by what the wire takes for B bytes, so that
- * for each size
+ * more. A bucket of B bytes that the rest has filled makes the first shorter by what the wire takes for B bytes, so
+ * that for each size
  *
  *     B = S (1 - T(rested) / T(stream))
  *
- * of the medians, and the interval is that of the difference of both times (difference.h). A size tells where that does
- * not reach 0, and B is not too small to matter. Of the sizes that tell, the narrowest interval is the row; but a size of
- * which the bucket takes more than half gives way to a larger one, for it shows its own bytes at most.
+ * of the medians, and the interval is that of the difference of both times (difference.h). A size tells where that
+ * does not reach 0, and B is not too small to matter. Of the sizes that tell, the narrowest interval is the row; but
+ * a size of which the bucket takes more than half gives way to a larger one, for it shows its own bytes at most.
  *
- * Times that grow faster than the bytes for another reason look like a bucket, too, but like a larger one the larger S
- * is. So every smaller size s must have seen what a size tells: at the rate of the wire, S / T(stream), it lacks the time
- * of s - rate T(rested) bytes, and these must be most of B or, where the bucket is large, of s. Where sizes disagree or
- * none tells, there is no bucket to be seen, and no row. */
+ * Times that grow faster than the bytes for another reason look like a bucket, too, but like a larger one the larger
+ * S is. So every smaller size s must have seen what a size tells: at the rate of the wire, S / T(stream), it lacks
+ * the time of s - rate T(rested) bytes, and these must be most of B or, where the bucket is large, of s. Where sizes
+ * disagree or none tells, there is no bucket to be seen, and no row. */
 #include <math.h>
 
 #include "calibrate/fit/benchmark/difference.h"
