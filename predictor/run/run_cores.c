@@ -1,6 +1,7 @@
 /* Where ranks outnumber the processors of their machine, each shares one with some others, as long as it was recorded
- * there: one that waits inside MPI polls, so that the operating system sees all of them running and moves none. A rank
- * whose wait is over goes on when no other one of its processor computes, or when its turn has come. */
+ * there: one that waits inside MPI polls, so that the operating system sees all of them running and moves none. One
+ * that polls yields; all others keep the processor. So a rank whose wait is over goes on when no other one has it, or
+ * when its turn has come. */
 #include <stdlib.h>
 
 #include "share/base/map.h"
@@ -124,9 +125,10 @@ int cores_init(struct simulation *sim)
     cores->of = malloc((program->n_strands + 1) * sizeof *cores->of);
     cores->next = malloc((program->n_strands + 1) * sizeof *cores->next);
     cores->since_s = malloc((program->n_strands + 1) * sizeof *cores->since_s);
+    cores->have = calloc(program->n_strands + 1, sizeof *cores->have);
     int result = -1;
     if (plan.machines == NULL || plan.machine_of == NULL || cores->of == NULL || cores->next == NULL ||
-        cores->since_s == NULL || number_machines(sim, &plan) != 0)
+        cores->since_s == NULL || cores->have == NULL || number_machines(sim, &plan) != 0)
         goto out;
     for (size_t s = 0; s < program->n_strands; s++) {
         cores->of[s] = RUN_NOBODY;
@@ -151,12 +153,19 @@ void cores_release(struct simulation *sim)
     free(sim->cores.of);
     free(sim->cores.next);
     free(sim->cores.since_s);
+    free(sim->cores.have);
 }
 
 static struct run_core *core_of(const struct simulation *sim, uint32_t strand)
 {
     uint32_t core = sim->cores.of[strand];
     return core == RUN_NOBODY ? NULL : &sim->cores.cores[core];
+}
+
+static void take(struct simulation *sim, uint32_t strand)
+{
+    sim->cores.have[strand] = true;
+    core_of(sim, strand)->n_busy++;
 }
 
 /* Takes the first strand out of the queue, which goes on now. */
@@ -167,35 +176,35 @@ static void give_turn(struct simulation *sim, struct run_core *core)
     if (core->first == RUN_NOBODY)
         core->last = RUN_NOBODY;
     sim->cores.since_s[strand] = -1;
+    take(sim, strand);
     simulation_schedule(sim, sim->now_s, EVENT_STRAND, strand);
 }
 
 void cores_take(struct simulation *sim, uint32_t strand)
 {
-    struct run_core *core = core_of(sim, strand);
-    if (core != NULL)
-        core->n_busy++;
+    if (core_of(sim, strand) != NULL && !sim->cores.have[strand])
+        take(sim, strand);
 }
 
 void cores_leave(struct simulation *sim, uint32_t strand)
 {
     struct run_core *core = core_of(sim, strand);
-    if (core != NULL && --core->n_busy == 0 && core->first != RUN_NOBODY)
-        give_turn(sim, core);
-}
-
-void cores_pass(struct simulation *sim, uint32_t strand)
-{
-    struct run_core *core = core_of(sim, strand);
-    if (core != NULL && core->n_busy == 0 && core->first != RUN_NOBODY)
+    if (core == NULL || !sim->cores.have[strand])
+        return;
+    sim->cores.have[strand] = false;
+    if (--core->n_busy == 0 && core->first != RUN_NOBODY)
         give_turn(sim, core);
 }
 
 bool cores_await(struct simulation *sim, uint32_t strand)
 {
     struct run_core *core = core_of(sim, strand);
-    if (core == NULL || core->n_busy == 0)
+    if (core == NULL || sim->cores.have[strand])
         return false;
+    if (core->n_busy == 0) {
+        take(sim, strand);
+        return false;
+    }
     if (core->first == RUN_NOBODY)
         core->first = strand;
     else

@@ -98,7 +98,7 @@ static void end_strand(struct simulation *sim, uint32_t number)
     sim->result->end_s = fmax(sim->result->end_s, sim->now_s);
     if (--sim->n_going[rank] == 0)
         enter(sim, number);
-    cores_pass(sim, number);
+    cores_leave(sim, number);
 }
 
 /* Computes before the next step, or behind the last one. Returns true if that takes time. */
@@ -115,10 +115,7 @@ static bool compute(struct simulation *sim, uint32_t number)
     strand->phase = STRAND_ACTS;
     if (seconds > 0 || tail)
         leave(sim, number);
-    if (seconds > 0) {
-        strand->computes = true;
-        cores_take(sim, number);
-    }
+    cores_take(sim, number);
     return pause_strand(sim, number, seconds);
 }
 
@@ -137,7 +134,7 @@ static bool await(struct simulation *sim, uint32_t number, const uint32_t *opera
     }
     strand->phase = STRAND_WAITS;
     if (strand->n_missing > 0)
-        cores_pass(sim, number);
+        cores_leave(sim, number);
     return strand->n_missing > 0;
 }
 
@@ -150,7 +147,7 @@ static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
     strand->phase = STRAND_WAITS;
     double seen_s = message_seen_s(sim, message, number);
     if (isnan(seen_s)) {
-        cores_pass(sim, number);
+        cores_leave(sim, number);
         return true;
     }
     strand->parts.latency_s = fmax(seen_s - sim->now_s, 0);
@@ -212,9 +209,6 @@ static void go_on(struct simulation *sim, uint32_t number)
                 return;
             break;
         case STRAND_ACTS:
-            if (strand->computes)
-                cores_leave(sim, number);
-            strand->computes = false;
             if (strand->step == told->first_step + told->n_steps) {
                 end_strand(sim, number);
                 return;
@@ -224,7 +218,7 @@ static void go_on(struct simulation *sim, uint32_t number)
             break;
         case STRAND_WAITS:
             account_wait(sim, step_of(sim, number)->place, &strand->parts);
-            if (sim->now_s > strand->wait_begin_s && cores_await(sim, number)) {
+            if (cores_await(sim, number)) {
                 strand->wait_begin_s = sim->now_s;
                 strand->phase = STRAND_QUEUES;
                 return;

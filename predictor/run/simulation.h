@@ -30,7 +30,6 @@ struct strand {
     size_t step;
     uint32_t n_missing;
     uint8_t phase;
-    bool computes;       /* has a core */
     bool inside;         /* counts in ranks inside MPI */
     double wait_begin_s; /* since when it waits */
     double last_s;       /* when the last of what it waits for was complete; -1: nothing yet */
@@ -138,6 +137,7 @@ struct run_cores {
     uint32_t *of;    /* [n_strands] the core of a strand; RUN_NOBODY: it has one for itself */
     uint32_t *next;  /* [n_strands] */
     double *since_s; /* [n_strands] since when it is in the queue, -1: it is not */
+    bool *have;      /* [n_strands] whether it has its core */
 };
 
 struct simulation {
@@ -223,12 +223,11 @@ void moved_complete(struct simulation *sim, uint32_t message, enum run_operation
 /* run_cores.c */
 int cores_init(struct simulation *sim);
 void cores_release(struct simulation *sim);
-/* Count a strand that computes. */
+/* Gives a strand that begins its core, whoever else has it. */
 void cores_take(struct simulation *sim, uint32_t strand);
+/* Lets the next one have the core, as the strand must wait or has ended. */
 void cores_leave(struct simulation *sim, uint32_t strand);
-/* Lets the next one of its core go on, as the strand has to wait or has ended. */
-void cores_pass(struct simulation *sim, uint32_t strand);
-/* Says whether a strand whose wait is over must wait for a core; then it goes on by itself. */
+/* Says whether a strand whose wait is over must wait for its core; then it goes on by itself. */
 bool cores_await(struct simulation *sim, uint32_t strand);
 void cores_turn(struct simulation *sim, uint32_t strand);
 
