@@ -40,14 +40,16 @@ static int collect_run(struct report *report, sqlite3 *database, struct error *e
 static int collect_crowding(struct report *report, sqlite3 *database, struct error *error)
 {
     struct cursor rows;
-    cursor_open(&rows, database, report->path,
-                "SELECT count(*) OVER (), ranks, cores FROM (SELECT count(*) AS ranks, n.cores AS cores FROM process p "
-                "JOIN node n ON n.id = p.node GROUP BY n.id HAVING count(*) > n.cores) "
-                "ORDER BY 1.0 * ranks / cores DESC LIMIT 1",
-                error);
+    cursor_open(
+        &rows, database, report->path,
+        "SELECT count(*) OVER (), ranks, processors FROM (SELECT count(*) AS ranks, max(coalesce(n.processors, "
+        "n.cores)) AS processors FROM process p JOIN node n ON n.id = p.node GROUP BY coalesce(n.machine, n.id)) "
+        "WHERE ranks > processors ORDER BY 1.0 * ranks / processors DESC LIMIT 1",
+        error);
     if (cursor_next(&rows))
-        report->crowding = (struct report_crowding){
-            .nodes = cursor_integer(&rows, 0), .ranks = cursor_integer(&rows, 1), .cores = cursor_integer(&rows, 2)};
+        report->crowding = (struct report_crowding){.nodes = cursor_integer(&rows, 0),
+                                                    .ranks = cursor_integer(&rows, 1),
+                                                    .processors = cursor_integer(&rows, 2)};
     return cursor_close(&rows);
 }
 

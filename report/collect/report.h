@@ -52,9 +52,10 @@ struct report_waited {
 
 #define REPORT_WAITED 0.05
 
-/* Counts nodes with more ranks than cores; ranks and cores are those of the fullest. */
+/* Counts nodes with more ranks than processors; ranks and processors are those of the fullest. Containers that share
+ * processors count as one node. */
 struct report_crowding {
-    int64_t nodes, ranks, cores;
+    int64_t nodes, ranks, processors;
 };
 
 /* Sums calls of a kind of which only sums are kept, without those made while recording was off. */

@@ -84,10 +84,12 @@ static void present_run(struct document *document, const struct report *report)
 static void present_crowding(struct document *document, const struct report *report)
 {
     if (report->crowding.nodes > 0)
-        document_add(
-            document, DOCUMENT_WARNING,
-            "%" PRId64 " ranks share %" PRId64 " cores%s: times hold the wait for a core, which no model knows of",
-            report->crowding.ranks, report->crowding.cores, report->crowding.nodes > 1 ? " on the fullest node" : "");
+        document_add(document, DOCUMENT_WARNING,
+                     "%" PRId64 " ranks share %" PRId64
+                     " processors%s: times hold the wait for one, which models of rounds do not "
+                     "know of",
+                     report->crowding.ranks, report->crowding.processors,
+                     report->crowding.nodes > 1 ? " on the fullest node" : "");
 }
 
 static void present_waited(struct document *document, const struct report *report)

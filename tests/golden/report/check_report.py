@@ -305,8 +305,12 @@ def unusual(folder):
         found = json.loads(run("report", shared, "--json")[1])["run"]
         check("json wait", (found["launched"], found["processor_wait"]) == (9, {"ranks": ranks, "worst_rank": 2, "wait_share": 0.45,
               "run_share": 0.75, "observed_s": 2.0, "involuntary_switches": 77}), found)
+    # Containers of one machine share its processors.
+    for machine, shown in (("id", False), ("0", True)):
+        boxes = database(folder / "boxes.db", (HERE / "halo.sql").read_text(), f"UPDATE node SET machine = {machine}, processors = 3;")
+        check("crowded containers", ("4 ranks share 3 processors:" in run("report", boxes)[1]) == shown, machine)
     lossy = database(folder / "lossy.db", (HERE / "halo.sql").read_text(),
-                     "UPDATE run SET spools = 3; UPDATE node SET cores = 2; INSERT INTO loss VALUES (3, 'no_spool', 1), (1, 'disk', 17); INSERT INTO"
+                     "UPDATE run SET spools = 3; UPDATE node SET processors = 2; INSERT INTO loss VALUES (3, 'no_spool', 1), (1, 'disk', 17); INSERT INTO"
                      " untracked VALUES (0, 'MPI_Put', 5, 1); INSERT INTO unmatched VALUES (2, 1, 'receive', 3, 0, 7, 8,"
                      " 'partner_lost', 1, NULL, 'MPI_Irecv', 1); UPDATE process SET ended = 'killed' WHERE rank = 1;"
                      "DELETE FROM prediction; DELETE FROM prediction_run;"
