@@ -8,9 +8,9 @@ both are absent. APPS is the folder of the built programs of tests/apps. Without
 
 Two ranks, by default of one node. LogGOPS: o is the mean overhead of a post, L = tau - 2 o, G = 1/BW(1) of the largest messages'
 class, S the size from which on it is rendezvous; times in ps, as G is an integer. SMPI: a host a rank, between them tau and
-BW(1), the same o and S. Printed are the error of the run time, T11 (share/doc/MODELS.md, Errors) of the ranks' times in MPI, and
-wall time and memory of each simulator: for LogGOPSim with txt2bin, for mpistair with reading the trace, the efficiencies and the
-blame. Other work on the machine is part of what was recorded: the load is printed.
+BW(1), the same o and S. mpistair takes the law flow between nodes, staircase else. Printed are the error of the run time, T11
+(share/doc/MODELS.md, Errors) of the ranks' times in MPI, and wall time and memory of each simulator: for LogGOPSim with txt2bin,
+for mpistair with reading the trace, the efficiencies and the blame. Other work on the machine is part of what was recorded: the load is printed.
 """
 import argparse
 import collections
@@ -61,6 +61,7 @@ class Machine:
         def of(name, quantity, default=0.0):
             return rows.get((name, quantity, "-"), rows.get(("any", quantity, "-"), default))
         small, large = classes[0], classes[-1]
+        self.law = "flow" if level == "inter_node" else "staircase"
         n, rate = min((int(n), value) for (name, quantity, n), value in rows.items() if (name, quantity) == (large, "bw"))
         self.tau_s, self.bytes_per_s = max(of(small, "tau"), 0), rate / n
         self.overhead_s = (of(small, "overhead_send") + of(small, "overhead_receive")) / 2
@@ -71,11 +72,11 @@ class Machine:
                 f"rendezvous from {self.rendezvous_bytes} B")
 
 
-def ours(mpistair, trace, table, files):
+def ours(mpistair, trace, table, law, files):
     """(measured, predicted); the files for the others are written by a call apart, so that they are not timed."""
     timed(mpistair, "replay", trace, "--machine", table, "--goal", files / "run.goal", "--tit", files / "run.tit", "-o", files / "text")
     output = files / "replay.json"
-    _, wall_s, mebibytes = timed(mpistair, "replay", trace, "--machine", table, "--json", "-o", output)
+    _, wall_s, mebibytes = timed(mpistair, "replay", trace, "--machine", table, "--law", law, "--json", "-o", output)
     found = json.loads(output.read_text())
     def take(side):
         return Run(found["run"][f"{side}_s"], [rank[side]["mpi_s"] for rank in found["ranks"]], wall_s, mebibytes)
@@ -197,7 +198,7 @@ def main():
             trace = record(options, program, words, work)
             files = work / f"{program}.files"
             files.mkdir()
-            measured, predicted = ours(options.mpistair, trace, options.table, files)
+            measured, predicted = ours(options.mpistair, trace, options.table, machine.law, files)
             show(program, "mpistair", measured, predicted)
             if folder is not None:
                 show(program, "LogGOPSim", measured, loggopsim(pathlib.Path(folder).resolve(), machine, files))
