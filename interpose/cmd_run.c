@@ -21,6 +21,7 @@
 #include "interpose/run/output_name.h"
 #include "interpose/run/run_keys.h"
 #include "interpose/run/spool_folder.h"
+#include "interpose/run/told_to_end.h"
 
 static const char usage[] =
     "usage: mpistair run [-o trace.db] [--placement L.csv] [--spool DIR] [--keep-spools] [--] LAUNCHER [ARGUMENTS]\n"
@@ -244,12 +245,14 @@ int cmd_run(int argc, char **argv)
         spool_folder_release(&folder);
         return error_report(&error);
     }
+    told_to_end_begin(folder.path, output.path);
     size_t living = living_wait(folder.path);
     if (living > 0)
         fprintf(stderr,
                 "mpistair: %zu process%s of the job outlive%s the launcher; the trace ends where they are now\n",
                 living, living == 1 ? "" : "es", living == 1 ? "s" : "");
     code = ingest_spools(&folder, &output, &options);
+    told_to_end_end();
     spool_folder_release(&folder);
     return status != 0 ? status : code;
 }

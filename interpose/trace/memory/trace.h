@@ -284,8 +284,8 @@ struct trace_node {
     int32_t n_sockets;
     int32_t n_cores;
     int32_t n_processors; /* hardware threads that it may use */
-    uint64_t kernel_key; /* 0: not known */
-    uint32_t machine;    /* the first node that has some of its cores, as a container of the same kernel; or itself */
+    uint64_t kernel_key;  /* 0: not known */
+    uint32_t machine;     /* the first node that has some of its cores, as a container of the same kernel; or itself */
 };
 
 /* Describes the chunks of one thread, and the first of the origins that its operations have. */
