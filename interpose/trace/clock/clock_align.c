@@ -9,31 +9,16 @@
  *
  * The same inequality then corrects all nodes: a node that still receives before it was sent to is moved later,
  * repeatedly (Bellman and Ford's iteration over difference constraints). Then all nodes are moved back together so that
- * rank 0's node stays. Constraints that still contradict each other after as many passes as nodes (drift, a wrong
- * match) are left. */
+ * rank 0's node stays. Constraints that still contradict each other after as many passes as nodes (a wrong match) are
+ * left. Before that nodes that were not measured twice get the drift that messages show (clock_drift.h). */
 #include "interpose/trace/clock/clock_align.h"
 
 #include <stdlib.h>
 
-#include "share/base/array.h"
-#include "share/base/map.h"
+#include "interpose/trace/clock/clock_drift.h"
+#include "interpose/trace/clock/clock_edges.h"
 #include "interpose/trace/gather/node_clock.h"
 #include "interpose/trace/stream/stream.h"
-
-#define DRIFT_PRIOR 50e-6 /* drift between two crystals, as they are sold */
-
-/* States what the messages from one node to another say: offset(to) - offset(from) >= at_least. */
-struct edge {
-    uint32_t from;
-    uint32_t to;
-    int64_t at_least_ns;
-};
-
-struct edges {
-    struct edge *edges;
-    size_t n_edges;
-    struct map index;
-};
 
 /* Returns the offset of a node against rank 0's at a time of its own, along its parents, and how uncertain it is;
  * *known becomes false where a link is missing. */
@@ -65,15 +50,12 @@ unknown:
 
 /* Draws the line through both measurements, each as good as its round trip was short. On a busy machine one of them may
  * be off by milliseconds, and the slope between them would then be no drift of a clock. So the slope is estimated
- * together with what is known of clocks beforehand: they drift by DRIFT_PRIOR. */
+ * together with what is known of clocks beforehand: they drift by CLOCK_DRIFT_PRIOR. */
 static void draw_line(struct trace_node *node, double apart_ns, double first_ns, double last_ns)
 {
     double duration_ns = (double)(node->links_ns[1] - node->links_ns[0]);
-    double variance = (first_ns * first_ns + last_ns * last_ns) / (duration_ns * duration_ns);
-    double drift = apart_ns / duration_ns * (DRIFT_PRIOR * DRIFT_PRIOR / (DRIFT_PRIOR * DRIFT_PRIOR + variance));
     /* The bounds are hard: true offsets are within half a round trip. */
-    double least = (apart_ns - first_ns - last_ns) / duration_ns, most = (apart_ns + first_ns + last_ns) / duration_ns;
-    drift = drift < least ? least : drift > most ? most : drift;
+    double drift = clock_drift_of(apart_ns, first_ns, last_ns, duration_ns);
     double weight = first_ns * first_ns / (first_ns * first_ns + last_ns * last_ns); /* weight of the last measurement
                                                                                       */
     /* A crystal is off by less than this; a larger drift comes from a suspended machine or from damage. */
@@ -103,43 +85,18 @@ static void apply_links(struct trace *trace, uint32_t root)
     }
 }
 
-/* Keeps the strongest constraint of each ordered pair of nodes under the present offsets; takes one more message. */
 static int add_message(void *context, const struct trace *trace, const struct trace_operation *send,
                        const struct trace_operation *receive)
 {
-    struct edges *edges = context;
-    uint32_t from = trace->processes[send->rank].node, to = trace->processes[receive->rank].node;
-    if (from == to || receive->complete_ns == TRACE_NO_TIME)
-        return 0;
-    int64_t at_least = send->post_ns - receive->complete_ns;
-    uint32_t *index = map_at(&edges->index, (struct map_key){from, to, 0});
-    if (index == NULL)
-        return -1;
-    if (*index == MAP_ABSENT) {
-        if (array_grow(&edges->edges, edges->n_edges, sizeof *edges->edges) != 0)
-            return -1;
-        *index = (uint32_t)edges->n_edges;
-        edges->edges[edges->n_edges++] = (struct edge){from, to, at_least};
-    } else if (edges->edges[*index].at_least_ns < at_least) {
-        edges->edges[*index].at_least_ns = at_least;
-    }
-    return 0;
-}
-
-static int compare_edges(const void *left, const void *right)
-{
-    const struct edge *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    return clock_edges_add(context, trace, send, receive);
 }
 
 /* Places one node without link beside those that have a place; returns false if no message leads to it. */
-static bool place_by_messages(struct trace *trace, struct edges *edges, uint32_t unplaced)
+static bool place_by_messages(struct trace *trace, struct clock_edges *edges, uint32_t unplaced)
 {
     int64_t lower = INT64_MIN, upper = INT64_MAX;
-    for (size_t i = 0; i < edges->n_edges; i++) {
-        const struct edge *edge = &edges->edges[i];
+    for (size_t i = 0; i < edges->n; i++) {
+        const struct clock_edge *edge = &edges->edges[i];
         if (edge->to == unplaced && trace->nodes[edge->from].linked && edge->at_least_ns > lower)
             lower = edge->at_least_ns;
         if (edge->from == unplaced && trace->nodes[edge->to].linked && -edge->at_least_ns < upper)
@@ -153,7 +110,7 @@ static bool place_by_messages(struct trace *trace, struct edges *edges, uint32_t
     node->offset_ns += shift;
     node->shift_ns += shift;
     node->linked = true;
-    for (size_t i = 0; i < edges->n_edges; i++) {
+    for (size_t i = 0; i < edges->n; i++) {
         if (edges->edges[i].to == unplaced)
             edges->edges[i].at_least_ns -= shift;
         if (edges->edges[i].from == unplaced)
@@ -164,7 +121,7 @@ static bool place_by_messages(struct trace *trace, struct edges *edges, uint32_t
 
 /* Moves nodes later until no receive completes before its send starts, then moves all back by as much as rank 0's node
  * moved. */
-static int tighten(struct trace *trace, const struct edges *edges, uint32_t root)
+static int tighten(struct trace *trace, const struct clock_edges *edges, uint32_t root)
 {
     int64_t *later = calloc(trace->n_nodes, sizeof *later);
     if (later == NULL)
@@ -172,8 +129,8 @@ static int tighten(struct trace *trace, const struct edges *edges, uint32_t root
     bool changed = true;
     for (size_t pass = 0; changed && pass < trace->n_nodes; pass++) {
         changed = false;
-        for (size_t i = 0; i < edges->n_edges; i++) {
-            const struct edge *edge = &edges->edges[i];
+        for (size_t i = 0; i < edges->n; i++) {
+            const struct clock_edge *edge = &edges->edges[i];
             int64_t needed = later[edge->from] + edge->at_least_ns;
             if (needed > later[edge->to]) {
                 later[edge->to] = needed;
@@ -220,6 +177,31 @@ static void shift_times(struct trace *trace)
     }
 }
 
+/* Places the nodes without link, gives a drift to those that were not measured twice, and moves all as far as needed.
+ * Returns 0, or -1 without memory. */
+static int align_by_messages(struct trace *trace, uint32_t root, struct clock_edges *edges)
+{
+    if (stream_messages(trace, add_message, edges) != 0)
+        return -1;
+    clock_edges_sort(edges);
+    for (bool placed = true; placed;) {
+        placed = false;
+        for (uint32_t i = 0; i < trace->n_nodes; i++)
+            if (!trace->nodes[i].linked && place_by_messages(trace, edges, i))
+                placed = true;
+    }
+    bool drifts;
+    if (clock_drift_find(trace, root, edges->first_ns, edges->last_ns, &drifts) != 0)
+        return -1;
+    if (drifts) {
+        clock_edges_release(edges);
+        if (stream_messages(trace, add_message, edges) != 0)
+            return -1;
+        clock_edges_sort(edges);
+    }
+    return tighten(trace, edges, root);
+}
+
 int clock_align(struct trace *trace, struct error *error)
 {
     uint32_t root = 0; /* the node of rank 0 if that left a spool, else of the lowest rank that did */
@@ -229,28 +211,15 @@ int clock_align(struct trace *trace, struct error *error)
             break;
         }
     int result = 0;
-    struct edges edges = {0};
+    struct clock_edges edges = {0};
     if (trace->n_nodes > 1) {
         apply_links(trace, root);
-        result = stream_messages(trace, add_message, &edges);
-        /* Where the messages contradict each other the order of edges decides: it must not depend on how they were
-         * read. */
-        if (edges.n_edges > 1)
-            qsort(edges.edges, edges.n_edges, sizeof *edges.edges, compare_edges);
-        for (bool placed = true; result == 0 && placed;) {
-            placed = false;
-            for (uint32_t i = 0; i < trace->n_nodes; i++)
-                if (!trace->nodes[i].linked && place_by_messages(trace, &edges, i))
-                    placed = true;
-        }
-        if (result == 0)
-            result = tighten(trace, &edges, root);
+        result = align_by_messages(trace, root, &edges);
         if (result != 0)
             error_set(error, "no memory for the clocks of %zu nodes", trace->n_nodes);
     }
     if (result == 0)
         shift_times(trace);
-    map_release(&edges.index);
-    free(edges.edges);
+    clock_edges_release(&edges);
     return result;
 }
