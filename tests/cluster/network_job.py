@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 CLUSTER, TOOL, PROGRAMS, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:])
-os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MPISTAIR_DISTURBED="1")
 COUNTER = "nsenter --target 1 --net tc -s qdisc show dev %s | sed -n 's/.*Sent \\([0-9]*\\) bytes.*/counted %s \\1/p'"
 failures = []
 
