@@ -3,8 +3,8 @@
 #ifndef MPISTAIR_RUN_TOLD_TO_END_H
 #define MPISTAIR_RUN_TOLD_TO_END_H
 
-/* From now on SIGINT, SIGTERM and SIGHUP, where they would end the process, print how the trace of that folder is made,
- * and end it as before. Signals that are ignored stay so. */
+/* Makes SIGINT, SIGTERM and SIGHUP print how the trace of that folder is made before they end the process. Signals that
+ * are ignored stay so. */
 void told_to_end_begin(const char *spools, const char *output);
 /* Lets signals end the process as before. */
 void told_to_end_end(void);

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "interpose/trace/gather/beside.h"
-#include "share/base/map.h"
 
 enum { PROCESSORS_LIMIT = 1 << 15, TOPOLOGY_READ_SECONDS = 10, TOPOLOGY_READ_BYTES = 1 << 28 };
 
@@ -175,26 +174,23 @@ static int place_observed(struct trace *trace)
 
 static bool share_cores(const struct trace_node *a, const struct trace_node *b)
 {
+    if (a->kernel_key == 0 || a->kernel_key != b->kernel_key)
+        return false;
     bool share = false;
     for (size_t cpu = 0; cpu < a->n_places && cpu < b->n_places && !share; cpu++)
         share = a->places[cpu].core >= 0 && b->places[cpu].core >= 0;
-    return share && a->kernel_key != 0 && a->kernel_key == b->kernel_key;
+    return share;
 }
 
 /* Finds the nodes that are containers of one kernel, and were not given cores of their own. */
 static void find_machines(struct trace *trace)
 {
-    struct map first_of = {0}; /* the last node of a kernel that is the first of a machine */
     for (uint32_t i = 0; i < trace->n_nodes; i++) {
-        uint32_t *first = map_at(&first_of, (struct map_key){trace->nodes[i].kernel_key, 0, 0});
-        if (first == NULL)
-            break;
-        if (*first != MAP_ABSENT && share_cores(&trace->nodes[i], &trace->nodes[*first]))
-            trace->nodes[i].machine = *first;
-        else
-            *first = i;
+        uint32_t first = 0;
+        while (first < i && !share_cores(&trace->nodes[i], &trace->nodes[first]))
+            first++;
+        trace->nodes[i].machine = trace->nodes[first].machine;
     }
-    map_release(&first_of);
 }
 
 int places_find(struct trace *trace, const struct placement *placement, struct error *error)
