@@ -13,6 +13,8 @@ ROOT = pathlib.Path(sys.argv[1])
 END = re.compile(r"(?<!\b[A-Z])(?<!\bpp)(?<!\bcf)(?:[.?][)\"]?(?=\s+[A-Z`*(\[\\])|[.?:;,]?[)\"]?\s*$)")
 # A label such as "**A** (test `worked`)." or "Limits:" opens a paragraph; what follows it is the sentence.
 LABEL = re.compile(r"\*\*[^*]+\*\*(?: \([^)]*\)\.| *(?=[A-Z]))|(?:Domain|Limits|Note): ")
+# What the section NAME calls a page; what it says of it follows.
+NAMED = re.compile(r"^mpistair[\w-]* - ")
 
 
 def roff(text):
@@ -29,7 +31,7 @@ def roff(text):
         elif is_tag:
             is_tag = False
         elif not is_example:
-            line = re.sub(r"\\f[BIRP]", "", line).replace("\\(bu", "").replace("\\-", "-")
+            line = NAMED.sub("", re.sub(r"\\f[BIRP]", "", line).replace("\\(bu", "").replace("\\-", "-"))
             paragraph.append((number, line))
     yield paragraph
 
@@ -80,9 +82,10 @@ assert mistakes(good, markdown) == (3, []), mistakes(good, markdown)
 assert mistakes("It is\nso. Whole rounds\nof `it is`. It is so:\n", markdown) == (3, [(2, "Whole rounds of X.")])
 assert mistakes("- It is.\n- Limits: whole rounds.\n\nWith rounds:\n\n    it is\n", markdown)[1] == [(2, "whole rounds."), (4, "With rounds:")]
 assert mistakes(".TP\n\\fB-o\\fR\nnames it\n.TP\nwhole\nrounds. Whole \\fIrounds\\fR\n.nf\nwhole\n.fi\n", roff) == (3, [(6, "rounds."), (6, "Whole rounds")])
+assert mistakes(".SH NAME\nmpistair\\-run \\- records it\n.SH NAME\nmpistair\\-run \\- whole rounds\n", roff) == (2, [(4, "whole rounds")])
 
 files = [*sorted((ROOT / "share/man").glob("*.[1-9]")), ROOT / "README.md", *sorted((ROOT / "share/doc").glob("*.md"))]
-assert len(files) >= 6, files
+assert len(files) >= 15, files
 failures, total = [], 0
 for path in files:
     count, found = mistakes(path.read_text(encoding="utf-8"), markdown if path.suffix == ".md" else roff)

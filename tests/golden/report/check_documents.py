@@ -1,6 +1,7 @@
-"""The documents against the program: every command and option of --help is in the man page and in the completion, every
-table and view of the schema in mpistair.5, every file and folder that the README and share/doc name exists (NAME stands for
-any name), every reference to MODELS.md can be opened, and groff has no complaint.
+"""The documents against the program: every command and option of --help is in the command's man page and in the completion,
+every table and view of the schema in mpistair.5, every file and folder that the README and share/doc name exists (NAME stands
+for any name), every reference to MODELS.md, to a page of the manual or to a section of one can be opened, a page has the
+sections that readers look for, and groff has no complaint and needs no more than 80 columns.
 
 usage: check_documents.py MPISTAIR SOURCE
 """
@@ -24,11 +25,15 @@ def need(what, pattern, text, where):
         failures.append(f"{what} is not in {where}")
 
 
-def plain(page):
-    return re.sub(r"\\f[BIR]", "", (SOURCE / "share/man" / page).read_text()).replace("\\-", "-")
+def plain(path):
+    """The text of a page without fonts; .BR mpistair-run (1) reads mpistair-run(1)."""
+    text = re.sub(r"\\f[BIR]", "", path.read_text()).replace("\\-", "-")
+    return re.sub(r"^\.BR (\S+) (\(\d\))", r"\1\2", text, flags=re.MULTILINE)
 
 
-manual, formats = plain("mpistair.1"), plain("mpistair.5")
+pages = {f"{path.stem}({path.suffix[1:]})": plain(path) for path in sorted((SOURCE / "share/man").glob("*.[15]"))}
+headings_of = {page: re.findall(r"^\.SH (.*)", text, re.MULTILINE) for page, text in pages.items()}
+overview, formats = pages["mpistair(1)"], pages["mpistair(5)"]
 completion = (SOURCE / "share/completions/mpistair").read_text()
 readme = (SOURCE / "README.md").read_text()
 
@@ -36,13 +41,16 @@ commands = re.findall(r"^  (\w+) ", output(MPISTAIR, "--help").stdout, re.MULTIL
 if len(commands) < 8:
     failures.append(f"commands of --help: {commands}")
 for command in commands:
-    need(command, rf"\.SS mpistair {command}\b", manual, "mpistair.1")
+    page = f"mpistair-{command}(1)"
+    manual = pages.get(page, "")
+    need(page, rf"(?<![\w-]){re.escape(page)}", overview, "mpistair.1")
+    need(f"mpistair {command}", rf"(?m)^\.SH SYNOPSIS\n\.nf\nmpistair {command}\b", manual, page)
     need(command, rf"\b{command}\b", completion, "the completion")
     usage = output(MPISTAIR, command, "--help")
     if usage.returncode != 0 or usage.stderr:
         failures.append(f"{command} --help: exit {usage.returncode}, stderr: {usage.stderr}")
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", usage.stdout)):
-        need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", manual, "mpistair.1")
+        need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", manual, page)
         need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", completion, "the completion")
 for name in re.findall(r"^CREATE (?:TABLE|VIEW) (?:IF NOT EXISTS )?(\w+)", (SOURCE / "share/sql/schema.sql").read_text(), re.MULTILINE):
     need(name, rf"\b{name}\b", formats, "mpistair.5")
@@ -72,11 +80,26 @@ for source in (path for path in sources if path.suffix in (".c", ".h", ".py", ".
             failures.append(f"{name} cites MODELS.md without its folder, share/doc")
         if section and not any(section.lower().startswith(heading.split(" (")[0].lower()) for heading in headings):
             failures.append(f"{name} cites MODELS.md, {section}: no such section")
-for page in ("mpistair.1", "mpistair.5"):
+for page, text in pages.items():
+    file = f"{page[:-3]}.{page[-2]}"
+    needed = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO"]
+    needed = {"mpistair(1)": [*needed[:3], "ENVIRONMENT", "FILES", "EXIT STATUS", *needed[4:]], "mpistair(5)": ["NAME", "SEE ALSO"]}.get(page, needed)
+    order = [heading for heading in headings_of[page] if heading in needed]
+    if order != needed:
+        failures.append(f"{file} has the sections {order} where {needed} are expected")
+    for other in re.findall(r"(?<![\w-])mpistair[\w-]*\(\d\)", text):
+        if other not in pages:
+            failures.append(f"{file} names {other}, which is not there")
+    prose = re.sub(r"\s+", " ", re.sub(r"^\.S[HS].*", "", text, flags=re.MULTILINE))
+    for heading in {heading for headings in headings_of.values() for heading in headings if " " in heading or heading == "MODELS"}:
+        for before in re.findall(rf"((?:mpistair[\w-]*\(\d\), )?)\b{re.escape(heading)}\b(?!\.md)", prose.replace("SEE ALSO", "")):
+            if heading not in headings_of.get(before[:-2] or page, []):
+                failures.append(f"{file} refers to {before}{heading}, which is not there")
     if shutil.which("groff"):
-        formatted = output("groff", "-man", "-Tutf8", "-ww", str(SOURCE / "share/man" / page))
+        formatted = output("groff", "-man", "-Tutf8", "-ww", "-P-cbou", str(SOURCE / "share/man" / file))
         if formatted.returncode != 0 or formatted.stderr:
-            failures.append(f"{page}: {formatted.stderr}")
+            failures.append(f"{file}: {formatted.stderr}")
+        failures += [f"{file} needs more than 80 columns: {line}" for line in formatted.stdout.split("\n") if len(line) > 80]
 if shutil.which("bash"):
     words = output("bash", "-c", f". {SOURCE}/share/completions/mpistair; COMP_WORDS=(mpistair re); COMP_CWORD=1; "
                    "_mpistair; echo ${COMPREPLY[@]}")
