@@ -7,6 +7,7 @@
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "report/render/render.h"
+#include "report/render/sections.h"
 
 enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
 
@@ -14,18 +15,25 @@ struct report_options {
     const char *trace, *output;
     int format; /* enum report_format */
     struct report_choice choice;
-    bool all_ranks;
+    section_set sections; /* by name; empty: none was named */
+    bool all, all_ranks;
 };
 
 static const char usage[] =
     "usage: mpistair report TRACE [--format text|csv|json|html] [-o FILE] [--machine NAME] [--model NAME] "
-    "[--all-ranks]\n"
+    "[--section NAME[,NAME...]] [--all] [--all-ranks]\n"
     "\n"
     "Prints what was recorded (trace.db, or a folder of spools, which is ingested first), how complete it is, and per\n"
     "rank the measured time against what the models of 'mpistair predict' say.\n";
 static const char notes[] =
     "Error of a model: sum of |measured - modelled| over the ranks, by the sum of measured. Replicate error: the same\n"
     "between the two halves of the rounds of each kind; no model can be expected to score below half of it.\n";
+
+static int take_sections(void *context, const char *text)
+{
+    struct report_options *options = context;
+    return sections_read(&options->sections, "report", text);
+}
 
 static int parse(int argc, char **argv, struct report_options *options)
 {
@@ -41,9 +49,12 @@ static int parse(int argc, char **argv, struct report_options *options)
         {'m', "machine", "NAME", "only predictions for this machine", .text = &options->choice.machine},
         {'M', "model", "NAME", "only this model; text and html draw the bars for it instead of the best one",
          .text = &options->choice.model},
+        {'s', "section", "NAME[,NAME...]", "only these sections, see below; of text and html", .take = take_sections},
+        {'a', "all", NULL, "all sections", .flag = &options->all},
         {0, "all-ranks", NULL, "of more than 64 ranks show all, not the 16 furthest off", .flag = &options->all_ranks},
     };
-    const struct option_table table = {"report", usage, rows, sizeof rows / sizeof rows[0], .notes = notes};
+    const struct option_table table = {
+        "report", usage, rows, sizeof rows / sizeof rows[0], .notes = notes, .list = sections_list, .context = options};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
@@ -67,10 +78,14 @@ static int render(FILE *stream, const struct report *report, const struct report
         result = render_json(stream, report, error);
         break;
     default:
-        result = present(&document, report, options->all_ranks, error);
-        if (result == 0 && options->format == FORMAT_TEXT)
+        document.all_ranks = options->all_ranks;
+        bool by_name = options->sections != 0 && !options->all;
+        sections_present(&document, report, by_name ? options->sections : sections_all(), by_name);
+        if (document.no_memory)
+            result = error_set(error, "%s: no memory for the report", report->path);
+        else if (options->format == FORMAT_TEXT)
             render_text(stream, &document);
-        else if (result == 0)
+        else
             render_html(stream, &document, report->run.command);
         document_release(&document);
     }

@@ -1,4 +1,4 @@
-/* Holds a report as headings, lines and tables of finished strings: what text and HTML have in common. present.c builds
+/* Holds a report as headings, lines and tables of finished strings: what text and HTML have in common. sections.c builds
  * it from struct report, render_text.c and render_html.c write it. */
 #ifndef MPISTAIR_REPORT_DOCUMENT_H
 #define MPISTAIR_REPORT_DOCUMENT_H
@@ -35,6 +35,7 @@ struct document {
     struct pool pool;
     struct document_block *blocks;
     size_t n_blocks;
+    bool all_ranks; /* wanted: all of more than 64 ranks */
     bool no_memory; /* something is missing: do not write it */
 };
 

@@ -2,12 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/render/render.h"
-
-static const char *plural(int64_t n)
-{
-    return n == 1 ? "" : "s";
-}
+#include "report/render/sections.h"
+#include "report/render/words.h"
 
 /* Returns what a cause in the table loss means. */
 static const char *loss_text(const char *cause)
@@ -52,14 +48,15 @@ static void present_lost(struct document *document, const struct report *report)
         if (strcmp(loss->name, "no_spool") == 0)
             document_add(document, DOCUMENT_WARNING,
                          "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); what they did is not here",
-                         loss->ranks, report->run.world_size, plural(loss->ranks), loss->where);
+                         loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
         else if (strcmp(loss->name, "at_once") == 0)
             document_add(document, DOCUMENT_WARNING,
                          "ended at once, in MPI_Init: %" PRId64 " of %" PRId64 " ranks (rank%s %s)", loss->ranks,
-                         report->run.world_size, plural(loss->ranks), loss->where);
+                         report->run.world_size, words_plural(loss->ranks), loss->where);
         else
             document_add(document, DOCUMENT_WARNING, "lost: %" PRId64 " record%s on rank%s %s (%s): %s", loss->n,
-                         plural(loss->n), plural(loss->ranks), loss->where, loss->name, loss_text(loss->name));
+                         words_plural(loss->n), words_plural(loss->ranks), loss->where, loss->name,
+                         loss_text(loss->name));
     }
 }
 
@@ -76,12 +73,12 @@ static void present_untracked(struct document *document, const struct report *re
         }
         document_add(document, DOCUMENT_WARNING,
                      "not recorded: %s, %" PRId64 " call%s on rank%s %s; may carry messages", count->name, count->n,
-                     plural(count->n), plural(count->ranks), count->where);
+                     words_plural(count->n), words_plural(count->ranks), count->where);
     }
     if (functions > 0)
         document_add(document, DOCUMENT_LINE,
                      "only counted: %" PRId64 " call%s of %" PRId64 " function%s; no message is missing for them",
-                     calls, plural(calls), functions, plural(functions));
+                     calls, words_plural(calls), functions, words_plural(functions));
 }
 
 static void present_unmatched(struct document *document, const struct report *report)
@@ -89,8 +86,9 @@ static void present_unmatched(struct document *document, const struct report *re
     for (size_t i = 0; i < report->n_unmatched; i++) {
         const struct report_count *count = &report->unmatched[i];
         document_add(document, count->affects_messages ? DOCUMENT_WARNING : DOCUMENT_LINE,
-                     "without a partner: %" PRId64 " operation%s on rank%s %s (%s): %s", count->n, plural(count->n),
-                     plural(count->ranks), count->where, count->name, reason_text(count->name));
+                     "without a partner: %" PRId64 " operation%s on rank%s %s (%s): %s", count->n,
+                     words_plural(count->n), words_plural(count->ranks), count->where, count->name,
+                     reason_text(count->name));
     }
 }
 
@@ -101,7 +99,7 @@ static void present_rejected(struct document *document, const struct report *rep
     for (size_t i = 0; i < report->n_rejected && i < REJECTED_TOLD; i++) {
         const struct report_count *count = &report->rejected[i];
         document_add(document, DOCUMENT_LINE, "rejected by MPI: %" PRId64 " operation%s on rank%s %s: %s", count->n,
-                     plural(count->n), plural(count->ranks), count->where, count->name);
+                     words_plural(count->n), words_plural(count->ranks), count->where, count->name);
     }
     if (report->n_rejected > REJECTED_TOLD)
         document_add(document, DOCUMENT_LINE, "rejected by MPI: more at %zu other places, see the view rejected_call",
@@ -114,7 +112,7 @@ static void present_doubts(struct document *document, const struct report *repor
     if (complete->uncertain > 0)
         document_add(document, DOCUMENT_WARNING,
                      "the order of %" PRId64 " message%s was not certain:", complete->uncertain,
-                     plural(complete->uncertain));
+                     words_plural(complete->uncertain));
     for (size_t i = 0; i < report->n_doubts; i++)
         document_add(document, DOCUMENT_WARNING, "  of %" PRId64 ": %s", report->doubts[i].n, report->doubts[i].name);
     if (complete->unknown_communicators > 0)
@@ -135,7 +133,7 @@ static void present_ends(struct document *document, const struct report *report)
     if (first != NULL)
         document_add(document, DOCUMENT_WARNING,
                      "ended without MPI_Finalize: %" PRId64 " rank%s, first rank %" PRId64 " (%s)", unfinished,
-                     plural(unfinished), first->rank, first->ended);
+                     words_plural(unfinished), first->rank, first->ended);
 }
 
 static void present_off(struct document *document, const struct report_off *off)
@@ -146,16 +144,15 @@ static void present_off(struct document *document, const struct report_off *off)
                  "recording was off (MPI_Pcontrol, MPISTAIR_WINDOW): %" PRId64
                  " time%s on rank%s %s, %.3g s in all; left out: %" PRId64 " operation%s posted then and %" PRId64
                  " partner%s of them",
-                 off->times, plural(off->times), plural(off->ranks), off->where, off->time_s, off->operations,
-                 plural(off->operations), off->partners, plural(off->partners));
+                 off->times, words_plural(off->times), words_plural(off->ranks), off->where, off->time_s,
+                 off->operations, words_plural(off->operations), off->partners, words_plural(off->partners));
 }
 
 void present_completeness(struct document *document, const struct report *report)
 {
     const struct report_completeness *complete = &report->completeness;
-    document_add(document, DOCUMENT_HEADING, "Completeness");
     document_add(document, DOCUMENT_LINE, "%s; %" PRId64 " operation%s posted, %" PRId64 " matched", complete->verdict,
-                 complete->posted, plural(complete->posted), complete->matched);
+                 complete->posted, words_plural(complete->posted), complete->matched);
     if (report->run.launched > 0)
         document_add(document, DOCUMENT_WARNING,
                      "%" PRId64
@@ -174,7 +171,7 @@ void present_completeness(struct document *document, const struct report *report
                      "from %.3g s on only sums are kept of %s calls: %" PRId64 " on %" PRId64
                      " rank%s (MPISTAIR_DETAIL)",
                      complete->sums[i].from_s, complete->sums[i].kind, complete->sums[i].calls, complete->sums[i].ranks,
-                     plural(complete->sums[i].ranks));
+                     words_plural(complete->sums[i].ranks));
     if (complete->idle_calls > 0)
         document_add(document, DOCUMENT_LINE, "unsuccessful tests and probes: %" PRId64 ", of which only sums are kept",
                      complete->idle_calls);

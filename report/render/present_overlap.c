@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "report/render/render.h"
+#include "report/render/sections.h"
 
 static void present_measured(struct document *document, const struct report *report)
 {
@@ -53,7 +53,6 @@ void present_overlap(struct document *document, const struct report *report)
     size_t model = report_best_model(report);
     if (!report->overlap.matters)
         return;
-    document_add(document, DOCUMENT_HEADING, "Overlap");
     document_add(document, DOCUMENT_LINE, "%.1f %% of the time in rounds passed outside MPI, between post and wait",
                  100 * report->overlap.share);
     if (model < report->n_models)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/render/render.h"
+#include "report/render/sections.h"
 
 static void present_places(struct document *document, const struct report_replay_places *places, const char *in)
 {
@@ -76,7 +76,6 @@ void present_replay(struct document *document, const struct report *report)
     const struct report_replay *replay = &report->replay;
     if (replay->id < 0)
         return;
-    document_add(document, DOCUMENT_HEADING, "Whole run");
     document_add(document, DOCUMENT_LINE, "%.4g s measured, %.4g s by %s on %s (%+.1f %%), collectives %s%s%s",
                  replay->measured_s, replay->predicted_s, replay->law, replay->machine,
                  100 * (replay->predicted_s / replay->measured_s - 1), replay->collectives,

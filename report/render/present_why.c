@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/render/render.h"
+#include "report/render/sections.h"
 
 /* Finds the parts that are not zero for all of the worst. */
 static size_t parts_shown(const struct report *report, size_t model, size_t parts[PART_COUNT])
@@ -148,7 +148,6 @@ void present_why(struct document *document, const struct report *report)
     size_t model = report_best_model(report);
     if (report->n_worst == 0)
         return;
-    document_add(document, DOCUMENT_HEADING, "Why");
     if (model < report->n_models) {
         document_add(document, DOCUMENT_LINE,
                      "the %zu rank%s with the longest time, parts of it by %s on %s:", report->n_worst,

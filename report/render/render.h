@@ -7,22 +7,6 @@
 #include "report/render/document.h"
 #include "report/collect/report.h"
 
-/* Builds the document of text and HTML. If there are more than 64 ranks, only the 16 worst are shown unless all_ranks.
- * Returns 0, or -1 without memory; document_release in either case. */
-int present(struct document *document, const struct report *report, bool all_ranks, struct error *error);
-
-/* Adds the section on the whole run; none where no replay is stored. */
-void present_replay(struct document *document, const struct report *report);
-
-/* Adds the section on what the recording lacks. */
-void present_completeness(struct document *document, const struct report *report);
-
-/* Adds the section on what stays visible of communication where ranks compute meanwhile; none where they do not. */
-void present_overlap(struct document *document, const struct report *report);
-
-/* Adds the section on why ranks take their time. */
-void present_why(struct document *document, const struct report *report);
-
 /* Writes text, in 80 columns where the strings allow it; bars are '#' for measured and '|' for modelled. */
 void render_text(FILE *stream, const struct document *document);
 /* Writes one page, with no scripts and nothing from elsewhere. */

@@ -1,0 +1,56 @@
+/* Writes the section on models: how far each is from what was measured, beside how far the run is from itself. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/render/sections.h"
+#include "report/render/words.h"
+
+void present_models(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"machine", false}, {"model", false},  {"error", true},
+                                                     {"MAPE", true},     {"bias", true},    {"worst rank", true},
+                                                     {"measured", true}, {"modelled", true}};
+    if (report->n_models == 0) {
+        document_add(document, DOCUMENT_LINE, "none yet. 'mpistair machine list' shows the machines known here, then:");
+        document_add(document, DOCUMENT_LINE, "mpistair predict %s --machine NAME --model all", report->path);
+    } else {
+        document_table(document, columns, sizeof columns / sizeof columns[0]);
+    }
+    bool extrapolated = false, unknown = false;
+    double coverage = 1;
+    for (size_t i = 0; i < report->n_models; i++) {
+        const struct report_model *model = &report->models[i];
+        extrapolated = extrapolated || model->extrapolated;
+        coverage = fmin(coverage, model->coverage);
+        document_cell(document, "%s", model->machine);
+        document_cell(document, "%s%s", model->title, model->extrapolated ? " *" : "");
+        document_percent(document, words_claimed(report, model->error), false);
+        document_percent(document, words_claimed(report, model->mape), false);
+        document_percent(document, words_claimed(report, model->bias), true);
+        document_cell(document, "%" PRId64, model->worst_rank);
+        double measured = NAN, modelled = NAN;
+        for (size_t k = 0; k < report->n_ranks; k++)
+            if (report->ranks[k].rank == model->worst_rank) {
+                measured = report->ranks[k].covered_s[i];
+                modelled = report->ranks[k].model_s[i];
+            }
+        document_seconds(document, measured);
+        unknown = words_modelled(document, measured, modelled) || unknown;
+    }
+    if (extrapolated)
+        document_add(document, DOCUMENT_LINE, "* beyond the ends of a bandwidth table of the machine");
+    if (unknown)
+        words_unknown(document);
+    if (report->errors_withheld && report->n_models > 0)
+        document_add(document, DOCUMENT_WARNING,
+                     "no error is claimed: rounds overlap (see Rounds), and the models take them one by one");
+    if (coverage < 0.999)
+        document_add(document, DOCUMENT_WARNING, "a model covers only %.1f %% of the measured time: predict again",
+                     words_percent(coverage));
+    if (isnan(report->replicate_error))
+        document_add(document, DOCUMENT_LINE, "replicate error: none, no kind has two rounds");
+    else
+        document_add(
+            document, DOCUMENT_LINE, "replicate error: %.1f %% (%s; %.1f %% of the time has two and more rounds)",
+            words_percent(report->replicate_error), report->replicate_basis, words_percent(report->replicate_share));
+}

@@ -1,0 +1,133 @@
+/* Writes the section on ranks, one by one, or of many those that are furthest off. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/render/sections.h"
+#include "report/render/words.h"
+
+enum { RANKS_SHOWN_WHOLE = 64, RANKS_WORST = 16 };
+
+/* Returns by what the ranks are ordered: with a model how far it is off, else the time. */
+static double weight(const struct report_rank *rank, size_t model, size_t n_models)
+{
+    double value = model < n_models ? rank->off_s[model] : rank->actual_s;
+    return isnan(value) ? -1 : value;
+}
+
+struct ranking {
+    const struct report_rank *rank;
+    double weight;
+};
+
+static int heavier(const void *left, const void *right)
+{
+    const struct ranking *a = left, *b = right;
+    if (a->weight != b->weight)
+        return a->weight < b->weight ? 1 : -1;
+    return (a->rank->rank > b->rank->rank) - (a->rank->rank < b->rank->rank);
+}
+
+static int in_order(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Shows, for many ranks, the middle, the ninth decile and the largest of the ranks' own errors (or times). */
+static void present_distribution(struct document *document, const struct report *report, size_t model)
+{
+    double *values = calloc(report->n_ranks, sizeof *values);
+    size_t n = 0;
+    if (values == NULL) {
+        document->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < report->n_ranks; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+        double value = model < report->n_models ? rank->off_s[model] / rank->covered_s[model] * 100 : rank->actual_s;
+        if (isfinite(value))
+            values[n++] = value;
+    }
+    qsort(values, n, sizeof *values, in_order);
+    if (n > 0)
+        document_add(document, DOCUMENT_LINE,
+                     model < report->n_models
+                         ? "all %zu: median error %.1f %%, nine of ten below %.1f %%, largest %.1f %%"
+                         : "all %zu: median %.3g s, nine of ten below %.3g s, longest %.3g s",
+                     n, values[n / 2], values[n * 9 / 10 < n ? n * 9 / 10 : n - 1], values[n - 1]);
+    free(values);
+}
+
+/* Shows a rank; returns true where its modelled time is marked. */
+static bool present_rank(struct document *document, const struct report *report, const struct report_rank *rank,
+                         size_t model)
+{
+    bool unknown = false;
+    document_cell(document, "%" PRId64, rank->rank);
+    if (rank->node < 0)
+        document_cell(document, "-");
+    else if (rank->socket < 0)
+        document_cell(document, "%" PRId64 "/-", rank->node);
+    else
+        document_cell(document, "%" PRId64 "/%" PRId64, rank->node, rank->socket);
+    if (model < report->n_models) {
+        document_seconds(document, rank->covered_s[model]);
+        document_percent(document, rank->late_senders_s / rank->actual_s, false);
+        document_percent(document, rank->late_receivers_s / rank->actual_s, false);
+        unknown = words_modelled(document, rank->covered_s[model], rank->model_s[model]);
+        document_percent(document, words_claimed(report, rank->off_s[model] / rank->covered_s[model]), false);
+        document_percent(
+            document, words_claimed(report, (rank->model_s[model] - rank->covered_s[model]) / rank->covered_s[model]),
+            true);
+        document_bar(document, rank->covered_s[model], rank->model_s[model]);
+    } else {
+        document_bytes(document, (double)rank->received_bytes);
+        document_seconds(document, rank->in_mpi_s);
+        document_seconds(document, rank->actual_s);
+        document_percent(document, rank->late_senders_s / rank->actual_s, false);
+        document_percent(document, rank->late_receivers_s / rank->actual_s, false);
+        document_bar(document, rank->actual_s, NAN);
+    }
+    return unknown;
+}
+
+void present_ranks(struct document *document, const struct report *report)
+{
+    static const struct document_column modelled[] = {{"rank", true},      {"node/socket", false}, {"measured", true},
+                                                      {"late send", true}, {"late recv", true},    {"modelled", true},
+                                                      {"error", true},     {"bias", true}};
+    static const struct document_column measured[] = {{"rank", true},     {"node/socket", false}, {"received", true},
+                                                      {"in MPI", true},   {"measured", true},     {"late send", true},
+                                                      {"late recv", true}};
+    size_t model = report_best_model(report), n = report->n_ranks;
+    struct ranking *ranking = calloc(n + 1, sizeof *ranking);
+    if (ranking == NULL) {
+        document->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        ranking[i] = (struct ranking){&report->ranks[i], weight(&report->ranks[i], model, report->n_models)};
+    if (model < report->n_models)
+        document_add(document, DOCUMENT_LINE, "time in all rounds, # measured, | modelled by %s on %s",
+                     report->models[model].title, report->models[model].machine);
+    else
+        document_add(document, DOCUMENT_LINE, "time in all rounds from first post to last completion, # measured");
+    if (n > RANKS_SHOWN_WHOLE && !document->all_ranks) {
+        qsort(ranking, n, sizeof *ranking, heavier);
+        n = RANKS_WORST;
+        present_distribution(document, report, report->errors_withheld ? report->n_models : model);
+        document_add(document, DOCUMENT_LINE, "the %zu %s (--all-ranks shows all):", n,
+                     model < report->n_models ? "furthest off" : "with the longest time");
+    }
+    if (model < report->n_models)
+        document_table(document, modelled, sizeof modelled / sizeof modelled[0]);
+    else
+        document_table(document, measured, sizeof measured / sizeof measured[0]);
+    bool unknown = false;
+    for (size_t i = 0; i < n; i++)
+        unknown = present_rank(document, report, ranking[i].rank, model) || unknown;
+    if (unknown)
+        words_unknown(document);
+    free(ranking);
+}

@@ -1,0 +1,59 @@
+/* Writes the section on rounds and their kinds. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/render/sections.h"
+#include "report/render/words.h"
+
+void present_rounds(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {
+        {"kind", true}, {"rounds", true}, {"messages", true}, {"a rank", true}, {"volume", true},
+        {"on", true},   {"off", true},    {"node", true},     {"time", true},   {"error", true}};
+    document_add(document, DOCUMENT_LINE,
+                 "%" PRId64 " round%s of %" PRId64 " kind%s; %.1f %% of the time in kinds of three and more rounds",
+                 report->rounds, words_plural(report->rounds), report->all_kinds, words_plural(report->all_kinds),
+                 words_percent(report->repeated_share));
+    if (report->families < report->all_kinds)
+        document_add(document, DOCUMENT_LINE,
+                     "%" PRId64
+                     " famil%s of kinds that differ in sizes alone; %.1f %% of the time in those of three and "
+                     "more rounds",
+                     report->families, report->families == 1 ? "y" : "ies", words_percent(report->family_share));
+    if (report->n_kinds == 0)
+        return;
+    document_add(document, DOCUMENT_LINE,
+                 "late senders: %.1f %% of the time a receive waited for its message to be sent",
+                 words_percent(report->late_senders_share));
+    document_add(document, DOCUMENT_LINE,
+                 "late receivers: %.1f %% of the time a send waited for its receive to be posted",
+                 words_percent(report->late_receivers_share));
+    document_add(document, DOCUMENT_LINE,
+                 "concurrent: in %.1f %% of the time another round was under way on the same socket or NIC",
+                 words_percent(report->concurrent_share));
+    if (report->all_kinds > (int64_t)report->n_kinds)
+        document_add(document, DOCUMENT_LINE, "the heaviest %zu:", report->n_kinds);
+    size_t best = report_best_model(report);
+    document_table(document, columns, sizeof columns / sizeof columns[0] - (best == report->n_models ? 1 : 0));
+    for (size_t i = 0; i < report->n_kinds; i++) {
+        const struct report_kind *kind = &report->kinds[i];
+        document_cell(document, "%" PRId64, kind->id);
+        document_cell(document, "%" PRId64, kind->rounds);
+        document_cell(document, "%" PRId64, kind->messages);
+        document_cell(document, "%" PRId64, kind->max_messages);
+        document_bytes(document, (double)kind->bytes);
+        document_percent(document, kind->intra_socket, false);
+        document_percent(document, kind->inter_socket, false);
+        document_percent(document, kind->inter_node, false);
+        document_percent(document, kind->time_share, false);
+        if (best < report->n_models)
+            document_percent(document, words_claimed(report, kind->error[best]), false);
+    }
+    document_add(document, DOCUMENT_LINE,
+                 "of one round: messages, most to a rank, volume, its share on-socket, off-socket,");
+    if (best == report->n_models)
+        document_add(document, DOCUMENT_LINE, "inter-node; of all rounds: share of the time");
+    else
+        document_add(document, DOCUMENT_LINE, "inter-node; of all rounds: share of the time, error of %s on %s",
+                     report->models[best].title, report->models[best].machine);
+}

@@ -1,0 +1,107 @@
+/* Writes the sections on the run itself and on its traffic by level. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/render/sections.h"
+#include "report/render/words.h"
+
+/* Shows the limits of the transport in use inside a node and between nodes, as the MPI tells them. */
+static void present_limits(struct document *document, const struct report_run *run)
+{
+    int64_t inside = run->eager_limit_bytes, between = run->eager_limit_network_bytes;
+    if (inside < 0 && between < 0)
+        document_cell(document, "unknown");
+    else if (between < 0)
+        document_cell(document, "%" PRId64 " B inside a node", inside);
+    else if (inside < 0)
+        document_cell(document, "unknown inside a node, %" PRId64 " B between nodes", between);
+    else
+        document_cell(document, "%" PRId64 " B inside a node, %" PRId64 " B between nodes", inside, between);
+}
+
+static void present_head(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{NULL, false}, {NULL, false}};
+    const struct report_run *run = &report->run;
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_cell(document, "command");
+    document_cell(document, "%s", run->command);
+    document_cell(document, "MPI");
+    /* Open MPI tells its package and more behind a comma. */
+    document_cell(document, "%.*s, %s%s%s", (int)strcspn(run->mpi_library, ","), run->mpi_library, run->thread_level,
+                  run->started_by[0] != '\0' ? ", started by " : "", run->started_by);
+    document_cell(document, "ranks");
+    document_cell(document, "%" PRId64 " on %" PRId64 " node%s", run->world_size, report->nodes,
+                  words_plural(report->nodes));
+    time_t started = (time_t)(run->started_unix_ns / 1000000000);
+    struct tm utc;
+    char date[64] = "at a time not known";
+    if (gmtime_r(&started, &utc) != NULL)
+        strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    document_cell(document, "started");
+    document_cell(document, "%s", date);
+    document_cell(document, "lasted");
+    document_seconds(document, run->duration_s);
+    document_cell(document, "messages");
+    document_cell(document, "%" PRId64 ", at most %" PRId64 " to one rank", report->messages, report->max_messages);
+    document_cell(document, "volume");
+    document_bytes(document, (double)report->bytes);
+    document_cell(document, "eager limit");
+    present_limits(document, run);
+    document_cell(document, "own cost");
+    if (isnan(run->own_cost_ns))
+        document_cell(document, "unknown");
+    else
+        document_cell(document, "%.3g ns added to a nonblocking call", run->own_cost_ns);
+    document_cell(document, "recording");
+    document_cell(document, "%s", report->completeness.verdict);
+}
+
+static void present_crowding(struct document *document, const struct report *report)
+{
+    if (report->crowding.nodes > 0)
+        document_add(document, DOCUMENT_WARNING,
+                     "%" PRId64 " ranks share %" PRId64
+                     " processors%s: times hold the wait for one, which models of rounds do not "
+                     "know of",
+                     report->crowding.ranks, report->crowding.processors,
+                     report->crowding.nodes > 1 ? " on the fullest node" : "");
+}
+
+static void present_waited(struct document *document, const struct report *report)
+{
+    const struct report_waited *waited = &report->waited;
+    if (waited->ranks > 0)
+        document_add(document, DOCUMENT_WARNING,
+                     "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
+                     ": %.1f %% of %.3g s (%" PRId64 " involuntary switches); times hold that wait",
+                     waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
+                     waited->observed_s, waited->switches);
+}
+
+void present_run(struct document *document, const struct report *report)
+{
+    present_head(document, report);
+    present_crowding(document, report);
+    present_waited(document, report);
+}
+
+void present_levels(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {
+        {"level", false}, {"messages", true}, {"most a rank", true}, {"volume", true}, {"share", true}};
+    if (report->n_levels == 0) {
+        document_add(document, DOCUMENT_LINE, "no messages were recorded");
+        return;
+    }
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < report->n_levels; i++) {
+        document_cell(document, "%s", report->levels[i].level);
+        document_cell(document, "%" PRId64, report->levels[i].messages);
+        document_cell(document, "%" PRId64, report->levels[i].max_messages);
+        document_bytes(document, (double)report->levels[i].bytes);
+        document_percent(document, report->levels[i].share, false);
+    }
+}

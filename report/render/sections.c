@@ -1,0 +1,80 @@
+/* Holds the table of sections. A new section is a row here and a file present_NAME.c. */
+#include "report/render/sections.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/error.h"
+
+static const struct section sections[] = {
+    {"run", "Run", "command, MPI, ranks, time, waiting for processors", "", present_run},
+    {"whole-run", "Whole run", "a stored replay: who is to blame, critical path, efficiencies",
+     "no replay is stored; 'mpistair replay TRACE --machine NAME' makes one", present_replay},
+    {"completeness", "Completeness", "what the recording lacks, and why", "", present_completeness},
+    {"levels", "Levels", "messages inside sockets, between them, between nodes", "", present_levels},
+    {"rounds", "Rounds", "kinds of rounds of messages, and their time", "", present_rounds},
+    {"models", "Models", "errors of the models, and the replicate error", "", present_models},
+    {"ranks", "Ranks", "measured and modelled time of ranks", "", present_ranks},
+    {"overlap", "Overlap", "communication while ranks compute", "no rank computes long between post and wait",
+     present_overlap},
+    {"why", "Why", "parts of the modelled time, partners, who waits for whom", "no rank spends time in messages",
+     present_why},
+};
+enum { N_SECTIONS = sizeof sections / sizeof sections[0] };
+
+section_set sections_all(void)
+{
+    return (UINT64_C(1) << N_SECTIONS) - 1;
+}
+
+/* Says which names there are. */
+static int unknown(const char *command, const char *name, size_t length)
+{
+    char names[512] = "";
+    for (size_t i = 0, used = 0; i < N_SECTIONS && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                 i == 0               ? ""
+                                 : i + 1 < N_SECTIONS ? ", "
+                                                      : " or ",
+                                 sections[i].name);
+    return wrong_usage(command, "--section %.*s: expected %s", length < 40 ? (int)length : 40, name, names);
+}
+
+int sections_read(section_set *set, const char *command, const char *text)
+{
+    for (;;) {
+        size_t length = strcspn(text, ","), at = 0;
+        while (at < N_SECTIONS && (strlen(sections[at].name) != length || memcmp(sections[at].name, text, length) != 0))
+            at++;
+        if (at == N_SECTIONS)
+            return unknown(command, text, length);
+        *set |= UINT64_C(1) << at;
+        if (text[length] == '\0')
+            return 0;
+        text += length + 1;
+    }
+}
+
+void sections_list(void)
+{
+    printf("\nSections:\n");
+    for (size_t i = 0; i < N_SECTIONS; i++)
+        printf("  %-14s %s\n", sections[i].name, sections[i].holds);
+}
+
+void sections_present(struct document *document, const struct report *report, section_set set, bool by_name)
+{
+    for (size_t i = 0; i < N_SECTIONS; i++) {
+        if ((set >> i & 1) == 0)
+            continue;
+        document_add(document, DOCUMENT_HEADING, "%s", sections[i].heading);
+        size_t heading = document->n_blocks;
+        sections[i].present(document, report);
+        if (document->n_blocks != heading)
+            continue;
+        if (by_name)
+            document_add(document, DOCUMENT_LINE, "%s", sections[i].empty);
+        else if (!document->no_memory)
+            document->n_blocks--;
+    }
+}

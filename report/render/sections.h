@@ -1,0 +1,46 @@
+/* Lists the sections of the report, in the order in which a reader asks. A section is a row of the table in sections.c:
+ * its name for --section, its heading, and the function that presents it. */
+#ifndef MPISTAIR_REPORT_SECTIONS_H
+#define MPISTAIR_REPORT_SECTIONS_H
+
+#include <stdint.h>
+
+#include "report/collect/report.h"
+#include "report/render/document.h"
+
+struct section {
+    const char *name, *heading;
+    const char *holds; /* of --help */
+    const char *empty; /* the line of a section that was asked for by name and has nothing to say */
+    /* Adds what is below the heading; where it adds nothing, the heading is left out as well. */
+    void (*present)(struct document *document, const struct report *report);
+};
+
+/* Is a set of sections: bit i stands for the i-th of the table. */
+typedef uint64_t section_set;
+
+/* Returns all sections. */
+section_set sections_all(void);
+/* Adds to *set those of text, names with commas between. Returns 0, or the exit code after saying which names there
+ * are. */
+int sections_read(section_set *set, const char *command, const char *text);
+/* Prints each name with what the section holds, for --help. */
+void sections_list(void);
+/* Adds the sections of a set to the document. by_name: one that has nothing to say says that. */
+void sections_present(struct document *document, const struct report *report, section_set set, bool by_name);
+
+/* Each of these is a section of the table. */
+void present_run(struct document *document, const struct report *report);
+void present_replay(struct document *document, const struct report *report);
+void present_completeness(struct document *document, const struct report *report);
+void present_levels(struct document *document, const struct report *report);
+void present_rounds(struct document *document, const struct report *report);
+void present_models(struct document *document, const struct report *report);
+/* Shows only the 16 worst of more than 64 ranks, unless document->all_ranks. */
+void present_ranks(struct document *document, const struct report *report);
+/* Presents what stays visible of communication where ranks compute meanwhile. */
+void present_overlap(struct document *document, const struct report *report);
+/* Presents why ranks take their time. */
+void present_why(struct document *document, const struct report *report);
+
+#endif
