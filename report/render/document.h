@@ -1,5 +1,5 @@
-/* Holds a report as headings, lines and tables of finished strings: what text and HTML have in common. sections.c builds
- * it from struct report, render_text.c and render_html.c write it. */
+/* Holds a report as headings, lines and tables of finished strings: what text and HTML have in common. sections.c
+ * builds it from struct report, render_text.c and render_html.c write it. */
 #ifndef MPISTAIR_REPORT_DOCUMENT_H
 #define MPISTAIR_REPORT_DOCUMENT_H
 
