@@ -1,6 +1,7 @@
 /* Runs `mpistair query`: a named query, or SQL, on a trace.db opened read-only.
  *
- * Rows are not kept: text, whose columns are aligned, runs the query twice, once for the widths. */
+ * Rows are not kept: text, whose columns are aligned, runs the query twice, once for the widths. On a terminal texts
+ * are cut at its edge, numbers never. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "share/base/json.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
+#include "share/base/text_table.h"
 #include "report/render/render.h"
 
 enum query_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
@@ -23,72 +25,64 @@ static const char usage[] =
     "Runs a named query (--list shows them) or one SQL statement on a trace.db, or on a folder of spools, which is\n"
     "ingested first. The database is opened read-only; its tables and views are described in mpistair.5.\n";
 
-struct text_columns {
-    int n;
-    size_t *widths;
-    bool *right; /* holds numbers */
-    const char **cells;
-    struct pool pool; /* holds the cells */
-};
+enum { ROWS_AT_ONCE = 4096 };
 
-/* Writes the cells of the present row, NULL as "-". Returns 0, or -1 without memory. */
-static int text_row(sqlite3_stmt *statement, struct text_columns *columns)
+/* Returns a column of the present row as text, NULL as "-"; NULL without memory. real[32] and pool hold it. */
+static const char *cell_text(sqlite3_stmt *statement, int column, char *real, struct pool *pool)
 {
-    pool_release(&columns->pool);
-    for (int i = 0; i < columns->n; i++) {
-        int type = sqlite3_column_type(statement, i);
-        char real[32];
-        snprintf(real, sizeof real, "%.6g", type == SQLITE_FLOAT ? sqlite3_column_double(statement, i) : 0);
-        const char *text = type == SQLITE_FLOAT ? real : (const char *)sqlite3_column_text(statement, i);
-        size_t length = type == SQLITE_FLOAT ? strlen(real) : (size_t)sqlite3_column_bytes(statement, i);
-        columns->right[i] = columns->right[i] || type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-        columns->cells[i] = text == NULL ? "-" : pool_clean(&columns->pool, text, length);
-        if (columns->cells[i] == NULL)
-            return -1;
+    if (sqlite3_column_type(statement, column) == SQLITE_FLOAT) {
+        snprintf(real, 32, "%.6g", sqlite3_column_double(statement, column));
+        return real;
     }
-    return 0;
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    return text == NULL ? "-" : pool_clean(pool, text, (size_t)sqlite3_column_bytes(statement, column));
 }
 
-static void write_text_row(FILE *stream, const struct text_columns *columns)
+/* Takes the present row: its widths alone, or its text. Returns 0, or -1 without memory. */
+static int take_row(sqlite3_stmt *statement, struct text_table *table, bool widths)
 {
-    for (int i = 0; i < columns->n; i++) {
-        bool end = i + 1 == columns->n;
-        render_padded(stream, columns->cells[i], end && !columns->right[i] ? 0 : columns->widths[i], columns->right[i]);
-        fputs(end ? "\n" : "  ", stream);
+    struct pool pool = {0};
+    int n = sqlite3_column_count(statement), result = 0;
+    for (int i = 0; i < n && result == 0; i++) {
+        char real[32];
+        int type = sqlite3_column_type(statement, i);
+        const char *text = cell_text(statement, i, real, &pool);
+        if (text == NULL)
+            result = -1;
+        else if (widths)
+            text_table_widen(table, (size_t)i, text);
+        else
+            text_table_text(table, text);
+        if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+            text_table_set(table, (size_t)i, TEXT_RIGHT);
     }
+    pool_release(&pool);
+    return result;
+}
+
+/* Runs the query, once for the widths, once for the rows. */
+static int fill(FILE *stream, sqlite3_stmt *statement, struct text_table *table, bool widths)
+{
+    int step;
+    sqlite3_reset(statement);
+    for (size_t n = 1; (step = sqlite3_step(statement)) == SQLITE_ROW; n++)
+        if (take_row(statement, table, widths) != 0 ||
+            (!widths && n % ROWS_AT_ONCE == 0 && text_table_print(table, stream, NULL) != 0))
+            return SQLITE_NOMEM;
+    return step;
 }
 
 static int write_text(FILE *stream, sqlite3_stmt *statement)
 {
-    struct text_columns columns = {.n = sqlite3_column_count(statement)};
-    size_t n = (size_t)columns.n;
-    int step = SQLITE_NOMEM;
-    columns.widths = calloc(n, sizeof *columns.widths);
-    columns.right = calloc(n, sizeof *columns.right);
-    columns.cells = calloc(n, sizeof *columns.cells);
-    if (columns.widths == NULL || columns.right == NULL || columns.cells == NULL)
-        goto out;
-    for (size_t i = 0; i < n; i++)
-        columns.widths[i] = render_width(sqlite3_column_name(statement, (int)i));
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW && text_row(statement, &columns) == 0)
-        for (size_t i = 0; i < n; i++) {
-            size_t width = render_width(columns.cells[i]);
-            columns.widths[i] = width > columns.widths[i] ? width : columns.widths[i];
-        }
-    if (step != SQLITE_DONE)
-        goto out;
-    sqlite3_reset(statement);
-    for (size_t i = 0; i < n; i++)
-        columns.cells[i] = sqlite3_column_name(statement, (int)i);
-    write_text_row(stream, &columns);
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW && text_row(statement, &columns) == 0)
-        write_text_row(stream, &columns);
-out:
-    pool_release(&columns.pool);
-    free(columns.widths);
-    free(columns.right);
-    free(columns.cells);
-    return step == SQLITE_ROW ? SQLITE_NOMEM : step;
+    struct text_table *table = text_table_new();
+    for (int i = 0; i < sqlite3_column_count(statement); i++)
+        text_table_column(table, sqlite3_column_name(statement, i), TEXT_CUT);
+    int step = fill(stream, statement, table, true);
+    if (step == SQLITE_DONE)
+        step = fill(stream, statement, table, false);
+    int result = step == SQLITE_DONE ? text_table_print(table, stream, NULL) : 0;
+    text_table_release(table);
+    return result == 0 ? step : SQLITE_NOMEM;
 }
 
 static int write_csv(FILE *stream, sqlite3_stmt *statement)

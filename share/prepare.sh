@@ -7,7 +7,8 @@
 # is installed (250 MB; no test needs it).
 # This is the only list.
 build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev libgsl-dev
-    libcsv-dev libscotch-dev libjansson-dev libcmocka-dev libunwind8'
+    libcsv-dev libscotch-dev libjansson-dev libsmartcols-dev libcmocka-dev
+    libunwind8'
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
 plot_packages='gnuplot-nox'
