@@ -135,11 +135,17 @@ RECORDED_FAMILIES = {
     "pready_range": ("struct partition_call", "int int2 handle", ""),
     "pready_list": ("struct partition_call", "int indices handle", ""),
     "parrived": ("struct partition_call", "int handle", "out"),
-    "rma": ("struct rma_call", "arguments", ""),
-    "rma_request": ("struct rma_call", "arguments", "request"),
-    "win_test": ("struct rma_call", "arguments", "out"),
-    "win_create": ("struct rma_call", "comm", "window"),
-    "win_free": ("struct rma_call", "window", ""),
+    "rma": ("struct access_call", "arguments", ""),
+    "rma_request": ("struct access_call", "arguments", "request"),
+    "win_test": ("struct win_test_call", "arguments", "out"),
+    "win_create": ("struct access_call", "comm", "window"),
+    "win_free": ("struct access_call", "window", ""),
+    "file": ("struct access_call", "arguments", ""),
+    "file_all": ("struct access_call", "arguments", ""),
+    "file_request": ("struct access_call", "arguments", "request"),
+    "file_request_all": ("struct access_call", "arguments", "request"),
+    "file_open": ("struct access_call", "comm", "file"),
+    "file_close": ("struct access_call", "file", ""),
     "init": ("struct recorded_call", "", ""),
     "finalize": ("struct recorded_call", "", ""),
     "abort": ("struct recorded_call", "", ""),
@@ -148,14 +154,15 @@ RECORDED_FAMILIES = {
 }
 # Families whose begin or end function is that of another one.
 BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany",
-             "iprobe": "probe", "improbe": "mprobe", "imrecv": "mrecv", "rma_request": "rma"}
+             "iprobe": "probe", "improbe": "mprobe", "imrecv": "mrecv", "rma_request": "rma",
+             "file_all": "file", "file_request": "file", "file_request_all": "file"}
 ENDS_AS = {"comm_create_tagged": "comm_create", "comm_connect": "comm_create", "comm_join": "comm_create",
-           "pready_range": "pready", "pready_list": "pready"}
+           "pready_range": "pready", "pready_list": "pready", "file_all": "file", "file_request_all": "file_request"}
 KIND_ROLES = {
     "COUNT": "count", "LCOUNT": "count", "DATATYPE": "datatype", "RANK": "rank", "TAG": "tag", "COMM": "comm",
     "REQUEST_INOUT": "request", "REQUEST": "handle", "INT": "int", "REQUEST_ARRAY": "requests", "STATUS_OUT": "status", "STATUS_ARRAY": "statuses",
     "INT_OUT": "out", "INT_ARRAY_OUT": "indices", "COMM_OUT": "made", "STRING": "string",
-    "MESSAGE_INOUT": "message", "WINDOW_OUT": "window",
+    "MESSAGE_INOUT": "message", "WINDOW_OUT": "window", "FILE_OUT": "file",
     "INFO": "info",
 }
 
@@ -211,10 +218,19 @@ def rma_arguments(function):
     return ", ".join(f"{field} = {value}" for field, value in out.items())
 
 
+def file_arguments(function):
+    """The initialiser of a struct file_arguments: a call without a buffer moves nothing."""
+    fields = {"fh": "file", "count": "count", "datatype": "datatype", "offset": "offset"}
+    out = {".file": "MPI_FILE_NULL", ".offset": "-1", ".datatype": "MPI_DATATYPE_NULL"}
+    out.update({"." + fields[name]: name for _, name in function.arguments if name in fields})
+    return ", ".join(f"{field} = {value}" for field, value in out.items())
+
+
 # The families whose begin function takes the arguments as one struct, and what makes its initialiser.
 ARGUMENT_STRUCTS = {"collective": collective_arguments, "icollective": collective_arguments,
                     "collective_init": collective_arguments, "rma": rma_arguments,
-                    "rma_request": rma_arguments, "win_test": rma_arguments}
+                    "rma_request": rma_arguments, "win_test": rma_arguments, "file": file_arguments,
+                    "file_all": file_arguments, "file_request": file_arguments, "file_request_all": file_arguments}
 
 
 def wrapper(kinds, function):

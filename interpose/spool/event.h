@@ -23,7 +23,7 @@
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      7U
+#define SPOOL_VERSION      8U
 #define SPOOL_HEADER_BYTES 65536U
 #define SPOOL_CHUNK_BYTES  (1U << 20)
 #define SPOOL_SUFFIX       ".mpispool"
@@ -144,7 +144,7 @@ enum spool_record_type {
     SPOOL_PERSISTENT = 5,
     SPOOL_PARTITIONS = 6,
     SPOOL_PARTITION = 7,
-    SPOOL_RMA = 8,
+    SPOOL_ACCESS = 8,
     SPOOL_MARK = 9,
     SPOOL_NAME = 10,
     SPOOL_STACK = 11,
@@ -154,7 +154,7 @@ enum spool_record_type {
 
 enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
 
-/* Flags describe operations; collectives and one-sided calls use the same flags where they make sense. */
+/* Flags describe operations; collectives and calls on windows and files use the same flags where they make sense. */
 enum spool_operation_flag {
     SPOOL_BLOCKING = 1U << 0,   /* Send, Recv, Sendrecv: post and completion in one call */
     SPOOL_ANY_SOURCE = 1U << 1, /* posted with MPI_ANY_SOURCE; peer becomes the source at completion */
@@ -174,9 +174,10 @@ enum spool_operation_flag {
     SPOOL_FREED = 1U << 12,          /* MPI_Request_free was called: no call will report its completion */
     SPOOL_BY_WINDOW = 1U << 14,      /* marks: the recording window (MPISTAIR_WINDOW) made it, not a call of the program
                                      */
-    SPOOL_NONBLOCKING = 1U << 13,    /* collectives, one-sided calls: they end when the completing call reports them */
-    SPOOL_HELD = 1U << 14,           /* MPI_Request_get_status reported it, and its request still exists */
-    SPOOL_TOOK = 1U << 13,       /* receives, with SPOOL_FAILED: it took a message all the same, which was cut off */
+    SPOOL_NONBLOCKING =
+        1U << 13,          /* collectives, calls on windows and files: they end when the completing call reports them */
+    SPOOL_HELD = 1U << 14, /* MPI_Request_get_status reported it, and its request still exists */
+    SPOOL_TOOK = 1U << 13, /* receives, with SPOOL_FAILED: it took a message all the same, which was cut off */
     SPOOL_CANCELLING = 1U << 15, /* MPI_Cancel was called on it, and nobody knows whether that cancelled it */
 };
 
@@ -325,22 +326,24 @@ struct spool_partition {
     uint64_t site;
 };
 
-/* Records one call of one-sided communication: a transfer with its bytes, or a synchronisation. */
-struct spool_rma {
-    uint8_t type; /* SPOOL_RMA */
+/* Records one call on a window or on a file: a transfer with its bytes, or a synchronisation. Which of both follows
+ * from the function. */
+struct spool_access {
+    uint8_t type; /* SPOOL_ACCESS */
     uint8_t pad;
     uint16_t function;
-    uint32_t communicator; /* that of the window, or SPOOL_NO_COMMUNICATOR */
+    uint32_t communicator; /* that of the window or file, or SPOOL_NO_COMMUNICATOR */
     int32_t target;        /* rank in it, -1: none */
-    uint32_t window;       /* 1, 2, ... in this process, 0: not known */
-    uint64_t bytes;        /* bytes of the origin buffer, and of the results where the call fetches */
+    uint32_t object;       /* window or file: 1, 2, ... of its sort in this process, 0: not known */
+    uint64_t bytes;        /* windows: bytes of the origin buffer, and of the results where the call fetches; files: as
+                            * asked for */
     uint64_t begin_ticks;
     uint64_t end_ticks; /* as in spool_collective */
     uint64_t site;
     uint32_t call_ticks;
     uint16_t flags;
     uint16_t stack;
-    uint64_t pad2;
+    int64_t offset; /* in the file's view, as given to the call; -1: none was */
 };
 
 /* Sums the calls of one function at one call site that have no record of their own: those beyond MPISTAIR_DETAIL, and,
@@ -349,7 +352,7 @@ struct spool_sum {
     uint8_t type; /* SPOOL_SUM */
     uint8_t pad;
     uint16_t function;
-    uint32_t communicator; /* collectives and one-sided calls: their communicator; else SPOOL_NO_COMMUNICATOR */
+    uint32_t communicator; /* collectives, calls on windows and files: their communicator; else SPOOL_NO_COMMUNICATOR */
     int32_t target;        /* one-sided calls: rank in communicator; -1: none, or several */
     uint32_t flags;        /* SPOOL_OFF */
     uint64_t calls;
@@ -413,7 +416,7 @@ static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
     case SPOOL_COMMUNICATOR:
     case SPOOL_PERSISTENT:
     case SPOOL_PARTITIONS:
-    case SPOOL_RMA:
+    case SPOOL_ACCESS:
     case SPOOL_SUM:
         bytes = 64;
         break;
@@ -441,7 +444,7 @@ _Static_assert(sizeof(struct spool_communicator) == 64, "a communicator is one c
 _Static_assert(sizeof(struct spool_persistent) == 64, "a persistent request is one cache line");
 _Static_assert(sizeof(struct spool_partitions) == 64, "partitions are one cache line");
 _Static_assert(sizeof(struct spool_partition) == 32, "a partition is half a cache line");
-_Static_assert(sizeof(struct spool_rma) == 64, "a one-sided call is one cache line");
+_Static_assert(sizeof(struct spool_access) == 64, "a call on a window or file is one cache line");
 _Static_assert(sizeof(struct spool_sum) == 64, "a sum is one cache line");
 _Static_assert(sizeof(struct spool_mark) == 32, "a mark is half a cache line");
 _Static_assert(sizeof(struct spool_name) == 160, "a name is a multiple of 32 bytes");

@@ -14,7 +14,7 @@ static int is_open(const uint8_t *record)
 {
     const struct spool_operation *operation = (const void *)record;
     const struct spool_collective *collective = (const void *)record;
-    const struct spool_rma *rma = (const void *)record;
+    const struct spool_access *access = (const void *)record;
     const uint64_t *end_ticks;
     const uint16_t *flags;
     switch (__atomic_load_n(record, __ATOMIC_ACQUIRE)) {
@@ -28,9 +28,9 @@ static int is_open(const uint8_t *record)
         end_ticks = &collective->end_ticks;
         flags = &collective->flags;
         break;
-    case SPOOL_RMA:
-        end_ticks = &rma->end_ticks;
-        flags = &rma->flags;
+    case SPOOL_ACCESS:
+        end_ticks = &access->end_ticks;
+        flags = &access->flags;
         break;
     default:
         return 0;

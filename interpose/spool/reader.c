@@ -346,10 +346,10 @@ static bool plausible(const struct spool *spool, const void *record)
         return persistent->function < FN_COUNT && persistent->bytes <= SPOOL_BYTES_LIMIT &&
                persistent->peer >= SPOOL_UNKNOWN && plausible_times(spool, persistent->begin_ticks, 0);
     }
-    case SPOOL_RMA: {
-        const struct spool_rma *rma = record;
-        return rma->function < FN_COUNT && rma->bytes <= SPOOL_BYTES_LIMIT && rma->target >= -1 &&
-               plausible_times(spool, rma->begin_ticks, rma->end_ticks);
+    case SPOOL_ACCESS: {
+        const struct spool_access *access = record;
+        return access->function < FN_COUNT && access->bytes <= SPOOL_BYTES_LIMIT && access->target >= -1 &&
+               access->offset >= -1 && plausible_times(spool, access->begin_ticks, access->end_ticks);
     }
     case SPOOL_SUM: {
         const struct spool_sum *sum = record;

@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 7;
+PRAGMA user_version = 8;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -244,10 +244,29 @@ CREATE TABLE rma(
   callsite INTEGER
 );
 
+-- Calls on files, by MPI_File_open, _close and what lies between; also MPI_File_delete.
+CREATE TABLE file_call(
+  id INTEGER PRIMARY KEY,
+  rank INTEGER NOT NULL,
+  function TEXT NOT NULL,
+  comm INTEGER,                        -- that opened the file; NULL: none, or not known
+  file INTEGER,                        -- 1, 2, ... in its process by MPI_File_open; NULL: none, or not known
+  bytes INTEGER NOT NULL,              -- as asked for; 0: of a call that failed, or that moves none
+  offset INTEGER,                      -- as given to the call, in elements of the view; NULL: none was
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER,                      -- as in collective
+  call_ns INTEGER NOT NULL,
+  nonblocking INTEGER NOT NULL,
+  collective INTEGER NOT NULL,         -- 1: all ranks of comm call it; both halves of a split one
+  failed INTEGER NOT NULL,             -- 1: it returned an error
+  stack INTEGER,
+  callsite INTEGER
+);
+
 -- Calls without rows of their own: of a kind of which a rank made more than MPISTAIR_DETAIL, and all while recording was off.
 CREATE TABLE call_sum(
   rank INTEGER NOT NULL,
-  kind TEXT NOT NULL,                  -- one-sided, collective, other; with off also send, receive: operations
+  kind TEXT NOT NULL,                  -- one-sided, file, collective, other; with off also send, receive: operations
   function TEXT NOT NULL,
   comm INTEGER,                        -- NULL: none
   target INTEGER,                      -- rank of MPI_COMM_WORLD; NULL: none, or several
@@ -756,6 +775,121 @@ CREATE VIEW kind_wait(kind_id, rounds, ranks, wait_s, mean_s, longest_s, share, 
   SELECT w.kind_id, count(*), max(w.ranks), sum(w.wait_s), sum(w.wait_s) / sum(w.ranks), avg(w.longest_s),
          sum(w.wait_s) / nullif(sum(w.time_s + w.wait_s), 0), l.last_rank, l.n
   FROM wait w JOIN last l ON l.kind_id = w.kind_id AND l.place = 1 GROUP BY w.kind_id;
+
+-- Calls of one-sided communication by what they are: transfer, synchronisation. joint: all ranks of comm make it together.
+CREATE VIEW rma_call(id, rank, function, comm, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite, kind, joint) AS
+  SELECT id, rank, function, comm, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite,
+         CASE WHEN function GLOB 'MPI_Win_*' THEN 'synchronisation' ELSE 'transfer' END,
+         function IN ('MPI_Win_fence', 'MPI_Win_free') OR function GLOB 'MPI_Win_create*' OR function GLOB 'MPI_Win_allocate*'
+  FROM rma;
+
+-- Calls that all ranks of a communicator make together; source: collective, one-sided, file. The n-th call of a function on
+-- a communicator is the same instance on all of its ranks. wait_ns: until the last of those that the call depends on had
+-- arrived, last_rank (of a broadcast or scatter the root; of a reduction to a root or a gather the root alone waits); NULL
+-- where not all ranks of comm are there, or where nobody reported the end. The rest of the call's time is transfer.
+CREATE VIEW joint_call(source, id, rank, function, comm, bytes, callsite, nonblocking, begin_ns, end_ns, call_ns, instance,
+                       last_rank, wait_ns, transfer_ns, failed) AS
+  WITH every AS (
+    SELECT 'collective' AS source, id, rank, function,
+           coalesce((SELECT function FROM persistent p WHERE p.id = c.persistent), function) AS name, comm, bytes, root, callsite,
+           nonblocking, begin_ns, end_ns, call_ns, 0 AS failed
+    FROM collective c
+    UNION ALL
+    SELECT 'one-sided', id, rank, function, function, comm, bytes, NULL, callsite, nonblocking, begin_ns, end_ns, call_ns, 0
+    FROM rma_call WHERE joint
+    UNION ALL
+    SELECT 'file', id, rank, function, function, comm, bytes, NULL, callsite, nonblocking, begin_ns, end_ns, call_ns, failed
+    FROM file_call WHERE collective),
+       named AS (
+    SELECT *, CASE WHEN substr(name, -2) = '_c' THEN substr(name, 1, length(name) - 2) ELSE name END AS what FROM every),
+       numbered AS (
+    SELECT *, row_number() OVER (PARTITION BY source, rank, comm, what ORDER BY begin_ns, id) AS instance FROM named),
+       met AS (
+    SELECT *, count(*) OVER together AS members, first_value(rank) OVER together AS latest,
+           first_value(begin_ns) OVER together AS latest_ns, max(CASE WHEN rank = root THEN begin_ns END) OVER together AS root_ns
+    FROM numbered
+    WINDOW together AS (PARTITION BY source, comm, what, instance ORDER BY begin_ns DESC, rank
+                        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)),
+       awaited AS (
+    SELECT *, CASE WHEN members <> (SELECT size FROM communicator c WHERE c.id = met.comm) THEN NULL
+                   WHEN what GLOB 'MPI_*[Bb]cast*' OR what GLOB 'MPI_*[Ss]catter*' AND what NOT GLOB '*_scatter*' THEN root_ns
+                   WHEN what GLOB 'MPI_*[Rr]educe' AND what NOT GLOB '*[Aa]llreduce'
+                     OR what GLOB 'MPI_*[Gg]ather*' AND what NOT GLOB '*[Aa]llgather*' THEN iif(rank = root, latest_ns, begin_ns)
+                   ELSE latest_ns END AS until_ns
+    FROM met)
+  SELECT source, id, rank, function, comm, bytes, callsite, nonblocking, begin_ns, end_ns, call_ns, instance,
+         CASE WHEN until_ns = latest_ns THEN latest WHEN until_ns > begin_ns THEN root END,
+         max(min(until_ns, end_ns) - begin_ns, 0), end_ns - max(min(until_ns, end_ns), begin_ns), failed
+  FROM awaited;
+
+-- Collectives by call site and communicator, with those of which only sums are kept: these have no wait_s and transfer_s,
+-- which then do not add up to time_s. last_rank: whom the others waited for longest, last_s of wait_s.
+CREATE VIEW collective_site(function, callsite, comm, nonblocking, calls, bytes, time_s, wait_s, transfer_s, longest_s, last_rank,
+                            last_s) AS
+  WITH part AS (
+    SELECT function, callsite, comm, nonblocking, last_rank, count(*) AS calls, sum(bytes) AS bytes,
+           sum(1.0 * (end_ns - begin_ns)) * 1e-9 AS time_s, sum(1.0 * wait_ns) * 1e-9 AS wait_s,
+           sum(1.0 * transfer_ns) * 1e-9 AS transfer_s, max(end_ns - begin_ns) * 1e-9 AS longest_s
+    FROM joint_call WHERE source = 'collective' GROUP BY function, callsite, comm, nonblocking, last_rank
+    UNION ALL
+    SELECT function, callsite, comm, 0, NULL, sum(calls), sum(bytes), sum(1.0 * time_ns) * 1e-9, NULL, NULL, NULL
+    FROM call_sum WHERE kind = 'collective' GROUP BY function, callsite, comm),
+       placed AS (
+    SELECT *, row_number() OVER (PARTITION BY function, callsite, comm, nonblocking
+                                 ORDER BY last_rank IS NULL, wait_s DESC, last_rank) AS place
+    FROM part)
+  SELECT function, callsite, comm, nonblocking, sum(calls), sum(bytes), sum(time_s), sum(wait_s), sum(transfer_s), max(longest_s),
+         max(CASE WHEN place = 1 AND wait_s > 0 THEN last_rank END),
+         max(CASE WHEN place = 1 AND wait_s > 0 AND last_rank IS NOT NULL THEN wait_s END)
+  FROM placed GROUP BY function, callsite, comm, nonblocking;
+
+-- One-sided communication by call site and target: time_s from the begin of a call to its end, or to that of the call that
+-- reported its request; in_call_s inside the calls; wait_s and transfer_s of the joint ones, as in joint_call.
+CREATE VIEW rma_site(kind, function, callsite, comm, target, calls, bytes, time_s, in_call_s, wait_s, transfer_s) AS
+  SELECT kind, function, callsite, comm, target, sum(calls), sum(bytes), sum(1.0 * time_ns) * 1e-9, sum(1.0 * call_ns) * 1e-9,
+         sum(1.0 * wait_ns) * 1e-9, sum(1.0 * transfer_ns) * 1e-9
+  FROM (SELECT kind, function, callsite, comm, target, 1 AS calls, bytes, end_ns - begin_ns AS time_ns, call_ns, NULL AS wait_ns,
+               NULL AS transfer_ns
+        FROM rma_call WHERE NOT joint
+        UNION ALL
+        SELECT 'synchronisation', function, callsite, comm, NULL, 1, bytes, end_ns - begin_ns, call_ns, wait_ns, transfer_ns
+        FROM joint_call WHERE source = 'one-sided'
+        UNION ALL
+        SELECT iif(function GLOB 'MPI_Win_*', 'synchronisation', 'transfer'), function, callsite, comm, target, calls, bytes,
+               time_ns, time_ns, NULL, NULL
+        FROM call_sum s WHERE s.kind = 'one-sided')
+  GROUP BY kind, function, callsite, comm, target;
+
+-- Calls on files by call site and communicator, the times as in rma_site. bytes_per_s: of a rank, while it waits for no other.
+CREATE VIEW file_site(function, callsite, comm, collective, nonblocking, calls, failed, bytes, time_s, wait_s, transfer_s,
+                      longest_s, bytes_per_s) AS
+  SELECT function, callsite, comm, collective, nonblocking, sum(calls), sum(failed), sum(bytes), sum(1.0 * time_ns) * 1e-9,
+         sum(1.0 * wait_ns) * 1e-9, sum(1.0 * transfer_ns) * 1e-9, max(longest_ns) * 1e-9,
+         nullif(sum(bytes), 0) / nullif(sum(1.0 * (time_ns - coalesce(wait_ns, 0))) * 1e-9, 0)
+  FROM (SELECT function, callsite, comm, 0 AS collective, nonblocking, 1 AS calls, failed, bytes, end_ns - begin_ns AS time_ns,
+               NULL AS wait_ns, end_ns - begin_ns AS transfer_ns, end_ns - begin_ns AS longest_ns
+        FROM file_call WHERE NOT collective
+        UNION ALL
+        SELECT function, callsite, comm, 1, nonblocking, 1, failed, bytes, end_ns - begin_ns, wait_ns, transfer_ns, end_ns - begin_ns
+        FROM joint_call WHERE source = 'file'
+        UNION ALL
+        SELECT function, callsite, comm, 0, 0, calls, 0, bytes, time_ns, NULL, NULL, NULL FROM call_sum WHERE kind = 'file')
+  GROUP BY function, callsite, comm, collective, nonblocking;
+
+-- The same calls by size: from_bytes is the largest power of two that a call's bytes reach, 0 for none. source as in joint_call.
+CREATE VIEW call_size(source, function, comm, from_bytes, calls, bytes, time_s) AS
+  WITH RECURSIVE power(n) AS (SELECT 1 UNION ALL SELECT 2 * n FROM power WHERE n < 1 << 61)
+  SELECT source, function, comm, coalesce((SELECT max(n) FROM power WHERE n <= bytes), 0) AS from_bytes, sum(calls),
+         sum(calls * bytes), sum(time_ns) * 1e-9
+  FROM (SELECT 'collective' AS source, function, comm, bytes, count(*) AS calls, sum(1.0 * (end_ns - begin_ns)) AS time_ns
+        FROM collective GROUP BY function, comm, bytes
+        UNION ALL
+        SELECT 'one-sided', function, comm, bytes, count(*), sum(1.0 * (end_ns - begin_ns))
+        FROM rma_call WHERE kind = 'transfer' GROUP BY function, comm, bytes
+        UNION ALL
+        SELECT 'file', function, comm, bytes, count(*), sum(1.0 * (end_ns - begin_ns)) FROM file_call WHERE bytes > 0
+        GROUP BY function, comm, bytes)
+  GROUP BY source, function, comm, from_bytes;
 
 -- Replays of the whole run: what `mpistair replay` found of the run as it was (nothing of a what-if). Traces of the same
 -- user_version that were written before these tables came get them with their first replay: all below this line is

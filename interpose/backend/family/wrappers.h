@@ -6,6 +6,7 @@
 #include "interpose/backend/family/completion.h"
 #include "interpose/backend/family/control.h"
 #include "interpose/backend/family/creation.h"
+#include "interpose/backend/family/file.h"
 #include "interpose/backend/family/idup.h"
 #include "interpose/backend/family/lifecycle.h"
 #include "interpose/backend/family/operation.h"

@@ -50,9 +50,10 @@ struct recorder_thread {
     unsigned n_idle;
     uint32_t idle_sequence; /* the lane's sequence at that time */
     struct sums *sums;      /* sum.h; NULL: none yet */
-    uint64_t n_calls;       /* calls that completed nothing, and one-sided ones: they have records of their own until
+    uint64_t
+        n_calls; /* calls that completed nothing, and those on windows and files: they have records of their own until
                        * MPISTAIR_DETAIL */
-    uint64_t n_rma;
+    uint64_t n_accesses[2];      /* by enum access_sort */
     uint32_t communicator_epoch; /* the cached communicator is right while recorder.communicator_epoch is this */
     uint64_t communicator_key;   /* the last communicator looked up */
     uint32_t communicator_index;

@@ -9,14 +9,14 @@ static uint16_t *flags_of(void *pending)
 {
     struct spool_operation *operation = pending;
     struct spool_collective *collective = pending;
-    struct spool_rma *rma = pending;
+    struct spool_access *access = pending;
     switch (pending_type(pending)) {
     case SPOOL_OPERATION:
         return &operation->flags;
     case SPOOL_COLLECTIVE:
         return &collective->flags;
-    case SPOOL_RMA:
-        return &rma->flags;
+    case SPOOL_ACCESS:
+        return &access->flags;
     default:
         return NULL;
     }
@@ -70,7 +70,7 @@ uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, con
 {
     int ok = error == MPI_SUCCESS;
     struct spool_collective *collective = pending;
-    struct spool_rma *rma = pending;
+    struct spool_access *access = pending;
     struct pending_callback *callback = pending;
     uint32_t completed = 0;
     switch (pending_type(pending)) {
@@ -80,8 +80,8 @@ uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, con
     case SPOOL_COLLECTIVE:
         completed = end_record(&collective->end_ticks, &collective->flags, ok, now.ticks);
         break;
-    case SPOOL_RMA:
-        completed = end_record(&rma->end_ticks, &rma->flags, ok, now.ticks);
+    case SPOOL_ACCESS:
+        completed = end_record(&access->end_ticks, &access->flags, ok, now.ticks);
         break;
     case PENDING_CALLBACK:
         callback->complete(callback, thread, ok, now.ticks);

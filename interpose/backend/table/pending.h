@@ -1,7 +1,7 @@
 /* Describes what a live request stands for, and what becomes of it when a call reports it complete.
  *
  * The table of requests knows a thing for each handle; its first byte is its type. Most are records in the spool that
- * wait for their end (SPOOL_OPERATION, SPOOL_COLLECTIVE, SPOOL_RMA). What needs more than that is a structure of the
+ * wait for their end (SPOOL_OPERATION, SPOOL_COLLECTIVE, SPOOL_ACCESS). What needs more than that is a structure of the
  * recorder, whose type lies above all those of the spool. Of the two operations of MPI_Isendrecv the receive, which
  * lies right behind the send, stands for both. */
 #ifndef MPISTAIR_BACKEND_PENDING_H

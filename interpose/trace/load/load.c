@@ -11,7 +11,7 @@
 #include "interpose/trace/rare/marks.h"
 #include "interpose/trace/rare/partition.h"
 #include "interpose/trace/rare/persistent_requests.h"
-#include "interpose/trace/rare/one_sided.h"
+#include "interpose/trace/rare/accesses.h"
 #include "interpose/trace/rare/rejected.h"
 #include "interpose/trace/rare/stacks.h"
 #include "interpose/trace/rare/sums.h"
@@ -151,9 +151,9 @@ static int compare_collectives(const void *left, const void *right)
     return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
 }
 
-static int compare_rma(const void *left, const void *right)
+static int compare_accesses(const void *left, const void *right)
 {
-    const struct trace_rma *a = left, *b = right;
+    const struct trace_access *a = left, *b = right;
     return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
 }
 
@@ -177,8 +177,8 @@ static void add_rare(struct loader *loader, const uint8_t *record)
         persistent_load(loader, (const void *)record);
     else if (*record == SPOOL_PARTITION)
         partition_load(loader, (const void *)record);
-    else if (*record == SPOOL_RMA)
-        rma_load(loader, (const void *)record);
+    else if (*record == SPOOL_ACCESS)
+        access_load(loader, (const void *)record);
     else if (*record == SPOOL_SUM)
         sum_load(loader, (const void *)record);
     else if (*record == SPOOL_MARK)
@@ -191,7 +191,7 @@ static void add_rare(struct loader *loader, const uint8_t *record)
 static void resolve_numbers(struct loader *loader)
 {
     stacks_resolve(loader);
-    rma_resolve(loader);
+    accesses_resolve(loader);
     persistents_resolve(loader);
     partitions_resolve(loader);
     map_release(&loader->stacks);
@@ -319,8 +319,8 @@ static void load_process(struct loader *loader)
     resolve_numbers(loader);
     process->callsites = loader->callsites.addresses;
     loader->callsites.addresses = (struct map){0};
-    if (trace->n_rma > process->first_rma)
-        sort_new(trace->rma, process->first_rma, trace->n_rma, sizeof *trace->rma, compare_rma);
+    if (trace->n_accesses > process->first_access)
+        sort_new(trace->accesses, process->first_access, trace->n_accesses, sizeof *trace->accesses, compare_accesses);
     if (trace->n_collectives > process->first_collective)
         sort_new(trace->collectives, process->first_collective, trace->n_collectives, sizeof *trace->collectives,
                  compare_collectives);
@@ -334,7 +334,7 @@ int trace_load(struct trace *trace, struct error *error)
         loader.rank = (uint32_t)rank;
         loader.process = &trace->processes[rank];
         loader.process->first_collective = trace->n_collectives;
-        loader.process->first_rma = trace->n_rma;
+        loader.process->first_access = trace->n_accesses;
         if (loader.process->spool != NULL && !loader.no_memory && loader.bytes <= LOADER_BYTES_LIMIT)
             load_process(&loader);
     }

@@ -61,6 +61,21 @@ enum mpistair_family function_family(uint16_t function)
     return families[function];
 }
 
+bool function_is_of_file(uint16_t function)
+{
+    switch (function_family(function)) {
+    case FAMILY_FILE:
+    case FAMILY_FILE_ALL:
+    case FAMILY_FILE_REQUEST:
+    case FAMILY_FILE_REQUEST_ALL:
+    case FAMILY_FILE_OPEN:
+    case FAMILY_FILE_CLOSE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void trace_release(struct trace *trace)
 {
     for (size_t i = 0; i < trace->n_nodes; i++) {
@@ -96,7 +111,7 @@ void trace_release(struct trace *trace)
     free(trace->persistents);
     free(trace->partitions);
     free(trace->partition_events);
-    free(trace->rma);
+    free(trace->accesses);
     free(trace->sums);
     map_release(&trace->sum_numbers);
     free(trace->stacks);

@@ -158,8 +158,8 @@ struct trace_partition {
     uint16_t function;
 };
 
-/* Describes a call of one-sided communication. */
-struct trace_rma {
+/* Describes a call on a window or a file. */
+struct trace_access {
     int64_t begin_ns;
     int64_t call_end_ns; /* return of the call itself */
     int64_t end_ns;      /* end of the call that completed it; TRACE_NO_TIME: none did */
@@ -167,7 +167,8 @@ struct trace_rma {
     uint32_t rank;
     uint32_t communicator; /* TRACE_NONE: not known */
     int32_t target;        /* rank in the communicator, -1: none */
-    uint32_t window;       /* number in the process, 0: not known */
+    uint32_t object;       /* number of the window or file in the process, 0: not known */
+    int64_t offset;        /* in the file's view, -1: none was given */
     uint32_t callsite;
     uint32_t stack;
     uint16_t function;
@@ -309,7 +310,7 @@ struct trace_process {
     uint64_t damaged;
     uint64_t lost_ticks;     /* time after which records may be missing; TRACE_NOT_LOST: none are */
     size_t first_collective; /* index in trace.collectives; they end where those of the next rank begin */
-    size_t first_rma;
+    size_t first_access;
     int64_t begin_ns;
     int64_t end_ns;
     struct trace_lane *lanes; /* [n_lanes] */
@@ -386,8 +387,8 @@ struct trace {
     size_t n_partitions;
     struct trace_partition *partition_events;
     size_t n_partition_events;
-    struct trace_rma *rma; /* by rank */
-    size_t n_rma;
+    struct trace_access *accesses; /* by rank */
+    size_t n_accesses;
     struct trace_sum *sums;
     size_t n_sums;
     size_t n_loaded_sums;   /* sums that come from the spools; those of operations stand behind them */
@@ -423,5 +424,7 @@ void operation_written(struct trace *trace, uint32_t operation);
 const char *function_name(uint16_t function);
 /* Returns the function's family in mpi.tbl. */
 enum mpistair_family function_family(uint16_t function);
+/* Says whether the function is one on files. */
+bool function_is_of_file(uint16_t function);
 
 #endif

@@ -114,7 +114,7 @@ static const char *kind_of(const struct trace_sum *sum)
     case FAMILY_WIN_TEST:
         return "one-sided";
     default:
-        return sum->communicator != TRACE_NONE ? "collective" : "other";
+        return function_is_of_file(sum->function) ? "file" : sum->communicator != TRACE_NONE ? "collective" : "other";
     }
 }
 

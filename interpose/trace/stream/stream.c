@@ -87,7 +87,7 @@ static int stream_begin(struct stream *stream)
         rank->rank = i;
         rank->last = TRACE_NONE;
         rank->next_collective = rank->next_busy = process->first_collective;
-        rank->next_rma = process->first_rma;
+        rank->next_access = process->first_access;
         steps_begin(&rank->stepper, i);
         process->exhausted = process->spool == NULL;
         if (process->exhausted)

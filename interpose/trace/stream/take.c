@@ -9,7 +9,7 @@
 #include "interpose/trace/gather/node_clock.h"
 #include "interpose/trace/rare/communicators.h"
 #include "interpose/trace/rare/marks.h"
-#include "interpose/trace/rare/one_sided.h"
+#include "interpose/trace/rare/accesses.h"
 #include "interpose/trace/rare/sums.h"
 
 static int64_t run_ns(const struct trace_node *node, struct lane *lane, uint64_t ticks)
@@ -25,16 +25,17 @@ static int add_busy_until(struct stream *stream, struct stream_rank *rank, int64
     for (;;) {
         const struct trace_collective *collective =
             rank->next_busy < process[1].first_collective ? &trace->collectives[rank->next_busy] : NULL;
-        const struct trace_rma *rma = rank->next_rma < process[1].first_rma ? &trace->rma[rank->next_rma] : NULL;
+        const struct trace_access *access =
+            rank->next_access < process[1].first_access ? &trace->accesses[rank->next_access] : NULL;
         int64_t collective_ns = collective == NULL ? INT64_MAX : collective->begin_ns;
-        int64_t rma_ns = rma == NULL ? INT64_MAX : rma_run_ns(trace, rma, rma->begin_ns);
-        if (collective != NULL && collective_ns <= until_ns && collective_ns <= rma_ns) {
+        int64_t access_ns = access == NULL ? INT64_MAX : access_run_ns(trace, access, access->begin_ns);
+        if (collective != NULL && collective_ns <= until_ns && collective_ns <= access_ns) {
             rank->next_busy++;
             if (busy_add(&process->busy, collective_ns, collective->call_end_ns) != 0)
                 return -1;
-        } else if (rma != NULL && rma_ns <= until_ns) {
-            rank->next_rma++;
-            if (busy_add(&process->busy, rma_ns, rma_run_ns(trace, rma, rma->call_end_ns)) != 0)
+        } else if (access != NULL && access_ns <= until_ns) {
+            rank->next_access++;
+            if (busy_add(&process->busy, access_ns, access_run_ns(trace, access, access->call_end_ns)) != 0)
                 return -1;
         } else {
             return 0;

@@ -20,7 +20,7 @@ struct stream_rank {
     uint64_t n_operations;
     size_t next_collective; /* for the timeline */
     size_t next_busy;       /* next collective, for the time in MPI */
-    size_t next_rma;
+    size_t next_access;
     uint32_t last; /* the operation before, TRACE_NONE: none */
     int64_t next_ns;
 };

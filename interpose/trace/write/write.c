@@ -17,7 +17,7 @@
 #include "interpose/trace/rare/partition.h"
 #include "interpose/trace/rare/persistent_requests.h"
 #include "interpose/spool/readers.h"
-#include "interpose/trace/rare/one_sided.h"
+#include "interpose/trace/rare/accesses.h"
 #include "interpose/trace/rare/rejected.h"
 #include "interpose/trace/rare/stacks.h"
 #include "interpose/trace/stream/stream.h"
@@ -89,7 +89,7 @@ static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
 {
     if (write_run(trace, database) != 0 || write_collectives(trace, database) != 0 ||
         (calls && write_collective_calls(trace, database) != 0) || persistents_write(trace, database) != 0 ||
-        partitions_write(trace, database) != 0 || rma_write(trace, database, calls) != 0 ||
+        partitions_write(trace, database) != 0 || accesses_write(trace, database, calls) != 0 ||
         sums_write(trace, database) != 0 || stacks_write(trace, database) != 0 ||
         rejected_write(trace, database) != 0 || marks_write(trace, database) != 0)
         return -1;

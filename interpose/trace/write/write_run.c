@@ -225,9 +225,9 @@ static int write_callsites(const struct trace *trace, sqlite3 *database)
 /* Says whether the trace may lack a message, a completion or a communicator because calls of the family were passed
  * through. For families that are recorded few calls pass: a function that the backend does not know, MPI_Session_init
  * after the spool was closed. */
-static bool may_carry_messages(enum mpistair_family family)
+static bool may_carry_messages(uint16_t function)
 {
-    switch (family) {
+    switch (function_family(function)) {
     case FAMILY_COUNTED:
     case FAMILY_LOCAL:
     case FAMILY_COLLECTIVE:
@@ -242,7 +242,7 @@ static bool may_carry_messages(enum mpistair_family family)
     case FAMILY_WIN_TEST:
         return false;
     default:
-        return true;
+        return !function_is_of_file(function);
     }
 }
 
@@ -278,7 +278,7 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
         for (uint16_t i = 0; i < FN_COUNT; i++)
             if (spool->header.calls[i] > 0)
                 row_insert(&untracked, "itii", rank, function_name(i), take_count(&left, spool->header.calls[i]),
-                           (int64_t)may_carry_messages(function_family(i)));
+                           (int64_t)may_carry_messages(i));
     }
     return row_finish(&loss) | row_finish(&untracked);
 }

@@ -18,6 +18,7 @@ A line of a script, times in nanoseconds since the run's start:
     RANK partitions NUMBER first-last done all     right behind a partitioned operation; '-': none
     RANK partition NUMBER FUNCTION partition time  one partition of those
     RANK rma FUNCTION target bytes begin-end ...   a one-sided call; window=N, target null: none
+    RANK file FUNCTION bytes begin-end ...         a call on a file; file=N, offset=N
     RANK idle FUNCTION calls begin time            so many unsuccessful tests, the first at begin, all together so long
     RANK mark NUMBER time [window]                 MPI_Pcontrol, or the recording window's: 0 off, 1 on
     RANK sum FUNCTION calls bytes begin-end time   calls of which only the sum is kept, all together so long; target=N
@@ -126,7 +127,7 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 7, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 8, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
@@ -187,7 +188,7 @@ class Script:
 
     def record(self, process, words, shift):
         rare = {"communicator": self.communicator, "persistent": self.persistent, "partitions": self.partitions,
-                "partition": self.partition, "rma": self.rma, "mark": self.mark, "idle": self.idle, "sum": self.sum, "stack": self.stack, "name": self.name}
+                "partition": self.partition, "rma": self.rma, "file": self.file, "mark": self.mark, "idle": self.idle, "sum": self.sum, "stack": self.stack, "name": self.name}
         if words[0] in rare:
             rare[words[0]](process, words, shift)
         elif "-" in words[1]:
@@ -253,11 +254,16 @@ class Script:
         function, target, size, times = words[1:5]
         options = dict(word.split("=") for word in words[5:] if "=" in word)
         begin, end = (process.clock(int(time) + shift) if time else 0 for time in times.split("-"))
-        process.add(struct.pack("<BBHIiIQQQQIHHQ", 8, 0, self.functions[function],
+        process.add(struct.pack("<BBHIiIQQQQIHHq", 8, 0, self.functions[function],
                                 0xFFFFFFFF if options.get("comm") == "none" else int(options.get("comm", 0)),
-                                -1 if target == "null" else int(target), int(options.get("window", 1)), int(size), begin, end,
+                                -1 if target == "null" else int(target),
+                                int(options.get("window", options.get("file", 1))), int(size), begin, end,
                                 int(options.get("site", 0)), int(options.get("call", 1)),
-                                sum(FLAGS[word] for word in words[5:] if word in FLAGS), int(options.get("stack", 0)), 0))
+                                sum(FLAGS[word] for word in words[5:] if word in FLAGS), int(options.get("stack", 0)),
+                                int(options.get("offset", -1))))
+
+    def file(self, process, words, shift):
+        self.rma(process, ["rma", words[1], "null", *words[2:]], shift)
 
     def mark(self, process, words, shift):
         number = int(words[1])

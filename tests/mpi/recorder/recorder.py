@@ -332,7 +332,7 @@ def case_rma(job):
     job.run("rma")
     for rank in range(2):
         peer = 1 - rank
-        same(rank, others(job, rank, "rma", r"(\w+) comm=(\d+) window=(\d+) target=(-?\d+) bytes=(\d+) ended=1 flags=(\d+)"),
+        same(rank, others(job, rank, "access", r"(\w+) comm=(\d+) object=(\d+) target=(-?\d+) bytes=(\d+) ended=1 flags=(\d+)"),
              ["Win_allocate 0 1 -1 0 0", "Win_create 2 2 -1 0 0", "Win_fence 0 1 -1 0 0", f"Put 0 1 {peer} 4 0",
               "Put 0 1 -1 0 0", f"Get 0 1 {peer} 12 0", f"Accumulate 0 1 {peer} 4 0", "Win_fence 0 1 -1 0 0",
               f"Win_lock 0 1 {peer} 0 0", f"Fetch_and_op 0 1 {peer} 8 0", f"Win_flush 0 1 {peer} 0 0",
@@ -353,7 +353,9 @@ def case_internal(job):
             require(not any(" operation " in line or " call " in line for line in lines), f"rank {rank}: {lines}")
             same(rank, others(job, rank, "collective", r"(\w+) comm=(\d+) bytes=(\d+)"),
                  ["Cart_create 0 0", "Neighbor_alltoallw 2 16", "Reduce 0 4"])
-            require("passed File_write_all 1" in lines, f"rank {rank}: the output is not counted")
+            same(rank, others(job, rank, "access", r"(\w+) comm=(\d+) object=(\d+) target=-1 bytes=(\d+) ended=1 flags=0"),
+                 ["File_open 0 1 0", "File_set_view 0 1 0", "File_write_all 0 1 32768", "File_read_at_all 0 1 32768",
+                  "File_close 0 1 0"])
         shutil.rmtree(job.spools)
 def case_persistent(job):
     """Each operation of a start belongs to the persistent record of the same message."""

@@ -58,10 +58,10 @@ static void print_persistent(const struct spool_persistent *p)
            p->number, p->communicator, p->peer, p->tag, (unsigned long long)p->bytes, p->partitions, p->site != 0);
 }
 
-static void print_rma(const struct spool_rma *r)
+static void print_access(const struct spool_access *r)
 {
-    printf("rma %s comm=%u window=%u target=%d bytes=%llu ended=%d flags=%u\n", names[r->function], r->communicator,
-           r->window, r->target, (unsigned long long)r->bytes, r->end_ticks >= r->begin_ticks, r->flags);
+    printf("access %s comm=%u object=%u target=%d bytes=%llu ended=%d flags=%u\n", names[r->function], r->communicator,
+           r->object, r->target, (unsigned long long)r->bytes, r->end_ticks >= r->begin_ticks, r->flags);
 }
 
 /* Prints the record; returns its size, 0 for none. */
@@ -110,9 +110,9 @@ static size_t print_record(uint32_t lane, const uint8_t *record)
         printf("partition %s number=%u partition=%u\n", names[partition->function], partition->number,
                partition->partition);
         return sizeof *partition;
-    case SPOOL_RMA:
-        print_rma((const void *)record);
-        return sizeof(struct spool_rma);
+    case SPOOL_ACCESS:
+        print_access((const void *)record);
+        return sizeof(struct spool_access);
     case SPOOL_MARK:
         printf("mark %d\n", ((const struct spool_mark *)(const void *)record)->number);
         return sizeof(struct spool_mark);
