@@ -44,8 +44,8 @@ struct request {
 };
 
 static const char usage[] =
-    "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart]\n"
-    "                          [--shared-link A-B,C-D] -- mpiexec -n 8\n\n"
+    "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart] "
+    "[--shared-link A-B,C-D] -- mpiexec -n 8\n\n"
     "Measures this machine with the given launcher and writes a machine table.\n";
 static const char notes[] =
     "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"

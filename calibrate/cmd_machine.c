@@ -7,42 +7,29 @@
 #include <unistd.h>
 
 #include "share/base/command.h"
+#include "share/base/help_text.h"
 #include "interpose/database/database.h"
 #include "calibrate/machine_database.h"
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} subcommands[] = {
-    {"list", machine_command_list},     {"show", machine_command_show}, {"import", machine_command_import},
-    {"export", machine_command_export}, {"fit", machine_command_fit},   {"check", machine_command_check},
-    {"memory", machine_command_memory},
+const struct command machine_subcommands[] = {
+    {"list", machine_command_list, "the shipped machines, and those in a database", NULL},
+    {"show", machine_command_show, "a table, readable, or a picture of it", NULL},
+    {"import", machine_command_import, "puts a table into a database", NULL},
+    {"export", machine_command_export, "a table out of a database, or a shipped one, as text", NULL},
+    {"fit", machine_command_fit, "a table from samples", NULL},
+    {"check", machine_command_check, "what is suspicious in a table", NULL},
+    {"memory", machine_command_memory, "the memory bandwidth that cores and messages leave each other", NULL},
+    {.name = NULL},
 };
-
-/* Each subcommand explains itself. */
-static int usage(void)
-{
-    char name[16], help[] = "--help";
-    puts("usage: mpistair machine SUBCOMMAND ...");
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
-        putchar('\n');
-        snprintf(name, sizeof name, "%s", subcommands[i].name);
-        subcommands[i].run(2, (char *[]){name, help, NULL});
-    }
-    return EXIT_DONE;
-}
 
 int cmd_machine(int argc, char **argv)
 {
-    if (argc < 2)
-        return wrong_usage(argv[0], "expected a subcommand: list, show, import, export, fit, check or memory");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return usage();
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
-        if (strcmp(argv[1], subcommands[i].name) == 0)
-            return subcommands[i].run(argc - 1, argv + 1);
-    return wrong_usage(argv[0], "no subcommand '%s': expected list, show, import, export, fit, check or memory",
-                       argv[1]);
+    if (argc < 2 || (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
+        return command_run(machine_subcommands, "machine", argc, argv);
+    help_text_line("usage: mpistair machine SUBCOMMAND [ARGUMENTS]\n\nTables of machines, which the models need.\n");
+    command_list(machine_subcommands);
+    help_text_line("\n'mpistair machine SUBCOMMAND --help' explains a subcommand.");
+    return EXIT_DONE;
 }
 
 int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error)

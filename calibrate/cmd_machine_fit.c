@@ -44,7 +44,7 @@ int machine_command_fit(int argc, char **argv)
          "the smallest sizes of short, eager, rendezvous in order; a single 0 makes one\nprotocol of all",
          .text = &thresholds},
     };
-    const struct option_table table = {.command = "machine",
+    const struct option_table table = {.command = "machine fit",
                                        .usage = "usage: mpistair machine fit RAW.csv --name N [OPTIONS]\n\n"
                                                 "A table from samples: header with level,bytes,seconds, optional n.\n",
                                        .rows = rows,
@@ -53,11 +53,11 @@ int machine_command_fit(int argc, char **argv)
     if (code != OPTIONS_READ)
         return code;
     if (argc != 1)
-        return wrong_usage("machine", "fit: expected one file of samples, got %d", argc);
+        return wrong_usage("machine fit", "expected one file of samples, got %d", argc);
     if (name == NULL || !machine_name_valid(name))
-        return wrong_usage("machine", "fit: expected --name N, a word of letters, digits, '.', '_', '-'");
+        return wrong_usage("machine fit", "expected --name N, a word of letters, digits, '.', '_', '-'");
     if (fit_thresholds_parse(thresholds, &options, &error) != 0)
-        return wrong_usage("machine", "fit: %s", error.text);
+        return wrong_usage("machine fit", "%s", error.text);
     options.method = method == 0 ? LINE_RELATIVE : LINE_OLS;
     options.statistic = statistic == 0 ? STATISTIC_MEDIAN : STATISTIC_MIN;
     struct machine machine = {0};
@@ -94,7 +94,7 @@ int machine_command_check(int argc, char **argv)
         {0, "json", NULL, "as JSON", .flag = &as_json},
         {0, "strict", NULL, "exit code 1 if anything is", .flag = &strict},
     };
-    const struct option_table table = {.command = "machine",
+    const struct option_table table = {.command = "machine check",
                                        .usage = "usage: mpistair machine check NAME|FILE.tbl [OPTIONS]\n\n"
                                                 "What is suspicious in a table.\n",
                                        .rows = rows,
@@ -103,7 +103,7 @@ int machine_command_check(int argc, char **argv)
     if (code != OPTIONS_READ)
         return code;
     if (argc != 1)
-        return wrong_usage("machine", "check: expected one NAME or FILE.tbl");
+        return wrong_usage("machine check", "expected one NAME or FILE.tbl");
     const char *name = argv[0];
     if (machine_command_find(name, database, &machine, &error) != 0)
         return error_report(&error);

@@ -24,14 +24,14 @@ static int parse(int *argc, char ***argv, struct request *request)
         {0, "json", NULL, "as JSON", .flag = &request->json},
     };
     const struct option_table table = {
-        .command = "machine",
+        .command = "machine memory",
         .usage = "usage: mpistair machine memory NAME|FILE.tbl [OPTIONS]\n\n"
                  "The memory bandwidth that N computing cores of a socket and a message that is received leave each "
                  "other, by\nwhere their data are.\n",
         .rows = rows,
         .n_rows = sizeof rows / sizeof rows[0]};
     int code = options_read(&table, argc, argv);
-    return code == OPTIONS_READ && *argc != 1 ? wrong_usage("machine", "memory: expected one NAME or FILE.tbl") : code;
+    return code == OPTIONS_READ && *argc != 1 ? wrong_usage("machine memory", "expected one NAME or FILE.tbl") : code;
 }
 
 /* Lists where the data may be, as far as the model tells it apart. */

@@ -17,10 +17,9 @@
 static int parse(const struct option_table *table, int *argc, char ***argv, int least_words, int most_words,
                  const char *expected)
 {
-    const char *name = (*argv)[0];
     int code = options_read(table, argc, argv);
     if (code == OPTIONS_READ && (*argc < least_words || *argc > most_words))
-        return wrong_usage("machine", "%s: expected %s", name, expected);
+        return wrong_usage(table->command, "expected %s", expected);
     return code;
 }
 
@@ -55,7 +54,7 @@ int machine_command_list(int argc, char **argv)
     bool json = false;
     struct error error;
     const struct option_row rows[] = {{0, "json", NULL, "as JSON", .flag = &json}};
-    const struct option_table table = {.command = "machine",
+    const struct option_table table = {.command = "machine list",
                                        .usage = "usage: mpistair machine list [--json] [trace.db]\n\n"
                                                 "The shipped machines, and those in a database.\n",
                                        .rows = rows,
@@ -103,7 +102,7 @@ int machine_command_show(int argc, char **argv)
         {0, "plot", "FILE.svg", "draws it with its samples", .text = &plot},
         {0, "raw", "RAW.csv", "these samples instead of those beside FILE.tbl (FILE.raw.csv)", .text = &raw},
     };
-    const struct option_table table = {.command = "machine",
+    const struct option_table table = {.command = "machine show",
                                        .usage = "usage: mpistair machine show NAME|FILE.tbl [OPTIONS]\n\n"
                                                 "A table, readable.\n",
                                        .rows = rows,
@@ -112,7 +111,7 @@ int machine_command_show(int argc, char **argv)
     if (code != OPTIONS_READ)
         return code;
     if (raw != NULL && plot == NULL)
-        return wrong_usage("machine", "show: --raw is for --plot FILE.svg");
+        return wrong_usage("machine show", "--raw is for --plot FILE.svg");
     if (machine_command_find(argv[0], database, &machine, &error) != 0)
         return error_report(&error);
     if (raw == NULL)
@@ -131,7 +130,7 @@ int machine_command_import(int argc, char **argv)
 {
     struct error error;
     struct machine machine;
-    const struct option_table table = {.command = "machine",
+    const struct option_table table = {.command = "machine import",
                                        .usage = "usage: mpistair machine import FILE.tbl|NAME trace.db\n\n"
                                                 "Puts a table into a database.\n"};
     int code = parse(&table, &argc, &argv, 2, 2, "FILE.tbl or NAME, then trace.db");
@@ -155,7 +154,7 @@ int machine_command_export(int argc, char **argv)
     struct machine machine;
     struct output_file file;
     const struct option_row rows[] = {{'o', "output", "FILE.tbl", "default: standard output", .text = &output}};
-    const struct option_table table = {.command = "machine",
+    const struct option_table table = {.command = "machine export",
                                        .usage = "usage: mpistair machine export NAME [trace.db] [-o FILE.tbl]\n\n"
                                                 "A table out of a database, or a shipped one, as text.\n",
                                        .rows = rows,

@@ -32,10 +32,11 @@ static const char usage[] =
     "and its trace could not be written. A script that starts several MPI jobs gives a trace for each: t.db, t-2.db, "
     "...\n";
 static const char notes[] =
-    "Environment: MPISTAIR_SPOOL_LIMIT, bytes of spools a node (K, M, G; default 1G);\n"
-    "MPISTAIR_STACK, frames of callers to keep with each operation (0 to 63; default 0);\n"
-    "MPISTAIR_WINDOW, when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always);\n"
-    "MPISTAIR_DETAIL, collectives and one-sided calls behind which only sums are kept (default 100000).\n";
+    "Environment:\n"
+    "  MPISTAIR_SPOOL_LIMIT  bytes of spools a node (K, M, G; default 1G)\n"
+    "  MPISTAIR_STACK        frames of callers to keep with each operation (0 to 63; default 0)\n"
+    "  MPISTAIR_WINDOW       when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always)\n"
+    "  MPISTAIR_DETAIL       collectives and one-sided calls behind which only sums are kept (default 100000)\n";
 
 struct run_options {
     const char *output;

@@ -61,11 +61,11 @@ struct model_input {
 };
 
 struct model {
-    const char *name;   /* as given to --model */
-    const char *source; /* equations, as "T5-T9, T12-T18" */
-    bool latency_side;  /* model_options.latency changes its result */
-    bool post_times;    /* pattern.send_s and recv_s change its result */
-    bool repeats;       /* model_options.repetitions changes its result */
+    const char *name;    /* as given to --model */
+    const char *summary; /* for --help; the equations stand in the model's file */
+    bool latency_side;   /* model_options.latency changes its result */
+    bool post_times;     /* pattern.send_s and recv_s change its result */
+    bool repeats;        /* model_options.repetitions changes its result */
     /* Fills the parts of a prediction, which are all zero; the caller forms the sum. Returns 0, or -1 with the
      * reason. */
     int (*predict)(const struct model_input *input, struct prediction *prediction, struct error *error);
@@ -87,11 +87,11 @@ int model_predict(const struct model *model, const struct pattern *pattern, cons
 /* Describes what a model leaves out and a term adds to the parts of its result. Each term is one file, registered in
  * model_table.c. */
 struct model_term {
-    const char *name;   /* as given to --model after a plus */
-    const char *source; /* equations and what it is */
-    bool post_times;    /* says the same as for a model */
-    bool topology;      /* model_options.topology changes its result */
-    bool inferred;      /* rests on when messages arrived, which no MPI shows: its results are labelled so */
+    const char *name;    /* as given to --model after a plus */
+    const char *summary; /* the same */
+    bool post_times;     /* says the same as for a model */
+    bool topology;       /* model_options.topology changes its result */
+    bool inferred;       /* rests on when messages arrived, which no MPI shows: its results are labelled so */
     /* Adds to a prediction that a model filled; the caller forms the sum. Arguments and results are as of
      * model_predict. */
     int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/help_text.h"
 #include "share/base/options.h"
 #include "predictor/terms/topology.h"
 
@@ -18,12 +19,12 @@ static const char usage[] =
 
 static void list_models(void)
 {
-    puts("\nmodels:");
+    help_text_line("\nmodels:");
     for (size_t i = 0; model_table[i] != NULL; i++)
-        printf("  %-15s  %s\n", model_table[i]->name, model_table[i]->source);
-    puts("terms, added to any model as MODEL+TERM:");
+        help_text_line("  %-15s  %s", model_table[i]->name, model_table[i]->summary);
+    help_text_line("terms, added to any model as MODEL+TERM:");
     for (size_t i = 0; term_table[i] != NULL; i++)
-        printf("  %-15s  %s\n", term_table[i]->name, term_table[i]->source);
+        help_text_line("  %-15s  %s", term_table[i]->name, term_table[i]->summary);
 }
 
 static int add_model(struct predict_options *options, const char *name)
@@ -135,9 +136,11 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {'l', "placement", "L.csv", "header rank,node,socket; with a trace, in the place of what was recorded",
          .text = &options->placement},
         {0, "topology", "NAME|FILE",
-         "the network, for MODEL+contention: a shipped one, or a .topo file; default: B7's cube",
+         "the network, for MODEL+contention: a shipped one, or a .topo file; default: an estimate for a cube of nodes",
          .text = &options->topology},
-        {0, "latency", "in|out|max", "whose messages' latency a rank pays (staircase): default in, as T8 is printed",
+        {0, "latency", "in|out|max",
+         "whose messages' latency a rank pays (staircase): the incoming ones' (default), the outgoing ones', or the "
+         "larger of both",
          .choice = &latency},
         {0, "repetitions", "N", "of a round, for flow, flow-window: default 1, 10; of a kind, no more than its rounds",
          .whole = &repetitions, .least = 1, .most = MAX_REPETITIONS},

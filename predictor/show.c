@@ -208,7 +208,7 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
             rows[m].values[i] = NAN;
     struct json_rows json = {.stream = stream};
     if (options->format == FORMAT_TEXT)
-        fprintf(stream, "machine %s\n%-12s  %11s  %11s  %11s  %10s\n", machine, "model", "error (T11)", "MAPE", "bias",
+        fprintf(stream, "machine %s\n%-12s  %11s  %11s  %11s  %10s\n", machine, "model", "error", "MAPE", "bias",
                 "worst rank");
     else if (options->format == FORMAT_CSV)
         fputs("machine,model,options,error,mape,bias,worst_rank\n", stream);

@@ -1,34 +1,48 @@
 /* Starts mpistair: finds the command that was asked for and hands over. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "share/base/command.h"
 #include "share/base/error.h"
+#include "share/base/help_text.h"
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *summary;
-} commands[] = {
-    {"run", cmd_run, "record an MPI job: mpistair run -- mpiexec -n 8 ./app"},
-    {"ingest", cmd_ingest, "spools, also of a killed job, to trace.db"},
-    {"calibrate", cmd_calibrate, "measure this machine into a machine table"},
-    {"machine", cmd_machine, "list, show, import, export, fit, check machine tables"},
-    {"predict", cmd_predict, "model a recorded run, or a pattern"},
-    {"replay", cmd_replay, "the whole run: where its time goes, who is to blame, what if"},
-    {"pattern", cmd_pattern, "make a pattern of messages, or tell the statistics of one"},
-    {"report", cmd_report, "measured against modelled time per rank"},
-    {"query", cmd_query, "a named query, or SQL, on trace.db"},
-    {"doctor", cmd_doctor, "what works here and what is missing"},
+static const struct command commands[] = {
+    {"run", cmd_run, "record an MPI job: mpistair run -- mpiexec -n 8 ./app", NULL},
+    {"ingest", cmd_ingest, "spools, also of a killed job, to trace.db", NULL},
+    {"calibrate", cmd_calibrate, "measure this machine into a machine table", NULL},
+    {"machine", cmd_machine, "list, show, import, export, fit, check machine tables", machine_subcommands},
+    {"predict", cmd_predict, "model a recorded run, or a pattern", NULL},
+    {"replay", cmd_replay, "the whole run: where its time goes, who is to blame, what if", NULL},
+    {"pattern", cmd_pattern, "make a pattern of messages, or tell the statistics of one", NULL},
+    {"report", cmd_report, "measured against modelled time per rank", NULL},
+    {"query", cmd_query, "a named query, or SQL, on trace.db", NULL},
+    {"doctor", cmd_doctor, "what works here and what is missing", NULL},
+    {.name = NULL},
 };
 
-static void usage(FILE *stream)
+static int help(void)
 {
-    fputs("usage: mpistair COMMAND [ARGUMENTS]\n\n", stream);
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fputs("\n'mpistair COMMAND --help' explains a command.\n", stream);
+    help_text_line("usage: mpistair COMMAND [ARGUMENTS]\n");
+    command_list(commands);
+    help_text_line("%s", "");
+    help_text_line(
+        "'mpistair COMMAND --help' and 'mpistair help COMMAND' explain a command; 'man mpistair' is the manual.");
+    return EXIT_DONE;
+}
+
+/* Runs COMMAND [SUBCOMMAND] --help. */
+static int help_on(int n_words, char **words)
+{
+    char *argv[4] = {words[-1]};
+    int argc = 1;
+    while (argc < 3 && argc <= n_words) {
+        argv[argc] = words[argc - 1];
+        argc++;
+    }
+    argv[argc++] = (char[]){"--help"};
+    return command_run(commands, "", argc, argv);
 }
 
 /* Returns the exit code of a command; work whose output did not arrive has failed, and what failed before stays so. */
@@ -42,23 +56,20 @@ static int delivered(int code)
     return code == EXIT_DONE ? undelivered : code;
 }
 
+static bool is(const char *word, const char *name, const char *other)
+{
+    return strcmp(word, name) == 0 || strcmp(word, other) == 0;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        usage(stderr);
-        return EXIT_WRONG_USAGE;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        usage(stdout);
-        return delivered(EXIT_DONE);
-    }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (argc > 2 && strcmp(argv[1], "help") == 0)
+        return delivered(help_on(argc - 2, argv + 2));
+    if (argc > 1 && (is(argv[1], "--help", "-h") || strcmp(argv[1], "help") == 0))
+        return delivered(help());
+    if (argc > 1 && is(argv[1], "--version", "-V")) {
         puts("mpistair " MPISTAIR_VERSION);
         return delivered(EXIT_DONE);
     }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return delivered(commands[i].run(argc - 1, argv + 1));
-    fprintf(stderr, "mpistair: no command '%s'; see 'mpistair --help'\n", argv[1]);
-    return EXIT_WRONG_USAGE;
+    return delivered(command_run(commands, "", argc, argv));
 }

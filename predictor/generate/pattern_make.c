@@ -185,9 +185,9 @@ static int make_irregular(const struct pattern_request *request, const struct pl
 
 const struct pattern_kind pattern_kinds[] = {
     {"mesh", "neighbours of a partitioned unstructured 3-D mesh", 0, 0, pattern_make_mesh},
-    {"pairs", "pairs exchange 2s, s and s/2 (Thune 2023, Fig. 3)", 1000000, 0, make_pairs},
-    {"neighbours", "three neighbours within a socket (Fig. 4)", 50000, 500000, make_neighbours},
-    {"mixed", "pairs within a socket, and between two (Fig. 5)", 1000000, 0, make_mixed},
+    {"pairs", "pairs exchange 2s, s and s/2", 1000000, 0, make_pairs},
+    {"neighbours", "every rank with three neighbours within its socket", 50000, 500000, make_neighbours},
+    {"mixed", "pairs within a socket, and between two", 1000000, 0, make_mixed},
     {"incast", "every rank of the other nodes sends to rank 0", 1000000, 0, make_incast},
     {"outcast", "rank 0 sends to every rank of the other nodes", 1000000, 0, make_outcast},
     {"irregular", "every rank sends to some others, drawn at random", 100000, 2000000, make_irregular},

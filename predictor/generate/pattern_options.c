@@ -6,6 +6,7 @@
 
 #include "share/base/error.h"
 #include "share/base/number.h"
+#include "share/base/help_text.h"
 #include "share/base/options.h"
 
 enum {
@@ -30,9 +31,9 @@ static const char usage[] =
 
 static void list_kinds(void)
 {
-    puts("\nkinds:");
+    help_text_line("\nkinds:");
     for (const struct pattern_kind *kind = pattern_kinds; kind->name != NULL; kind++)
-        printf("  %-10s  %s\n", kind->name, kind->summary);
+        help_text_line("  %-10s  %s", kind->name, kind->summary);
 }
 
 /* Reads a whole number of an option. Returns EXIT_WRONG_USAGE after saying what was expected. */

@@ -443,5 +443,8 @@ static int predict(const struct model_input *input, struct prediction *predictio
     return flow_predict(&even, SERVICE_EVEN, input, prediction, error);
 }
 
-const struct model flow_model = {
-    .name = "flow", .source = "ours, T12-T18", .latency_side = true, .repeats = true, .predict = predict};
+const struct model flow_model = {.name = "flow",
+                                 .summary = "both NICs limit, all flows evenly; a send ends when it is buffered",
+                                 .latency_side = true,
+                                 .repeats = true,
+                                 .predict = predict};

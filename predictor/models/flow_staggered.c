@@ -232,7 +232,7 @@ static int flow_staggered_predict(const struct model_input *input, struct predic
 }
 
 const struct model flow_staggered_model = {.name = "flow-staggered",
-                                           .source = "ours: flow with post times, T12-T18",
+                                           .summary = "flow, messages start when they were posted",
                                            .latency_side = true,
                                            .post_times = true,
                                            .predict = flow_staggered_predict};

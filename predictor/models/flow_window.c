@@ -65,7 +65,7 @@ static int predict(const struct model_input *input, struct prediction *predictio
 }
 
 const struct model flow_window_model = {.name = "flow-window",
-                                        .source = "ours: flow, TCP's send buffers, T12-T18",
+                                        .summary = "flow with the send buffers and windows of TCP",
                                         .latency_side = true,
                                         .repeats = true,
                                         .predict = predict};

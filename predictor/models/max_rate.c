@@ -71,4 +71,5 @@ static int max_rate_predict(const struct model_input *input, struct prediction *
     return result;
 }
 
-const struct model max_rate_model = {.name = "max-rate", .source = "T10", .predict = max_rate_predict};
+const struct model max_rate_model = {
+    .name = "max-rate", .summary = "ranks share a bandwidth up to a limit; receives only", .predict = max_rate_predict};

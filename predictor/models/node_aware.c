@@ -77,4 +77,6 @@ static int node_aware_predict(const struct model_input *input, struct prediction
     return 0;
 }
 
-const struct model node_aware_model = {.name = "node-aware", .source = "B1, B2", .predict = node_aware_predict};
+const struct model node_aware_model = {.name = "node-aware",
+                                       .summary = "what a node sends to others has a limit; sends only",
+                                       .predict = node_aware_predict};

@@ -37,4 +37,6 @@ static int postal_predict(const struct model_input *input, struct prediction *pr
     return 0;
 }
 
-const struct model postal_model = {.name = "postal", .source = "T1, B1", .predict = postal_predict};
+const struct model postal_model = {.name = "postal",
+                                   .summary = "each message alone: its latency and its bytes over the bandwidth",
+                                   .predict = postal_predict};

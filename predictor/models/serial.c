@@ -47,6 +47,6 @@ static int serial_predict(const struct model_input *input, struct prediction *pr
 }
 
 const struct model serial_model = {.name = "serial",
-                                   .source = "ours: within a node one message after another, T5-T9, T12-T18",
+                                   .summary = "staircase, within a node one message after another",
                                    .latency_side = true,
                                    .predict = serial_predict};

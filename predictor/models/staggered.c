@@ -324,7 +324,7 @@ static int staggered_predict(const struct model_input *input, struct prediction 
 }
 
 const struct model staggered_model = {.name = "staggered",
-                                      .source = "ours: T5-T8, T12-T18 with post times",
+                                      .summary = "staircase, messages start when they were posted",
                                       .latency_side = true,
                                       .post_times = true,
                                       .predict = staggered_predict};

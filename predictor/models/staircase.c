@@ -172,5 +172,7 @@ static int staircase_predict(const struct model_input *input, struct prediction 
     return staircase_predict_parts(SERVICE_EVEN, input, prediction, error);
 }
 
-const struct model staircase_model = {
-    .name = "staircase", .source = "T5-T9, T12-T18", .latency_side = true, .predict = staircase_predict};
+const struct model staircase_model = {.name = "staircase",
+                                      .summary = "ranks share a bandwidth and leave it one after the other",
+                                      .latency_side = true,
+                                      .predict = staircase_predict};

@@ -41,6 +41,6 @@ static int staircase_max_predict(const struct model_input *input, struct predict
 }
 
 const struct model staircase_max_model = {.name = "staircase-max",
-                                          .source = "lower bound of T18: the larger of its parts",
+                                          .summary = "staircase, the larger of its parts between nodes and within one",
                                           .latency_side = true,
                                           .predict = staircase_max_predict};

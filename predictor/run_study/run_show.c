@@ -298,7 +298,7 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
     show_percent(stream, predicted_s / measured_s - 1);
     double mpi_error = run_mpi_error(study);
     if (!isnan(mpi_error))
-        fprintf(stream, "   time inside MPI: T eq. 11 error %.1f %%", 100 * mpi_error);
+        fprintf(stream, "   time inside MPI: error %.1f %%", 100 * mpi_error);
     fputc('\n', stream);
     if (study->intervals != NULL)
         show_interval(stream, "predicted, 95 %", &study->intervals[0].before);

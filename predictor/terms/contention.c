@@ -287,6 +287,6 @@ out:
 }
 
 const struct model_term contention_term = {.name = "contention",
-                                           .source = "B5, load of the network's links: by B7, or of --topology",
+                                           .summary = "the load of the links: of --topology, else of a cube of nodes",
                                            .topology = true,
                                            .add = contention_add};

@@ -38,4 +38,4 @@ static int queue_add(const struct pattern *pattern, const struct placement *plac
 }
 
 const struct model_term queue_term = {
-    .name = "queue", .source = "B3, the cost of queue search at most", .add = queue_add};
+    .name = "queue", .summary = "the search of the queues of receives, at most", .add = queue_add};

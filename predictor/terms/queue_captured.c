@@ -79,12 +79,13 @@ static int add_by_source(const struct pattern *pattern, const struct placement *
 }
 
 const struct model_term queue_captured_term = {.name = "queue-captured",
-                                               .source = "B 4.1, queue search in the captured order, arrivals inferred",
+                                               .summary =
+                                                   "that search in the order that was recorded, arrivals inferred",
                                                .post_times = true,
                                                .inferred = true,
                                                .add = add_one_list};
 const struct model_term queue_by_source_term = {.name = "queue-by-source",
-                                                .source = "the same with a list for each source, as Open MPI's ob1 has",
+                                                .summary = "the same with a list for each source, as Open MPI has",
                                                 .post_times = true,
                                                 .inferred = true,
                                                 .add = add_by_source};

@@ -22,7 +22,7 @@ void what_if_option_rows(struct what_if_options *options, struct option_row rows
         {0, "to-placement", "L.csv|fill|round-robin-nodes|round-robin-sockets",
          "other places, by hand or the same ones by rule", .text = &options->placement},
         {0, "best-placement", NULL,
-         "the same places in an order that lowers the run's T; the first --model judges,\ndefault flow",
+         "the same places in an order that lowers the run's modelled time; the first --model judges,\ndefault flow",
          .flag = &options->best_placement},
         {0, "seconds", "S", "for that search, at most; default 10", .real = &options->seconds, .most = MOST_SECONDS,
          .given = &options->search_option},

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "share/base/error.h"
+#include "share/base/help_text.h"
 
 static const struct section sections[] = {
     {"run", "Run", "command, MPI, ranks, time, waiting for processors", "", present_run},
@@ -57,9 +58,9 @@ int sections_read(section_set *set, const char *command, const char *text)
 
 void sections_list(void)
 {
-    printf("\nSections:\n");
+    help_text_line("\nSections:");
     for (size_t i = 0; i < N_SECTIONS; i++)
-        printf("  %-14s %s\n", sections[i].name, sections[i].holds);
+        help_text_line("  %-13s  %s", sections[i].name, sections[i].holds);
 }
 
 void sections_present(struct document *document, const struct report *report, section_set set, bool by_name)

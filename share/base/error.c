@@ -2,7 +2,9 @@
 #include "share/base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 int error_set(struct error *error, const char *format, ...)
 {
@@ -34,11 +36,14 @@ int fail(const char *format, ...)
 
 int wrong_usage(const char *command, const char *format, ...)
 {
+    struct error error;
     va_list arguments;
     va_start(arguments, format);
-    fputs("mpistair: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "; see 'mpistair %s --help'\n", command);
+    vsnprintf(error.text, sizeof error.text, format, arguments);
     va_end(arguments);
+    size_t length = strlen(error.text);
+    bool asks = length > 0 && error.text[length - 1] == '?';
+    fprintf(stderr, "mpistair: %s%s 'mpistair %s%s--help'\n", error.text, asks ? " See" : "; see", command,
+            command[0] != '\0' ? " " : "");
     return EXIT_WRONG_USAGE;
 }

@@ -1,5 +1,5 @@
 /* getopt_long cuts the arguments: permutation, abbreviations, letters in a row. Long options have the codes LONG + row.
- */
+ * options_help.c prints --help. */
 #include "share/base/options.h"
 
 #include <getopt.h>
@@ -7,51 +7,15 @@
 #include <string.h>
 
 #include "share/base/error.h"
+#include "share/base/nearest.h"
 #include "share/base/number.h"
 
-enum { LONG = 256, COLUMN = 27, MAX_ROWS = 40 };
+enum { LONG = 256, MAX_ROWS = 40 };
 
-static const struct option_row help_row = {.letter = 'h', .name = "help", .help = ""};
-
-/* Prints a row's option and returns the columns that it takes. */
-static int print_option(const struct option_row *row, bool joined)
-{
-    int n = row->letter != 0 ? printf("%s-%c, --%s", joined ? ", " : "  ", row->letter, row->name)
-                             : printf("%s--%s", joined ? ", " : "      ", row->name);
-    return row->argument != NULL ? n + printf(" %s", row->argument) : n;
-}
-
-/* Prints the lines of text at COLUMN, the first one behind `at` columns. */
-static void print_lines(const char *text, int at)
-{
-    for (size_t length; length = strcspn(text, "\n"), text[length] != '\0'; text += length + 1, at = 0)
-        printf("%*s%.*s\n", COLUMN - at, "", (int)length, text);
-    printf("%*s%s\n", *text != '\0' ? COLUMN - at : 0, "", text);
-}
-
-static void print_help(const struct option_table *table)
-{
-    int at = 0;
-    printf("%s\n", table->usage);
-    for (size_t i = 0; i <= table->n_rows; i++) {
-        const struct option_row *row = i < table->n_rows ? &table->rows[i] : &help_row;
-        if (row->name == NULL) {
-            printf("\n%s\n", row->help);
-            continue;
-        }
-        at += print_option(row, at > 0);
-        if (row->help == NULL)
-            continue;
-        if (at >= COLUMN)
-            putchar('\n');
-        print_lines(row->help, at < COLUMN ? at : 0);
-        at = 0;
-    }
-    if (table->notes != NULL)
-        printf("\n%s", table->notes);
-    if (table->list != NULL)
-        table->list();
-}
+static struct {
+    void (*take)(void *context, const struct option_table *table); /* NULL: nobody visits */
+    void *context;
+} visitor;
 
 static int take_choice(const char *command, const struct option_row *row, const char *text)
 {
@@ -69,7 +33,9 @@ static int take_choice(const char *command, const struct option_row *row, const 
         used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%.*s", join, (int)end, word);
         word = next;
     }
-    return wrong_usage(command, "--%s %.40s: expected %s", row->name, text, expected);
+    struct nearest nearest = nearest_to(text);
+    nearest_add_choices(&nearest, row->argument);
+    return wrong_usage(command, "--%s %.40s: expected %s%s", row->name, text, expected, nearest_hint(&nearest));
 }
 
 static int take_number(const char *command, const struct option_row *row, const char *text)
@@ -112,44 +78,107 @@ static int take(const struct option_table *table, const struct option_row *row, 
     return 0;
 }
 
-int options_read(const struct option_table *table, int *argc, char ***argv)
+/* What getopt_long needs to know of a table. */
+struct known {
+    struct option options[MAX_ROWS + 2];
+    char letters[2 * MAX_ROWS + 5];
+    size_t row_of[256]; /* of a letter */
+};
+
+static void known_make(struct known *known, const struct option_table *table)
 {
-    struct option known[MAX_ROWS + 2] = {{"help", no_argument, NULL, 'h'}};
-    char letters[2 * MAX_ROWS + 4] = "";
-    size_t n_known = 1, n_letters = 0;
-    size_t row_of[256] = {0};
+    size_t n = 0, n_letters = 0;
+    *known = (struct known){.options = {{"help", no_argument, NULL, 'h'}}};
     if (table->is_launcher)
-        letters[n_letters++] = '+';
-    letters[n_letters++] = ':'; /* a missing value is told apart */
-    letters[n_letters++] = 'h';
+        known->letters[n_letters++] = '+';
+    known->letters[n_letters++] = ':'; /* a missing value is told apart */
+    known->letters[n_letters++] = 'h';
     for (size_t i = 0; i < table->n_rows && i < MAX_ROWS; i++) {
         const struct option_row *row = &table->rows[i];
         if (row->name == NULL)
             continue;
         int has_argument = row->argument != NULL ? required_argument : no_argument;
-        known[n_known++] = (struct option){row->name, has_argument, NULL, LONG + (int)i};
+        known->options[++n] = (struct option){row->name, has_argument, NULL, LONG + (int)i};
         if (row->letter == 0)
             continue;
-        row_of[(unsigned char)row->letter] = i;
-        letters[n_letters++] = row->letter;
+        known->row_of[(unsigned char)row->letter] = i;
+        known->letters[n_letters++] = row->letter;
         if (has_argument == required_argument)
-            letters[n_letters++] = ':';
+            known->letters[n_letters++] = ':';
     }
+}
+
+/* Says what is wrong with --name, which getopt_long does not know. */
+static int wrong_name(const struct option_table *table, const struct known *known, const char *name)
+{
+    char wanted[80], several[256] = "";
+    struct nearest nearest;
+    size_t length = strcspn(name, "="), n = 0, used = 0;
+    snprintf(wanted, sizeof wanted, "%.*s", length < 60 ? (int)length : 60, name);
+    nearest = nearest_to(wanted);
+    for (const struct option *option = known->options; option->name != NULL; option++) {
+        char with_dashes[64];
+        snprintf(with_dashes, sizeof with_dashes, "--%.60s", option->name);
+        nearest_add(&nearest, with_dashes);
+        if (strncmp(option->name, wanted + 2, length - 2) != 0 || used >= sizeof several - sizeof with_dashes)
+            continue;
+        used += (size_t)snprintf(several + used, sizeof several - used, "%s%s", n++ > 0 ? " or " : "", with_dashes);
+    }
+    if (n > 1)
+        return wrong_usage(table->command, "%s: expected %s", wanted, several);
+    return wrong_usage(table->command, "%s: not an option of this command%s", wanted, nearest_hint(&nearest));
+}
+
+/* Says what is wrong with an option; code is getopt_long's, word the one that it was in. */
+static int wrong_option(const struct option_table *table, const struct known *known, int code, const char *word)
+{
+    if (optopt == 0)
+        return wrong_name(table, known, word);
+    char name[64];
+    if (optopt >= LONG)
+        snprintf(name, sizeof name, "--%.60s", table->rows[optopt - LONG].name);
+    else
+        snprintf(name, sizeof name, "-%c", optopt);
+    return wrong_usage(table->command, "%s: %s", name,
+                       code == ':'                           ? "a value is missing"
+                       : optopt >= LONG || strchr(word, '=') ? "takes no value"
+                                                             : "not an option of this command");
+}
+
+int options_read(const struct option_table *table, int *argc, char ***argv)
+{
+    struct known known;
+    if (visitor.take != NULL) {
+        visitor.take(visitor.context, table);
+        return EXIT_DONE;
+    }
+    known_make(&known, table);
     optind = 0;
     opterr = 0;
-    for (int code; (code = getopt_long(*argc, *argv, letters, known, NULL)) != -1;) {
+    for (int code; (code = getopt_long(*argc, *argv, known.letters, known.options, NULL)) != -1;) {
         if (code == 'h') {
-            print_help(table);
+            options_print_help(table);
             return EXIT_DONE;
         }
         if (code == ':' || code == '?')
-            return wrong_usage(table->command, "%s: %s", (*argv)[optind - 1],
-                               code == ':' ? "a value is missing" : "not an option of this command");
-        int result = take(table, &table->rows[code >= LONG ? (size_t)(code - LONG) : row_of[code]], optarg);
+            return wrong_option(table, &known, code, (*argv)[optind - 1]);
+        size_t row = code >= LONG ? (size_t)(code - LONG) : known.row_of[(unsigned char)code];
+        int result = take(table, &table->rows[row], optarg);
         if (result != 0)
             return result;
     }
     *argc -= optind;
     *argv += optind;
     return OPTIONS_READ;
+}
+
+void options_visit(int (*run)(int argc, char **argv), const char *name,
+                   void (*take_table)(void *context, const struct option_table *table), void *context)
+{
+    char own[64];
+    snprintf(own, sizeof own, "%s", name);
+    visitor.take = take_table;
+    visitor.context = context;
+    run(1, (char *[]){own, NULL});
+    visitor.take = NULL;
 }

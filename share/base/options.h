@@ -18,13 +18,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What the words of an option or argument are: for completion in shells. Choices, "text|csv", are completed by
+ * themselves, and so are files: of an argument that ends in ".csv" or contains "FILE" or "DIR". */
+enum option_words {
+    WORDS_ANY,     /* as the row's argument says; for words that are no options: files */
+    WORDS_TRACE,   /* trace.db, or a folder of spools */
+    WORDS_MODEL,   /* "flow,staircase+queue", "all" */
+    WORDS_MACHINE, /* shipped ones, or a .tbl file */
+    WORDS_TOPOLOGY,
+    WORDS_QUERY,
+    WORDS_PATTERN, /* kinds of pattern */
+    WORDS_COMMAND, /* a program, what follows is its own */
+    WORDS_NONE,    /* nothing is offered: numbers, names to be made */
+};
+
 /* One of the pointers says what the option is and where its value goes; what is not given stays as it was. A row
  * without a name is a heading of --help, its help. */
 struct option_row {
     char letter;          /* 0: none */
     const char *name;     /* without "--" */
     const char *argument; /* as --help shows it; NULL: none */
-    const char *help;     /* lines with '\n' between; NULL: told together with the next option */
+    const char *help;     /* filled into lines; NULL: told together with the next option */
 
     bool *flag;        /* set */
     const char **text; /* borrowed from argv */
@@ -37,17 +51,21 @@ struct option_row {
     /* Takes any other value. Returns 0, or the exit code after saying what was expected. */
     int (*take)(void *context, const char *text);
     bool *given; /* set where the option is there; may be NULL */
+    enum option_words words;
 };
 
+enum { OPTIONS_MAX_WORDS = 4 };
+
 struct option_table {
-    const char *command; /* "report", "machine" */
-    const char *usage;   /* --help up to the options, whole lines */
+    const char *command; /* "report", "machine fit" */
+    const char *usage;   /* --help up to the options, set as help_text.h says */
     const struct option_row *rows;
     size_t n_rows;
-    const char *notes;  /* --help behind the options, or NULL */
-    void (*list)(void); /* prints what comes behind that, or NULL */
-    void *context;      /* handed to take */
-    bool is_launcher;   /* everything from the first word on is another program's */
+    const char *notes;                          /* --help behind the options, set as usage, or NULL */
+    void (*list)(void);                         /* prints what comes behind that, or NULL */
+    void *context;                              /* handed to take */
+    bool is_launcher;                           /* everything from the first word on is another program's */
+    enum option_words words[OPTIONS_MAX_WORDS]; /* the first words that are no options; more are as the last */
 };
 
 enum { OPTIONS_READ = -1 };
@@ -55,5 +73,13 @@ enum { OPTIONS_READ = -1 };
 /* Reads argv[1 ..]. Returns OPTIONS_READ, and (*argv)[*argc] are the words that are no options; else the exit code,
  * after --help was printed (EXIT_DONE; -h, --help is in every table) or what was wrong (EXIT_WRONG_USAGE). */
 int options_read(const struct option_table *table, int *argc, char ***argv);
+
+/* Prints --help of a table on standard output, at the width of the terminal (terminal_page). */
+void options_print_help(const struct option_table *table);
+
+/* Calls take with the table of a command, which run hands to options_read(), and does nothing else of the command. The
+ * table lives for that call only. */
+void options_visit(int (*run)(int argc, char **argv), const char *name,
+                   void (*take)(void *context, const struct option_table *table), void *context);
 
 #endif

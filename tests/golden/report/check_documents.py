@@ -46,10 +46,15 @@ for command in commands:
     need(page, rf"(?<![\w-]){re.escape(page)}", overview, "mpistair.1")
     need(f"mpistair {command}", rf"(?m)^\.SH SYNOPSIS\n\.nf\nmpistair {command}\b", manual, page)
     need(command, rf"\b{command}\b", completion, "the completion")
-    usage = output(MPISTAIR, command, "--help")
-    if usage.returncode != 0 or usage.stderr:
-        failures.append(f"{command} --help: exit {usage.returncode}, stderr: {usage.stderr}")
-    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", usage.stdout)):
+    usages = [output(MPISTAIR, command, "--help")]
+    subcommands = re.findall(r"^  (\w+) ", usages[0].stdout, re.MULTILINE) if command == "machine" else []
+    if command == "machine" and len(subcommands) < 7:
+        failures.append(f"subcommands of machine --help: {subcommands}")
+    usages += [output(MPISTAIR, command, subcommand, "--help") for subcommand in subcommands]
+    for usage in usages:
+        if usage.returncode != 0 or usage.stderr:
+            failures.append(f"{command} --help: exit {usage.returncode}, stderr: {usage.stderr}")
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", "".join(usage.stdout for usage in usages))):
         need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", manual, page)
         need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", completion, "the completion")
 for name in re.findall(r"^CREATE (?:TABLE|VIEW) (?:IF NOT EXISTS )?(\w+)", (SOURCE / "share/sql/schema.sql").read_text(), re.MULTILINE):
