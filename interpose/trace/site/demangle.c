@@ -1,11 +1,17 @@
-/* Uses the C++ library, which every machine has that runs programs in C++; it is loaded for the first mangled name. */
+/* Uses the C++ library, which every machine has that runs programs in C++; it is loaded for the first mangled name.
+ *
+ * Fortran compilers mangle simply. A procedure `exchange` of a module `halo` is __halo_MOD_exchange by gfortran and
+ * halo_mp_exchange_ by ifort and ifx. Outside of modules it is exchange_, with -fsecond-underscore also exchange__, and
+ * inside another procedure exchange.3. */
 #include "interpose/trace/site/demangle.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define LIBRARY      "libstdc++.so.6"
 #define LONGEST_NAME 65536 /* no compiler makes longer ones; the demangler recurses */
@@ -26,7 +32,52 @@ static demangle_function *load(void)
     return function;
 }
 
-char *demangle(const char *symbol)
+/* Says whether a source is Fortran's, by the last part of its name; one that is not known may be. */
+static bool may_be_fortran(const char *file)
+{
+    static const char *const ends[] = {"f", "for", "ftn", "fpp", "f77", "f90", "f95", "f03", "f08", "f18"};
+    const char *dot = file == NULL ? NULL : strrchr(file, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof ends / sizeof *ends; i++)
+        if (strcasecmp(dot + 1, ends[i]) == 0)
+            return true;
+    return file == NULL;
+}
+
+/* Returns "module::name" of two parts of a symbol, the second up to length. */
+static char *join(const char *module, size_t module_length, const char *name, size_t length)
+{
+    char *joined = NULL;
+    if (asprintf(&joined, "%.*s::%.*s", (int)module_length, module, (int)length, name) < 0)
+        return NULL;
+    return joined;
+}
+
+/* Returns the length of a name without what gfortran adds to an internal procedure's: ".3". */
+static size_t length_without_number(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    size_t digits = dot == NULL ? 0 : strspn(dot + 1, "0123456789");
+    return digits > 0 && dot > name && dot[1 + digits] == '\0' ? (size_t)(dot - name) : strlen(name);
+}
+
+static char *demangle_fortran(const char *symbol, const char *file)
+{
+    size_t length = length_without_number(symbol);
+    const char *part = strstr(symbol, "_MOD_");
+    if (strncmp(symbol, "__", 2) == 0 && part != NULL && part > symbol + 2 && part + 5 < symbol + length)
+        return join(symbol + 2, (size_t)(part - symbol - 2), part + 5, (size_t)(symbol + length - part - 5));
+    if (!may_be_fortran(file))
+        return strdup(symbol);
+    size_t kept = length;
+    while (kept > 0 && length - kept < 2 && symbol[kept - 1] == '_')
+        kept--;
+    part = strstr(symbol, "_mp_");
+    if (length - kept == 1 && part != NULL && part > symbol && part + 4 < symbol + kept)
+        return join(symbol, (size_t)(part - symbol), part + 4, (size_t)(symbol + kept - part - 4));
+    return strndup(symbol, kept > 0 ? kept : length);
+}
+
+char *demangle(const char *symbol, const char *file)
 {
     int status = -1;
     demangle_function *function = NULL;
@@ -35,5 +86,5 @@ char *demangle(const char *symbol)
         function = load();
     if (function != NULL)
         name = function(symbol, NULL, NULL, &status);
-    return name != NULL && status == 0 ? name : strdup(symbol);
+    return name != NULL && status == 0 ? name : demangle_fortran(symbol, file);
 }

@@ -45,13 +45,13 @@ static char *read_build_id(Dwfl_Module *module)
 
 static void resolve_callsite(struct trace_callsite *callsite, Dwfl_Module *module, GElf_Addr address)
 {
-    const char *function = libdw->dwfl_module_addrname(module, address);
-    if (function != NULL)
-        callsite->function = demangle(function);
     Dwfl_Line *line = libdw->dwfl_module_getsrc(module, address);
     const char *file = line == NULL ? NULL : libdw->dwfl_lineinfo(line, NULL, &callsite->line, NULL, NULL, NULL);
     if (file != NULL)
         callsite->file = strdup(file);
+    const char *function = libdw->dwfl_module_addrname(module, address);
+    if (function != NULL)
+        callsite->function = demangle(function, file);
 }
 
 /* Opens the file of a module. A map may name what is no plain file; that is closed again at once. Returns -1 without
