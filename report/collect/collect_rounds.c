@@ -270,7 +270,8 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
     if (working_tables_make(database, path, error) != 0 || report_collect_run(report, database, error) != 0 ||
         report_collect_completeness(report, database, error) != 0)
         return -1;
-    if (report_collect_rounds(report, database, choice, error) != 0)
+    if (report_collect_rounds(report, database, choice, error) != 0 ||
+        report_collect_sites(report, database, error) != 0)
         return -1;
     return report_collect_replay(report, database, choice, error);
 }

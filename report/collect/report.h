@@ -9,6 +9,7 @@
 #include "predictor/model.h"
 #include "interpose/database/cursor.h"
 #include "report/collect/report_replay.h"
+#include "report/collect/report_sites.h"
 
 struct report_run {
     const char *run_key, *version, *mpi_family, *mpi_library, *thread_level, *command, *started_by;
@@ -170,6 +171,7 @@ struct report {
     struct report_worst worst[REPORT_WORST];
     struct report_overlap overlap;
     struct report_replay replay;
+    struct report_sites collectives, rma, files;
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
     size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_models, n_kinds, n_ranks, n_worst,
@@ -211,6 +213,8 @@ int report_collect_why(struct report *report, sqlite3 *database, struct error *e
 /* Collects, after the ranks, the last replay of the whole run. */
 int report_collect_replay(struct report *report, sqlite3 *database, const struct report_choice *choice,
                           struct error *error);
+/* Collects the call sites of collectives, one-sided communication and files. */
+int report_collect_sites(struct report *report, sqlite3 *database, struct error *error);
 /* Makes room for what each model says. Returns 0, or -1 without memory; report_rank_release in either case. */
 int report_rank_init(struct report_rank *rank, size_t n_models);
 void report_rank_release(struct report_rank *rank);

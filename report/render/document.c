@@ -118,7 +118,9 @@ void document_bytes(struct document *document, double bytes)
         bytes /= 1e3;
         unit++;
     }
-    if (unit == 0)
+    if (isnan(bytes))
+        document_cell(document, "-");
+    else if (unit == 0)
         document_cell(document, "%.0f B", bytes);
     else
         quantity(document, bytes, units[unit]);

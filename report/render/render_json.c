@@ -278,6 +278,28 @@ static json_t *replay_object(const struct report_replay *replay)
                      "efficiencies", efficiencies);
 }
 
+static json_t *sites_object(const struct report_sites *sites)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < sites->n; i++) {
+        const struct report_site *site = &sites->rows[i];
+        json_array_append_new(
+            array, json_pack("{ss ss ss sI ss sI sI sI so so so so so so so sb sb sb}", "function", site->function,
+                             "caller", site->caller, "file", site->file, "line", (json_int_t)site->line, "communicator",
+                             site->communicator, "calls", (json_int_t)site->calls, "failed", (json_int_t)site->failed,
+                             "bytes", (json_int_t)site->bytes, "time_s", json_finite(site->time_s), "inside_s",
+                             json_finite(site->inside_s), "wait_s", json_finite(site->wait_s), "transfer_s",
+                             json_finite(site->transfer_s), "last_rank",
+                             site->last_rank < 0 ? json_null() : json_integer((json_int_t)site->last_rank), "last_s",
+                             json_finite(site->last_s), "bytes_per_s", json_finite(site->bytes_per_s), "is_transfer",
+                             (int)site->is_transfer, "joint", (int)site->joint, "nonblocking", (int)site->nonblocking));
+    }
+    return json_pack("{sI sI sI sI so so so so so}", "sites", (json_int_t)sites->sites, "calls",
+                     (json_int_t)sites->calls, "failed", (json_int_t)sites->failed, "bytes", (json_int_t)sites->bytes,
+                     "time_s", json_finite(sites->time_s), "inside_s", json_finite(sites->inside_s), "wait_s",
+                     json_finite(sites->wait_s), "transfer_s", json_finite(sites->transfer_s), "longest", array);
+}
+
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
     json_t *rounds =
@@ -290,10 +312,11 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
     json_t *replicate = json_pack("{so so sI ss}", "error", json_finite(report->replicate_error), "share",
                                   json_finite(report->replicate_share), "kinds", (json_int_t)report->replicate_kinds,
                                   "basis", report->replicate_basis);
-    json_t *all =
-        json_pack("{so so so so so so so so so so}", "run", run_object(report), "completeness",
-                  completeness_object(report), "levels", levels_array(report), "rounds", rounds, "models",
-                  models_array(report), "replicate", replicate, "ranks", ranks_array(report), "overlap",
-                  overlap_object(report), "why", why_object(report), "replay", replay_object(&report->replay));
+    json_t *all = json_pack("{so so so so so so so so so so so so so}", "run", run_object(report), "completeness",
+                            completeness_object(report), "levels", levels_array(report), "rounds", rounds, "models",
+                            models_array(report), "replicate", replicate, "ranks", ranks_array(report), "overlap",
+                            overlap_object(report), "why", why_object(report), "replay", replay_object(&report->replay),
+                            "collectives", sites_object(&report->collectives), "rma", sites_object(&report->rma),
+                            "files", sites_object(&report->files));
     return json_write(stream, all, error);
 }

@@ -40,6 +40,10 @@ void present_models(struct document *document, const struct report *report);
 void present_ranks(struct document *document, const struct report *report);
 /* Presents what stays visible of communication where ranks compute meanwhile. */
 void present_overlap(struct document *document, const struct report *report);
+/* Present the call sites of what its name says, and who waits there for whom. */
+void present_collectives(struct document *document, const struct report *report);
+void present_rma(struct document *document, const struct report *report);
+void present_files(struct document *document, const struct report *report);
 /* Presents why ranks take their time. */
 void present_why(struct document *document, const struct report *report);
 

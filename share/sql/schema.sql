@@ -811,7 +811,7 @@ CREATE VIEW joint_call(source, id, rank, function, comm, bytes, callsite, nonblo
     WINDOW together AS (PARTITION BY source, comm, what, instance ORDER BY begin_ns DESC, rank
                         ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)),
        awaited AS (
-    SELECT *, CASE WHEN members <> (SELECT size FROM communicator c WHERE c.id = met.comm) THEN NULL
+    SELECT *, CASE WHEN members IS NOT (SELECT size FROM communicator c WHERE c.id = met.comm) THEN NULL
                    WHEN what GLOB 'MPI_*[Bb]cast*' OR what GLOB 'MPI_*[Ss]catter*' AND what NOT GLOB '*_scatter*' THEN root_ns
                    WHEN what GLOB 'MPI_*[Rr]educe' AND what NOT GLOB '*[Aa]llreduce'
                      OR what GLOB 'MPI_*[Gg]ather*' AND what NOT GLOB '*[Aa]llgather*' THEN iif(rank = root, latest_ns, begin_ns)

@@ -1,0 +1,159 @@
+/* Writes the sections on collectives, one-sided communication and files: the call sites that take most time, and how
+ * much of it ranks wait for others to arrive. */
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/render/sections.h"
+#include "report/render/words.h"
+
+enum { SITE_WIDTH = 35 };
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Adds a cell that names a site: "Allreduce at dot halo.c:119, rows". What does not fit on a line of 80 columns goes
+ * without the caller's name. */
+static void site_cell(struct document *document, const struct report_site *site)
+{
+    const char *function = site->function, *mark = site->nonblocking ? "*" : "";
+    const char *comma = site->communicator[0] != '\0' ? ", " : "";
+    char file[NAME_MAX + 32] = "";
+    if (strncmp(function, "MPI_", 4) == 0)
+        function += strncmp(function, "MPI_File_", 9) == 0 ? 9 : 4;
+    if (site->file[0] != '\0')
+        snprintf(file, sizeof file, " %.*s:%" PRId64, NAME_MAX, last_part(site->file), site->line);
+    size_t width = strlen(function) + strlen(mark) + strlen(" at ") + strlen(site->caller) + strlen(file) +
+                   strlen(comma) + strlen(site->communicator);
+    bool named = site->caller[0] != '\0' && (file[0] == '\0' || width <= SITE_WIDTH);
+    document_cell(document, "%s%s%s%s%s%s%s", function, mark, named ? " at " : "", named ? site->caller : "", file,
+                  comma, site->communicator);
+}
+
+static void count_cells(struct document *document, const struct report_site *site)
+{
+    document_cell(document, "%" PRId64, site->calls);
+    document_bytes(document, site->calls > 0 && site->is_transfer ? (double)site->bytes / (double)site->calls : NAN);
+}
+
+static double waiting(double wait_s, double transfer_s)
+{
+    return wait_s + transfer_s > 0 ? wait_s / (wait_s + transfer_s) : NAN;
+}
+
+/* Explains the marks, and says how many sites are left out and where they are. */
+static void present_rest(struct document *document, const struct report_sites *sites, const char *query)
+{
+    bool marked = false;
+    for (size_t i = 0; i < sites->n; i++)
+        marked = marked || sites->rows[i].nonblocking;
+    if (marked)
+        document_add(document, DOCUMENT_LINE,
+                     "* until another call reported its end: what was computed meanwhile counts");
+    if ((size_t)sites->sites > sites->n)
+        document_add(document, DOCUMENT_LINE, "and %" PRId64 " more: mpistair query TRACE %s",
+                     sites->sites - (int64_t)sites->n, query);
+}
+
+/* Adds the line on how the time of joint calls divides. */
+static void present_waiting(struct document *document, const struct report_sites *sites, const char *what)
+{
+    double share = waiting(sites->wait_s, sites->transfer_s);
+    if (!isnan(share))
+        document_add(document, DOCUMENT_LINE, "%s: %.1f %% waiting for the last rank to arrive, %.1f %% behind that",
+                     what, 100 * share, 100 - 100 * share);
+}
+
+static void present_head(struct document *document, const struct report_sites *sites, const char *moved)
+{
+    document_add(document, DOCUMENT_LINE, "%" PRId64 " call%s from %" PRId64 " place%s", sites->calls,
+                 words_plural(sites->calls), sites->sites, words_plural(sites->sites));
+    static const struct document_column columns[] = {{NULL, false}, {NULL, true}};
+    document_table(document, columns, 2);
+    document_cell(document, "%s", moved);
+    document_bytes(document, (double)sites->bytes);
+    document_cell(document, "time of all ranks");
+    document_seconds(document, sites->inside_s);
+}
+
+void present_collectives(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"calls", true},   {"a call", true}, {"time", true},
+                                                     {"waiting", true}, {"for", true},    {"in", false}};
+    const struct report_sites *sites = &report->collectives;
+    bool waited = false;
+    if (sites->n == 0)
+        return;
+    present_head(document, sites, "bytes handed in");
+    present_waiting(document, sites, "joint calls");
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < sites->n; i++) {
+        const struct report_site *site = &sites->rows[i];
+        count_cells(document, site);
+        document_seconds(document, site->time_s);
+        document_percent(document, waiting(site->wait_s, site->transfer_s), false);
+        bool named = site->last_rank >= 0 && waiting(site->wait_s, site->transfer_s) >= 5e-4;
+        waited = waited || named;
+        if (named)
+            document_cell(document, "%" PRId64 ", %.0f %%", site->last_rank, 100 * site->last_s / site->wait_s);
+        else
+            document_cell(document, "-");
+        site_cell(document, site);
+    }
+    if (waited)
+        document_add(document, DOCUMENT_LINE,
+                     "for: the rank that the others waited for longest, its part of the waiting");
+    present_rest(document, sites, "collective_sites");
+}
+
+void present_rma(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"calls", true},      {"a call", true},  {"inside", true},
+                                                     {"to the end", true}, {"waiting", true}, {"in", false}};
+    const struct report_sites *sites = &report->rma;
+    if (sites->n == 0)
+        return;
+    present_head(document, sites, "bytes moved");
+    document_add(document, DOCUMENT_LINE, "%.1f %% in transfers, the rest in synchronisation",
+                 words_percent(sites->inside_s > 0 ? sites->transfers_s / sites->inside_s : NAN));
+    present_waiting(document, sites, "joint calls");
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < sites->n; i++) {
+        const struct report_site *site = &sites->rows[i];
+        count_cells(document, site);
+        document_seconds(document, site->inside_s);
+        document_seconds(document, site->time_s);
+        document_percent(document, waiting(site->wait_s, site->transfer_s), false);
+        site_cell(document, site);
+    }
+    present_rest(document, sites, "rma_sites");
+}
+
+void present_files(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"calls", true},   {"a call", true}, {"time", true},
+                                                     {"waiting", true}, {"a s", true},    {"in", false}};
+    const struct report_sites *sites = &report->files;
+    if (sites->n == 0)
+        return;
+    present_head(document, sites, "bytes read and written");
+    present_waiting(document, sites, "joint calls");
+    if (sites->failed > 0)
+        document_add(document, DOCUMENT_WARNING, "%" PRId64 " call%s failed", sites->failed,
+                     words_plural(sites->failed));
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < sites->n; i++) {
+        const struct report_site *site = &sites->rows[i];
+        count_cells(document, site);
+        document_seconds(document, site->time_s);
+        document_percent(document, site->joint ? waiting(site->wait_s, site->transfer_s) : NAN, false);
+        document_bytes(document, site->bytes_per_s);
+        site_cell(document, site);
+    }
+    document_add(document, DOCUMENT_LINE, "a s: bytes in a second of a rank that does not wait for others");
+    present_rest(document, sites, "files");
+}
