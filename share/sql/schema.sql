@@ -785,8 +785,9 @@ CREATE VIEW rma_call(id, rank, function, comm, target, bytes, begin_ns, end_ns, 
 
 -- Calls that all ranks of a communicator make together; source: collective, one-sided, file. The n-th call of a function on
 -- a communicator is the same instance on all of its ranks. wait_ns: until the last of those that the call depends on had
--- arrived, last_rank (of a broadcast or scatter the root; of a reduction to a root or a gather the root alone waits); NULL
--- where not all ranks of comm are there, or where nobody reported the end. The rest of the call's time is transfer.
+-- arrived, last_rank (of a broadcast or scatter the root; of a reduction to a root or a gather the root alone waits). It is
+-- NULL where not all ranks of comm are there, where nobody reported the end, and of scans, neighbourhoods and
+-- intercommunicators, which depend on ranks that the trace does not name. The rest of the call's time is transfer.
 CREATE VIEW joint_call(source, id, rank, function, comm, bytes, callsite, nonblocking, begin_ns, end_ns, call_ns, instance,
                        last_rank, wait_ns, transfer_ns, failed) AS
   WITH every AS (
@@ -803,15 +804,17 @@ CREATE VIEW joint_call(source, id, rank, function, comm, bytes, callsite, nonblo
        named AS (
     SELECT *, CASE WHEN substr(name, -2) = '_c' THEN substr(name, 1, length(name) - 2) ELSE name END AS what FROM every),
        numbered AS (
-    SELECT *, row_number() OVER (PARTITION BY source, rank, comm, what ORDER BY begin_ns, id) AS instance FROM named),
+    SELECT *, row_number() OVER (PARTITION BY rank, comm, what, source ORDER BY begin_ns, id) AS instance FROM named),
        met AS (
     SELECT *, count(*) OVER together AS members, first_value(rank) OVER together AS latest,
            first_value(begin_ns) OVER together AS latest_ns, max(CASE WHEN rank = root THEN begin_ns END) OVER together AS root_ns
     FROM numbered
-    WINDOW together AS (PARTITION BY source, comm, what, instance ORDER BY begin_ns DESC, rank
+    WINDOW together AS (PARTITION BY instance, comm, what, source ORDER BY begin_ns DESC, rank
                         ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)),
        awaited AS (
-    SELECT *, CASE WHEN members IS NOT (SELECT size FROM communicator c WHERE c.id = met.comm) THEN NULL
+    SELECT *, CASE WHEN members IS NOT (SELECT size FROM communicator c WHERE c.id = met.comm AND remote IS NULL) THEN NULL
+                   WHEN what GLOB 'MPI_*[Nn]eighbor*' OR what GLOB 'MPI_*[Ss]can' THEN NULL
+                   WHEN root IS NULL THEN latest_ns
                    WHEN what GLOB 'MPI_*[Bb]cast*' OR what GLOB 'MPI_*[Ss]catter*' AND what NOT GLOB '*_scatter*' THEN root_ns
                    WHEN what GLOB 'MPI_*[Rr]educe' AND what NOT GLOB '*[Aa]llreduce'
                      OR what GLOB 'MPI_*[Gg]ather*' AND what NOT GLOB '*[Aa]llgather*' THEN iif(rank = root, latest_ns, begin_ns)

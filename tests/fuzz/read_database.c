@@ -42,6 +42,7 @@ static const char rows[] =
     "INSERT INTO origin VALUES(1,NULL,'send',1,1);"
     "INSERT INTO partition VALUES(1,NULL,0,'send',NULL,11,20,4,4,NULL,NULL);"
     "INSERT INTO rma VALUES(1,0,'MPI_Put',0,1,1,64,700,710,5,NULL,0,0);"
+    "INSERT INTO file_call VALUES(1,0,'MPI_File_write_all',0,1,64,NULL,800,810,5,0,1,0,NULL,0);"
     "INSERT INTO stack VALUES(1,0,0);"
     "INSERT INTO mark VALUES(0,7,450,0);"
     "INSERT INTO untracked VALUES(0,'MPI_Barrier',1,0);"
@@ -195,6 +196,10 @@ void read_database(const uint8_t *data, size_t size)
                                           "recording_off",
                                           "replicate_error",
                                           "rma",
+                                          "collective_sites",
+                                          "rma_sites",
+                                          "files",
+                                          "call_sizes",
                                           "slowest_messages",
                                           "slowest_rounds",
                                           "stacks",

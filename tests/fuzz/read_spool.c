@@ -97,8 +97,9 @@ static void write_spool(struct input *input, int32_t rank)
 /* Hands what ingest wrote to another command, as the input's length says, since each costs as much as ingest. */
 static void use_trace(const char *trace, size_t which)
 {
-    static const char *const queries[] = {"callsites", "kinds", "level_volume", "message_sizes", "partners",    "rma",
-                                          "traffic",   "waits", "collectives",  "stacks",        "late_senders"};
+    static const char *const queries[] = {
+        "callsites", "kinds",       "level_volume", "message_sizes", "partners",         "rma",  "traffic",
+        "waits",     "collectives", "stacks",       "late_senders",  "collective_sites", "files"};
     const char *query = queries[which / 4 % (sizeof queries / sizeof queries[0])];
     if (which % 4 == 0 && command(cmd_report, trace, "--format", "json", NULL) != 0)
         abort();

@@ -44,6 +44,7 @@ RARE_SCRIPT = """world 2
 1 persistent 2 Recv_init any 4 64 6
 1 Start 0 4 64 7-90 started=2 receive any_source
 1 rma Put 0 8 10-12 stack=1
+1 file File_write_at 8 13-14 offset=16
 1 mark 7 50
 1 Mprobe 0 5 64 60-90 probe receive call=4
 1 mark 0 91
@@ -147,6 +148,8 @@ RARE_CASES = [
     ("one-sided call to nobody", patch_rare("rma", 8, "<i", 2), 0, "", "damaged"),
     ("one-sided call of negative size", patch_rare("rma", 16, "<q", -1), 0, "", "damaged"),
     ("one-sided call that ends before it begins", patch_rare("rma", 32, "<Q", 2), 0, "", "damaged"),
+    ("call on a file at a negative offset", patch_rare("file", 56, "<q", -2), 0, "", "damaged"),
+    ("call on a file of negative size", patch_rare("file", 16, "<q", -1), 0, "", "damaged"),
     ("one-sided call of no function", patch_rare("rma", 2, "<H", 0xFFFF), 0, "", "damaged"),
     ("mark before the start", patch_rare("mark", 8, "<Q", 1), 0, "", "damaged"),
     ("mark of the smallest number", patch_rare("mark", 4, "<i", -2**31), 0, "", None),
@@ -211,7 +214,7 @@ def write_script(folder, text):
 def find_rare(data):
     """Fills RARE; `last` is the room behind the last record."""
     at = FIRST
-    for name in ("stack", "persistent", "start", "partitions", "partition", "persistent 2", "start 2", "rma", "mark"):
+    for name in ("stack", "persistent", "start", "partitions", "partition", "persistent 2", "start 2", "rma", "file", "mark"):
         RARE[name] = at
         at += spool.record_bytes(data, at)
     while data[at] != 0:

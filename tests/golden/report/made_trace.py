@@ -28,6 +28,7 @@ def run(*arguments):
 def database(path, *scripts):
     path.unlink(missing_ok=True)
     connection = sqlite3.connect(path)
+    connection.execute("PRAGMA synchronous = OFF")  # nothing of a test need survive a crash
     connection.executescript((SQL / "schema.sql").read_text())
     for script in scripts:
         connection.executescript(script)
