@@ -814,6 +814,7 @@ CREATE VIEW joint_call(source, id, rank, function, comm, bytes, callsite, nonblo
        awaited AS (
     SELECT *, CASE WHEN members IS NOT (SELECT size FROM communicator c WHERE c.id = met.comm AND remote IS NULL) THEN NULL
                    WHEN what GLOB 'MPI_*[Nn]eighbor*' OR what GLOB 'MPI_*[Ss]can' THEN NULL
+                   WHEN source <> 'collective' AND end_ns < latest_ns THEN begin_ns -- it need not wait, and did not
                    WHEN root IS NULL THEN latest_ns
                    WHEN what GLOB 'MPI_*[Bb]cast*' OR what GLOB 'MPI_*[Ss]catter*' AND what NOT GLOB '*_scatter*' THEN root_ns
                    WHEN what GLOB 'MPI_*[Rr]educe' AND what NOT GLOB '*[Aa]llreduce'
