@@ -95,6 +95,7 @@ int machine_command_check(int argc, char **argv)
         {0, "strict", NULL, "exit code 1 if anything is", .flag = &strict},
     };
     const struct option_table table = {.command = "machine check",
+                                       .words = {WORDS_MACHINE, WORDS_NONE},
                                        .usage = "usage: mpistair machine check NAME|FILE.tbl [OPTIONS]\n\n"
                                                 "What is suspicious in a table.\n",
                                        .rows = rows,

@@ -25,6 +25,7 @@ static int parse(int *argc, char ***argv, struct request *request)
     };
     const struct option_table table = {
         .command = "machine memory",
+        .words = {WORDS_MACHINE, WORDS_NONE},
         .usage = "usage: mpistair machine memory NAME|FILE.tbl [OPTIONS]\n\n"
                  "The memory bandwidth that N computing cores of a socket and a message that is received leave each "
                  "other, by\nwhere their data are.\n",

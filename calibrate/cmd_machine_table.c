@@ -55,6 +55,7 @@ int machine_command_list(int argc, char **argv)
     struct error error;
     const struct option_row rows[] = {{0, "json", NULL, "as JSON", .flag = &json}};
     const struct option_table table = {.command = "machine list",
+                                       .words = {WORDS_TRACE},
                                        .usage = "usage: mpistair machine list [--json] [trace.db]\n\n"
                                                 "The shipped machines, and those in a database.\n",
                                        .rows = rows,
@@ -103,6 +104,7 @@ int machine_command_show(int argc, char **argv)
         {0, "raw", "RAW.csv", "these samples instead of those beside FILE.tbl (FILE.raw.csv)", .text = &raw},
     };
     const struct option_table table = {.command = "machine show",
+                                       .words = {WORDS_MACHINE, WORDS_NONE},
                                        .usage = "usage: mpistair machine show NAME|FILE.tbl [OPTIONS]\n\n"
                                                 "A table, readable.\n",
                                        .rows = rows,
@@ -131,6 +133,7 @@ int machine_command_import(int argc, char **argv)
     struct error error;
     struct machine machine;
     const struct option_table table = {.command = "machine import",
+                                       .words = {WORDS_MACHINE, WORDS_TRACE},
                                        .usage = "usage: mpistair machine import FILE.tbl|NAME trace.db\n\n"
                                                 "Puts a table into a database.\n"};
     int code = parse(&table, &argc, &argv, 2, 2, "FILE.tbl or NAME, then trace.db");
@@ -155,6 +158,7 @@ int machine_command_export(int argc, char **argv)
     struct output_file file;
     const struct option_row rows[] = {{'o', "output", "FILE.tbl", "default: standard output", .text = &output}};
     const struct option_table table = {.command = "machine export",
+                                       .words = {WORDS_MACHINE, WORDS_TRACE},
                                        .usage = "usage: mpistair machine export NAME [trace.db] [-o FILE.tbl]\n\n"
                                                 "A table out of a database, or a shipped one, as text.\n",
                                        .rows = rows,

@@ -9,6 +9,7 @@
 
 #include "calibrate/machine/machine.h"
 #include "predictor/pattern/pattern.h"
+#include "share/base/nearest.h"
 
 /* Says which messages' latency a rank pays (share/doc/MODELS.md, Latency). */
 enum latency_side { LATENCY_IN = 0, LATENCY_OUT, LATENCY_MAX };
@@ -76,6 +77,9 @@ extern const struct model *const model_table[];
 
 /* Returns the model of that name, NULL if there is none. */
 const struct model *model_find(const char *name);
+/* Returns "; did you mean MODEL?", which nearest holds, or "" where no model with or without a term has a name like
+ * that. */
+const char *model_hint(const char *name, struct nearest *nearest);
 
 /* Fills a prediction of placement->n_ranks entries. Returns 0, or -1 with a reason in error (a level or quantity
  * that the machine lacks, a time beyond the range of a double, no memory); the prediction's contents are then

@@ -1,6 +1,7 @@
 /* Registers the models: each has one line here, and one file in models/ or terms/. */
 #include "predictor/model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,20 @@ const struct model *model_find(const char *name)
         if (strcmp(model_table[i]->name, name) == 0)
             return model_table[i];
     return NULL;
+}
+
+const char *model_hint(const char *name, struct nearest *nearest)
+{
+    *nearest = nearest_to(name);
+    for (size_t i = 0; model_table[i] != NULL; i++) {
+        char with_term[64];
+        nearest_add(nearest, model_table[i]->name);
+        for (size_t k = 0; strchr(name, '+') != NULL && term_table[k] != NULL; k++) {
+            snprintf(with_term, sizeof with_term, "%s+%s", model_table[i]->name, term_table[k]->name);
+            nearest_add(nearest, with_term);
+        }
+    }
+    return nearest_hint(nearest);
 }
 
 struct model_options model_options_of_kind(const struct model_options *options, uint64_t rounds)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrate/machine_database.h"
+#include "share/base/nearest.h"
 
 /* Lists the machines of a trace: how many, and "a, b". */
 struct machine_names {
@@ -21,6 +22,24 @@ static void add_name(void *context, const char *name, const char *source)
     if (names->n++ == 0)
         snprintf(names->first, sizeof names->first, "%s", name);
     snprintf(names->text + length, sizeof names->text - length, "%s%s", length > 0 ? ", " : "", name);
+}
+
+/* Joins why no machine of that name was found and those that the trace has. */
+static void say_unknown(const char *wanted, const struct machine_names *names, const struct error *reason,
+                        struct error *error)
+{
+    struct nearest nearest = nearest_to(wanted);
+    for (const char *at = names->text; names->n > 0 && at != NULL;
+         at = strstr(at, ", ") != NULL ? strstr(at, ", ") + 2 : NULL) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+        nearest_add(&nearest, name);
+    }
+    const char *hint = nearest_hint(&nearest);
+    if (hint[0] != '\0')
+        error_set(error, "machine '%.64s': not in the trace, nor among the shipped ones%s", wanted, hint);
+    else
+        error_set(error, "%s%s%s", reason->text, names->n > 0 ? "; the trace has: " : "", names->text);
 }
 
 int predict_machine_find(const char *trace, sqlite3 *database, const char *wanted, struct machine *machine,
@@ -40,7 +59,7 @@ int predict_machine_find(const char *trace, sqlite3 *database, const char *wante
     if (result == 1) {
         result = machine_find(name, machine, &reason);
         if (result != 0)
-            error_set(error, "%s%s%s", reason.text, names.n > 0 ? "; the trace has: " : "", names.text);
+            say_unknown(wanted, &names, &reason, error);
     }
     if (result == 0 && !machine_name_valid(machine->name)) { /* it goes into CSV and JSON as it is */
         machine_release(machine);

@@ -47,6 +47,20 @@ static void add_all(struct predict_options *options)
         add_model(options, model_table[i]->name);
 }
 
+/* Says that the name of so many bytes is none of a model. */
+static int no_model(const char *name, size_t length)
+{
+    char wanted[64], known[256] = "";
+    struct nearest nearest;
+    snprintf(wanted, sizeof wanted, "%.*s", length < 40 ? (int)length : 40, name);
+    const char *hint = model_hint(wanted, &nearest);
+    if (hint[0] != '\0')
+        return wrong_usage("predict", "--model: no model '%s'%s", wanted, hint);
+    for (size_t i = 0, used = 0; model_table[i] != NULL && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", model_table[i]->name);
+    return wrong_usage("predict", "--model: no model '%s'; there are %sor all, and MODEL+TERM", wanted, known);
+}
+
 /* Adds the models of list, names with commas between; all is one. */
 static int add_models(void *context, const char *list)
 {
@@ -59,11 +73,7 @@ static int add_models(void *context, const char *list)
         if (strcmp(name, "all") == 0) {
             add_all(options);
         } else if (length >= sizeof name || add_model(options, name) != 0) {
-            char known[256] = "";
-            for (size_t i = 0, used = 0; model_table[i] != NULL && used < sizeof known; i++)
-                used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", model_table[i]->name);
-            return wrong_usage("predict", "--model: no model '%.*s'; there are %sor all, and MODEL+TERM",
-                               length < 40 ? (int)length : 40, at, known);
+            return no_model(at, length);
         }
         at += length;
         if (*at == '\0')
@@ -129,15 +139,15 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {'m', "machine", "NAME|FILE",
          "a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
          "default: the trace's, if it holds one only",
-         .text = &options->machine},
-        {'M', "model", "M[,M]|all", "which models; default all", .take = add_models},
+         .text = &options->machine, .words = WORDS_MACHINE},
+        {'M', "model", "M[,M]|all", "which models; default all", .take = add_models, .words = WORDS_MODEL},
         {'p', "pattern", "P.csv", "header src,dst,bytes, optional send_s,recv_s,comm,any_source",
          .text = &options->pattern},
         {'l', "placement", "L.csv", "header rank,node,socket; with a trace, in the place of what was recorded",
          .text = &options->placement},
         {0, "topology", "NAME|FILE",
          "the network, for MODEL+contention: a shipped one, or a .topo file; default: an estimate for a cube of nodes",
-         .text = &options->topology},
+         .text = &options->topology, .words = WORDS_TOPOLOGY},
         {0, "latency", "in|out|max",
          "whose messages' latency a rank pays (staircase): the incoming ones' (default), the outgoing ones', or the "
          "larger of both",
@@ -151,8 +161,13 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {'o', "output", "FILE", "default: standard output", .text = &options->output},
     };
     what_if_option_rows(&options->what_if, rows + N_OWN);
-    const struct option_table table = {
-        "predict", usage, rows, sizeof rows / sizeof rows[0], .list = list_models, .context = options};
+    const struct option_table table = {"predict",
+                                       usage,
+                                       rows,
+                                       sizeof rows / sizeof rows[0],
+                                       .list = list_models,
+                                       .context = options,
+                                       .words = {WORDS_TRACE}};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;

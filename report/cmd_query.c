@@ -206,7 +206,8 @@ int cmd_query(int argc, char **argv)
         {'o', "output", "FILE", "write there instead of standard output", .text = &output},
         {0, "list", NULL, "show the named queries", .flag = &list},
     };
-    const struct option_table table = {"query", usage, rows, sizeof rows / sizeof rows[0], .notes = NULL};
+    const struct option_table table = {
+        "query", usage, rows, sizeof rows / sizeof rows[0], .notes = NULL, .words = {WORDS_TRACE, WORDS_QUERY}};
     int result = options_read(&table, &argc, &argv);
     if (result != OPTIONS_READ)
         return result;

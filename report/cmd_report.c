@@ -46,15 +46,22 @@ static int parse(int argc, char **argv, struct report_options *options)
         {'o', "output", "FILE",
          "write there instead of standard output; an existing file is replaced once all is\nwritten",
          .text = &options->output},
-        {'m', "machine", "NAME", "only predictions for this machine", .text = &options->choice.machine},
+        {'m', "machine", "NAME", "only predictions for this machine", .text = &options->choice.machine,
+         .words = WORDS_MACHINE},
         {'M', "model", "NAME", "only this model; text and html draw the bars for it instead of the best one",
-         .text = &options->choice.model},
+         .text = &options->choice.model, .words = WORDS_MODEL},
         {'s', "section", "NAME[,NAME...]", "only these sections, see below; of text and html", .take = take_sections},
         {'a', "all", NULL, "all sections", .flag = &options->all},
         {0, "all-ranks", NULL, "of more than 64 ranks show all, not the 16 furthest off", .flag = &options->all_ranks},
     };
-    const struct option_table table = {
-        "report", usage, rows, sizeof rows / sizeof rows[0], .notes = notes, .list = sections_list, .context = options};
+    const struct option_table table = {"report",
+                                       usage,
+                                       rows,
+                                       sizeof rows / sizeof rows[0],
+                                       .notes = notes,
+                                       .list = sections_list,
+                                       .context = options,
+                                       .words = {WORDS_TRACE}};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;

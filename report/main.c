@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/complete.h"
 #include "share/base/command.h"
 #include "share/base/error.h"
 #include "share/base/help_text.h"
@@ -71,5 +72,7 @@ int main(int argc, char **argv)
         puts("mpistair " MPISTAIR_VERSION);
         return delivered(EXIT_DONE);
     }
+    if (argc > 1 && strcmp(argv[1], "--complete") == 0)
+        return delivered(complete(commands, argc - 2, argv + 2));
     return delivered(command_run(commands, "", argc, argv));
 }

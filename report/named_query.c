@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/installation.h"
+#include "share/base/nearest.h"
 #include "share/base/text_file.h"
 
 enum { QUERY_MAX_BYTES = 1 << 20 };
@@ -17,14 +18,22 @@ bool named_query_is_name(const char *text)
            text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
 }
 
+static int no_query(const char *name, struct error *error)
+{
+    struct nearest nearest = nearest_to(name);
+    installation_each("sql", ".sql", nearest_add_named, &nearest, NULL);
+    const char *hint = nearest_hint(&nearest);
+    return error_set(error, "%s: no such query%s%s", name, hint,
+                     hint[0] != '\0' ? " 'mpistair query --list' shows the names"
+                                     : "; 'mpistair query --list' shows the names, SQL is written as one argument with "
+                                       "blanks");
+}
+
 int named_query_read(const char *name, char **sql, struct error *error)
 {
     char path[PATH_MAX];
     if (strcmp(name, "schema") == 0 || installation_named("sql", ".sql", name, path, sizeof path) != 0)
-        return error_set(error,
-                         "%s: no such query; 'mpistair query --list' shows the names, SQL is written as one "
-                         "argument with blanks",
-                         name);
+        return no_query(name, error);
     *sql = text_file_read(path, QUERY_MAX_BYTES, error);
     return *sql == NULL ? -1 : 0;
 }

@@ -14,7 +14,7 @@ mpich_packages='mpich libmpich-dev'
 plot_packages='gnuplot-nox'
 fuzz_packages='clang libclang-rt-dev'
 test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3 dpkg-dev
-    g++"
+    g++ zsh"
 
 # Open MPI refuses root otherwise; containers and test machines often have nobody else.
 if [ "$(id -u)" -eq 0 ]; then

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "share/base/installation.h"
+#include "share/base/nearest.h"
 
 enum { NAMES_BYTES = 512 };
 
@@ -24,6 +25,11 @@ int machine_find(const char *name_or_path, struct machine *machine, struct error
     char path[PATH_MAX], names[NAMES_BYTES] = "";
     if (installation_named("machines", ".tbl", name_or_path, path, sizeof path) == 0)
         return machine_read(path, machine, error);
+    struct nearest nearest = nearest_to(name_or_path);
+    installation_each("machines", ".tbl", nearest_add_named, &nearest, NULL);
+    if (nearest_hint(&nearest)[0] != '\0')
+        return error_set(error, "machine '%.64s': not among the shipped ones, nor a .tbl file%s", name_or_path,
+                         nearest_hint(&nearest));
     installation_each("machines", ".tbl", add_name, names, NULL);
     return error_set(error, "machine '%.64s': not among the shipped ones (%s), nor a .tbl file", name_or_path,
                      names[0] != '\0' ? names : "none");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "share/base/error.h"
+#include "share/base/nearest.h"
 #include "share/base/number.h"
 #include "share/base/help_text.h"
 #include "share/base/options.h"
@@ -123,11 +124,14 @@ static int check(int n_words, char **words, bool bytes_given, struct pattern_opt
         return wrong_usage("pattern", "--kind: expected --from TRACE.db beside it");
     if (n_words == 0)
         return 0;
-    for (const struct pattern_kind *kind = pattern_kinds; kind->name != NULL; kind++)
+    struct nearest nearest = nearest_to(words[0]);
+    for (const struct pattern_kind *kind = pattern_kinds; kind->name != NULL; kind++) {
+        nearest_add(&nearest, kind->name);
         if (strcmp(kind->name, words[0]) == 0)
             options->kind = kind;
+    }
     if (options->kind == NULL)
-        return wrong_usage("pattern", "no kind '%.40s'; 'mpistair pattern --help' lists them", words[0]);
+        return wrong_usage("pattern", "no kind '%.40s'%s", words[0], nearest_hint(&nearest));
     return complete_request(options->kind, bytes_given, &options->request);
 }
 
@@ -174,8 +178,13 @@ int pattern_options_parse(int argc, char **argv, struct pattern_options *options
         {'p', "pattern", "P.csv", NULL, .text = &options->pattern},
         {'l', "placement", "L.csv", "", .text = &options->placement},
     };
-    const struct option_table table = {"pattern",         usage, rows, sizeof rows / sizeof rows[0], .list = list_kinds,
-                                       .context = request};
+    const struct option_table table = {"pattern",
+                                       usage,
+                                       rows,
+                                       sizeof rows / sizeof rows[0],
+                                       .list = list_kinds,
+                                       .context = request,
+                                       .words = {WORDS_PATTERN, WORDS_NONE}};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;

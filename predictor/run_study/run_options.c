@@ -96,7 +96,7 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
     *options = (struct run_options){.law = LAW_STAIRCASE};
     struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
         {0, "machine", "NAME|FILE", "of the trace, a shipped one, or a table; default: the only one of the trace",
-         .text = &options->machine},
+         .text = &options->machine, .words = WORDS_MACHINE},
         {0, "placement", "L.csv", "places of the ranks; default: as recorded", .text = &options->placement},
         {0, "law", "staircase|flow|fair", "how messages under way share what they share; default staircase",
          .choice = &options->law},
@@ -105,8 +105,8 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
          "that MPIs use",
          .choice = &options->collectives},
         {0, "from", "S|mark:N|site:ID", "only the run from there on: seconds, an MPI_Pcontrol, a call site",
-         .take = take_from},
-        {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_to},
+         .take = take_from, .words = WORDS_NONE},
+        {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_to, .words = WORDS_NONE},
         {0, "sensitivity", NULL,
          "what each row of the table is worth: change of the run time by its value, largest first",
          .flag = &options->sensitivity},
@@ -121,13 +121,14 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
         {0, "scale-computation", "[rank:R:|site:ID:]FACTOR",
          "computation takes FACTOR times as long, of a rank, before "
          "a call site",
-         .take = take_scale},
+         .take = take_scale, .words = WORDS_NONE},
         {0, "no-latency", NULL, "a network without latency", .flag = &options->ideal.no_latency},
         {0, "no-transfer", NULL, "a network of infinite bandwidth", .flag = &options->ideal.no_transfer},
         {0, "no-contention", NULL, "messages that do not share anything", .flag = &options->no_contention},
     };
     what_if_option_rows(&options->what_if, rows + N_OWN);
-    const struct option_table table = {"replay", usage, rows, sizeof rows / sizeof rows[0], .context = options};
+    const struct option_table table = {
+        "replay", usage, rows, sizeof rows / sizeof rows[0], .context = options, .words = {WORDS_TRACE}};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "share/base/installation.h"
+#include "share/base/nearest.h"
 #include "calibrate/machine/machine.h"
 
 const char *const topology_kind_name[TOPOLOGY_KIND_COUNT] = {"torus", "mesh", "fat-tree", "dragonfly", "links"};
@@ -112,8 +113,10 @@ int topology_find(const char *name_or_path, struct topology *topology, struct er
     char path[PATH_MAX];
     if (installation_named("topologies", ".topo", name_or_path, path, sizeof path) == 0)
         return topology_read(path, topology, error);
-    return error_set(error, "topology '%.64s': not among the shipped ones (share/topologies), nor a .topo file",
-                     name_or_path);
+    struct nearest nearest = nearest_to(name_or_path);
+    installation_each("topologies", ".topo", nearest_add_named, &nearest, NULL);
+    return error_set(error, "topology '%.64s': not among the shipped ones (share/topologies), nor a .topo file%s",
+                     name_or_path, nearest_hint(&nearest));
 }
 
 void topology_release(struct topology *topology)

@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "predictor/replay/replay_place.h"
 #include "predictor/what_if/arrange.h"
+#include "share/base/nearest.h"
 
 /* Reads where the ranks of a trace were: all of them must be known. */
 static int read_recorded_places(const char *path, sqlite3 *database, struct placement *placement, struct error *error)
@@ -55,6 +57,11 @@ int places_as_told(const char *told, const struct placement *before, struct plac
             return placement_arrange(before, rule, after) == 0
                        ? 0
                        : error_set(error, "no memory for %zu ranks", before->n_ranks);
+    struct nearest nearest = nearest_to(told);
+    for (enum arrangement rule = 0; rule < ARRANGE_COUNT; rule++)
+        nearest_add(&nearest, arrangement_name[rule]);
+    if (nearest_hint(&nearest)[0] != '\0' && access(told, F_OK) != 0)
+        return error_set(error, "--to-placement %.40s: neither a rule nor a file%s", told, nearest_hint(&nearest));
     if (placement_read_csv(told, &given, error) != 0)
         return -1;
     int result = 0;

@@ -18,7 +18,7 @@ void what_if_option_rows(struct what_if_options *options, struct option_row rows
                  "together:"},
         {0, "what-if", NULL, "asks for at least one of these changes, each of which may be given without it",
          .flag = &options->asked},
-        {0, "to-machine", "NAME|FILE", "another machine table", .text = &options->machine},
+        {0, "to-machine", "NAME|FILE", "another machine table", .text = &options->machine, .words = WORDS_MACHINE},
         {0, "to-placement", "L.csv|fill|round-robin-nodes|round-robin-sockets",
          "other places, by hand or the same ones by rule", .text = &options->placement},
         {0, "best-placement", NULL,

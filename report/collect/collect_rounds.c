@@ -8,6 +8,7 @@
 #include "report/collect/report.h"
 #include "interpose/sums/working_tables.h"
 #include "share/base/array.h"
+#include "share/base/nearest.h"
 
 static int collect_rounds(struct report *report, sqlite3 *database, struct error *error)
 {
@@ -52,10 +53,21 @@ static int collect_rounds(struct report *report, sqlite3 *database, struct error
     return cursor_close(&rows);
 }
 
+/* Says that the trace has no prediction of the choice; nearest knows what it has. */
+static int no_prediction(const struct report *report, const struct report_choice *choice, struct nearest *nearest,
+                         struct error *error)
+{
+    return error_set(error, "%s: holds no prediction of %s %s; 'mpistair query %s model_error' lists those there%s",
+                     report->path, choice->model != NULL ? "model" : "machine",
+                     choice->model != NULL ? choice->model : choice->machine, report->path, nearest_hint(nearest));
+}
+
 static int collect_models(struct report *report, sqlite3 *database, const struct report_choice *choice,
                           struct error *error)
 {
     struct cursor rows;
+    const char *wanted = choice->model != NULL ? choice->model : choice->machine;
+    struct nearest nearest = nearest_to(wanted != NULL ? wanted : "");
     cursor_open(&rows, database, report->path,
                 "SELECT e.machine, e.model, e.options, q.extrapolated, e.error, e.mape, e.bias, e.worst_rank, "
                 "trim(e.model || ' ' || e.options) "
@@ -76,6 +88,7 @@ static int collect_models(struct report *report, sqlite3 *database, const struct
             .visible_bias = NAN,
             .title = cursor_text(&rows, 8, &report->pool),
         };
+        nearest_add(&nearest, choice->model != NULL ? model.model : model.machine);
         if ((choice->machine != NULL && strcmp(choice->machine, model.machine) != 0) ||
             (choice->model != NULL && strcmp(choice->model, model.model) != 0))
             continue;
@@ -88,9 +101,7 @@ static int collect_models(struct report *report, sqlite3 *database, const struct
     if (cursor_close(&rows) != 0)
         return -1;
     if (report->n_models == 0 && (choice->machine != NULL || choice->model != NULL))
-        return error_set(error, "%s: holds no prediction of %s %s; 'mpistair query %s model_error' lists those there",
-                         report->path, choice->model != NULL ? "model" : "machine",
-                         choice->model != NULL ? choice->model : choice->machine, report->path);
+        return no_prediction(report, choice, &nearest, error);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "share/base/error.h"
 #include "share/base/help_text.h"
+#include "share/base/nearest.h"
 
 static const struct section sections[] = {
     {"run", "Run", "command, MPI, ranks, time, waiting for processors", "", present_run},
@@ -37,14 +38,18 @@ section_set sections_all(void)
 /* Says which names there are. */
 static int unknown(const char *command, const char *name, size_t length)
 {
-    char names[512] = "";
+    char names[512] = "", wanted[48];
+    snprintf(wanted, sizeof wanted, "%.*s", length < 40 ? (int)length : 40, name);
+    struct nearest nearest = nearest_to(wanted);
+    for (size_t i = 0; i < N_SECTIONS; i++)
+        nearest_add(&nearest, sections[i].name);
     for (size_t i = 0, used = 0; i < N_SECTIONS && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
                                  i == 0               ? ""
                                  : i + 1 < N_SECTIONS ? ", "
                                                       : " or ",
                                  sections[i].name);
-    return wrong_usage(command, "--section %.*s: expected %s", length < 40 ? (int)length : 40, name, names);
+    return wrong_usage(command, "--section %s: expected %s%s", wanted, names, nearest_hint(&nearest));
 }
 
 int sections_read(section_set *set, const char *command, const char *text)

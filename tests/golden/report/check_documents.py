@@ -1,7 +1,7 @@
-"""The documents against the program: every command and option of --help is in the command's man page and in the completion,
-every table and view of the schema in mpistair.5, every file and folder that the README and share/doc name exists (NAME stands
-for any name), every reference to MODELS.md, to a page of the manual or to a section of one can be opened, a page has the
-sections that readers look for, and groff has no complaint and needs no more than 80 columns.
+"""The documents against the program: every command and option of --help is in the command's man page, every table and view of
+the schema in mpistair.5, every file and folder that the README and share/doc name exists (NAME stands for any name), every
+reference to MODELS.md, to a page of the manual or to a section of one can be opened, a page has the sections that readers
+look for, and groff has no complaint and needs no more than 80 columns.
 
 usage: check_documents.py MPISTAIR SOURCE
 """
@@ -34,7 +34,6 @@ def plain(path):
 pages = {f"{path.stem}({path.suffix[1:]})": plain(path) for path in sorted((SOURCE / "share/man").glob("*.[15]"))}
 headings_of = {page: re.findall(r"^\.SH (.*)", text, re.MULTILINE) for page, text in pages.items()}
 overview, formats = pages["mpistair(1)"], pages["mpistair(5)"]
-completion = (SOURCE / "share/completions/mpistair").read_text()
 readme = (SOURCE / "README.md").read_text()
 
 commands = re.findall(r"^  (\w+) ", output(MPISTAIR, "--help").stdout, re.MULTILINE)
@@ -45,7 +44,6 @@ for command in commands:
     manual = pages.get(page, "")
     need(page, rf"(?<![\w-]){re.escape(page)}", overview, "mpistair.1")
     need(f"mpistair {command}", rf"(?m)^\.SH SYNOPSIS\n\.nf\nmpistair {command}\b", manual, page)
-    need(command, rf"\b{command}\b", completion, "the completion")
     usages = [output(MPISTAIR, command, "--help")]
     subcommands = re.findall(r"^  (\w+) ", usages[0].stdout, re.MULTILINE) if command == "machine" else []
     if command == "machine" and len(subcommands) < 7:
@@ -56,7 +54,6 @@ for command in commands:
             failures.append(f"{command} --help: exit {usage.returncode}, stderr: {usage.stderr}")
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", "".join(usage.stdout for usage in usages))):
         need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", manual, page)
-        need(f"{command} {option}", rf"(?<![\w-]){option}(?![\w-])", completion, "the completion")
 for name in re.findall(r"^CREATE (?:TABLE|VIEW) (?:IF NOT EXISTS )?(\w+)", (SOURCE / "share/sql/schema.sql").read_text(), re.MULTILINE):
     need(name, rf"\b{name}\b", formats, "mpistair.5")
 folders = [path.name for path in SOURCE.iterdir() if path.is_dir() and not path.name.startswith((".", "build"))]
@@ -105,10 +102,5 @@ for page, text in pages.items():
         if formatted.returncode != 0 or formatted.stderr:
             failures.append(f"{file}: {formatted.stderr}")
         failures += [f"{file} needs more than 80 columns: {line}" for line in formatted.stdout.split("\n") if len(line) > 80]
-if shutil.which("bash"):
-    words = output("bash", "-c", f". {SOURCE}/share/completions/mpistair; COMP_WORDS=(mpistair re); COMP_CWORD=1; "
-                   "_mpistair; echo ${COMPREPLY[@]}")
-    if words.stdout != "replay report\n" or words.stderr:
-        failures.append(f"completion of 're': {words.stdout}{words.stderr}")
 print("\n".join(sorted(failures)) or "documents: ok")
 sys.exit(1 if failures else 0)

@@ -1,0 +1,254 @@
+/* The tables of commands and options are asked each time, so that the scripts of the shells know nothing and never
+ * differ from --help. The words of a line are read as options_read() would read them. */
+#include "report/complete.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/generate/pattern_make.h"
+#include "predictor/model.h"
+#include "share/base/error.h"
+#include "share/base/installation.h"
+#include "share/base/options.h"
+
+/* Holds the words behind a command, the last one at the cursor. */
+struct line {
+    int n_words;
+    char **words;
+    const char *before; /* what every candidate begins with, "--model=" or "postal," */
+    size_t n_before;
+    const char *wanted; /* what candidates begin with behind that */
+};
+
+/* Prints a word that fits, with the first line of what it is (NULL: nothing is said). */
+static void offer(const struct line *line, const char *word, const char *summary)
+{
+    if (strncmp(word, line->wanted, strlen(line->wanted)) != 0)
+        return;
+    printf("%.*s%s", (int)line->n_before, line->before, word);
+    if (summary != NULL && summary[0] != '\0')
+        printf("\t%.*s", (int)strcspn(summary, "\n"), summary);
+    putchar('\n');
+}
+
+static void offer_commands(const struct line *line, const struct command *commands)
+{
+    for (; commands->name != NULL; commands++)
+        offer(line, commands->name, commands->summary);
+}
+
+static int offer_named(void *context, const char *name, const char *path, struct error *error)
+{
+    (void)path, (void)error;
+    if (strcmp(name, "schema") != 0) /* lies beside the queries and is none */
+        offer(context, name, NULL);
+    return 0;
+}
+
+/* Moves the beginning of what is looked for behind the last of those characters. */
+static void go_behind(struct line *line, const char *characters)
+{
+    size_t n = strlen(line->wanted);
+    while (n > 0 && strchr(characters, line->wanted[n - 1]) == NULL)
+        n--;
+    if (line->n_before == 0)
+        line->before = line->wanted;
+    line->n_before += n;
+    line->wanted += n;
+}
+
+static void offer_models(struct line *line)
+{
+    go_behind(line, ",");
+    if (strchr(line->wanted, '+') != NULL) {
+        go_behind(line, "+");
+        for (size_t i = 0; term_table[i] != NULL; i++)
+            offer(line, term_table[i]->name, term_table[i]->summary);
+        return;
+    }
+    for (size_t i = 0; model_table[i] != NULL; i++)
+        offer(line, model_table[i]->name, model_table[i]->summary);
+    offer(line, "all", "all models");
+}
+
+static void offer_kind(struct line *line, enum option_words kind)
+{
+    switch (kind) {
+    case WORDS_TRACE:
+        puts(":files .db");
+        break;
+    case WORDS_MODEL:
+        offer_models(line);
+        break;
+    case WORDS_MACHINE:
+        installation_each("machines", ".tbl", offer_named, line, NULL);
+        puts(":files .tbl");
+        break;
+    case WORDS_TOPOLOGY:
+        installation_each("topologies", ".topo", offer_named, line, NULL);
+        puts(":files .topo");
+        break;
+    case WORDS_QUERY:
+        installation_each("sql", ".sql", offer_named, line, NULL);
+        break;
+    case WORDS_PATTERN:
+        for (const struct pattern_kind *pattern = pattern_kinds; pattern->name != NULL; pattern++)
+            offer(line, pattern->name, pattern->summary);
+        break;
+    case WORDS_COMMAND:
+        puts(":commands");
+        break;
+    case WORDS_ANY:
+        puts(":files");
+        break;
+    case WORDS_NONE:
+        break;
+    }
+}
+
+/* Offers what an argument as "L.csv|fill|round-robin-nodes", "FILE.svg" or "N" says: words as they are, files where it
+ * names one. */
+static void offer_argument(const struct line *line, const char *argument)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz-";
+    while (*argument != '\0') {
+        char part[64];
+        size_t length = strcspn(argument, "|");
+        snprintf(part, sizeof part, "%.*s", (int)length, argument);
+        const char *suffix = strrchr(part, '.');
+        if (part[0] != '\0' && part[strspn(part, letters)] == '\0')
+            offer(line, part, NULL);
+        else if (suffix != NULL)
+            printf(":files %s\n", suffix);
+        else if (strcmp(part, "FILE") == 0 || strcmp(part, "DIR") == 0 || strcmp(part, "PREFIX") == 0)
+            puts(":files");
+        argument += length + (argument[length] == '|');
+    }
+}
+
+static void offer_value(struct line *line, const struct option_row *row)
+{
+    if (row->words != WORDS_ANY)
+        offer_kind(line, row->words);
+    else
+        offer_argument(line, row->argument);
+}
+
+static void offer_options(const struct line *line, const struct option_table *table)
+{
+    char name[64];
+    for (size_t i = 0; i < table->n_rows; i++) {
+        const struct option_row *row = &table->rows[i];
+        if (row->name == NULL)
+            continue;
+        snprintf(name, sizeof name, "--%s", row->name);
+        offer(line, name, row->help);
+        if (row->letter == 0)
+            continue;
+        snprintf(name, sizeof name, "-%c", row->letter);
+        offer(line, name, row->help);
+    }
+    offer(line, "--help", "the options");
+    offer(line, "-h", "the options");
+}
+
+/* Returns the option that takes the word behind word as its value, NULL if there is none. */
+static const struct option_row *waits_for_value(const struct option_table *table, const char *word)
+{
+    bool is_long = strncmp(word, "--", 2) == 0;
+    if (word[0] != '-' || word[1] == '\0')
+        return NULL;
+    for (size_t i = 0; i < table->n_rows; i++) {
+        const struct option_row *row = &table->rows[i];
+        if (row->name != NULL && row->argument != NULL &&
+            (is_long ? strcmp(word + 2, row->name) == 0
+                     : row->letter != 0 && strcmp(word + 1, (char[]){row->letter, 0}) == 0))
+            return row;
+    }
+    return NULL;
+}
+
+/* Completes --name=VALUE, which zsh and fish give as one word. Says whether it was one. */
+static bool complete_assignment(struct line *line, const struct option_table *table)
+{
+    char name[64];
+    const char *equals = strchr(line->wanted, '=');
+    if (equals == NULL || line->wanted[0] != '-')
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)(equals - line->wanted), line->wanted);
+    const struct option_row *row = waits_for_value(table, name);
+    line->before = line->wanted;
+    line->n_before = (size_t)(equals + 1 - line->wanted);
+    line->wanted = equals + 1;
+    if (row != NULL)
+        offer_value(line, row);
+    return true;
+}
+
+/* Completes the last word of a line by the table of its command. */
+static void complete_by(void *context, const struct option_table *table)
+{
+    struct line *line = context;
+    const struct option_row *value_of = NULL;
+    int last = line->n_words - 1, n_plain = 0;
+    bool options_end = false;
+    for (int i = 0; i < last; i++) {
+        const char *word = line->words[i];
+        if (value_of != NULL) /* bash gives --name=VALUE as three words */
+            value_of = strcmp(word, "=") == 0 ? value_of : NULL;
+        else if (!options_end && strcmp(word, "--") == 0)
+            options_end = true;
+        else if (options_end || word[0] != '-')
+            n_plain++;
+        else
+            value_of = waits_for_value(table, word);
+        options_end = options_end || (table->is_launcher && n_plain > 0);
+    }
+    if (value_of != NULL) {
+        line->wanted = strcmp(line->wanted, "=") == 0 ? "" : line->wanted;
+        offer_value(line, value_of);
+    } else if (!options_end && line->wanted[0] == '-') {
+        if (!complete_assignment(line, table))
+            offer_options(line, table);
+    } else if (table->is_launcher) {
+        puts(n_plain == 0 ? ":commands" : ":files");
+    } else {
+        int n = 0;
+        while (n < n_plain && n + 1 < OPTIONS_MAX_WORDS && table->words[n + 1] != WORDS_ANY)
+            n++;
+        offer_kind(line, table->words[n]);
+    }
+}
+
+int complete(const struct command *commands, int n_words, char **words)
+{
+    if (n_words == 0)
+        return EXIT_DONE;
+    struct line line = {.n_words = n_words, .words = words, .before = "", .wanted = words[n_words - 1]};
+    bool help = n_words > 1 && strcmp(words[0], "help") == 0;
+    if (help) {
+        line.n_words--;
+        line.words++;
+    }
+    const struct command *command = NULL;
+    while (line.n_words > 1 && commands != NULL) {
+        command = command_find(commands, line.words[0]);
+        if (command == NULL)
+            return EXIT_DONE;
+        commands = command->subcommands;
+        line.n_words--;
+        line.words++;
+    }
+    if (commands != NULL) {
+        offer_commands(&line, commands);
+        offer(&line, "--help", "this command, and what belongs to it");
+        if (command == NULL && !help) {
+            offer(&line, "help", "explains a command");
+            offer(&line, "--version", NULL);
+        }
+    } else if (!help) {
+        options_visit(command->run, command->name, complete_by, &line);
+    }
+    return EXIT_DONE;
+}
