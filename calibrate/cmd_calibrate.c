@@ -16,6 +16,7 @@
 #include "calibrate/fit/samples_csv.h"
 #include "calibrate/job/asked.h"
 #include "calibrate/job/calibration.h"
+#include "calibrate/job/child.h"
 #include "share/base/command.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/job/launcher.h"
@@ -292,5 +293,8 @@ int cmd_calibrate(int argc, char **argv)
     free(remarks);
     raw_file_release(&raw);
     machine_release(&machine);
-    return result == 0 ? EXIT_DONE : error_report(&error);
+    if (result == 0)
+        return EXIT_DONE;
+    error_report(&error);
+    return child_interrupted() != 0 ? 128 + child_interrupted() : EXIT_WORK_FAILED;
 }

@@ -206,7 +206,7 @@ static int run_launch(struct run *run, unsigned launch, struct error *error)
             continue;
         if (run->no_slots) {
             result = refuse(&reason, error);
-        } else if (programs[i].is_needed || run->stopped || child_interrupted()) {
+        } else if (programs[i].is_needed || run->stopped || child_interrupted() != 0) {
             *error = reason;
             result = -1;
         } else {

@@ -46,9 +46,9 @@ static void on_signal(int number)
     caught = number;
 }
 
-bool child_interrupted(void)
+int child_interrupted(void)
 {
-    return caught != 0;
+    return caught;
 }
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};

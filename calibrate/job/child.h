@@ -24,7 +24,7 @@ struct child_listener {
 int child_run(char *const *argv, double limit_s, const struct child_listener *listener, int *status,
               struct error *error);
 
-/* Says whether a signal to us ended the last child. */
-bool child_interrupted(void);
+/* Returns the signal to us that ended the last child, 0 if none did. */
+int child_interrupted(void);
 
 #endif

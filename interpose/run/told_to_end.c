@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "share/base/output_file.h"
+
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { N_NUMBERS = sizeof numbers / sizeof numbers[0] };
@@ -19,6 +21,7 @@ static void tell(int number)
 {
     if (write(STDERR_FILENO, told, strlen(told)) < 0)
         (void)0; /* there is nobody to tell */
+    output_file_remove_all();
     raise(number);
 }
 

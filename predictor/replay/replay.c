@@ -5,6 +5,7 @@
 #include "predictor/replay/replay.h"
 
 #include "interpose/database/cursor.h"
+#include "interpose/database/transaction.h"
 #include "interpose/database/database.h"
 #include "calibrate/machine_database.h"
 #include "predictor/predict_options.h"
@@ -206,7 +207,7 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
 {
     struct replay_state state = {.replay = replay, .summary = summary};
     *summary = (struct replay_summary){.extrapolated = summary->extrapolated};
-    if (replay_execute(replay, "BEGIN IMMEDIATE", NULL, 0, error) != 0)
+    if (transaction_begin(replay->database, replay->path, error) != 0)
         return -1;
     int result = machine_store(replay->database, replay->path, replay->machine, error);
     if (result == 0)
@@ -222,10 +223,7 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
     sqlite3_finalize(state.insert);
     replay_history_release(&state.history);
     replay_round_release(&state.round);
-    if (result == 0)
-        result = replay_execute(replay, "COMMIT", NULL, 0, error);
-    if (result != 0)
-        replay_execute(replay, "ROLLBACK", NULL, 0, NULL);
+    result = transaction_end(replay->database, replay->path, result, error);
     recorded_places_release(&state.places);
     for (size_t m = 0; m < replay->n_models; m++)
         replay_mean_release(&state.means[m]);

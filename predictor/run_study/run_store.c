@@ -6,6 +6,7 @@
 
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
+#include "interpose/database/transaction.h"
 #include "predictor/run_study/run_show.h"
 #include "share/base/installation.h"
 #include "share/base/text_file.h"
@@ -142,7 +143,7 @@ int run_store(sqlite3 *database, const struct run_study *study, struct error *er
     char options[OPTIONS_BYTES];
     int64_t id = 0;
     options_text(study->options, options);
-    if (execute(database, path, "BEGIN IMMEDIATE", error) != 0)
+    if (transaction_begin(database, path, error) != 0)
         return -1;
     int code = make_tables(database, path, error);
     if (code == 0)
@@ -150,9 +151,5 @@ int run_store(sqlite3 *database, const struct run_study *study, struct error *er
     if (code == 0 && (store_run(database, study, options, &id) != 0 || store_places(database, study, id) != 0 ||
                       store_efficiencies(database, study, id) != 0))
         code = database_error(database, path, "the replay cannot be stored", error);
-    if (code == 0)
-        code = execute(database, path, "COMMIT", error);
-    if (code != 0)
-        sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
-    return code;
+    return transaction_end(database, path, code, error);
 }

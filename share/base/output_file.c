@@ -1,14 +1,86 @@
 /* A full disk or an interrupt must not destroy the output of an earlier run: the new output is written beside and
- * renamed only once it has reached the disk. */
+ * renamed only once it has reached the disk. What a signal leaves beside is removed by its handler, which may not
+ * allocate or lock: it finds the names in an array of pointers. The process then ends by the signal, so that a shell
+ * shows 130 for Ctrl-C, and stops its script. */
 #include "share/base/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { MAX_OPEN = 32, N_SIGNALS = 3 };
+
+static const int numbers[N_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+static _Atomic(const char *) open_temporaries[MAX_OPEN];
+static bool is_ours[N_SIGNALS];
+static int n_open;
+
+void output_file_remove_all(void)
+{
+    for (int i = 0; i < MAX_OPEN; i++) {
+        const char *temporary = atomic_load(&open_temporaries[i]);
+        if (temporary != NULL)
+            unlink(temporary);
+    }
+}
+
+static void end_by(int number)
+{
+    output_file_remove_all();
+    raise(number); /* waits for the end of this handler, and then has its default */
+}
+
+/* Remembers a temporary file; beyond MAX_OPEN a signal leaves it. */
+static void remember(const char *temporary)
+{
+    for (int i = 0; i < MAX_OPEN; i++) {
+        const char *none = NULL;
+        if (atomic_compare_exchange_strong(&open_temporaries[i], &none, temporary))
+            break;
+    }
+    if (n_open++ > 0)
+        return;
+    for (int i = 0; i < N_SIGNALS; i++) {
+        struct sigaction before, ours = {.sa_handler = end_by, .sa_flags = (int)SA_RESETHAND};
+        is_ours[i] = sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
+                     sigaction(numbers[i], &ours, NULL) == 0;
+    }
+}
+
+static void forget(const char *temporary)
+{
+    for (int i = 0; i < MAX_OPEN; i++) {
+        const char *expected = temporary;
+        if (atomic_compare_exchange_strong(&open_temporaries[i], &expected, NULL))
+            break;
+    }
+    n_open--;
+    for (int i = 0; n_open == 0 && i < N_SIGNALS; i++)
+        if (is_ours[i])
+            signal(numbers[i], SIG_DFL);
+}
+
+/* Makes and remembers the file of a template; no signal may come between. Returns its descriptor, or -1 with errno. */
+static int make_temporary(char *template)
+{
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    for (int i = 0; i < N_SIGNALS; i++)
+        sigaddset(&signals, numbers[i]);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    int descriptor = mkstemp(template), reason = errno;
+    if (descriptor >= 0)
+        remember(template);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    return descriptor;
+}
 
 /* Writes to a device, pipe or socket itself: a rename would put a file into its place. */
 static int open_special(struct output_file *file, const char *path, struct error *error)
@@ -46,13 +118,14 @@ int output_file_open(struct output_file *file, const char *path, struct error *e
     }
     memcpy(temporary, path, length);
     memcpy(temporary + length, suffix, sizeof suffix);
-    int descriptor = mkstemp(temporary);
+    int descriptor = make_temporary(temporary);
     FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
     if (stream == NULL) {
         error_set(error, "%s: cannot be written: %s", path, strerror(errno));
         if (descriptor >= 0) {
             close(descriptor);
             unlink(temporary);
+            forget(temporary);
         }
         free(final);
         free(temporary);
@@ -68,6 +141,8 @@ int output_file_open(struct output_file *file, const char *path, struct error *e
 
 static void output_file_release(struct output_file *file)
 {
+    if (file->temporary != NULL)
+        forget(file->temporary);
     free(file->path);
     free(file->temporary);
     *file = (struct output_file){0};

@@ -21,4 +21,8 @@ int output_file_commit(struct output_file *file, struct error *error);
 /* Throws the temporary file away. */
 void output_file_discard(struct output_file *file);
 
+/* Removes all temporary files there are. Only for handlers of signals that end the process: SIGINT, SIGTERM and SIGHUP
+ * have one of their own while an output file is open, unless the program handles or ignores them. */
+void output_file_remove_all(void);
+
 #endif
