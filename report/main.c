@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"replay", cmd_replay, "the whole run: where its time goes, who is to blame, what if", NULL},
     {"pattern", cmd_pattern, "make a pattern of messages, or tell the statistics of one", NULL},
     {"report", cmd_report, "measured against modelled time per rank", NULL},
+    {"diff", cmd_diff, "what changed between two runs, beside the noise", NULL},
     {"query", cmd_query, "a named query, or SQL, on trace.db", NULL},
     {"doctor", cmd_doctor, "what works here and what is missing", NULL},
     {.name = NULL},

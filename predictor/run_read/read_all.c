@@ -82,7 +82,14 @@ static void reading_release(struct reading *reading)
 int run_program_read(sqlite3 *database, const char *path, const struct run_window *window, struct run_program *program,
                      struct error *error)
 {
-    struct reading reading = {.database = database, .path = path, .error = error, .program = program, .window = window};
+    return run_program_watch(database, path, window, NULL, program, error);
+}
+
+int run_program_watch(sqlite3 *database, const char *path, const struct run_window *window,
+                      const struct run_watch *watch, struct run_program *program, struct error *error)
+{
+    struct reading reading = {
+        .database = database, .path = path, .error = error, .program = program, .window = window, .watch = watch};
     struct error reason;
     reading.pool = calloc(1, sizeof *reading.pool);
     program->texts = reading.pool;

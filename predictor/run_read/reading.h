@@ -82,6 +82,7 @@ struct reading {
     struct run_program *program;
     struct pool *pool;
     const struct run_window *window; /* or NULL */
+    const struct run_watch *watch;   /* or NULL */
     int64_t origin_ns;               /* second 0 of the program */
     struct read_rank *ranks;         /* [program->n_ranks] */
     struct read_function *functions;

@@ -33,4 +33,20 @@ int run_bound_parse(const char *text, struct run_bound *bound, struct error *err
 int run_program_read(sqlite3 *database, const char *path, const struct run_window *window, struct run_program *program,
                      struct error *error);
 
+/* Describes a call as recorded, for those who want more than the sums of a place. */
+struct run_call {
+    uint32_t rank, site;     /* site: in the program's sites */
+    double begin_s, end_s;   /* of the call, since the begin of the run */
+    struct run_parts part_s; /* computation: before it */
+};
+/* Is told every call, in order by rank, then strand; behind the last call of a strand its site is that of "end". */
+struct run_watch {
+    void (*call)(void *context, const struct run_program *program, const struct run_call *call);
+    void *context;
+};
+
+/* Does the same, and tells watch of each call meanwhile; the program may be incomplete then, but for its sites. */
+int run_program_watch(sqlite3 *database, const char *path, const struct run_window *window,
+                      const struct run_watch *watch, struct run_program *program, struct error *error);
+
 #endif

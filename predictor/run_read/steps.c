@@ -136,6 +136,23 @@ static uint32_t probed_message(const struct walk *walk, uint32_t at)
     return message;
 }
 
+/* Adds a call's time to what was measured at the place at hand. */
+static void add_measured(struct walk *walk, uint32_t site, int64_t begin_ns, int64_t end_ns,
+                         const struct run_parts *parts)
+{
+    const struct reading *reading = walk->building->reading;
+    struct run_parts *measured = &reading->program->measured[walk->place];
+    for (int part = 0; part < RUN_PART_COUNT; part++)
+        measured->part_s[part] += parts->part_s[part];
+    if (reading->watch != NULL)
+        reading->watch->call(reading->watch->context, reading->program,
+                             &(struct run_call){.rank = walk->building->number,
+                                                .site = site,
+                                                .begin_s = reading_seconds(begin_ns - reading->origin_ns),
+                                                .end_s = reading_seconds(end_ns - reading->origin_ns),
+                                                .part_s = *parts});
+}
+
 /* Adds a call's steps, and its time to what was measured at its place. */
 static void add_call(struct walk *walk, struct call *call, uint32_t probed)
 {
@@ -156,8 +173,10 @@ static void add_call(struct walk *walk, struct call *call, uint32_t probed)
     if (walk->no_memory)
         return;
     program->steps[program->n_steps - 1].flags |= STEP_LEAVES;
-    program->measured[walk->place].part_s[RUN_COMPUTATION] += walk->compute_s;
-    measure_call(walk->building, call, probed, &program->measured[walk->place]);
+    struct run_parts parts = {{0}};
+    parts.part_s[RUN_COMPUTATION] = walk->compute_s;
+    measure_call(walk->building, call, probed, &parts);
+    add_measured(walk, call->site, call->begin_ns, call->end_ns, &parts);
 }
 
 /* Tells whether the failed tests from `from` to `to` in order, and the one that succeeds behind them, are all that the
@@ -210,11 +229,13 @@ int steps_make(struct building *building, struct places *places)
             return reading_no_memory(building->reading);
         add_calls(&walk);
         struct run_strand *strand = &program->strands[program->n_strands - 1];
-        strand->tail_place = place_of(&walk, places->end_site);
+        strand->tail_place = walk.place = place_of(&walk, places->end_site);
         if (i == 0 && building->rank->to_ns > walk.at_ns)
             strand->tail_s = reading_seconds(building->rank->to_ns - walk.at_ns);
+        struct run_parts parts = {{0}};
+        parts.part_s[RUN_COMPUTATION] = strand->tail_s;
         if (!walk.no_memory)
-            program->measured[strand->tail_place].part_s[RUN_COMPUTATION] += strand->tail_s;
+            add_measured(&walk, places->end_site, building->rank->to_ns, building->rank->to_ns, &parts);
     }
     return walk.no_memory ? reading_no_memory(building->reading) : 0;
 }

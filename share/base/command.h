@@ -27,6 +27,7 @@ int cmd_predict(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_pattern(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 

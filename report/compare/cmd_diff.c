@@ -1,0 +1,215 @@
+/* Runs `mpistair diff`, which compares the time of two runs, or of two groups of runs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/compare/show_changes.h"
+#include "report/open_trace.h"
+#include "report/render/render.h"
+#include "share/base/command.h"
+#include "share/base/options.h"
+#include "share/base/output_file.h"
+
+enum diff_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
+
+static const char usage[] =
+    "usage: mpistair diff A.db B.db [B.db ...] [OPTIONS]\n"
+    "       mpistair diff A.db ... -- B.db ... [OPTIONS]\n"
+    "\n"
+    "Compares the time of runs by call site, kind of call, rank and level, and says which changes are above noise. The "
+    "first trace is A, all others are runs of B; with -- those before it are runs of A. The noise of two traces is how "
+    "much the calls of each vary, and what two launches of one job differ by (--launches); that of more is how much "
+    "the "
+    "runs vary.\n";
+static const char notes[] =
+    "Exit codes: 0; 1 the work failed, or a slowdown above noise exceeds --fail-above; 2 wrong usage.\n";
+
+struct diff_options {
+    int format; /* enum diff_format */
+    const char *output;
+    bool all, fails;
+    double fail_above;
+    struct comparison_options comparison;
+    char **paths; /* [n_a + n_b] */
+    size_t n_a, n_b;
+};
+
+/* Reads "5%", "5 %" or "5" as 0.05. Returns 0, or -1 for anything else. */
+static int parse_percent(const char *text, double *share)
+{
+    char *end;
+    double value = strtod(text, &end);
+    end += strspn(end, " ");
+    end += *end == '%';
+    if (end == text || *end != '\0' || !isfinite(value) || value < 0 || value > 1e6)
+        return -1;
+    *share = value / 100;
+    return 0;
+}
+
+static int take_fail_above(void *context, const char *text)
+{
+    struct diff_options *options = context;
+    options->fails = true;
+    if (parse_percent(text, &options->fail_above) == 0)
+        return 0;
+    return wrong_usage("diff", "--fail-above '%s': expected a percentage from 0 on, as 5%%", text);
+}
+
+static int take_launches(void *context, const char *text)
+{
+    struct diff_options *options = context;
+    if (parse_percent(text, &options->comparison.floor) != 0)
+        return wrong_usage("diff", "--launches '%s': expected a percentage from 0 on, as 5%%", text);
+    options->comparison.floor_call = 2 * options->comparison.floor;
+    return 0;
+}
+
+/* Divides the words into both sides; a word of one control character stands for "--", which options_read() drops. */
+static const char divider[] = "\001";
+
+static int divide(struct diff_options *options, int argc, char **argv)
+{
+    int at = 0;
+    while (at < argc && strcmp(argv[at], divider) != 0)
+        at++;
+    bool divided = at < argc;
+    if (divided)
+        memmove(argv + at, argv + at + 1, (size_t)(argc-- - at - 1) * sizeof *argv);
+    options->paths = argv;
+    options->n_a = divided ? (size_t)at : argc > 0;
+    options->n_b = (size_t)argc - options->n_a;
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], divider) == 0)
+            return wrong_usage("diff", "-- is there twice: it separates the runs of A from those of B");
+    if (options->n_a == 0 || options->n_b == 0)
+        return wrong_usage("diff", "expected at least two traces%s", divided ? ", one on each side of --" : "");
+    return OPTIONS_READ;
+}
+
+static int parse(int argc, char **argv, struct diff_options *options)
+{
+    *options = (struct diff_options){.comparison = {.floor = 0.05, .floor_call = 0.1}};
+    const struct option_row rows[] = {
+        {'a', "all", NULL, "show every call site and rank, not only those that changed most", .flag = &options->all},
+        {0, "fail-above", "PERCENT",
+         "exit with 1 where the run, a call site, a kind, a rank or a level takes longer by more than the noise and by "
+         "more than this share of its time in A",
+         .take = take_fail_above, .words = WORDS_NONE},
+        {0, "launches", "PERCENT",
+         "what two launches of one job differ by: this share of computation (5% is the default), twice as much of time "
+         "in calls",
+         .take = take_launches, .words = WORDS_NONE},
+        {'f', "format", "text|csv|json|html", "text is the default; csv and json: every row; html: one page",
+         .choice = &options->format},
+        {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
+        {'o', "output", "FILE",
+         "write there instead of standard output; an existing file is replaced once all is written",
+         .text = &options->output},
+    };
+    const struct option_table table = {
+        "diff", usage, rows, sizeof rows / sizeof rows[0], .notes = notes, .context = options, .words = {WORDS_TRACE}};
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            argv[i] = (char *)divider;
+    int code = options_read(&table, &argc, &argv);
+    return code != OPTIONS_READ ? code : divide(options, argc, argv);
+}
+
+/* Returns an exit code. */
+static int read_profiles(const struct diff_options *options, struct trace *traces, struct profile *profiles)
+{
+    int result = EXIT_DONE;
+    for (size_t i = 0; i < options->n_a + options->n_b && result == EXIT_DONE; i++) {
+        struct error error;
+        result = trace_open(&traces[i], options->paths[i]);
+        if (result == EXIT_DONE && profile_read(&profiles[i], traces[i].database, options->paths[i], &error) != 0)
+            result = error_report(&error);
+    }
+    return result;
+}
+
+static int render(FILE *stream, const struct comparison *comparison, const struct diff_options *options,
+                  struct error *error)
+{
+    struct document document = {0};
+    if (options->format == FORMAT_CSV) {
+        show_csv(stream, comparison);
+        return 0;
+    }
+    if (options->format == FORMAT_JSON)
+        return show_json(stream, comparison, error);
+    int result = show_document(&document, comparison, options->all || options->format == FORMAT_HTML, error);
+    if (result == 0 && options->format == FORMAT_TEXT)
+        render_text(stream, &document);
+    else if (result == 0)
+        render_html(stream, &document, "mpistair diff");
+    document_release(&document);
+    return result;
+}
+
+/* Returns the first row that is slower by more than the noise and the limit, or NULL. */
+static const struct comparison_row *too_slow(const struct comparison *comparison, double limit)
+{
+    for (size_t i = 0; i < comparison->n_rows; i++) {
+        const struct comparison_row *row = &comparison->rows[i];
+        double share = show_share(row, row->result.change_s);
+        if (row->result.above && row->result.change_s > 0 && (isnan(share) || share > limit))
+            return row;
+    }
+    return NULL;
+}
+
+static int write(const struct comparison *comparison, const struct diff_options *options)
+{
+    struct output_file output;
+    struct error error;
+    if (output_file_open(&output, options->output, &error) != 0)
+        return error_report(&error);
+    if (render(output.stream, comparison, options, &error) != 0) {
+        output_file_discard(&output);
+        return error_report(&error);
+    }
+    if (output_file_commit(&output, &error) != 0)
+        return error_report(&error);
+    const struct comparison_row *slow = options->fails ? too_slow(comparison, options->fail_above) : NULL;
+    if (slow == NULL)
+        return EXIT_DONE;
+    const struct comparison_row *culprit = show_culprit(comparison);
+    char place[256], from[256] = "";
+    show_place(slow, false, place, sizeof place);
+    if (culprit != NULL && culprit != slow && culprit->result.change_s > 0)
+        show_place(culprit, false, from, sizeof from);
+    return fail("%s takes %+.1f %%, above noise and above %g %%%s%s", place,
+                show_share(slow, slow->result.change_s) * 100, options->fail_above * 100,
+                from[0] != '\0' ? ": most is added " : "", from);
+}
+
+int cmd_diff(int argc, char **argv)
+{
+    struct diff_options options;
+    struct comparison comparison = {0};
+    struct error error;
+    int result = parse(argc, argv, &options);
+    if (result != OPTIONS_READ)
+        return result;
+    size_t n = options.n_a + options.n_b;
+    struct trace *traces = calloc(n, sizeof *traces);
+    struct profile *profiles = calloc(n, sizeof *profiles);
+    if (traces == NULL || profiles == NULL)
+        result = fail("no memory for %zu traces", n);
+    else
+        result = read_profiles(&options, traces, profiles);
+    if (result == EXIT_DONE)
+        result = comparison_make(&comparison, profiles, options.n_a, options.n_b, &options.comparison, &error) != 0
+                     ? error_report(&error)
+                     : write(&comparison, &options);
+    comparison_release(&comparison);
+    for (size_t i = 0; i < n && traces != NULL && profiles != NULL; i++) {
+        profile_release(&profiles[i]);
+        trace_close(&traces[i]);
+    }
+    free(profiles);
+    free(traces);
+    return result;
+}

@@ -1,0 +1,110 @@
+/* Student's t and autocorrelation come from GSL. */
+#include "report/compare/noise.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <string.h>
+
+enum { TRIMMED = 2, LEFT = PROFILE_SPANS - 2 * TRIMMED };
+#define MOST_ALIKE 0.8 /* autocorrelation of 16 values cannot be told better */
+
+static double sum(const double span_s[PROFILE_SPANS])
+{
+    double total = 0;
+    for (size_t i = 0; i < PROFILE_SPANS; i++)
+        total += span_s[i];
+    return total;
+}
+
+static double student(double probability, double freedom)
+{
+    return gsl_cdf_tdist_Qinv(probability / 2, freedom);
+}
+
+/* Returns the trimmed mean of the differences, times the spans, and the standard error of that. */
+static double trimmed(const double difference_s[PROFILE_SPANS], double *error_s)
+{
+    double sorted[PROFILE_SPANS], variance;
+    memcpy(sorted, difference_s, sizeof sorted);
+    gsl_sort(sorted, 1, PROFILE_SPANS);
+    double mean = gsl_stats_mean(sorted + TRIMMED, 1, LEFT);
+    for (size_t i = 0; i < TRIMMED; i++) {
+        sorted[i] = sorted[TRIMMED];
+        sorted[PROFILE_SPANS - 1 - i] = sorted[PROFILE_SPANS - 1 - TRIMMED];
+    }
+    variance = gsl_stats_variance(sorted, 1, PROFILE_SPANS);
+    double alike = variance > 0 ? gsl_stats_lag1_autocorrelation(difference_s, 1, PROFILE_SPANS) : 0;
+    alike = isfinite(alike) ? fmin(fmax(alike, 0), MOST_ALIKE) : 0;
+    double share = (double)LEFT / PROFILE_SPANS;
+    *error_s = sqrt(variance * PROFILE_SPANS * (1 + alike) / (1 - alike)) / share;
+    return mean * PROFILE_SPANS;
+}
+
+static void compare_two(const struct noise_sample *a, const struct noise_sample *b, size_t groups, double probability,
+                        struct noise_result *result)
+{
+    double difference_s[PROFILE_SPANS], error_s;
+    for (size_t i = 0; i < PROFILE_SPANS; i++)
+        difference_s[i] = b->span_s[i] - a->span_s[i];
+    double steady_s = trimmed(difference_s, &error_s);
+    double freedom = (double)groups - 2 * TRIMMED - 1;
+    result->noise_s = fmax(a->floor_s, b->floor_s) + student(probability, freedom) * error_s;
+    /* Both must exceed it: a change of some spans alone is not one of the site. */
+    result->above = fabs(result->change_s) > result->noise_s && fabs(steady_s) > result->noise_s &&
+                    (steady_s > 0) == (result->change_s > 0);
+}
+
+/* Adds up the squared deviations of a group's runs from their mean. */
+static double deviations(const struct noise_sample *samples, size_t n, double mean_s)
+{
+    double total = 0;
+    for (size_t i = 0; i < n; i++)
+        if (samples[i].present)
+            total += pow(sum(samples[i].span_s) - mean_s, 2);
+    return total;
+}
+
+static void compare_groups(const struct noise_sample *samples, size_t n_a, size_t n_b, double runs_a, double runs_b,
+                           double probability, struct noise_result *result)
+{
+    double floor_s = 0;
+    for (size_t i = 0; i < n_a + n_b; i++)
+        floor_s = fmax(floor_s, samples[i].floor_s);
+    double freedom = runs_a + runs_b - 2;
+    double squares = deviations(samples, n_a, result->a_s) + deviations(samples + n_a, n_b, result->b_s);
+    double variance = (squares + NOISE_PRESUMED * floor_s * floor_s / 4) / (freedom + NOISE_PRESUMED);
+    result->noise_s = student(probability, freedom + NOISE_PRESUMED) * sqrt(variance * (1 / runs_a + 1 / runs_b));
+    result->above = fabs(result->change_s) > result->noise_s;
+}
+
+/* Returns the mean over those that have the quantity, NaN for none. */
+static double group_mean(const struct noise_sample *samples, size_t n, double *runs)
+{
+    double total = 0;
+    *runs = 0;
+    for (size_t i = 0; i < n; i++)
+        if (samples[i].present) {
+            total += sum(samples[i].span_s);
+            *runs += 1;
+        }
+    return *runs > 0 ? total / *runs : NAN;
+}
+
+struct noise_result noise_compare(const struct noise_sample *samples, size_t n_a, size_t n_b, size_t groups,
+                                  double probability)
+{
+    double runs_a, runs_b;
+    struct noise_result result = {.noise_s = NAN};
+    result.a_s = group_mean(samples, n_a, &runs_a);
+    result.b_s = group_mean(samples + n_a, n_b, &runs_b);
+    result.change_s = result.b_s - result.a_s;
+    if (!isfinite(result.change_s))
+        return result;
+    if (n_a == 1 && n_b == 1 && groups >= PROFILE_FEW_CALLS)
+        compare_two(&samples[0], &samples[1], groups, probability, &result);
+    else if (n_a + n_b > 2 && runs_a + runs_b > 2)
+        compare_groups(samples, n_a, n_b, runs_a, runs_b, probability, &result);
+    return result;
+}

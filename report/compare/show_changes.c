@@ -1,0 +1,120 @@
+/* Says what all formats of a comparison say in the same words. */
+#include "report/compare/show_changes.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct comparison_row *show_run(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->n_rows; i++)
+        if (comparison->rows[i].table == COMPARISON_RUN)
+            return &comparison->rows[i];
+    return NULL;
+}
+
+const struct comparison_row *show_culprit(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->n_rows; i++) {
+        const struct comparison_row *row = &comparison->rows[i];
+        if (row->site != NULL && row->result.above)
+            return row;
+    }
+    return NULL;
+}
+
+double show_share(const struct comparison_row *row, double seconds)
+{
+    return row->result.a_s > 0 ? seconds / row->result.a_s : NAN;
+}
+
+double show_other_work(const struct comparison_row *row)
+{
+    static const char *const repeated[] = {"MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get", "MPI_Parrived"};
+    if (row->table != COMPARISON_SITE || row->part != PROFILE_CALL || !(row->calls[0] > 0) || !(row->calls[1] > 0))
+        return 0;
+    for (size_t i = 0; i < sizeof repeated / sizeof repeated[0]; i++)
+        if (strncmp(row->site->function, repeated[i], strlen(repeated[i])) == 0)
+            return 0;
+    double calls = row->calls[1] / row->calls[0] - 1, bytes = row->bytes[0] > 0 ? row->bytes[1] / row->bytes[0] - 1 : 0;
+    double larger = fabs(calls) > fabs(bytes) ? calls : bytes;
+    return fabs(larger) < 0.01 ? 0 : larger;
+}
+
+void show_percent(double share, bool sign, char *text, size_t size)
+{
+    double percent = share * 100;
+    if (isnan(percent))
+        snprintf(text, size, "-");
+    else if (fabs(percent) >= 999.5)
+        snprintf(text, size, percent > 0 ? ">999 %%" : "<-999 %%");
+    else
+        snprintf(text, size, sign ? "%+.*f %%" : "%.*f %%", fabs(percent) >= 99.95 ? 0 : 1, percent);
+}
+
+void show_place(const struct comparison_row *row, bool brief, char *text, size_t size)
+{
+    const struct profile_site *site = row->site;
+    char rank[32] = "";
+    if (site == NULL) {
+        snprintf(text, size, row->rank >= 0 ? "%s %lld" : "%s", row->name, (long long)row->rank);
+        return;
+    }
+    if (row->rank >= 0)
+        snprintf(rank, sizeof rank, ", rank %lld", (long long)row->rank);
+    const char *slash = strrchr(site->file, '/'), *module = strrchr(site->module, '/');
+    const char *file = slash != NULL ? slash + 1 : site->file;
+    const char *object = module != NULL ? module + 1 : site->module;
+    const char *where = row->part == PROFILE_COMPUTATION ? "before" : "in";
+    const char *function = site->function + (brief && strncmp(site->function, "MPI_", 4) == 0 ? 4 : 0);
+    if (file[0] != '\0')
+        snprintf(text, size, "%s %s %s:%lld%s", where, function, file, (long long)site->line, rank);
+    else if (site->symbol[0] != '\0')
+        snprintf(text, size, "%s %s of %s%s", where, function, site->symbol, rank);
+    else if (object[0] != '\0')
+        snprintf(text, size, "%s %s %s+0x%llx%s", where, function, object, (unsigned long long)site->offset, rank);
+    else
+        snprintf(text, size, "%s %s%s", where, function, rank);
+}
+
+static bool same_run(const struct profile *a, const struct profile *b)
+{
+    return a->started_ns == b->started_ns && strcmp(a->run_key, b->run_key) == 0;
+}
+
+void show_warnings(const struct comparison *comparison, void (*add)(void *context, const char *text), void *context)
+{
+    const struct profile *first = comparison->profiles;
+    char text[512];
+    for (size_t i = 0; i < comparison->n_a + comparison->n_b; i++) {
+        const struct profile *profile = &comparison->profiles[i];
+        for (size_t k = 0; k < i; k++)
+            if (same_run(profile, &comparison->profiles[k])) {
+                snprintf(text, sizeof text, "%.150s and %.150s are the same run: expect no change between them",
+                         comparison->profiles[k].path, profile->path);
+                add(context, text);
+                break;
+            }
+        if (profile->n_ranks != first->n_ranks) {
+            snprintf(text, sizeof text, "%.150s has %u ranks, %.150s has %u: sums over ranks differ by that alone",
+                     first->path, first->n_ranks, profile->path, profile->n_ranks);
+            add(context, text);
+        }
+        if (strcmp(profile->mpi, first->mpi) != 0) {
+            snprintf(text, sizeof text, "%.150s is of %.40s, %.150s of %.40s", first->path, first->mpi, profile->path,
+                     profile->mpi);
+            add(context, text);
+        }
+        if (strcmp(profile->command, first->command) != 0) {
+            snprintf(text, sizeof text, "%.150s ran: %.200s", profile->path, profile->command);
+            add(context, text);
+        }
+        if (strncmp(profile->verdict, "complete", 8) != 0) {
+            snprintf(text, sizeof text, "%.150s is %.200s", profile->path, profile->verdict);
+            add(context, text);
+        }
+        if (!(profile->duration_s > 0)) {
+            snprintf(text, sizeof text, "%.150s took no time: nothing of it can be compared", profile->path);
+            add(context, text);
+        }
+    }
+}
