@@ -93,13 +93,7 @@ static int write_csv(FILE *stream, sqlite3_stmt *statement)
         fputc(i + 1 < n_columns ? ',' : '\n', stream);
     }
     while ((step = sqlite3_step(statement)) == SQLITE_ROW)
-        for (int i = 0; i < n_columns; i++) {
-            if (sqlite3_column_type(statement, i) == SQLITE_FLOAT)
-                fprintf(stream, "%.17g", sqlite3_column_double(statement, i));
-            else if (sqlite3_column_text(statement, i) != NULL)
-                render_csv_text(stream, (const char *)sqlite3_column_text(statement, i));
-            fputc(i + 1 < n_columns ? ',' : '\n', stream);
-        }
+        render_csv_row(stream, statement);
     return step;
 }
 

@@ -111,7 +111,7 @@ static void offer_kind(struct line *line, enum option_words kind)
  * names one. */
 static void offer_argument(const struct line *line, const char *argument)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz-";
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
     while (*argument != '\0') {
         char part[64];
         size_t length = strcspn(argument, "|");

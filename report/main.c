@@ -20,6 +20,7 @@ static const struct command commands[] = {
     {"report", cmd_report, "measured against modelled time per rank", NULL},
     {"diff", cmd_diff, "what changed between two runs, beside the noise", NULL},
     {"query", cmd_query, "a named query, or SQL, on trace.db", NULL},
+    {"export", cmd_export, "a trace for Perfetto, Vampir, simulators, Graphviz, as CSV", NULL},
     {"doctor", cmd_doctor, "what works here and what is missing", NULL},
     {.name = NULL},
 };

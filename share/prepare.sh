@@ -2,7 +2,8 @@
 #
 # Before sourcing: `source_folder` is the root of the source tree, `logs` the folder for the logs.
 
-# What a build needs, what records a job on each MPI, what draws pictures (mpistair machine show --plot), and what the
+# What a build needs, what records a job on each MPI, what draws pictures (mpistair machine show --plot), what exports OTF2
+# (mpistair export; without it all else is built), and what the
 # tests need beyond (and tests/fuzz/run.sh), as packages of Debian and Ubuntu. The benchmark `applications` runs CP2K too, where the package cp2k
 # is installed (250 MB; no test needs it).
 # This is the only list.
@@ -12,9 +13,10 @@ build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-de
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
 plot_packages='gnuplot-nox'
+export_packages='libopen-trace-format2-dev'
 fuzz_packages='clang libclang-rt-dev'
 test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3 dpkg-dev
-    g++ zsh"
+    g++ zsh otf2-tools python3-otf2 graphviz"
 
 # Open MPI refuses root otherwise; containers and test machines often have nobody else.
 if [ "$(id -u)" -eq 0 ]; then

@@ -122,7 +122,7 @@ check_format() {
 }
 
 step "Builds and logs: $folder"
-need_packages $build_packages $openmpi_packages $mpich_packages $plot_packages $test_packages
+need_packages $build_packages $openmpi_packages $mpich_packages $plot_packages $export_packages $test_packages
 ! has "$chosen_parts" format || check format logged format check_format || true
 if has "$chosen_parts" gcc || [ -n "$chosen_suites$chosen_tests" ]; then
     if check gcc build "$folder/gcc" gcc --werror; then

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "predictor/run_export/export.h"
 #include "share/base/output_file.h"
@@ -114,7 +115,7 @@ static void print_limits(const struct export_context *context, const char *path)
         any = any || context->limits[i] > 0;
     if (!any)
         return;
-    fprintf(stderr, "mpistair: %s", path);
+    fprintf(stderr, "mpistair: %s", strcmp(path, "-") == 0 ? "standard output" : path);
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         if (context->limits[i] > 0) {
             fprintf(stderr, "%s%" PRIu64 " %s", between, context->limits[i], limit_text[i]);

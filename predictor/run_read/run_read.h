@@ -22,6 +22,7 @@ struct run_bound {
 };
 struct run_window {
     struct run_bound from, to;
+    const uint8_t *ranks; /* [n_ranks] whether a rank counts; the others are there and do nothing. NULL: all count */
 };
 
 /* Reads "2.5" (seconds), "mark:3", "site:17". Returns 0, or -1 with what was expected. */

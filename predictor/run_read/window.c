@@ -149,6 +149,8 @@ int window_apply(struct reading *reading)
     int64_t first_ns = 0;
     for (size_t i = 0; i < program->n_ranks; i++) {
         struct read_rank *rank = &reading->ranks[i];
+        if (reading->window != NULL && reading->window->ranks != NULL && !reading->window->ranks[i])
+            rank->n_items = 0;
         sort_items(rank);
         bound_rank(rank);
         keep_inside(rank);

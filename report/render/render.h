@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_REPORT_RENDER_H
 #define MPISTAIR_REPORT_RENDER_H
 
+#include <sqlite3.h>
 #include <stdio.h>
 
 #include "report/render/document.h"
@@ -18,6 +19,8 @@ int render_json(FILE *stream, const struct report *report, struct error *error);
 
 /* Writes a CSV field, quoted where RFC 4180 asks for it. */
 void render_csv_text(FILE *stream, const char *text);
+/* Writes the present row of a statement, reals with 17 significant digits, NULL as nothing. */
+void render_csv_row(FILE *stream, sqlite3_stmt *statement);
 /* Pads UTF-8 text to width characters. */
 void render_padded(FILE *stream, const char *text, size_t width, bool right);
 size_t render_width(const char *text);

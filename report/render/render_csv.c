@@ -21,6 +21,18 @@ void render_csv_text(FILE *stream, const char *text)
     fputc('"', stream);
 }
 
+void render_csv_row(FILE *stream, sqlite3_stmt *statement)
+{
+    int n_columns = sqlite3_column_count(statement);
+    for (int i = 0; i < n_columns; i++) {
+        if (sqlite3_column_type(statement, i) == SQLITE_FLOAT)
+            fprintf(stream, "%.17g", sqlite3_column_double(statement, i));
+        else if (sqlite3_column_text(statement, i) != NULL)
+            render_csv_text(stream, (const char *)sqlite3_column_text(statement, i));
+        fputc(i + 1 < n_columns ? ',' : '\n', stream);
+    }
+}
+
 static void integer(FILE *stream, int64_t value)
 {
     if (value >= 0)

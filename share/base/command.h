@@ -29,6 +29,7 @@ int cmd_pattern(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_query(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 extern const struct command machine_subcommands[];

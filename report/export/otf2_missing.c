@@ -1,0 +1,10 @@
+/* Stands for the writer of OTF2 where mpistair was built without libotf2. */
+#include "report/export/trace_export.h"
+
+int export_otf2(struct export *export)
+{
+    return error_set(
+        export->error,
+        "--to otf2: mpistair was built without libotf2: install libopen-trace-format2-dev (Debian, Ubuntu), "
+        "then build it once more");
+}

@@ -1,0 +1,60 @@
+/* Says what all formats of `mpistair export` share: the trace, what of it is wanted, and the functions that write. */
+#ifndef MPISTAIR_TRACE_EXPORT_H
+#define MPISTAIR_TRACE_EXPORT_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "predictor/run_read/run_read.h"
+#include "share/base/error.h"
+
+/* Says where a time or a number is not known. */
+#define EXPORT_NOTHING INT64_MIN
+
+struct rank_range {
+    uint32_t first, last;
+};
+
+/* Holds what of the trace is wanted, as the command line says it. */
+struct export_wish {
+    struct rank_range *ranks; /* [n_ranks]; none: all */
+    size_t n_ranks;
+    struct run_window window;
+};
+
+/* Holds the same by rank. */
+struct selection {
+    size_t n_ranks;
+    uint8_t *wanted;          /* [n_ranks] */
+    int64_t *from_ns, *to_ns; /* [n_ranks] */
+    bool all, part_of_ranks;  /* all: nothing is left out */
+};
+
+struct export
+{
+    sqlite3 *database;
+    const char *path;   /* of the trace */
+    const char *output; /* NULL: standard output */
+    const struct export_wish *wish;
+    struct selection selection;
+    struct error *error;
+};
+
+/* selection.c: finds what is wanted of each rank, and makes the SQL function kept(rank, begin_ns, end_ns), which says
+ * whether something lies inside as a whole; end_ns may be NULL. Return 0, or -1 with the reason. */
+int selection_make(struct export *export);
+void selection_release(struct selection *selection);
+/* Says on stderr how many messages and calls are left out, if anything is. */
+int selection_tell(struct export *export);
+
+/* Write the export. Return 0, or -1 with the reason. A file is complete or untouched. */
+int export_perfetto(struct export *export);
+int export_otf2(struct export *export);
+int export_goal(struct export *export);
+int export_simgrid(struct export *export);
+int export_csv(struct export *export);
+int export_dot(struct export *export);
+
+#endif
