@@ -12,6 +12,7 @@
 
 #include "share/base/error.h"
 #include "interpose/trace/ingest.h"
+#include "interpose/trace/write/replaced.h"
 #include "share/base/installation.h"
 #include "share/base/options.h"
 #include "share/base/placement.h"
@@ -135,6 +136,7 @@ static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *k
                                             .run_key = keys->keys[number].text,
                                             .output = output,
                                             .calls = true,
+                                            .replaces_told = options->output != NULL && number == 0,
                                             .tell = run_keys_done,
                                             .context = keys};
     int result = 0;
@@ -240,6 +242,8 @@ int cmd_run(int argc, char **argv)
     if (check_placement(options.placement, &error) != 0 || find_preload(preload, &error) != 0 ||
         claim_output(&options, &output, &folder, &error) != 0)
         return error_report(&error);
+    if (output.is_given)
+        replaced_note(output.path, "will be replaced");
     struct launch job = {.command = options.command, .preload = preload, .spool = folder.path, .output = output.path};
     int status = launch(&job, &error);
     if (status < 0) {

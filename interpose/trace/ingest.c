@@ -13,6 +13,7 @@
 #include "interpose/trace/rare/marks.h"
 #include "interpose/trace/gather/place.h"
 #include "interpose/trace/gather/spools.h"
+#include "interpose/trace/write/replaced.h"
 #include "interpose/trace/write/write.h"
 
 /* Lines about ranks are cut off behind this many runs of ranks. */
@@ -77,6 +78,8 @@ int ingest(const struct ingest_options *options, struct error *error)
     result = build(&trace, &spools, options, error);
     if (result != 0)
         goto out;
+    if (!options->quiet && !options->replaces_told)
+        replaced_note(output, "is replaced");
     result = trace_write(&trace, output, options->calls, &summary, error);
     if (result != 0)
         goto out;

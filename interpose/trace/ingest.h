@@ -16,6 +16,7 @@ struct ingest_options {
     const struct placement *placement;                /* NULL: where the processes were seen to run */
     bool calls;                                       /* fill the table `call` */
     bool quiet;                                       /* no summary on standard error */
+    bool replaces_told;                               /* the user knows already what output replaces */
     void (*tell)(void *context, const char *run_key); /* NULL, or called for each run that went into the trace */
     void *context;
 };
