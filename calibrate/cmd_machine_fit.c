@@ -6,8 +6,10 @@
 #include "calibrate/fit/samples_csv.h"
 #include "calibrate/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
+#include "share/base/help_text.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
+#include "share/base/terminal.h"
 #include "calibrate/fit/suspicion.h"
 #include "calibrate/table_print.h"
 
@@ -75,7 +77,7 @@ static void print_sentence(void *context, const char *sentence)
 {
     json_t *json = context;
     if (json == NULL)
-        puts(sentence);
+        help_text_fill(stdout, sentence, 0, 0, terminal_page(stdout));
     else
         json_array_append_new(json, json_string(sentence));
 }

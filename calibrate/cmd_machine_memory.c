@@ -7,6 +7,7 @@
 #include "calibrate/machine/memory_contention.h"
 #include "share/base/options.h"
 #include "calibrate/table_print.h"
+#include "share/base/text_table.h"
 
 struct request {
     const char *database;
@@ -50,16 +51,26 @@ static size_t placements(const struct memory_model *model, uint32_t numa[6][2])
     return n;
 }
 
-static void print_row(const struct memory_model *model, uint32_t n, const uint32_t numa[2],
-                      const struct memory_bandwidth *b)
+static struct text_table *text_new(void)
+{
+    static const char *const titles[] = {"cores", "computed on", "received in", "computation",
+                                         "alone", "message",     "alone"};
+    struct text_table *table = text_table_new();
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        text_table_column(table, titles[i], i == 1 || i == 2 ? TEXT_LEFT : TEXT_RIGHT);
+    return table;
+}
+
+static void text_row(struct text_table *table, const struct memory_model *model, uint32_t n, const uint32_t numa[2],
+                     const struct memory_bandwidth *b)
 {
     bool remote = numa[1] >= model->numa_nodes, same_side = remote == (numa[0] >= model->numa_nodes);
-    printf("%5u  %-11s  %-12s  %11.1f  %11.1f  %11.1f  %11.1f\n", n, numa[0] >= model->numa_nodes ? "remote" : "local",
-           numa[0] == numa[1] ? "the same"
-           : same_side        ? "its neighbour"
-           : remote           ? "remote"
-                              : "local",
-           b->computation * 1e-6, b->computation_alone * 1e-6, b->message * 1e-6, b->message_alone * 1e-6);
+    const double rates[] = {b->computation, b->computation_alone, b->message, b->message_alone};
+    text_table_cell(table, "%u", n);
+    text_table_text(table, numa[0] >= model->numa_nodes ? "remote" : "local");
+    text_table_text(table, numa[0] == numa[1] ? "the same" : same_side ? "its neighbour" : remote ? "remote" : "local");
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        text_table_cell(table, "%.1f", rates[i] * 1e-6);
 }
 
 static json_t *json_row(uint32_t n, const uint32_t numa[2], const struct memory_bandwidth *b)
@@ -76,10 +87,8 @@ static int show(const struct memory_model *model, const char *name, const struct
     uint32_t last = request->computing > 0 ? first : model->cores, numa[6][2];
     size_t n_placements = placements(model, numa);
     json_t *rows = request->json ? json_array() : NULL;
-    if (!request->json)
-        printf("machine %s: memory bandwidth of the computing cores of a socket and of a message that is received, "
-               "MB/s\n%5s  %-11s  %-12s  %11s  %11s  %11s  %11s\n",
-               name, "cores", "computed on", "received in", "computation", "alone", "message", "alone");
+    struct text_table *table = request->json ? NULL : text_new();
+    struct error error;
     for (uint32_t n = first; n <= last; n++)
         for (size_t i = 0; i < n_placements; i++) {
             struct memory_bandwidth bandwidth;
@@ -87,9 +96,14 @@ static int show(const struct memory_model *model, const char *name, const struct
             if (request->json)
                 json_array_append_new(rows, json_row(n, numa[i], &bandwidth));
             else
-                print_row(model, n, numa[i], &bandwidth);
+                text_row(table, model, n, numa[i], &bandwidth);
         }
-    return request->json ? table_print_value(stdout, rows) : EXIT_DONE;
+    if (request->json)
+        return table_print_value(stdout, rows);
+    printf("machine %s: memory bandwidth of the computing cores of a socket and of\na message that is received, "
+           "MB/s\n",
+           name);
+    return text_table_end(table, stdout, &error) == 0 ? EXIT_DONE : error_report(&error);
 }
 
 int machine_command_memory(int argc, char **argv)

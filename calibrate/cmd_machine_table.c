@@ -8,8 +8,10 @@
 #include "interpose/database/database.h"
 #include "share/base/installation.h"
 #include "calibrate/machine_database.h"
+#include "share/base/help_text.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
+#include "share/base/terminal.h"
 #include "calibrate/plot/plot.h"
 #include "calibrate/table_print.h"
 
@@ -28,11 +30,17 @@ struct listing {
     const char *where;
 };
 
+static void list_text(const char *name, const char *where, const char *source)
+{
+    unsigned at = (unsigned)printf("%-15s %-8s ", name, where);
+    help_text_fill(stdout, source, at, at, terminal_page(stdout));
+}
+
 static void list_one(void *context, const char *name, const char *source)
 {
     struct listing *listing = context;
     if (listing->json == NULL)
-        printf("%-20s %-9s %s\n", name, listing->where, source);
+        list_text(name, listing->where, source);
     else
         json_array_append_new(listing->json,
                               json_pack("{s:s, s:s, s:s}", "name", name, "where", listing->where, "source", source));
@@ -123,7 +131,7 @@ int machine_command_show(int argc, char **argv)
     if (code == EXIT_DONE && printed && json)
         code = table_print_json(stdout, &machine);
     else if (code == EXIT_DONE && printed)
-        table_print_text(stdout, &machine);
+        code = table_print_text(stdout, &machine);
     machine_release(&machine);
     return code;
 }

@@ -5,7 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "share/base/help_text.h"
 #include "share/base/json.h"
+#include "share/base/terminal.h"
+#include "share/base/text_table.h"
 
 /* Lists units in which the values of a measurement are numbers that one can read; the first that fits counts. */
 static const struct readable {
@@ -45,38 +48,74 @@ static void shown_value(double value, double factor, char *text, size_t size)
     if (isnan(value))
         snprintf(text, size, "-");
     else
-        snprintf(text, size, "%.6g", value * factor);
+        snprintf(text, size, "%.4g", value * factor);
 }
 
-void table_print_text(FILE *stream, const struct machine *machine)
+enum { N_CELLS = 7 };
+
+/* Holds a row behind its level and protocol. */
+struct cells {
+    char text[N_CELLS][80];
+};
+
+static struct cells cells_of(const struct machine_parameter *row)
 {
-    int width = 10; /* width of the longest quantity */
-    for (size_t i = 0; i < machine->n_parameters; i++) {
-        int length = (int)strlen(machine->parameters[i].quantity);
-        width = length > width ? length : width;
+    struct readable unit = readable_find(row);
+    struct cells cells = {.text = {"", "-", "", "", "-", "-", ""}};
+    snprintf(cells.text[0], sizeof cells.text[0], "  %s", row->quantity);
+    if (row->n != MACHINE_NO_N)
+        snprintf(cells.text[1], sizeof cells.text[1], "%llu", (unsigned long long)row->n);
+    shown_value(row->value, unit.factor, cells.text[2], sizeof cells.text[2]);
+    snprintf(cells.text[3], sizeof cells.text[3], "%s", unit.shown);
+    if (!isnan(row->ci_low) || !isnan(row->ci_high)) {
+        char low[32], high[32];
+        shown_value(row->ci_low, unit.factor, low, sizeof low);
+        shown_value(row->ci_high, unit.factor, high, sizeof high);
+        snprintf(cells.text[4], sizeof cells.text[4], "%s .. %s", low, high);
     }
-    fprintf(stream, "machine  %s\nsource   %s\n\n", machine->name, machine->source);
-    fprintf(stream, "%-13s %-11s %-*s %6s %12s %-5s %-24s %8s  %s\n", "level", "protocol", width, "quantity", "n",
-            "value", "unit", "95 % interval", "samples", "method");
+    if (row->samples > 0)
+        snprintf(cells.text[5], sizeof cells.text[5], "%llu", (unsigned long long)row->samples);
+    snprintf(cells.text[6], sizeof cells.text[6], "%.79s", row->method[0] != '\0' ? row->method : "-");
+    return cells;
+}
+
+/* Says whether a row stands below another heading than the one before it. */
+static bool begins_group(const struct machine *machine, size_t i)
+{
+    const struct machine_parameter *row = &machine->parameters[i];
+    return i == 0 || row[-1].level != row->level || row[-1].protocol != row->protocol;
+}
+
+int table_print_text(FILE *stream, const struct machine *machine)
+{
+    static const char *const titles[N_CELLS] = {"quantity", "n", "value", "unit", "95 % interval", "samples", "method"};
+    struct error error;
+    struct text_table *table = text_table_new();
+    for (size_t i = 0; i < N_CELLS; i++)
+        text_table_column(table, titles[i], i == 1 || i == 2 || i == 5 ? TEXT_RIGHT : i == 6 ? TEXT_CUT : TEXT_LEFT);
     for (size_t i = 0; i < machine->n_parameters; i++) {
-        const struct machine_parameter *row = &machine->parameters[i];
-        struct readable unit = readable_find(row);
-        char n[24] = "-", value[32], interval[72] = "-", samples[24] = "-";
-        if (row->n != MACHINE_NO_N)
-            snprintf(n, sizeof n, "%llu", (unsigned long long)row->n);
-        if (!isnan(row->ci_low) || !isnan(row->ci_high)) {
-            char low[32], high[32];
-            shown_value(row->ci_low, unit.factor, low, sizeof low);
-            shown_value(row->ci_high, unit.factor, high, sizeof high);
-            snprintf(interval, sizeof interval, "%s .. %s", low, high);
-        }
-        if (row->samples > 0)
-            snprintf(samples, sizeof samples, "%llu", (unsigned long long)row->samples);
-        shown_value(row->value, unit.factor, value, sizeof value);
-        fprintf(stream, "%-13s %-11s %-*s %6s %12s %-5s %-24s %8s  %s\n", level_text(row->level),
-                machine_protocol_name[row->protocol], width, row->quantity, n, value, unit.shown, interval, samples,
-                row->method[0] != '\0' ? row->method : "-");
+        struct cells cells = cells_of(&machine->parameters[i]);
+        for (size_t k = 0; k < N_CELLS; k++)
+            text_table_widen(table, k, cells.text[k]);
     }
+    fprintf(stream, "machine  %s\nsource   ", machine->name);
+    help_text_fill(stream, machine->source, 9, 9, terminal_page(stream));
+    fputc('\n', stream);
+    int result = text_table_print(table, stream, &error);
+    for (size_t i = 0; i < machine->n_parameters && result == 0; i++) {
+        struct cells cells = cells_of(&machine->parameters[i]);
+        if (begins_group(machine, i))
+            result = text_table_print(table, stream, &error);
+        if (begins_group(machine, i))
+            fprintf(stream, "%s, %s\n", level_text(machine->parameters[i].level),
+                    machine_protocol_name[machine->parameters[i].protocol]);
+        for (size_t k = 0; k < N_CELLS; k++)
+            text_table_text(table, cells.text[k]);
+    }
+    if (result == 0)
+        result = text_table_print(table, stream, &error);
+    text_table_release(table);
+    return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
 static json_t *parameter_json(const struct machine_parameter *row)

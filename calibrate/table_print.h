@@ -7,8 +7,8 @@
 
 #include "calibrate/machine/machine.h"
 
-void table_print_text(FILE *stream, const struct machine *machine);
 /* Return an exit code, after an error message where it is not EXIT_DONE. */
+int table_print_text(FILE *stream, const struct machine *machine);
 int table_print_json(FILE *stream, const struct machine *machine);
 /* Takes the reference to value; NULL counts as an error. */
 int table_print_value(FILE *stream, json_t *value);

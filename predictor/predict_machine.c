@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrate/machine_database.h"
+#include "share/base/installation.h"
 #include "share/base/nearest.h"
 
 /* Lists the machines of a trace: how many, and "a, b". */
@@ -35,6 +36,7 @@ static void say_unknown(const char *wanted, const struct machine_names *names, c
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
         nearest_add(&nearest, name);
     }
+    installation_each("machines", ".tbl", nearest_add_named, &nearest, NULL);
     const char *hint = nearest_hint(&nearest);
     if (hint[0] != '\0')
         error_set(error, "machine '%.64s': not in the trace, nor among the shipped ones%s", wanted, hint);

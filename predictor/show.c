@@ -9,61 +9,100 @@
 #include "interpose/database/cursor.h"
 #include "interpose/sums/working_tables.h"
 #include "share/base/json.h"
+#include "share/base/text_table.h"
 
-/* Gives text a column for each part that is not zero for every rank and model. */
-struct text_columns {
+enum { ROWS_AT_ONCE = 4096 };
+
+/* Says which parts have a column in text: those that are not zero for every rank and model. */
+struct shown_parts {
     bool part[PART_COUNT];
-    bool interval;
-    int model_width;
 };
 
-static struct text_columns text_columns_of(const struct predict_options *options, const struct prediction *predictions)
+static struct shown_parts shown_parts_of(const struct predict_options *options, const struct prediction *predictions)
 {
-    struct text_columns columns = {.model_width = 12, .interval = options->interval};
-    for (size_t m = 0; m < options->n_models; m++) {
-        int width = (int)strlen(options->models[m].name);
-        columns.model_width = width > columns.model_width ? width : columns.model_width;
+    struct shown_parts shown = {{false}};
+    for (size_t m = 0; m < options->n_models; m++)
         for (size_t part = 0; part < PART_COUNT; part++)
-            for (size_t rank = 0; rank < predictions[m].n_ranks && !columns.part[part]; rank++)
-                columns.part[part] = predictions[m].part_s[part][rank] > 0;
+            for (size_t rank = 0; rank < predictions[m].n_ranks && !shown.part[part]; rank++)
+                shown.part[part] = predictions[m].part_s[part][rank] > 0;
+    return shown;
+}
+
+static struct text_table *times_table(const struct predict_options *options, const struct shown_parts *shown)
+{
+    struct text_table *table = text_table_new();
+    text_table_column(table, "rank", TEXT_RIGHT);
+    text_table_column(table, "model", TEXT_LEFT);
+    text_table_column(table, "time [us]", TEXT_RIGHT);
+    if (options->interval) {
+        text_table_column(table, "low [us]", TEXT_RIGHT);
+        text_table_column(table, "high [us]", TEXT_RIGHT);
     }
-    return columns;
-}
-
-/* Prints an end of an interval as text. */
-static void show_end(FILE *stream, double seconds)
-{
-    if (isnan(seconds))
-        fprintf(stream, "  %14s", "-");
-    else
-        fprintf(stream, "  %14.3f", seconds * 1e6);
-}
-
-static void show_titles(FILE *stream, const struct text_columns *columns)
-{
-    fprintf(stream, "%8s  %-*s  %14s", "rank", columns->model_width, "model", "time [us]");
-    if (columns->interval)
-        fprintf(stream, "  %14s  %14s", "low [us]", "high [us]");
     for (size_t part = 0; part < PART_COUNT; part++)
-        if (columns->part[part]) {
+        if (shown->part[part]) {
             char title[32];
             snprintf(title, sizeof title, "%.*s [us]", (int)strlen(prediction_part_name[part]) - 2,
                      prediction_part_name[part]);
-            fprintf(stream, "  %15s", title);
+            text_table_column(table, title, TEXT_RIGHT);
         }
-    fputc('\n', stream);
+    return table;
 }
 
-static void show_time_text(FILE *stream, const struct text_columns *columns, size_t rank, const char *model,
-                           const struct prediction *p)
+/* Sets the next cell, or widens the column for it. */
+static void time_cell(struct text_table *table, bool widths, size_t *column, double seconds)
 {
-    fprintf(stream, "%8zu  %-*s  %14.3f", rank, columns->model_width, model, p->time_s[rank] * 1e6);
-    for (int end = 0; columns->interval && end < 2; end++)
-        show_end(stream, (end == 0 ? p->low_s : p->high_s)[rank]);
-    for (size_t part = 0; part < PART_COUNT; part++)
-        if (columns->part[part])
-            fprintf(stream, "  %15.3f", p->part_s[part][rank] * 1e6);
-    fputc('\n', stream);
+    char text[32] = "-";
+    if (!isnan(seconds))
+        snprintf(text, sizeof text, "%.3f", seconds * 1e6);
+    if (widths)
+        text_table_widen(table, *column, text);
+    else
+        text_table_text(table, text);
+    ++*column;
+}
+
+/* Goes over all rows, once for the widths and once for the rows: there may be millions. */
+static int times_rows(FILE *stream, struct text_table *table, const struct predict_options *options,
+                      const struct prediction *predictions, bool widths, struct error *error)
+{
+    struct shown_parts shown = shown_parts_of(options, predictions);
+    size_t n = 0;
+    for (size_t m = 0; m < options->n_models; m++)
+        for (size_t rank = 0; rank < predictions[m].n_ranks; rank++) {
+            const struct prediction *p = &predictions[m];
+            char number[24];
+            size_t column = 2;
+            snprintf(number, sizeof number, "%zu", rank);
+            if (widths) {
+                text_table_widen(table, 0, number);
+                text_table_widen(table, 1, options->models[m].name);
+            } else {
+                text_table_text(table, number);
+                text_table_text(table, options->models[m].name);
+            }
+            time_cell(table, widths, &column, p->time_s[rank]);
+            for (int end = 0; options->interval && end < 2; end++)
+                time_cell(table, widths, &column, (end == 0 ? p->low_s : p->high_s)[rank]);
+            for (size_t part = 0; part < PART_COUNT; part++)
+                if (shown.part[part])
+                    time_cell(table, widths, &column, p->part_s[part][rank]);
+            if (!widths && ++n % ROWS_AT_ONCE == 0 && text_table_print(table, stream, error) != 0)
+                return -1;
+        }
+    return 0;
+}
+
+static int show_times_text(FILE *stream, const struct predict_options *options, const struct prediction *predictions,
+                           struct error *error)
+{
+    struct shown_parts shown = shown_parts_of(options, predictions);
+    struct text_table *table = times_table(options, &shown);
+    times_rows(stream, table, options, predictions, true, error);
+    int result = times_rows(stream, table, options, predictions, false, error);
+    if (result == 0)
+        return text_table_end(table, stream, error);
+    text_table_release(table);
+    return result;
 }
 
 static void show_time_csv(FILE *stream, bool interval, size_t rank, const char *model, const struct prediction *p)
@@ -90,18 +129,15 @@ static json_t *time_json(size_t rank, const char *model, const struct prediction
 int show_times(FILE *stream, const struct predict_options *options, const struct prediction *predictions,
                struct error *error)
 {
-    struct text_columns columns = text_columns_of(options, predictions);
     struct json_rows rows = {.stream = stream};
     if (options->format == FORMAT_TEXT)
-        show_titles(stream, &columns);
-    else if (options->format == FORMAT_CSV)
+        return show_times_text(stream, options, predictions, error);
+    if (options->format == FORMAT_CSV)
         fprintf(stream, "rank,model,time_s%s\n", options->interval ? ",low_s,high_s" : "");
     for (size_t m = 0; m < options->n_models; m++)
         for (size_t rank = 0; rank < predictions[m].n_ranks; rank++) {
             const char *model = options->models[m].name;
-            if (options->format == FORMAT_TEXT)
-                show_time_text(stream, &columns, rank, model, &predictions[m]);
-            else if (options->format == FORMAT_CSV)
+            if (options->format == FORMAT_CSV)
                 show_time_csv(stream, options->interval, rank, model, &predictions[m]);
             else
                 json_rows_add(&rows, time_json(rank, model, &predictions[m]));
@@ -115,18 +151,28 @@ struct model_error {
     long long worst_rank;
 };
 
-static void show_error_text(FILE *stream, const char *model, const struct model_error *row)
+static struct text_table *errors_table(void)
 {
-    fprintf(stream, "%-12s", model);
+    static const char *const titles[] = {"error", "MAPE", "bias", "worst rank"};
+    struct text_table *table = text_table_new();
+    text_table_column(table, "model", TEXT_LEFT);
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        text_table_column(table, titles[i], TEXT_RIGHT);
+    return table;
+}
+
+static void show_error_text(struct text_table *table, const char *model, const struct model_error *row)
+{
+    text_table_text(table, model);
     for (int i = 0; i < 3; i++)
         if (isnan(row->values[i]))
-            fprintf(stream, "  %11s", "-");
+            text_table_text(table, "-");
         else
-            fprintf(stream, "  %9.1f %%", 100 * row->values[i]);
+            text_table_cell(table, "%.1f %%", 100 * row->values[i]);
     if (row->worst_rank >= 0)
-        fprintf(stream, "  %10lld\n", row->worst_rank);
+        text_table_cell(table, "%lld", row->worst_rank);
     else
-        fprintf(stream, "  %10s\n", "-");
+        text_table_text(table, "-");
 }
 
 static void show_error_csv(FILE *stream, const char *machine, const char *model, const char *options,
@@ -207,16 +253,16 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
         for (size_t i = 0; i < sizeof rows[m].values / sizeof rows[m].values[0]; i++)
             rows[m].values[i] = NAN;
     struct json_rows json = {.stream = stream};
+    struct text_table *table = options->format == FORMAT_TEXT ? errors_table() : NULL;
     if (options->format == FORMAT_TEXT)
-        fprintf(stream, "machine %s\n%-12s  %11s  %11s  %11s  %10s\n", machine, "model", "error", "MAPE", "bias",
-                "worst rank");
+        fprintf(stream, "machine %s\n", machine);
     else if (options->format == FORMAT_CSV)
         fputs("machine,model,options,error,mape,bias,worst_rank\n", stream);
     for (size_t m = 0; m < options->n_models; m++) {
         const char *model = options->models[m].name;
         const char *own = model_options_text(&options->models[m], &options->model, &text);
         if (options->format == FORMAT_TEXT)
-            show_error_text(stream, model, &rows[m]);
+            show_error_text(table, model, &rows[m]);
         else if (options->format == FORMAT_CSV)
             show_error_csv(stream, machine, model, own, &rows[m]);
         else
@@ -224,11 +270,13 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     }
     if (options->format == FORMAT_JSON)
         return json_rows_end(&json, error);
+    if (options->format == FORMAT_TEXT && text_table_end(table, stream, error) != 0)
+        return -1;
     if (withheld)
-        fprintf(
-            stream,
-            "no error is claimed: in %.1f %% of the time another round was under way on the same socket or NIC, and\n"
-            "the models take rounds one by one; 'mpistair query %s model_error' has the figures all the same\n",
-            100 * share, options->trace);
+        fprintf(stream,
+                "no error is claimed: in %.1f %% of the time another round was under way on the same\n"
+                "socket or NIC, and the models take rounds one by one; the query model_error has\n"
+                "the figures all the same\n",
+                100 * share);
     return 0;
 }

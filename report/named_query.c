@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/help_text.h"
 #include "share/base/installation.h"
 #include "share/base/nearest.h"
+#include "share/base/terminal.h"
 #include "share/base/text_file.h"
 
 enum { QUERY_MAX_BYTES = 1 << 20 };
@@ -47,7 +49,10 @@ static int list_query(void *context, const char *name, const char *path, struct 
     if (sql == NULL)
         return -1;
     const char *description = strncmp(sql, "-- ", 3) == 0 ? sql + 3 : "";
-    fprintf(context, "%-16s %.*s\n", name, (int)strcspn(description, "\n"), description);
+    char line[512];
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(description, "\n"), description);
+    int at = fprintf(context, "%-16s ", name);
+    help_text_fill(context, line, (unsigned)at, (unsigned)at, terminal_page(context));
     free(sql);
     return 0;
 }

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "predictor/what_if/arrange.h"
+#include "share/base/help_text.h"
+#include "share/base/terminal.h"
+#include "share/base/text_table.h"
 
 enum { MOST_BLAMED = 5, MOST_RANKS = 10, MOST_ROWS = 12 };
 
@@ -127,6 +130,14 @@ static void show_percent(FILE *stream, double share)
         fprintf(stream, "  %+6.1f %%", fabs(share) < 5e-4 ? 0 : 100 * share);
 }
 
+/* Shows what a place of a rank costs; the place's name goes on below itself. */
+static void show_place(FILE *stream, uint32_t rank, double percent, double seconds, const char *before,
+                       const char *site)
+{
+    unsigned at = (unsigned)fprintf(stream, "  rank %-5" PRIu32 " %5.1f %% %11.6f s  ", rank, percent, seconds);
+    help_text_fill(stream, site, at + (unsigned)fprintf(stream, "%s", before), at, terminal_page(stream));
+}
+
 static void show_blame(FILE *stream, const struct run_study *study, const struct run_names *names)
 {
     const struct run_program *program = &study->program;
@@ -139,21 +150,19 @@ static void show_blame(FILE *stream, const struct run_study *study, const struct
         fputs("Nobody waits for anybody.\n", stream);
         return;
     }
-    fprintf(stream, "Who is to blame for waiting (%.6f s of all ranks, passed on to where it began)\n", waited_s);
+    fprintf(stream, "Who is to blame for waiting (%.6f s of all ranks, passed on to its origin)\n", waited_s);
     for (size_t i = 0; i < n; i++) {
         const struct run_place *place = &program->places[order[i]];
-        fprintf(stream, "  rank %-6" PRIu32 "  %5.1f %%  %12.6f s  before %s\n", place->rank,
-                waited_s > 0 ? 100 * study->blame.cost_s[order[i]] / waited_s : 0, study->blame.cost_s[order[i]],
-                names->of_site[place->site]);
+        show_place(stream, place->rank, waited_s > 0 ? 100 * study->blame.cost_s[order[i]] / waited_s : 0,
+                   study->blame.cost_s[order[i]], "before ", names->of_site[place->site]);
     }
     double run_s = run_side_s(&study->before);
     n = run_largest(study->blame.critical_s, program->n_places, order, MOST_BLAMED);
     fputs("\nThe critical path\n", stream);
     for (size_t i = 0; i < n; i++) {
         const struct run_place *place = &program->places[order[i]];
-        fprintf(stream, "  rank %-6" PRIu32 "  %5.1f %%  %12.6f s  %s\n", place->rank,
-                run_s > 0 ? 100 * study->blame.critical_s[order[i]] / run_s : 0, study->blame.critical_s[order[i]],
-                names->of_site[place->site]);
+        show_place(stream, place->rank, run_s > 0 ? 100 * study->blame.critical_s[order[i]] / run_s : 0,
+                   study->blame.critical_s[order[i]], "", names->of_site[place->site]);
     }
 }
 
@@ -217,6 +226,32 @@ static void show_efficiencies(FILE *stream, const struct run_study *study)
     show_efficiency(stream, "    transfer", m->transfer, p->transfer, o->transfer, what_if);
 }
 
+static struct text_table *ranks_table(bool what_if)
+{
+    static const char *const titles[] = {"rank",      "run",  "predicted", "in MPI",
+                                         "predicted", "late", "error",     "what if: run"};
+    struct text_table *table = text_table_new();
+    for (size_t i = 0; i < (what_if ? 8 : 7); i++)
+        text_table_column(table, titles[i], TEXT_RIGHT);
+    return table;
+}
+
+static void seconds_cell(struct text_table *table, double seconds)
+{
+    if (isnan(seconds))
+        text_table_text(table, "-");
+    else
+        text_table_cell(table, "%.6f", fabs(seconds) < 5e-7 ? 0.0 : seconds);
+}
+
+static void percent_cell(struct text_table *table, double share)
+{
+    if (isnan(share))
+        text_table_text(table, "-");
+    else
+        text_table_cell(table, "%+.1f %%", fabs(share) < 5e-4 ? 0 : 100 * share);
+}
+
 /* Shows the ranks whose time in MPI is predicted worst, or that change most. */
 static int show_ranks(FILE *stream, const struct run_study *study, struct error *error)
 {
@@ -228,27 +263,27 @@ static int show_ranks(FILE *stream, const struct run_study *study, struct error 
     for (size_t rank = 0; rank < n_ranks; rank++)
         off_s[rank] = run_parts_sum(&study->measured_by_rank[rank], RUN_LATE_SENDER, RUN_OTHER) + 1e-12;
     size_t n = run_largest(off_s, n_ranks, order, MOST_RANKS);
-    fprintf(stream, "\nRanks with most time inside MPI [s]\n%8s  %12s  %12s  %12s  %12s  %12s  %9s%s\n", "rank",
-            "run measured", "predicted", "MPI measured", "predicted", "of it late", "error",
-            side != &study->before ? "  what if: run" : "");
+    struct text_table *table = ranks_table(side != &study->before);
+    fputs("\nRanks with most time inside MPI [s]\n", stream);
     for (size_t i = 0; i < n; i++) {
         struct run_quantity q[RUN_QUANTITIES], other[RUN_QUANTITIES];
         run_quantities(study, &study->before, order[i], q);
         run_quantities(study, side, order[i], other);
-        fprintf(stream, "%8zu", order[i]);
-        show_seconds(stream, q[0].measured_s);
-        show_seconds(stream, q[0].predicted_s);
-        show_seconds(stream, q[2].measured_s);
-        show_seconds(stream, q[2].predicted_s);
-        show_seconds(stream, q[3].predicted_s + q[4].predicted_s + q[11].predicted_s);
-        show_percent(stream, q[2].measured_s > 0 ? q[2].predicted_s / q[2].measured_s - 1 : (double)NAN);
+        text_table_cell(table, "%zu", order[i]);
+        seconds_cell(table, q[0].measured_s);
+        seconds_cell(table, q[0].predicted_s);
+        seconds_cell(table, q[2].measured_s);
+        seconds_cell(table, q[2].predicted_s);
+        seconds_cell(table, q[3].predicted_s + q[4].predicted_s + q[11].predicted_s);
+        percent_cell(table, q[2].measured_s > 0 ? q[2].predicted_s / q[2].measured_s - 1 : (double)NAN);
         if (side != &study->before)
-            show_seconds(stream, other[0].predicted_s);
-        fputc('\n', stream);
+            seconds_cell(table, other[0].predicted_s);
     }
+    free(off_s);
+    if (text_table_end(table, stream, error) != 0)
+        return -1;
     if (n_ranks > n)
         fprintf(stream, "     ...  %zu more; --format csv has all\n", n_ranks - n);
-    free(off_s);
     return 0;
 }
 
@@ -287,7 +322,7 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
 {
     double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
     const struct run_program *program = &study->program;
-    fprintf(stream, "%zu rank%s, %zu message%s, %zu collective%s; machine %s, law %s, collectives %s\n\n",
+    fprintf(stream, "%zu rank%s, %zu message%s, %zu collective%s\nmachine %s, law %s, collectives %s\n\n",
             program->n_ranks, plural(program->n_ranks), program->n_messages, plural(program->n_messages),
             program->n_collectives, plural(program->n_collectives), study->before.machine.name,
             run_law_name[study->options->law], run_collectives_name[study->options->collectives]);
@@ -298,13 +333,13 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
     show_percent(stream, predicted_s / measured_s - 1);
     double mpi_error = run_mpi_error(study);
     if (!isnan(mpi_error))
-        fprintf(stream, "   time inside MPI: error %.1f %%", 100 * mpi_error);
+        fprintf(stream, "\ntime inside MPI: error %.1f %%", 100 * mpi_error);
     fputc('\n', stream);
     if (study->intervals != NULL)
         show_interval(stream, "predicted, 95 %", &study->intervals[0].before);
     if (study->after.by_rank != NULL) {
         double after_s = run_side_s(&study->after);
-        fprintf(stream, "what if:                             predicted");
+        fprintf(stream, "what if:                          predicted");
         show_seconds(stream, after_s);
         show_percent(stream, fabs(after_s - predicted_s) > NOTHING * predicted_s ? after_s / predicted_s - 1 : 0);
         fputs(" of the run\n", stream);

@@ -72,7 +72,7 @@ static void show_rank(FILE *stream, const struct what_if *what_if, size_t model,
     char from[32], to[32];
     snprintf(from, sizeof from, "%u/%u", before->node[rank], before->socket[rank]);
     snprintf(to, sizeof to, "%u/%u", after->node[rank], after->socket[rank]);
-    fprintf(stream, "  %8u  %11s  %11s  %14.3f  %14.3f", rank, from, to, before_s * 1e3, after_s * 1e3);
+    fprintf(stream, "  %7u  %11s  %11s  %14.3f  %14.3f", rank, from, to, before_s * 1e3, after_s * 1e3);
     show_gain(stream, before_s, after_s);
     fputc('\n', stream);
 }
@@ -96,7 +96,7 @@ static void show_ranks(FILE *stream, const struct predict_options *options, cons
         order[rank] = (uint32_t)rank;
     qsort_r(order, n, sizeof *order, more_gain_first, &gainers);
     if (gain + lose > 0)
-        fprintf(stream, "  %8s  %11s  %11s  %14s  %14s  %11s\n", "rank", "node/socket", "then", "before [ms]",
+        fprintf(stream, "  %7s  %11s  %11s  %14s  %14s  %11s\n", "rank", "node/socket", "then", "before [ms]",
                 "after [ms]", "gain");
     for (size_t i = 0; i < n; i++)
         if ((i < gain && i < MOST_SHOWN) || (i >= n - lose && i + MOST_SHOWN >= n))

@@ -57,9 +57,11 @@ static int collect_rounds(struct report *report, sqlite3 *database, struct error
 static int no_prediction(const struct report *report, const struct report_choice *choice, struct nearest *nearest,
                          struct error *error)
 {
-    return error_set(error, "%s: holds no prediction of %s %s; 'mpistair query %s model_error' lists those there%s",
+    const char *hint = nearest_hint(nearest);
+    return error_set(error, "%s: holds no prediction of %s %s%s 'mpistair query %s model_error' lists those there",
                      report->path, choice->model != NULL ? "model" : "machine",
-                     choice->model != NULL ? choice->model : choice->machine, report->path, nearest_hint(nearest));
+                     choice->model != NULL ? choice->model : choice->machine, hint[0] != '\0' ? hint : ";",
+                     report->path);
 }
 
 static int collect_models(struct report *report, sqlite3 *database, const struct report_choice *choice,

@@ -6,7 +6,9 @@
 #include "report/doctor/doctor.h"
 #include "share/base/error.h"
 #include "share/base/json.h"
+#include "share/base/help_text.h"
 #include "share/base/options.h"
+#include "share/base/terminal.h"
 #include "interpose/database/cursor.h"
 
 static const char usage[] =
@@ -28,11 +30,15 @@ static const char *const state_names[] = {[DOCTOR_OK] = "ok", [DOCTOR_NOTE] = "n
 
 static void print_text(const struct doctor *doctor, bool works)
 {
+    unsigned width = terminal_page(stdout);
     for (size_t i = 0; i < doctor->n_checks; i++) {
         const struct doctor_check *check = &doctor->checks[i];
-        printf("%-8s %-11s %s\n", state_names[check->state], check->name, check->found);
-        if (check->advice[0] != '\0')
-            printf("%-8s %-11s -> %s\n", "", "", check->advice);
+        int at = printf("%-8s %-11s ", state_names[check->state], check->name);
+        help_text_fill(stdout, check->found, (unsigned)at, (unsigned)at, width);
+        if (check->advice[0] != '\0') {
+            printf("%*s-> ", at, "");
+            help_text_fill(stdout, check->advice, (unsigned)at + 3, (unsigned)at + 3, width);
+        }
     }
     puts(works ? "\nJobs can be recorded here." : "\nJobs cannot be recorded here yet: see what is missing above.");
 }

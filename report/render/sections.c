@@ -43,13 +43,16 @@ static int unknown(const char *command, const char *name, size_t length)
     struct nearest nearest = nearest_to(wanted);
     for (size_t i = 0; i < N_SECTIONS; i++)
         nearest_add(&nearest, sections[i].name);
+    const char *hint = nearest_hint(&nearest);
+    if (hint[0] != '\0')
+        return wrong_usage(command, "--section %s: no such section%s", wanted, hint);
     for (size_t i = 0, used = 0; i < N_SECTIONS && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
                                  i == 0               ? ""
                                  : i + 1 < N_SECTIONS ? ", "
                                                       : " or ",
                                  sections[i].name);
-    return wrong_usage(command, "--section %s: expected %s%s", wanted, names, nearest_hint(&nearest));
+    return wrong_usage(command, "--section %s: expected %s", wanted, names);
 }
 
 int sections_read(section_set *set, const char *command, const char *text)
