@@ -100,9 +100,7 @@ static int show(const struct memory_model *model, const char *name, const struct
         }
     if (request->json)
         return table_print_value(stdout, rows);
-    printf("machine %s: memory bandwidth of the computing cores of a socket and of\na message that is received, "
-           "MB/s\n",
-           name);
+    printf("machine %s: memory bandwidth, MB/s, of cores and of a message\n", name);
     return text_table_end(table, stdout, &error) == 0 ? EXIT_DONE : error_report(&error);
 }
 

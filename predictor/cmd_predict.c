@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/progress.h"
 #include "share/base/command.h"
 #include "interpose/database/database.h"
 #include "predictor/interval.h"
@@ -80,12 +81,14 @@ static int predict_pattern(const struct predict_options *options, struct error *
     struct model_jobs jobs = {options, &pattern, &placement, &machine, &draws, predictions};
     struct output_file output;
     int result = -1;
+    progress_show("predict: the pattern");
     if (machine_find(options->machine, &machine, error) != 0 ||
         placement_read_csv(options->placement, &placement, error) != 0 ||
         pattern_read_csv(options->pattern, placement.n_ranks, &pattern, error) != 0 ||
         make_draws(options, &machine, &draws, error) != 0 || predict_models(&jobs, error) != 0 ||
         output_file_open(&output, options->output, error) != 0)
         goto out;
+    progress_show(NULL);
     result = show_times(output.stream, options, predictions, error);
     if (result == 0)
         result = output_file_commit(&output, error);
@@ -151,6 +154,7 @@ static int predict_trace(const struct predict_options *options, struct error *er
     result = replay_run(&replay, &summary, error);
     if (result == 0) {
         note_summary(options, &machine, &summary);
+        progress_show("predict: errors of the models");
         result = show_errors(output.stream, options, database, machine.name, error);
     }
     if (result == 0)

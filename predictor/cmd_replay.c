@@ -5,6 +5,7 @@
 #include "interpose/database/database.h"
 #include "predictor/run_export/run_export.h"
 #include "predictor/run_study/run_show.h"
+#include "share/base/progress.h"
 #include "share/base/command.h"
 #include "share/base/output_file.h"
 
@@ -48,6 +49,7 @@ static int replay(const struct run_options *options, sqlite3 *database, struct e
     struct run_study study;
     struct output_file output;
     int code = run_study(options, database, &study, error);
+    progress_show(NULL);
     if (code == 0)
         code = run_export(&study.program, options->goal, options->tit, error);
     if (code == 0)

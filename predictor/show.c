@@ -9,6 +9,7 @@
 #include "interpose/database/cursor.h"
 #include "interpose/sums/working_tables.h"
 #include "share/base/json.h"
+#include "share/base/progress.h"
 #include "share/base/text_table.h"
 
 enum { ROWS_AT_ONCE = 4096 };
@@ -248,6 +249,7 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
         read_concurrent_share(database, options->trace, &share, error) != 0 ||
         read_rows(database, options, machine, rows, error) != 0)
         return -1;
+    progress_show(NULL);
     bool withheld = options->format == FORMAT_TEXT && share > CONCURRENT_LIMIT;
     for (size_t m = 0; withheld && m < options->n_models; m++)
         for (size_t i = 0; i < sizeof rows[m].values / sizeof rows[m].values[0]; i++)

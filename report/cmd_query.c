@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/progress.h"
 #include "share/base/command.h"
 #include "share/base/error.h"
 #include "report/named_query.h"
@@ -78,6 +79,8 @@ static int write_text(FILE *stream, sqlite3_stmt *statement)
     for (int i = 0; i < sqlite3_column_count(statement); i++)
         text_table_column(table, sqlite3_column_name(statement, i), TEXT_CUT);
     int step = fill(stream, statement, table, true);
+    if (stream == stdout)
+        progress_show(NULL);
     if (step == SQLITE_DONE)
         step = fill(stream, statement, table, false);
     int result = step == SQLITE_DONE ? text_table_print(table, stream, NULL) : 0;
@@ -173,7 +176,10 @@ static int run(const struct trace *trace, const char *sql, enum query_format for
     else if (output_file_open(&output, output_path, &error) != 0)
         result = error_report(&error);
     else {
+        if (format == FORMAT_TEXT || output_path != NULL) /* else rows come as they are found */
+            progress_show("query");
         int step = writers[format](output.stream, statement);
+        progress_show(NULL);
         if (step != SQLITE_DONE) {
             result =
                 fail("%s: SQL: %s", trace->path, step == SQLITE_NOMEM ? "no memory" : sqlite3_errmsg(trace->database));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "share/base/progress.h"
 #include "interpose/trace/site/symbols.h"
 #include "interpose/trace/clock/clock_align.h"
 #include "interpose/trace/gather/node_clock.h"
@@ -55,6 +56,7 @@ static int build(struct trace *trace, const struct spools *spools, const struct 
     if (nodes_build(spools, trace, error) != 0 || trace_load(trace, error) != 0 || clock_align(trace, error) != 0 ||
         places_find(trace, options->placement, error) != 0 || marks_find(trace, error) != 0)
         return -1;
+    progress_show("ingest: call sites");
     callsites_resolve(trace);
     return 0;
 }
@@ -65,6 +67,7 @@ int ingest(const struct ingest_options *options, struct error *error)
     struct trace trace = {0};
     struct trace_summary summary;
     char *output = NULL;
+    progress_show("ingest: spools");
     int result = spools_gather(options->folders, options->n_folders, options->run_key, &spools, error);
     if (result != 0)
         return result;
@@ -80,9 +83,11 @@ int ingest(const struct ingest_options *options, struct error *error)
         goto out;
     if (!options->quiet && !options->replaces_told)
         replaced_note(output, "is replaced");
+    progress_show("ingest: messages and rounds");
     result = trace_write(&trace, output, options->calls, &summary, error);
     if (result != 0)
         goto out;
+    progress_show(NULL);
     tell_lost(&trace);
     if (!options->quiet)
         fprintf(stderr,
@@ -94,6 +99,7 @@ int ingest(const struct ingest_options *options, struct error *error)
     for (size_t i = 0; options->tell != NULL && i < spools.worlds.n_worlds; i++)
         options->tell(options->context, spools.worlds.worlds[i].key);
 out:
+    progress_show(NULL);
     free(output);
     trace_release(&trace);
     spools_release(&spools);

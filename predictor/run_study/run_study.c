@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/progress.h"
 #include "predictor/predict_machine.h"
 #include "predictor/what_if/arrange.h"
 #include "predictor/what_if/eager.h"
@@ -149,6 +150,7 @@ static bool has_time(const struct run_study *study)
 int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error)
 {
     *study = (struct run_study){.options = options};
+    progress_show("replay: the program of the run");
     if (run_program_read(database, options->trace, &options->window, &study->program, error) != 0)
         return -1;
     study->measured_by_rank = malloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
@@ -160,11 +162,14 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
                          "%s: --from, --to: nothing of the run lies in that window; 'mpistair report' says how long it "
                          "lasted",
                          options->trace);
+    progress_show("replay: the run as it is");
     if (replay_before(study, database, error) != 0)
         return -1;
+    progress_show("replay: sensitivity");
     if (options->sensitivity && run_sensitivity(study, error) != 0)
         return -1;
     double ideal_s;
+    progress_show(run_options_what_if(options) ? "replay: what if" : "replay: intervals");
     if (!run_options_what_if(options))
         return options->interval ? run_intervals(study, error) : 0;
     if (make_after(study, database, error) != 0 || replay_side(&study->program, &study->after, error) != 0 ||

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/progress.h"
 #include "predictor/what_if/arrange.h"
 #include "interpose/database/database.h"
 #include "predictor/what_if/eager.h"
@@ -150,12 +151,14 @@ static int run_with(const struct predict_options *options, sqlite3 *database, st
                     struct error *error)
 {
     struct output_file output;
+    progress_show(options->what_if.best_placement ? "predict: a better placement" : "predict: what if");
     if (read_before(options, database, &what_if->before, error) != 0 ||
         make_after(options, database, what_if, error) != 0 ||
         predict_side(options, &what_if->before, what_if->before_s, error) != 0 ||
         predict_side(options, &what_if->after, what_if->after_s, error) != 0 ||
         output_file_open(&output, options->output, error) != 0)
         return -1;
+    progress_show(NULL);
     if (what_if->before.workload.n_kinds == 0)
         fprintf(stderr, "mpistair: note: %s holds no rounds; there is nothing to predict\n", options->trace);
     if ((options->what_if.rank_file != NULL &&

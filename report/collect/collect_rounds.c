@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/progress.h"
 #include "interpose/sums/concurrent_rounds.h"
 #include "report/collect/report.h"
 #include "interpose/sums/working_tables.h"
@@ -280,13 +281,18 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
                    struct error *error)
 {
     *report = (struct report){.path = path, .replicate_error = NAN, .replicate_basis = ""};
+    progress_show("report: sums of rounds and messages");
     if (working_tables_make(database, path, error) != 0 || report_collect_run(report, database, error) != 0 ||
         report_collect_completeness(report, database, error) != 0)
         return -1;
+    progress_show("report: models and ranks");
     if (report_collect_rounds(report, database, choice, error) != 0 ||
         report_collect_sites(report, database, error) != 0)
         return -1;
-    return report_collect_replay(report, database, choice, error);
+    progress_show("report: the stored replay");
+    int result = report_collect_replay(report, database, choice, error);
+    progress_show(NULL);
+    return result;
 }
 
 void report_release(struct report *report)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/progress.h"
+
 int error_set(struct error *error, const char *format, ...)
 {
     if (error == NULL)
@@ -19,6 +21,7 @@ int error_set(struct error *error, const char *format, ...)
 
 int error_report(const struct error *error)
 {
+    progress_show(NULL);
     fprintf(stderr, "mpistair: %s\n", error->text);
     return EXIT_WORK_FAILED;
 }
@@ -26,6 +29,7 @@ int error_report(const struct error *error)
 int fail(const char *format, ...)
 {
     va_list arguments;
+    progress_show(NULL);
     va_start(arguments, format);
     fputs("mpistair: ", stderr);
     vfprintf(stderr, format, arguments);

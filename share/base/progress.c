@@ -1,16 +1,81 @@
-/* Reads the coarse clock, so that a step costs a few nanoseconds and may be called in every turn of a loop. */
+/* A count reads the coarse clock, so that a step costs a few nanoseconds and may be called in every turn of a loop.
+ * What has no turns is shown by a thread of its own, which sleeps while nothing is named. */
 #include "share/base/progress.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
+
+/* What the thread shows; lock guards it. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool started, failed, shown;
+    const char *what;
+    struct timespec since;
+} step = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static double seconds_since(const struct timespec *before, const struct timespec *now)
 {
     return (double)(now->tv_sec - before->tv_sec) + 1e-9 * (double)(now->tv_nsec - before->tv_nsec);
 }
 
+static void *show_steps(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&step.lock);
+    for (;;) {
+        struct timespec now;
+        if (step.what == NULL) {
+            pthread_cond_wait(&step.changed, &step.lock);
+            continue;
+        }
+        clock_gettime(CLOCK_REALTIME, &now);
+        now.tv_nsec += 500000000;
+        now.tv_sec += now.tv_nsec / 1000000000;
+        now.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&step.changed, &step.lock, &now);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        double seconds = step.what != NULL ? seconds_since(&step.since, &now) : 0;
+        if (seconds > 1) {
+            fprintf(stderr, "\r%s: %.0f s\033[K", step.what, seconds);
+            step.shown = true;
+        }
+    }
+    return NULL;
+}
+
+/* Starts the thread; without it nothing is shown. */
+static void start(void)
+{
+    pthread_t thread;
+    pthread_attr_t detached;
+    step.started = true;
+    step.failed = isatty(STDERR_FILENO) != 1 || pthread_attr_init(&detached) != 0;
+    if (step.failed)
+        return;
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    step.failed = pthread_create(&thread, &detached, show_steps, NULL) != 0;
+    pthread_attr_destroy(&detached);
+}
+
+void progress_show(const char *what)
+{
+    pthread_mutex_lock(&step.lock);
+    if (!step.started && what != NULL)
+        start();
+    if (step.shown)
+        fputs("\r\033[K", stderr);
+    step.shown = false;
+    step.what = step.failed ? NULL : what;
+    clock_gettime(CLOCK_MONOTONIC, &step.since);
+    pthread_cond_signal(&step.changed);
+    pthread_mutex_unlock(&step.lock);
+}
+
 void progress_start(struct progress *progress, const char *what)
 {
+    progress_show(NULL);
     *progress = (struct progress){.what = what, .terminal = isatty(STDERR_FILENO) == 1};
     clock_gettime(CLOCK_MONOTONIC_COARSE, &progress->last);
 }
@@ -21,7 +86,7 @@ void progress_step(struct progress *progress, size_t n)
     if (!progress->terminal)
         return;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    if (seconds_since(&progress->last, &now) < (progress->shown ? 0.5 : 2.0))
+    if (seconds_since(&progress->last, &now) < (progress->shown ? 0.5 : 1.0))
         return;
     progress->shown = true;
     progress->last = now;
