@@ -6,6 +6,7 @@
 #include "report/open_trace.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
+#include "report/html/page.h"
 #include "report/render/render.h"
 #include "report/render/sections.h"
 
@@ -40,7 +41,7 @@ static int parse(int argc, char **argv, struct report_options *options)
     *options = (struct report_options){0};
     const struct option_row rows[] = {
         {'f', "format", "text|csv|json|html",
-         "text is the default; csv: a row a rank and model; json: everything; html: one page",
+         "text is the default; csv: a row a rank and model; json: everything; html: one page with pictures",
          .choice = &options->format},
         {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
         {'o', "output", "FILE",
@@ -73,7 +74,8 @@ static int parse(int argc, char **argv, struct report_options *options)
     return OPTIONS_READ;
 }
 
-static int render(FILE *stream, const struct report *report, const struct report_options *options, struct error *error)
+static int render(FILE *stream, const struct report *report, sqlite3 *database, const struct report_options *options,
+                  struct error *error)
 {
     struct document document = {0};
     int result = 0;
@@ -93,7 +95,7 @@ static int render(FILE *stream, const struct report *report, const struct report
         else if (options->format == FORMAT_TEXT)
             render_text(stream, &document);
         else
-            render_html(stream, &document, report->run.command);
+            result = page_write_report(stream, &document, report, database, error);
         document_release(&document);
     }
     return result;
@@ -117,7 +119,7 @@ int cmd_report(int argc, char **argv)
         result = error_report(&error);
         goto out;
     }
-    if (render(output.stream, &report, &options, &error) != 0) {
+    if (render(output.stream, &report, trace.database, &options, &error) != 0) {
         output_file_discard(&output);
         result = error_report(&error);
     } else if (output_file_commit(&output, &error) != 0) {

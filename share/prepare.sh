@@ -8,7 +8,7 @@
 # is installed (250 MB; no test needs it).
 # This is the only list.
 build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev libgsl-dev
-    libcsv-dev libscotch-dev libjansson-dev libsmartcols-dev libcmocka-dev
+    libcsv-dev libscotch-dev libjansson-dev libsmartcols-dev libcmocka-dev libjs-vega
     libunwind8'
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
@@ -17,6 +17,8 @@ export_packages='libopen-trace-format2-dev'
 fuzz_packages='clang libclang-rt-dev'
 test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux lammps python3-mpi4py python3-dev cython3 dpkg-dev
     g++ zsh otf2-tools python3-otf2 graphviz"
+# The test of HTML pages is skipped where the system has no Chromium as a package, as Ubuntu.
+! apt-cache show chromium-headless-shell >/dev/null 2>&1 || test_packages="$test_packages chromium-headless-shell"
 
 # Open MPI refuses root otherwise; containers and test machines often have nobody else.
 if [ "$(id -u)" -eq 0 ]; then

@@ -5,6 +5,7 @@
 
 #include "report/compare/show_changes.h"
 #include "report/open_trace.h"
+#include "report/html/page.h"
 #include "report/render/render.h"
 #include "share/base/command.h"
 #include "share/base/options.h"
@@ -143,7 +144,7 @@ static int render(FILE *stream, const struct comparison *comparison, const struc
     if (result == 0 && options->format == FORMAT_TEXT)
         render_text(stream, &document);
     else if (result == 0)
-        render_html(stream, &document, "mpistair diff");
+        result = page_write(stream, &document, "mpistair diff", error);
     document_release(&document);
     return result;
 }

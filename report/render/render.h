@@ -10,8 +10,10 @@
 
 /* Writes text, in 80 columns where the strings allow it; bars are '#' for measured and '|' for modelled. */
 void render_text(FILE *stream, const struct document *document);
-/* Writes one page, with no scripts and nothing from elsewhere. */
-void render_html(FILE *stream, const struct document *document, const char *title);
+/* Writes blocks [first, end) of the document as elements of HTML, every text escaped. */
+void render_html(FILE *stream, const struct document *document, size_t first, size_t end);
+/* Writes text with what has a meaning in HTML escaped. */
+void render_html_text(FILE *stream, const char *text);
 /* Writes one row for each rank and model (one for each rank without predictions). */
 void render_csv(FILE *stream, const struct report *report);
 /* Writes everything that was collected. Returns 0, or -1 without memory. */

@@ -1,18 +1,9 @@
-/* Writes a document as one HTML page: no scripts, no files from elsewhere, every text escaped. */
+/* Writes the blocks of a document as HTML, every text escaped; report/html/page.c puts them on a page. */
 #include <math.h>
 
 #include "report/render/render.h"
 
-static const char style[] =
-    "body{font:15px/1.45 sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#1c1c1c}"
-    "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:1.8em}"
-    "table{border-collapse:collapse}th,td{padding:.15em .8em .15em 0;text-align:left;vertical-align:top}"
-    "th{border-bottom:1px solid #999}.r{text-align:right;font-variant-numeric:tabular-nums}"
-    ".w{color:#a40000;font-weight:bold}.b{position:relative;width:24em;min-width:12em}"
-    ".b i{display:block;height:.9em;margin-top:.25em;background:#7aa6d6}"
-    ".b b{position:absolute;top:0;bottom:0;width:2px;background:#a40000}";
-
-static void escaped(FILE *stream, const char *text)
+void render_html_text(FILE *stream, const char *text)
 {
     static const char *const entities[128] = {
         ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
@@ -28,7 +19,7 @@ static void escaped(FILE *stream, const char *text)
 static void element(FILE *stream, const char *name, const char *attributes, const char *text)
 {
     fprintf(stream, "<%s%s>", name, attributes);
-    escaped(stream, text);
+    render_html_text(stream, text);
     fprintf(stream, "</%s>\n", name);
 }
 
@@ -45,18 +36,28 @@ static void render_bar(FILE *stream, const struct document_bar *bar, double end)
 static void render_row(FILE *stream, const struct document_block *table, const char *const *cells)
 {
     for (size_t i = 0; i < table->n_columns; i++)
-        element(stream, cells != NULL ? "td" : "th", table->columns[i].right ? " class=\"r\"" : "",
-                cells != NULL ? cells[i] : table->columns[i].title);
+        element(stream, "td", table->columns[i].right ? " class=\"r\"" : "", cells[i]);
 }
 
+static void render_head(FILE *stream, const struct document_block *table)
+{
+    fputs("<thead><tr>", stream);
+    for (size_t i = 0; i < table->n_columns; i++)
+        element(stream, "th", table->columns[i].right ? " scope=\"col\" class=\"r\"" : " scope=\"col\"",
+                table->columns[i].title);
+    if (table->n_bars > 0)
+        fputs("<th scope=\"col\" class=\"b\">measured, modelled</th>", stream);
+    fputs("</tr></thead>\n", stream);
+}
+
+/* A table scrolls in its frame where it is wider than the page. */
 static void render_table(FILE *stream, const struct document_block *table)
 {
-    fputs("<table>\n", stream);
-    if (table->columns[0].title != NULL) {
-        fputs("<tr>", stream);
-        render_row(stream, table, NULL);
-        fputs("</tr>\n", stream);
-    }
+    bool titled = table->columns[0].title != NULL;
+    fprintf(stream, "<div class=\"frame\"><table%s>\n", titled ? " class=\"sorts\"" : "");
+    if (titled)
+        render_head(stream, table);
+    fputs("<tbody>\n", stream);
     for (size_t row = 0; (row + 1) * table->n_columns <= table->n_cells; row++) {
         fputs("<tr>", stream);
         render_row(stream, table, table->cells + row * table->n_columns);
@@ -64,21 +65,16 @@ static void render_table(FILE *stream, const struct document_block *table)
             render_bar(stream, &table->bars[row], table->bar_end);
         fputs("</tr>\n", stream);
     }
-    fputs("</table>\n", stream);
+    fputs("</tbody></table></div>\n", stream);
 }
 
-void render_html(FILE *stream, const struct document *document, const char *title)
+void render_html(FILE *stream, const struct document *document, size_t first, size_t end)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width\">\n",
-          stream);
-    element(stream, "title", "", title);
-    fprintf(stream, "<style>%s</style>\n</head>\n<body>\n", style);
-    for (size_t i = 0; i < document->n_blocks; i++) {
+    for (size_t i = first; i < end; i++) {
         const struct document_block *block = &document->blocks[i];
         switch (block->kind) {
         case DOCUMENT_HEADING:
-            element(stream, i == 0 ? "h1" : "h2", "", block->text);
+            element(stream, "h2", "", block->text);
             break;
         case DOCUMENT_LINE:
             element(stream, "p", "", block->text);
@@ -91,5 +87,4 @@ void render_html(FILE *stream, const struct document *document, const char *titl
             break;
         }
     }
-    fputs("</body>\n</html>\n", stream);
 }

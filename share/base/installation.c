@@ -45,6 +45,9 @@ int installation_find(enum installation_part part, const char *name, char *path,
             char built[PATH_MAX];
             if (find(own, "interpose/preload/libmpistair.so", built, sizeof built) != 0)
                 continue;
+            snprintf(folder, sizeof folder, "%s/share", own); /* what the build has made, then what it was made from */
+            if (find(folder, name, path, size) == 0)
+                return 0;
             snprintf(folder, sizeof folder, "%s", MPISTAIR_SOURCE_SHARE);
         } else {
             const char *relative = part == INSTALLATION_PRELOAD   ? preload_folder[installed]

@@ -1,0 +1,100 @@
+/* Collects the sockets of the nodes, and the traffic between them. Of more nodes than NODES, neighbours go together. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/html/picture_query.h"
+#include "report/html/pictures.h"
+
+enum { NODES = 32, LINKS = 400 };
+
+/* ?1: nodes of a group. A socket that is not known is -1. */
+#define PLACES                                                                                                         \
+    "WITH place AS MATERIALIZED ("                                                                                     \
+    "  SELECT rank, node, node / ?1 AS part, CASE ?1 WHEN 1 THEN coalesce(socket, -1) ELSE -1 END AS socket "          \
+    "  FROM process WHERE node >= 0), "                                                                                \
+    "number AS MATERIALIZED ("                                                                                         \
+    "  SELECT part, socket, row_number() OVER (ORDER BY part, socket) - 1 AS id, count(*) AS ranks, "                  \
+    "    min(rank) AS first_rank, max(rank) AS last_rank, min(node) AS first_node, max(node) AS last_node "            \
+    "  FROM place GROUP BY part, socket) "
+
+static const char places[] =
+    PLACES "SELECT id, part, socket, ranks, first_rank, last_rank, first_node, last_node, "
+           "  (SELECT host FROM node WHERE id = first_node), (SELECT host FROM node WHERE id = last_node) "
+           "FROM number ORDER BY id";
+
+static const char links[] =
+    PLACES ", seat AS MATERIALIZED (SELECT p.rank, n.id FROM place p JOIN number n USING (part, socket)) "
+           "SELECT a.id, b.id, count(*), total(m.bytes) AS bytes "
+           "FROM message_row m CROSS JOIN seat a ON a.rank = m.src CROSS JOIN seat b ON b.rank = m.dst "
+           "GROUP BY a.id, b.id ORDER BY bytes DESC, 1, 2";
+
+static int read_places(struct picture *picture, const struct picture_source *source, int64_t width, size_t *n,
+                       struct error *error)
+{
+    struct cursor rows;
+    struct pool pool = {0};
+    picture_table(picture, "place", "id part socket ranks first last host");
+    picture_query(&rows, source, places, PICTURE_VALUES(width), error);
+    for (*n = 0; cursor_next(&rows); ++*n) {
+        const char *first = cursor_text(&rows, 8, &pool), *last = cursor_text(&rows, 9, &pool);
+        json_t *host = cursor_integer(&rows, 6) == cursor_integer(&rows, 7) ? json_string(first)
+                                                                            : json_sprintf("%s ... %s", first, last);
+        picture->failed |= host == NULL;
+        picture_row(picture, "iiiiiit", cursor_integer(&rows, 0), cursor_integer(&rows, 1), cursor_integer(&rows, 2),
+                    cursor_integer(&rows, 3), cursor_integer(&rows, 4), cursor_integer(&rows, 5),
+                    host != NULL ? json_string_value(host) : "");
+        json_decref(host);
+    }
+    pool_release(&pool);
+    return cursor_close(&rows);
+}
+
+static int read_links(struct picture *picture, const struct picture_source *source, int64_t width, struct error *error)
+{
+    struct cursor rows;
+    size_t shown = 0, all = 0;
+    double shown_bytes = 0, all_bytes = 0;
+    picture_table(picture, "link", "from to messages bytes");
+    picture_query(&rows, source, links, PICTURE_VALUES(width), error);
+    while (cursor_next(&rows)) {
+        int64_t from = cursor_integer(&rows, 0), to = cursor_integer(&rows, 1);
+        double bytes = cursor_real(&rows, 3);
+        all += from != to;
+        all_bytes += from != to ? bytes : 0;
+        if (from != to && shown == LINKS)
+            continue;
+        picture_row(picture, "iiid", from, to, cursor_integer(&rows, 2), bytes);
+        shown += from != to;
+        shown_bytes += from != to ? bytes : 0;
+    }
+    if (shown < all)
+        picture_note(picture,
+                     "The %zu heaviest of %zu connections are shown; they carry %.1f %% of the bytes between places.",
+                     shown, all, all_bytes > 0 ? shown_bytes / all_bytes * 100 : 0.0);
+    return cursor_close(&rows);
+}
+
+int picture_map(struct picture *picture, const struct picture_source *source, struct error *error)
+{
+    struct cursor rows;
+    int64_t last = -1, nodes = 0;
+    size_t n = 0;
+    picture_query(&rows, source, "SELECT max(node), count(DISTINCT node) FROM process WHERE node >= 0", NULL, 0, error);
+    if (cursor_next(&rows) && sqlite3_column_type(rows.statement, 0) == SQLITE_INTEGER) {
+        last = cursor_integer(&rows, 0);
+        nodes = cursor_integer(&rows, 1);
+    }
+    if (cursor_close(&rows) != 0)
+        return -1;
+    int64_t width = nodes > NODES ? last / NODES + 1 : 1;
+    if (read_places(picture, source, width, &n, error) != 0 || read_links(picture, source, width, error) != 0)
+        return -1;
+    if (n == 0)
+        picture_lacks(picture, "It is not known on which nodes the ranks ran.");
+    picture_value(picture, "grouped", json_boolean(width > 1));
+    if (width > 1)
+        picture_note(picture,
+                     "Each part of the ring stands for up to %" PRId64 " of the %" PRId64 " nodes, with all sockets.",
+                     width, nodes);
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* Lists the pictures of the page in their order. A new one is a row of the table in pictures.c, a function that
+ * collects its data, and a specification in share/html. */
+#ifndef MPISTAIR_REPORT_PICTURES_H
+#define MPISTAIR_REPORT_PICTURES_H
+
+#include "report/html/picture.h"
+
+struct picture_kind {
+    const char *name;    /* of the specification, share/html/NAME.vg.json, and of the element on the page */
+    const char *title;   /* the heading */
+    const char *caption; /* what is seen, for those who see it and those who do not */
+    bool wide;           /* takes the whole width of the page */
+    /* Fills the picture. Returns 0, or -1 with the reason. */
+    int (*collect)(struct picture *picture, const struct picture_source *source, struct error *error);
+};
+
+extern const struct picture_kind picture_kinds[];
+extern const size_t n_picture_kinds;
+
+int picture_matrix(struct picture *picture, const struct picture_source *source, struct error *error);
+int picture_timeline(struct picture *picture, const struct picture_source *source, struct error *error);
+int picture_ranks(struct picture *picture, const struct picture_source *source, struct error *error);
+int picture_scatter(struct picture *picture, const struct picture_source *source, struct error *error);
+int picture_sizes(struct picture *picture, const struct picture_source *source, struct error *error);
+int picture_map(struct picture *picture, const struct picture_source *source, struct error *error);
+int picture_path(struct picture *picture, const struct picture_source *source, struct error *error);
+
+#endif
