@@ -134,7 +134,7 @@ static void show_percent(FILE *stream, double share)
 static void show_place(FILE *stream, uint32_t rank, double percent, double seconds, const char *before,
                        const char *site)
 {
-    unsigned at = (unsigned)fprintf(stream, "  rank %-5" PRIu32 " %5.1f %% %11.6f s  ", rank, percent, seconds);
+    unsigned at = (unsigned)fprintf(stream, "  rank %-6" PRIu32 "  %5.1f %%  %12.6f s  ", rank, percent, seconds);
     help_text_fill(stream, site, at + (unsigned)fprintf(stream, "%s", before), at, terminal_page(stream));
 }
 
