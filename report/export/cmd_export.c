@@ -8,7 +8,9 @@
 #include "share/base/array.h"
 #include "share/base/command.h"
 #include "share/base/number.h"
+#include "interpose/database/interruptible.h"
 #include "share/base/options.h"
+#include "share/base/progress.h"
 
 static const struct export_format {
     const char *name;
@@ -147,12 +149,16 @@ static int write_export(const struct export_options *options, const struct trace
                             .output = options->output,
                             .wish = &options->wish,
                             .error = &error};
+    interruptible_begin(trace->database); /* an archive is a folder, which no handler of signals can remove */
+    progress_show("export");
     int code = selection_make(&export);
     if (code == 0)
         code = options->format->write(&export);
     if (code == 0 && !options->format->tells)
         code = selection_tell(&export);
     selection_release(&export.selection);
+    progress_show(NULL);
+    interruptible_end(trace->database);
     return code == 0 ? EXIT_DONE : error_report(&error);
 }
 

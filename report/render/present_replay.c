@@ -81,7 +81,7 @@ void present_replay(struct document *document, const struct report *report)
                  100 * (replay->predicted_s / replay->measured_s - 1), replay->collectives,
                  replay->options[0] != '\0' ? ", " : "", replay->options);
     if (!isnan(replay->mpi_error))
-        document_add(document, DOCUMENT_LINE, "time inside MPI: error %.1f %% (T eq. 11)", 100 * replay->mpi_error);
+        document_add(document, DOCUMENT_LINE, "time inside MPI: error %.1f %%", 100 * replay->mpi_error);
     bool slower_first = replay->slower.all_s > replay->blamed.all_s;
     if (slower_first)
         present_slower(document, replay);
