@@ -130,6 +130,18 @@ def check_hands(tab):
     window = tab.ask("[...views.values()][0].signal('window') / [...views.values()][0].signal('end')")
     start = tab.ask("[...views.values()][0].signal('from') / [...views.values()][0].signal('end')")
     check("strip", abs(window - 0.25) < 0.02 and abs(start - 0.25) < 0.02, (start, window))
+    shown = tab.ask("[...views.values()][0].scale('x').domain().map((at) => at / [...views.values()][0].signal('end'))")
+    check("axis of the strip", abs(shown[0] - start) < 1e-9 and abs(shown[1] - start - window) < 1e-9, shown)
+    field = tab.ask("""(function () {
+      const field = document.querySelector('#timeline .field path').getBoundingClientRect();
+      return [field.x + field.width * 0.75, field.y + field.height / 2];
+    })()""")
+    under = "[...views.values()][0].scale('x').domain().reduce((sum, at, i) => sum + at * (i ? 0.75 : 0.25), 0)"
+    place = tab.ask(under)
+    tab.mouse("mouseWheel", *field, deltaX=0, deltaY=-100, modifiers=2)
+    closer = tab.ask("[...views.values()][0].signal('window') / [...views.values()][0].signal('end')")
+    moved = abs(tab.ask(under) - place) / tab.ask("[...views.values()][0].signal('window')")
+    check("wheel", abs(closer - window * 2 ** -0.5) < 0.01 and moved < 0.02, (closer, moved))
     sorted_rows = tab.ask("""(function () {
       const head = [...document.querySelectorAll('table.sorts th')].find((head) => head.textContent === 'volume');
       const column = head.cellIndex, body = head.closest('table').tBodies[0];
