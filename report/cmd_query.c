@@ -1,7 +1,7 @@
 /* Runs `mpistair query`: a named query, or SQL, on a trace.db opened read-only.
  *
  * Rows are not kept: text, whose columns are aligned, runs the query twice, once for the widths. On a terminal texts
- * are cut at its edge, numbers never. */
+ * are cut at its edge, numbers never: what does not fit then is shown as a line a column. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "share/base/json.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
+#include "share/base/terminal.h"
 #include "share/base/text_table.h"
 #include "report/render/render.h"
 
@@ -73,6 +74,31 @@ static int fill(FILE *stream, sqlite3_stmt *statement, struct text_table *table,
     return step;
 }
 
+/* Writes each row as lines of a column's name and value, for terminals that are too narrow for a table. */
+static int write_records(FILE *stream, sqlite3_stmt *statement)
+{
+    int step;
+    sqlite3_reset(statement);
+    for (size_t n = 1; (step = sqlite3_step(statement)) == SQLITE_ROW; n++) {
+        struct pool pool = {0};
+        struct text_table *table = text_table_new();
+        text_table_column(table, NULL, TEXT_LEFT);
+        text_table_column(table, NULL, TEXT_CUT);
+        for (int i = 0; i < sqlite3_column_count(statement); i++) {
+            char real[32];
+            const char *text = cell_text(statement, i, real, &pool);
+            text_table_cell(table, "  %s", sqlite3_column_name(statement, i));
+            text_table_text(table, text != NULL ? text : "");
+        }
+        fprintf(stream, "row %zu\n", n);
+        int result = text_table_end(table, stream, NULL);
+        pool_release(&pool);
+        if (result != 0)
+            return SQLITE_NOMEM;
+    }
+    return step;
+}
+
 static int write_text(FILE *stream, sqlite3_stmt *statement)
 {
     struct text_table *table = text_table_new();
@@ -81,6 +107,10 @@ static int write_text(FILE *stream, sqlite3_stmt *statement)
     int step = fill(stream, statement, table, true);
     if (stream == stdout)
         progress_show(NULL);
+    if (step == SQLITE_DONE && terminal_columns(stream) > 0 && text_table_least(table) > terminal_columns(stream)) {
+        text_table_release(table);
+        return write_records(stream, statement);
+    }
     if (step == SQLITE_DONE)
         step = fill(stream, statement, table, false);
     int result = step == SQLITE_DONE ? text_table_print(table, stream, NULL) : 0;

@@ -106,6 +106,20 @@ void text_table_widen(struct text_table *table, size_t column, const char *text)
         note(table, scols_cell_set_data(cell, text));
 }
 
+size_t text_table_least(const struct text_table *table)
+{
+    size_t n = table != NULL ? scols_table_get_ncols(table->table) : 0, least = n > 0 ? 2 * (n - 1) : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct libscols_column *column = scols_table_get_column(table->table, i);
+        struct libscols_cell *cell = scols_line_get_cell(table->widest, i);
+        const char *title = scols_cell_get_data(scols_column_get_header(column));
+        const char *text = cell != NULL && !scols_column_is_trunc(column) ? scols_cell_get_data(cell) : NULL;
+        size_t title_width = title != NULL ? n_characters(title) : 0, width = text != NULL ? n_characters(text) : 0;
+        least += width > title_width ? width : title_width;
+    }
+    return least;
+}
+
 /* Sets what depends on where it is printed. */
 static void prepare(struct text_table *table, FILE *stream)
 {

@@ -35,6 +35,9 @@ void text_table_text(struct text_table *table, const char *text);
 
 /* Makes a column at least as wide as text, for a table that is printed in parts: see text_table_print. */
 void text_table_widen(struct text_table *table, size_t column, const char *text);
+/* Returns the columns of the narrowest terminal for the table: columns that may be cut are as wide as their titles, the
+ * others as text_table_widen() and their titles say. */
+size_t text_table_least(const struct text_table *table);
 /* Prints the rows there are and forgets them. Headings stand above the first part only. Returns 0, or -1 with the
  * reason. */
 int text_table_print(struct text_table *table, FILE *stream, struct error *error);

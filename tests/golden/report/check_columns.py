@@ -85,6 +85,11 @@ with tempfile.TemporaryDirectory() as folder:
              [*pattern, "--model", "postal,flow-staggered"], ["predict", "t.db", "--machine", "summit", "--model", "postal,flow-staggered"],
              ["predict", "t.db", "--machine", "summit", "--to-placement", "fill", "--model", "postal"], ["replay", "run.db", "--machine", "summit", "--sensitivity", "--no-latency"],
              ["query", "t.db", "SELECT 'a text that is longer than the terminal has columns, which is cut at its edge' x, 1 y"]]
+    shown += [["query", "t.db", path.stem] for path in SQL.glob("*.sql") if path.stem != "schema" and
+              subprocess.run([MPISTAIR, "query", "t.db", path.stem], cwd=folder, env=environment, capture_output=True).stdout.count(b"\n") > 1]
+    check("named queries with rows", len(shown) > 25, len(shown))
+    records = on_terminal(60, folder, "query", "t.db", "SELECT 1 " + ", 2 ".join(f"AS column_number_{i}" for i in range(9)))
+    check("a row that is too wide", records.startswith("row 1\n  column_number_0  1\n  column_number_1  2\n"), records)
     for arguments in shown:
         fits(" ".join(arguments), on_terminal(80, folder, *arguments), 80)
     for arguments in (["machine", "list"], ["machine", "check", "summit"], ["query", "--list"], ["machine", "memory", "henri"]):
