@@ -9,8 +9,7 @@
 #include "share/base/help_text.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
-#include "share/base/terminal.h"
-#include "calibrate/fit/suspicion.h"
+#include "calibrate/fit/verdict.h"
 #include "calibrate/table_print.h"
 
 static int fit_and_write(const char *raw, const char *output, struct fit_options *options, struct machine *machine,
@@ -73,19 +72,41 @@ int machine_command_fit(int argc, char **argv)
     return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
-static void print_sentence(void *context, const char *sentence)
+static void print_doubt(void *context, const char *text)
 {
-    json_t *json = context;
-    if (json == NULL)
-        help_text_fill(stdout, sentence, 0, 0, terminal_page(stdout));
-    else
-        json_array_append_new(json, json_string(sentence));
+    (void)context;
+    help_text_line("  %s", text);
+}
+
+static void print_verdict(const struct verdict *verdict, const char *name, bool all, bool has_samples)
+{
+    help_text_line("%s: %s%s%s", name, verdict_word[verdict->word], verdict->word == VERDICT_USABLE_FOR ? " " : "",
+                   verdict->word == VERDICT_USABLE_FOR ? verdict->uses : "");
+    if (verdict->word == VERDICT_USABLE_FOR)
+        help_text_line("  not for %s", verdict->not_uses);
+    help_text_line("  %s%s", verdict->reason, has_samples ? "" : " The samples are not there to compare with.");
+    if (verdict->n_doubts > 0)
+        help_text_line("%s", "");
+    verdict_tell(verdict, all, print_doubt, NULL);
+}
+
+static void add_doubt(void *context, const char *text)
+{
+    json_array_append_new(context, json_string(text));
+}
+
+static json_t *verdict_json(const struct verdict *verdict)
+{
+    json_t *doubts = json_array();
+    verdict_tell(verdict, true, add_doubt, doubts);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "verdict", verdict_word[verdict->word], "usable_for", verdict->uses,
+                     "not_for", verdict->not_uses, "reason", verdict->reason, "doubts", doubts);
 }
 
 int machine_command_check(int argc, char **argv)
 {
     const char *raw = NULL, *database = NULL;
-    bool strict = false, as_json = false;
+    bool strict = false, as_json = false, all = false;
     char beside[PATH_MAX];
     struct error error;
     struct machine machine;
@@ -93,13 +114,14 @@ int machine_command_check(int argc, char **argv)
     const struct option_row rows[] = {
         {0, "database", "trace.db", "where the machine is looked for first", .text = &database},
         {0, "raw", "RAW.csv", "these samples instead of those beside FILE.tbl (FILE.raw.csv)", .text = &raw},
+        {0, "all", NULL, "a line for each value, instead of one for all of a quantity", .flag = &all},
         {0, "json", NULL, "as JSON", .flag = &as_json},
-        {0, "strict", NULL, "exit code 1 if anything is", .flag = &strict},
+        {0, "strict", NULL, "exit code 1 if anything is suspicious", .flag = &strict},
     };
     const struct option_table table = {.command = "machine check",
                                        .words = {WORDS_MACHINE, WORDS_NONE},
                                        .usage = "usage: mpistair machine check NAME|FILE.tbl [OPTIONS]\n\n"
-                                                "What is suspicious in a table.\n",
+                                                "What a table may be used for, and what is suspicious in it.\n",
                                        .rows = rows,
                                        .n_rows = sizeof rows / sizeof rows[0]};
     int code = options_read(&table, &argc, &argv);
@@ -116,14 +138,18 @@ int machine_command_check(int argc, char **argv)
         machine_release(&machine);
         return error_report(&error);
     }
-    json_t *json = as_json ? json_array() : NULL;
-    int n = suspicion_find(&machine, raw != NULL ? &samples : NULL, print_sentence, json);
     code = EXIT_DONE;
-    if (as_json)
-        code = table_print_value(stdout, json);
-    else if (n == 0)
-        printf("%s: nothing suspicious%s\n", machine.name, raw != NULL ? "" : " (without the samples)");
+    struct verdict verdict;
+    if (verdict_make(&verdict, &machine, raw != NULL ? &samples : NULL, &error) != 0)
+        code = error_report(&error);
+    else if (as_json)
+        code = table_print_value(stdout, verdict_json(&verdict));
+    else
+        print_verdict(&verdict, machine.name, all, raw != NULL);
+    if (strict && verdict.n_doubts > 0)
+        code = EXIT_WORK_FAILED;
+    verdict_release(&verdict);
     samples_release(&samples);
     machine_release(&machine);
-    return strict && n > 0 ? EXIT_WORK_FAILED : code;
+    return code;
 }

@@ -43,10 +43,21 @@ static struct readable readable_find(const struct machine_parameter *row)
     return (struct readable){.unit = row->unit, .shown = row->unit, .factor = 1};
 }
 
-static void shown_value(double value, double factor, char *text, size_t size)
+/* Writes a value with the digits that its interval supports, and one at least: down to the first digit of half its
+ * width, or the second where that begins with 1 to 3.5. uncertain: half the width, NaN where it is not known. */
+static void shown_value(double value, double factor, double uncertain, char *text, size_t size)
 {
-    if (isnan(value))
+    double shown = value * factor, step = pow(10, floor(log10(fabs(uncertain * factor) / 3.55)));
+    double first = pow(10, floor(log10(fabs(shown))));
+    if (isnan(value)) {
         snprintf(text, size, "-");
+        return;
+    }
+    bool known = isfinite(step) && step > 0 && isfinite(first) && first > 0;
+    if (known)
+        shown = round(shown / fmin(step, first)) * fmin(step, first);
+    if (known && isfinite(shown))
+        snprintf(text, size, "%.6g", shown);
     else
         snprintf(text, size, "%.4g", value * factor);
 }
@@ -61,16 +72,17 @@ struct cells {
 static struct cells cells_of(const struct machine_parameter *row)
 {
     struct readable unit = readable_find(row);
+    double uncertain = (row->ci_high - row->ci_low) / 2;
     struct cells cells = {.text = {"", "-", "", "", "-", "-", ""}};
     snprintf(cells.text[0], sizeof cells.text[0], "  %s", row->quantity);
     if (row->n != MACHINE_NO_N)
         snprintf(cells.text[1], sizeof cells.text[1], "%llu", (unsigned long long)row->n);
-    shown_value(row->value, unit.factor, cells.text[2], sizeof cells.text[2]);
+    shown_value(row->value, unit.factor, uncertain, cells.text[2], sizeof cells.text[2]);
     snprintf(cells.text[3], sizeof cells.text[3], "%s", unit.shown);
     if (!isnan(row->ci_low) || !isnan(row->ci_high)) {
         char low[32], high[32];
-        shown_value(row->ci_low, unit.factor, low, sizeof low);
-        shown_value(row->ci_high, unit.factor, high, sizeof high);
+        shown_value(row->ci_low, unit.factor, uncertain, low, sizeof low);
+        shown_value(row->ci_high, unit.factor, uncertain, high, sizeof high);
         snprintf(cells.text[4], sizeof cells.text[4], "%s .. %s", low, high);
     }
     if (row->samples > 0)

@@ -21,27 +21,29 @@ enum { SAMPLES_MIN = 10 };
 
 struct finding {
     const struct machine *machine;
-    void (*report)(void *context, const char *sentence);
+    void (*report)(void *context, const struct suspicion *suspicion);
     void *context;
     int n;
 };
 
-static void say(struct finding *finding, const struct machine_parameter *row, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void say(struct finding *finding, const struct machine_parameter *row, const char *format, ...)
+static void say(struct finding *finding, const struct machine_parameter *row, enum suspicion_kind kind, double size,
+                const char *format, ...) __attribute__((format(printf, 5, 6)));
+static void say(struct finding *finding, const struct machine_parameter *row, enum suspicion_kind kind, double size,
+                const char *format, ...)
 {
-    char sentence[512];
+    char sentence[512], place[512];
     int used = snprintf(sentence, sizeof sentence, "%s %s %s", level_text(row->level),
                         machine_protocol_name[row->protocol], row->quantity);
     if (row->n != MACHINE_NO_N)
         used += snprintf(sentence + used, sizeof sentence - (size_t)used, " %llu", (unsigned long long)row->n);
+    snprintf(place, sizeof place, "%s", sentence);
     used += snprintf(sentence + used, sizeof sentence - (size_t)used, ": ");
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(sentence + used, sizeof sentence - (size_t)used, format, arguments);
     va_end(arguments);
     finding->n++;
-    finding->report(finding->context, sentence);
+    finding->report(finding->context, &(struct suspicion){row, kind, size, place, sentence});
 }
 
 static bool one_of(const char *quantity, const char *const *names)
@@ -56,12 +58,14 @@ static bool one_of(const char *quantity, const char *const *names)
 static void check_drift(struct finding *finding, const struct machine_parameter *row)
 {
     if (strncmp(row->quantity, "drift_", 6) == 0 && row->value > DRIFT_MAX)
-        say(finding, row, "the machine's own speed went up and down by %.3g %% while it was calibrated",
-            100 * row->value);
+        say(finding, row, SUSPICION_DRIFT, row->value,
+            "the machine's own speed went up and down by %.3g %% while it was calibrated", 100 * row->value);
     else if (strcmp(row->quantity, "disturbed") == 0 && row->value > SAMPLES_DISTURBED_MAX)
-        say(finding, row, "others had the machine during %.3g %% of the samples", 100 * row->value);
+        say(finding, row, SUSPICION_DISTURBED, row->value, "others had the machine during %.3g %% of the samples",
+            100 * row->value);
     else if (strcmp(row->quantity, "steal") == 0 && row->value > STEAL_MAX)
-        say(finding, row, "the hypervisor took %.3g %% of the processors", 100 * row->value);
+        say(finding, row, SUSPICION_STEAL, row->value, "the hypervisor took %.3g %% of the processors",
+            100 * row->value);
 }
 
 static bool is_drift(const struct machine_parameter *row)
@@ -83,17 +87,19 @@ static void check_certainty(struct finding *finding, const struct machine_parame
     if (row->samples == 0)
         return;
     if (row->samples < SAMPLES_MIN && !one_of(row->quantity, searched))
-        say(finding, row, "only %llu samples", (unsigned long long)row->samples);
+        say(finding, row, SUSPICION_FEW_SAMPLES, (double)row->samples, "only %llu samples",
+            (unsigned long long)row->samples);
     if (one_of(row->quantity, calls))
         return;
     if (strcmp(row->method, QUEUE_NOT_LINEAR) == 0)
         return; /* next to 0: how near in percent says nothing */
     if (isnan(width))
-        say(finding, row, "its 95 %% interval has no end");
+        say(finding, row, SUSPICION_NO_END, 0, "its 95 %% interval has no end");
     else if (!(row->value > 0) || (!(row->ci_low > 0) && one_of(row->quantity, costs)))
         return;
     else if (width > INTERVAL_MAX * row->value)
-        say(finding, row, "its 95 %% interval is %.3g %% wide", 100 * width / row->value);
+        say(finding, row, SUSPICION_WIDE, width / row->value, "its 95 %% interval is %.3g %% wide",
+            100 * width / row->value);
 }
 
 /* Returns the row of the same level and protocol with the next smaller n; NULL if there is none. */
@@ -117,10 +123,11 @@ static void check_share(struct finding *finding, const struct machine_parameter 
     double share = row->value / (double)row->n, before = previous->value / (double)previous->n;
     if (previous->n == 1 && row->n == 2) {
         if (before < share)
-            say(finding, previous, "%.4g GB/s is less than half of bw 2, %.4g GB/s", before * 1e-9, row->value * 1e-9);
+            say(finding, previous, SUSPICION_ODD, 0, "%.4g GB/s is less than half of bw 2, %.4g GB/s", before * 1e-9,
+                row->value * 1e-9);
     } else if (share > SHARE_MAX * before) {
-        say(finding, row, "a process's share grows from %.4g to %.4g GB/s as n grows from %llu", before * 1e-9,
-            share * 1e-9, (unsigned long long)previous->n);
+        say(finding, row, SUSPICION_ODD, 0, "a process's share grows from %.4g to %.4g GB/s as n grows from %llu",
+            before * 1e-9, share * 1e-9, (unsigned long long)previous->n);
     }
 }
 
@@ -131,7 +138,7 @@ static void check_injection(struct finding *finding, const struct machine_parame
         const struct machine_parameter *other = &finding->machine->parameters[i];
         if (other->level == row->level && other->protocol == row->protocol && strcmp(other->quantity, "bw") == 0 &&
             other->value > RATE_MAX * row->value)
-            say(finding, row, "%.4g GB/s is less than bw %llu, %.4g GB/s", row->value * 1e-9,
+            say(finding, row, SUSPICION_ODD, 0, "%.4g GB/s is less than bw %llu, %.4g GB/s", row->value * 1e-9,
                 (unsigned long long)other->n, other->value * 1e-9);
     }
 }
@@ -171,12 +178,13 @@ static void check_rate(struct finding *finding, const struct samples *samples, c
         return;
     double best = n * bytes / seconds, promised = n * bytes / (tau_s + n * bytes / row->value);
     if (promised > RATE_MAX * best)
-        say(finding, row, "promises %.4g GB/s for messages of %.0f B, the best sample reached %.4g GB/s",
-            promised * 1e-9, bytes, best * 1e-9);
+        say(finding, row, SUSPICION_PROMISES, promised / best,
+            "promises %.4g GB/s for messages of %.0f B, the best sample reached %.4g GB/s", promised * 1e-9, bytes,
+            best * 1e-9);
 }
 
 int suspicion_find(const struct machine *machine, const struct samples *samples,
-                   void (*report)(void *context, const char *sentence), void *context)
+                   void (*report)(void *context, const struct suspicion *suspicion), void *context)
 {
     struct finding finding = {.machine = machine, .report = report, .context = context};
     for (size_t i = 0; i < machine->n_parameters; i++) {

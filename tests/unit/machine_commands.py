@@ -27,6 +27,40 @@ def expect(what, condition):
         failures.append(what)
 
 
+QUIET = "any any drift_small - 0.01 1 #: - - 9 probes\n"
+GOOD = "intra_socket any tau - 1e-6 s #: 0.97e-6 1.03e-6 30 x\nintra_socket any bw 1 4e9 B/s #: 3.9e9 4.1e9 30 x\n"
+CURVE = "intra_socket any bw 2 8e9 B/s #: 7.9e9 8.1e9 30 x\nintra_socket any bw 8 9e9 B/s #: 4e9 15e9 30 x\n"
+QUEUE = "".join(f"any any queue_step {n} 2e-9 s #: - - {2 + n % 3} x\n" for n in (8, 16, 32, 64, 128))
+
+
+def check_verdicts():
+    """machine check begins with what the table may be used for; alike doubts are one line."""
+    def check(rows, *options, code=0):
+        with open("judged.tbl", "w") as file:
+            file.write("name judged\nsource a test\n" + rows)
+        shown = run("check", "./judged.tbl", *options, code=code)
+        expect(f"80 columns: {shown}", "--json" in options or max(map(len, shown.splitlines())) <= 80)
+        return shown
+
+    usable = check(GOOD + QUIET)
+    expect(f"usable: {usable}", usable.startswith("judged: usable\n") and len(usable.splitlines()) <= 3)
+    part = check(GOOD + CURVE + QUEUE + QUIET)
+    expect(f"usable for a part: {part}", part.startswith("judged: usable for latency and bandwidth (n up to 2) within a socket\n"
+           "  not for bandwidth from n = 8 on within a socket, queue search\n"))
+    expect(f"alike doubts are one line: {part}", "queue_step 8 to 128 (5 values): only 3 to 4 samples each\n" in part
+           and part.count("queue_step") == 2)
+    expect("--all has a line a value", check(GOOD + CURVE + QUEUE + QUIET, "--all").count("queue_step") == 10)
+    unrest = check(GOOD + QUIET.replace("0.01", "0.3"))
+    expect(f"an uneasy machine: {unrest}", unrest.startswith("judged: do not use\n") and "30 %" in unrest.splitlines()[1])
+    unknown = check(QUEUE + QUIET)
+    expect(f"no latency: {unknown}", unknown.startswith("judged: do not use\n  at no level"))
+    told = json.loads(check(GOOD + CURVE + QUIET, "--json", "--strict", code=1))
+    expect(f"json: {told}", told["verdict"] == "usable for" and "bandwidth" in told["not_for"] and len(told["doubts"]) == 1)
+    check(GOOD)
+    shown = [line.split()[2:7] for line in run("show", "./judged.tbl").splitlines() if line.split()[:1] in (["tau"], ["bw"])]
+    expect(f"digits as the interval supports: {shown}", shown == [["1", "us", "0.97", "..", "1.03"], ["4", "GB/s", "3.9", "..", "4.1"]])
+
+
 def main():
     connection = sqlite3.connect("trace.db")
     connection.executescript(open(SCHEMA).read())
@@ -100,6 +134,7 @@ def main():
 
     expect("check tells ThunderX2's BW(1) < BW(2)/2", "inter_socket any bw 1" in run("check", "thunderx2"))
     run("check", "thunderx2", "--strict", code=1)
+    check_verdicts()
     run("check", "xeon-gold-6230", "--strict")
     expect("check counts samples", "only 5 samples" in run("check", "mine.tbl", "--raw", "raw.csv"))
 

@@ -297,11 +297,11 @@ struct sentences {
     char text[2048];
 };
 
-static void collect(void *context, const char *sentence)
+static void collect(void *context, const struct suspicion *suspicion)
 {
     struct sentences *sentences = context;
     size_t used = strlen(sentences->text);
-    snprintf(sentences->text + used, sizeof sentences->text - used, "%s\n", sentence);
+    snprintf(sentences->text + used, sizeof sentences->text - used, "%s\n", suspicion->sentence);
 }
 
 static void reports_what_is_suspicious(void **state)

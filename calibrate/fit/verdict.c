@@ -1,0 +1,242 @@
+/* A list of doubts does not say whether a table may be used. A use is what rows of a level serve: it is lost where one
+ * of them is known too badly for any comparison of models. Where the machine itself was not at rest, all is lost. */
+#include "calibrate/fit/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/array.h"
+
+/* What a value may be off before the figures made of it say nothing: models differ by some ten percent. */
+#define WIDE_MAX      0.5 /* width of the interval over the value, about a quarter to each side */
+#define PROMISES_MAX  1.5
+#define DRIFT_MAX     0.15
+#define DISTURBED_MAX 0.5
+#define STEAL_MAX     0.1
+enum { SAMPLES_MIN = 4 };
+
+const char *const verdict_word[] = {"usable", "usable for", "do not use"};
+
+static bool begins(const char *quantity, const char *word)
+{
+    return strncmp(quantity, word, strlen(word)) == 0;
+}
+
+/* Returns what a row serves, or VERDICT_USES for what describes the machine or the calibration. */
+static enum verdict_use use_of(const struct machine_parameter *row)
+{
+    static const struct {
+        const char *begin;
+        enum verdict_use use;
+    } uses[] = {
+        {"tau", VERDICT_LATENCY},    {"bw", VERDICT_BANDWIDTH},   {"injection", VERDICT_BANDWIDTH},
+        {"queue_", VERDICT_QUEUES},  {"gamma", VERDICT_QUEUES},   {"delta", VERDICT_NETWORK},
+        {"burst", VERDICT_NETWORK},  {"overhead", VERDICT_CALLS}, {"progress", VERDICT_CALLS},
+        {"memory_", VERDICT_MEMORY},
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++)
+        if (begins(row->quantity, uses[i].begin))
+            return uses[i].use;
+    return VERDICT_USES;
+}
+
+static bool is_severe(const struct verdict_doubt *doubt)
+{
+    switch (doubt->kind) {
+    case SUSPICION_FEW_SAMPLES:
+        return doubt->size < SAMPLES_MIN;
+    case SUSPICION_NO_END:
+        return doubt->row->samples < SAMPLES_MIN;
+    case SUSPICION_WIDE:
+        return doubt->size > WIDE_MAX;
+    case SUSPICION_PROMISES:
+        return doubt->size > PROMISES_MAX;
+    case SUSPICION_DRIFT:
+        return doubt->size > DRIFT_MAX;
+    case SUSPICION_DISTURBED:
+        return doubt->size > DISTURBED_MAX;
+    case SUSPICION_STEAL:
+        return doubt->size > STEAL_MAX;
+    default:
+        return false;
+    }
+}
+
+/* Holds what the rows of a use and a level come to. */
+struct served {
+    size_t rows, lost;
+    uint64_t most_n;    /* of bandwidths that are not lost */
+    uint64_t least_bad; /* the smallest n of those that are */
+};
+
+static void keep_doubt(void *context, const struct suspicion *suspicion)
+{
+    struct verdict *verdict = context;
+    if (verdict->n_doubts == SIZE_MAX ||
+        array_grow(&verdict->doubts, verdict->n_doubts, sizeof *verdict->doubts) != 0) {
+        verdict->n_doubts = SIZE_MAX;
+        return;
+    }
+    struct verdict_doubt *doubt = &verdict->doubts[verdict->n_doubts++];
+    *doubt = (struct verdict_doubt){.kind = suspicion->kind, .row = suspicion->row, .size = suspicion->size};
+    snprintf(doubt->place, sizeof doubt->place, "%s", suspicion->place);
+    snprintf(doubt->sentence, sizeof doubt->sentence, "%s", suspicion->sentence);
+}
+
+static bool is_lost(const struct verdict *verdict, const struct machine_parameter *row)
+{
+    for (size_t i = 0; i < verdict->n_doubts; i++)
+        if (verdict->doubts[i].row == row && is_severe(&verdict->doubts[i]))
+            return true;
+    return false;
+}
+
+static void append(char *text, size_t size, const char *separator, const char *more)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s", used > 0 ? separator : "", more);
+}
+
+static void name_use(enum verdict_use use, uint64_t most_n, char *text, size_t size)
+{
+    static const char *const names[VERDICT_USES] = {"latency",         "bandwidth",         "queue search",
+                                                    "network sharing", "the cost of calls", "memory contention"};
+    char n[32] = "";
+    if (use == VERDICT_BANDWIDTH && most_n > 1 && most_n != MACHINE_NO_N)
+        snprintf(n, sizeof n, " (n up to %llu)", (unsigned long long)most_n);
+    snprintf(text, size, "%s%s", names[use], n);
+}
+
+/* Collects what a level's rows can be used for, and what not. */
+struct level_uses {
+    char good[256], bad[256];
+};
+
+/* Sorts a use of a level. A bandwidth that is known for small n only is usable up to there. */
+static bool judge_use(struct level_uses *uses, enum verdict_use use, const struct served *served)
+{
+    char name[96];
+    bool part = use == VERDICT_BANDWIDTH && served->most_n > 0 && served->most_n < served->least_bad;
+    bool good = served->lost == 0 || part;
+    name_use(use, served->most_n, name, sizeof name);
+    append(good ? uses->good : uses->bad, sizeof uses->good, " and ", name);
+    if (good && served->lost > 0) {
+        snprintf(name, sizeof name, "bandwidth from n = %llu on", (unsigned long long)served->least_bad);
+        append(uses->bad, sizeof uses->bad, " and ", name);
+    }
+    return good;
+}
+
+/* Adds a row, of which no other use is asked. */
+static void serve(struct served *served, const struct machine_parameter *row, bool lost)
+{
+    served->rows++;
+    served->lost += lost;
+    if (lost && row->n < served->least_bad)
+        served->least_bad = row->n;
+    else if (!lost && row->n != MACHINE_NO_N && row->n > served->most_n)
+        served->most_n = row->n;
+}
+
+/* Judges what a level serves. Returns whether both latency and bandwidth are known. */
+static bool judge_level(const struct verdict *verdict, const struct machine *machine, int level,
+                        struct level_uses *uses)
+{
+    bool good[VERDICT_USES] = {false};
+    for (int use = 0; use < VERDICT_USES; use++) {
+        struct served served = {.least_bad = MACHINE_NO_N};
+        for (size_t i = 0; i < machine->n_parameters; i++) {
+            const struct machine_parameter *row = &machine->parameters[i];
+            if ((int)row->level == level && use_of(row) == (enum verdict_use)use)
+                serve(&served, row, is_lost(verdict, row));
+        }
+        if (served.lost > 0 && served.most_n >= served.least_bad)
+            served.most_n = served.least_bad > 1 ? served.least_bad - 1 : 0;
+        good[use] = served.rows > 0 && judge_use(uses, (enum verdict_use)use, &served);
+    }
+    return good[VERDICT_LATENCY] && good[VERDICT_BANDWIDTH];
+}
+
+static bool judge_levels(struct verdict *verdict, const struct machine *machine)
+{
+    static const char *const where[LEVEL_COUNT + 1] = {" to oneself", " within a socket", " between sockets",
+                                                       " between nodes", ""};
+    bool latency_and_bandwidth = false;
+    for (int level = 0; level <= LEVEL_COUNT; level++) {
+        struct level_uses uses = {"", ""};
+        char text[320];
+        bool both = judge_level(verdict, machine, level, &uses);
+        latency_and_bandwidth |= both && level != LEVEL_SELF;
+        const char *lists[] = {uses.good, uses.bad};
+        char *all[] = {verdict->uses, verdict->not_uses};
+        for (int i = 0; i < 2; i++) {
+            if (lists[i][0] == '\0')
+                continue;
+            snprintf(text, sizeof text, "%s%s", lists[i], where[level]);
+            append(all[i], sizeof verdict->uses, ", ", text);
+        }
+    }
+    return latency_and_bandwidth;
+}
+
+/* Returns the doubt about the machine's rest that spoils all values, or NULL. */
+static const struct verdict_doubt *unrest(const struct verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->n_doubts; i++)
+        if (verdict->doubts[i].kind >= SUSPICION_DRIFT && is_severe(&verdict->doubts[i]))
+            return &verdict->doubts[i];
+    return NULL;
+}
+
+static const char *sentence_of(const struct verdict_doubt *doubt)
+{
+    const char *colon = strstr(doubt->sentence, ": ");
+    return colon != NULL ? colon + 2 : doubt->sentence;
+}
+
+static void reason(struct verdict *verdict, const struct machine *machine)
+{
+    const struct verdict_doubt *cause = unrest(verdict);
+    bool told = false;
+    for (size_t i = 0; i < machine->n_parameters; i++)
+        told |= machine->parameters[i].samples > 0;
+    if (cause != NULL)
+        snprintf(verdict->reason, sizeof verdict->reason,
+                 "%s: no value of it is the machine's own. Calibrate again on a quieter machine.", sentence_of(cause));
+    else if (verdict->word == VERDICT_DO_NOT_USE)
+        snprintf(verdict->reason, sizeof verdict->reason,
+                 "at no level are both latency and bandwidth known to a quarter. Calibrate longer (--seconds).");
+    else if (verdict->word == VERDICT_USABLE_FOR)
+        snprintf(verdict->reason, sizeof verdict->reason,
+                 "the rest has intervals wider than half of the values, or less than %d samples.", SAMPLES_MIN);
+    else if (verdict->n_doubts == 0)
+        snprintf(verdict->reason, sizeof verdict->reason, "%s",
+                 told ? "nothing suspicious." : "nothing suspicious; it does not tell how well its values are known.");
+    else
+        snprintf(verdict->reason, sizeof verdict->reason, "what follows does not spoil it.");
+}
+
+int verdict_make(struct verdict *verdict, const struct machine *machine, const struct samples *samples,
+                 struct error *error)
+{
+    *verdict = (struct verdict){.word = VERDICT_USABLE};
+    suspicion_find(machine, samples, keep_doubt, verdict);
+    if (verdict->n_doubts == SIZE_MAX) {
+        verdict->n_doubts = 0;
+        return error_set(error, "no memory for the doubts about machine '%s'", machine->name);
+    }
+    bool any = judge_levels(verdict, machine);
+    if (unrest(verdict) != NULL || !any)
+        verdict->word = VERDICT_DO_NOT_USE;
+    else if (verdict->not_uses[0] != '\0')
+        verdict->word = VERDICT_USABLE_FOR;
+    reason(verdict, machine);
+    return 0;
+}
+
+void verdict_release(struct verdict *verdict)
+{
+    free(verdict->doubts);
+    *verdict = (struct verdict){0};
+}

@@ -1,0 +1,48 @@
+/* Judges a machine table: what it can be used for, and what not, after what is suspicious in it. */
+#ifndef MPISTAIR_CALIBRATE_VERDICT_H
+#define MPISTAIR_CALIBRATE_VERDICT_H
+
+#include <stdio.h>
+
+#include "calibrate/fit/suspicion.h"
+
+/* Lists what tables are used for. */
+enum verdict_use {
+    VERDICT_LATENCY,   /* of a level */
+    VERDICT_BANDWIDTH, /* of a level, up to the largest n that was measured */
+    VERDICT_QUEUES,
+    VERDICT_NETWORK, /* contention in it, and how it smooths bursts */
+    VERDICT_CALLS,   /* what posts cost */
+    VERDICT_MEMORY,
+    VERDICT_USES
+};
+
+enum verdict_word { VERDICT_USABLE, VERDICT_USABLE_FOR, VERDICT_DO_NOT_USE };
+extern const char *const verdict_word[]; /* "usable", "usable for", "do not use" */
+
+struct verdict_doubt {
+    enum suspicion_kind kind;
+    const struct machine_parameter *row; /* of the machine */
+    double size;
+    char place[128], sentence[512];
+};
+
+struct verdict {
+    enum verdict_word word;
+    char uses[512];     /* "latency and bandwidth (n up to 4) within a socket, queue search"; "": none */
+    char not_uses[512]; /* of what the table has; "": all of it is usable */
+    char reason[640];   /* a sentence */
+    struct verdict_doubt *doubts;
+    size_t n_doubts;
+};
+
+/* Judges machine; samples as suspicion_find. Returns 0, or -1 without memory; verdict_release in either case. */
+int verdict_make(struct verdict *verdict, const struct machine *machine, const struct samples *samples,
+                 struct error *error);
+void verdict_release(struct verdict *verdict);
+
+/* Calls line with each doubt, or (unless all) with those of one kind on one quantity joined. */
+void verdict_tell(const struct verdict *verdict, bool all, void (*line)(void *context, const char *text),
+                  void *context);
+
+#endif
