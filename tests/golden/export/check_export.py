@@ -6,9 +6,12 @@ usage: check_export.py MPISTAIR SHARE_SQL
 import json
 import os
 import pathlib
+import signal
 import sqlite3
+import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "report"))
 import made_trace
@@ -161,6 +164,12 @@ def check_output(folder, has_otf2):
         check(f"{form} to a full disk", code == 1 and "/dev/full" in errors, f"{code} {errors}")
         code, _, errors = run("export", trace, "--to", form, "-o", folder / "missing" / "x")
         check(f"{form} into no folder", code == 1 and "missing" in errors, f"{code} {errors}")
+    code, _, errors = run("replay", trace, "--machine", "summit", "--goal", folder / "replay.goal", "--tit", folder / "replay.simgrid")
+    check("replay", code == 0, errors)
+    for form in "goal", "simgrid":
+        check(f"{form} as replay writes it", (folder / f"replay.{form}").read_text() == pathlib.Path(f"{trace}.{form}").read_text())
+        idle = pathlib.Path(export(trace, form, "--ranks", "0")[1]).read_text()
+        check(f"{form} of one rank", "send" not in idle and ("num_ranks 2" in idle or "1 init" in idle), idle)
     if not has_otf2:
         return
     for name, files in {"theirs": ["letter.txt"], "like": ["traces.otf2"], "more": []}.items():
@@ -178,6 +187,27 @@ def check_output(folder, has_otf2):
     code, _, errors = run("export", trace, "--to", "otf2", "-o", folder / "missing" / "x")
     check("otf2 into no folder", code == 1 and "missing" in errors, f"{code} {errors}")
     check("nothing is left beside", not list(folder.glob("more.*")), list(folder.glob("more.*")))
+
+
+def check_interrupted(folder):
+    """Nothing is left of an archive that a signal ends, and the process ends by the signal. One that was faster is written again."""
+    trace = made(folder, "long.db", 2, message(1, 0, 1, (100, 200, 120, 300)), """
+        WITH RECURSIVE i(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM i WHERE n < 40000)
+        INSERT INTO message_row SELECT n, 0, 1, 0, 5, 8, form, NULL, n * 100, 50, 0, 60, 0, NULL, NULL, 10, 10 FROM i, message_row;""")
+    for number in signal.SIGINT, signal.SIGTERM:
+        code = 0
+        for _ in range(40):
+            if code != 0:
+                break
+            process = subprocess.Popen([made_trace.MPISTAIR, "export", trace, "--to", "otf2", "-o", folder / "long.otf2"],
+                                       stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+            while not list(folder.glob("long.otf2.*/traces")) and process.poll() is None:
+                time.sleep(0.0005)
+            process.send_signal(number)
+            process.communicate(timeout=60)
+            code = process.returncode
+        check(f"{number.name}: exit code", code == -number, code)
+        check(f"{number.name}: folders", not list(folder.glob("long.otf2.*")), list(folder.glob("long.otf2*")))
 
 
 def check_many(folder):
@@ -207,6 +237,8 @@ def main():
         check_damaged(folder, has_otf2)
         check_window(folder)
         check_output(folder, has_otf2)
+        if has_otf2:
+            check_interrupted(folder)
         check_many(folder)
     made_trace.end("exports")
 
