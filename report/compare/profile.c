@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/progress.h"
+
 static int read_run(struct profile *profile, sqlite3 *database, struct error *error)
 {
     struct cursor rows;
@@ -49,12 +51,15 @@ static int read_processors(struct profile *profile, sqlite3 *database, struct er
 int profile_read(struct profile *profile, sqlite3 *database, const char *path, struct error *error)
 {
     *profile = (struct profile){.path = path, .command = "", .mpi = "", .verdict = "", .run_key = ""};
-    return read_run(profile, database, error) != 0 || read_processors(profile, database, error) != 0 ||
-                   profile_read_calls(profile, database, error) != 0 ||
-                   profile_read_bytes(profile, database, error) != 0 ||
-                   profile_read_levels(profile, database, error) != 0
-               ? -1
-               : 0;
+    progress_show("diff: calls and messages of a run");
+    int result = read_run(profile, database, error) != 0 || read_processors(profile, database, error) != 0 ||
+                         profile_read_calls(profile, database, error) != 0 ||
+                         profile_read_bytes(profile, database, error) != 0 ||
+                         profile_read_levels(profile, database, error) != 0
+                     ? -1
+                     : 0;
+    progress_show(NULL);
+    return result;
 }
 
 void profile_release(struct profile *profile)

@@ -76,9 +76,20 @@ void show_place(const struct comparison_row *row, bool brief, char *text, size_t
         snprintf(text, size, "%s %s%s", where, function, rank);
 }
 
+#define UNEQUAL_WAIT 0.1 /* share of the ranks' time */
+
 static bool same_run(const struct profile *a, const struct profile *b)
 {
     return a->started_ns == b->started_ns && strcmp(a->run_key, b->run_key) == 0;
+}
+
+/* Says whether no run before this one had its command. */
+static bool is_new_command(const struct comparison *comparison, size_t run)
+{
+    for (size_t i = 0; i < run; i++)
+        if (strcmp(comparison->profiles[i].command, comparison->profiles[run].command) == 0)
+            return false;
+    return run > 0;
 }
 
 void show_warnings(const struct comparison *comparison, void (*add)(void *context, const char *text), void *context)
@@ -104,8 +115,15 @@ void show_warnings(const struct comparison *comparison, void (*add)(void *contex
                      profile->mpi);
             add(context, text);
         }
-        if (strcmp(profile->command, first->command) != 0) {
+        if (is_new_command(comparison, i)) {
             snprintf(text, sizeof text, "%.150s ran: %.200s", profile->path, profile->command);
+            add(context, text);
+        }
+        if (fabs(profile->processor_wait - first->processor_wait) > UNEQUAL_WAIT) {
+            snprintf(
+                text, sizeof text,
+                "ranks waited for a processor %.0f %% of the time in %.150s, %.0f %% in %.150s: others had the machine",
+                profile->processor_wait * 100, profile->path, first->processor_wait * 100, first->path);
             add(context, text);
         }
         if (strncmp(profile->verdict, "complete", 8) != 0) {
