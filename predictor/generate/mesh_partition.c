@@ -2,8 +2,8 @@
  *
  * Debian has Scotch with a release or more a year, and METIS 5.1.0 of 2013; so Scotch is used. */
 #include "predictor/generate/mesh.h"
+#include "predictor/scotch_library.h"
 
-#include <scotch/scotch.h>
 #include <stdbool.h>
 #include <stdlib.h>
 

@@ -2,9 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_RANK_GRAPH_H
 #define MPISTAIR_PREDICTOR_RANK_GRAPH_H
 
-#include <stdio.h> /* scotch.h needs it */
-#include <scotch/scotch.h>
-
+#include "predictor/scotch_library.h"
 #include "predictor/what_if/workload.h"
 
 /* Holds the neighbours of every rank, in both directions; weight: the bytes between the two, scaled, 1 at least. */
