@@ -17,8 +17,9 @@ matplotlib.use("Agg")  # files, no window
 import matplotlib.pyplot as plt
 import pandas as pd
 
-# What MPI functions are for; all others are counted as point-to-point.
-KINDS = [("collectives", "Barrier Bcast Gather Scatter Allgather Alltoall Reduce Allreduce Scan Exscan Neighbor"),
+# What MPI functions are for, by how their names begin; all others are called other.
+KINDS = [("point-to-point", "Send Bsend Ssend Rsend Recv Mrecv Sendrecv Psend Precv Start Wait Test Probe Mprobe Parrived Pready"),
+         ("collectives", "Barrier Bcast Gather Scatter Allgather Alltoall Reduce Allreduce Scan Exscan Neighbor"),
          ("one-sided", "Win Put Get Accumulate Rput Rget Raccumulate Fetch Compare"), ("files", "File")]
 
 
@@ -42,7 +43,7 @@ def pairs(trace, axes):
 def kind_of(function):
     """The kind of MPI_Allreduce is collectives, that of MPI_Isend point-to-point."""
     name = function.removeprefix("MPI_").removeprefix("I").capitalize()
-    return next((kind for kind, starts in KINDS if name.startswith(tuple(starts.split()))), "point-to-point")
+    return next((kind for kind, starts in KINDS if name.startswith(tuple(starts.split()))), "other")
 
 
 def ranks(trace, axes):
@@ -59,7 +60,7 @@ def ranks(trace, axes):
         axes.bar(time.index, time[kind], bottom=bottom, width=1, label=kind)
         bottom = bottom + time[kind]
     axes.set(title="Where the time of each rank goes", xlabel="rank", ylabel="s")
-    axes.legend()
+    axes.legend(loc="lower right")
 
 
 def sizes(trace, axes):

@@ -30,6 +30,7 @@ class Mpistair(MesonPackage):
     depends_on("jansson")
     depends_on("libcsv")
     depends_on("scotch@6:~mpi")
+    depends_on("util-linux")
     depends_on("libunwind", type="run")
 
     def meson_args(self):
