@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/array.h"
+
 /* No search for the delays goes further back than so many steps and meetings. */
 enum { MOST_STEPS = 2000, MOST_MEETINGS = 8 };
 
@@ -20,6 +22,7 @@ struct blaming {
     uint32_t *sites;    /* those in use */
     size_t n_sites_used;
     uint32_t *place_of; /* [n_sites] place of the late one with that site */
+    bool no_memory;
 };
 
 static bool has_member(const struct run_program *program, const struct run_collective *collective, uint32_t rank)
@@ -142,6 +145,16 @@ static double find_delays(struct blaming *blaming, const struct run_wait *wait, 
     return 0;
 }
 
+static void charge_place(struct blaming *blaming, size_t step, uint32_t place, double cost_s)
+{
+    struct run_blame *blame = blaming->blame;
+    blame->cost_s[place] += cost_s;
+    if (array_grow(&blame->charges, blame->n_charges, sizeof *blame->charges) == 0)
+        blame->charges[blame->n_charges++] = (struct run_charge){step, place, cost_s};
+    else
+        blaming->no_memory = true;
+}
+
 /* Divides the cost of a wait among what delayed the one that it waited for. */
 static void charge(struct blaming *blaming, size_t number)
 {
@@ -154,12 +167,37 @@ static void charge(struct blaming *blaming, size_t number)
     for (size_t i = 0; i < blaming->n_sites_used; i++) {
         uint32_t site = blaming->sites[i];
         if (sum_s > 0 && blaming->computed_s[site] > 0)
-            blaming->blame->cost_s[blaming->place_of[site]] += cost_s * blaming->computed_s[site] / sum_s;
+            charge_place(blaming, wait->cause.step, blaming->place_of[site],
+                         cost_s * blaming->computed_s[site] / sum_s);
         blaming->computed_s[site] = NAN;
     }
     blaming->n_sites_used = 0;
-    if (!(sum_s > 0) && wait->cause.step < program->n_steps) /* transfers made it late: those of its call */
+    if (!(sum_s > 0) && wait->cause.step < program->n_steps) { /* transfers made it late: those of its call */
         blaming->blame->cost_s[program->steps[wait->cause.step].place] += cost_s;
+        blaming->blame->moved_s[program->steps[wait->cause.step].place] += cost_s;
+    }
+}
+
+static int compare_charges(const void *left, const void *right)
+{
+    const struct run_charge *a = left, *b = right;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+/* Joins the charges of one step and place. */
+static void join_charges(struct run_blame *blame)
+{
+    size_t n = 0;
+    if (blame->n_charges > 0)
+        qsort(blame->charges, blame->n_charges, sizeof *blame->charges, compare_charges);
+    for (size_t i = 0; i < blame->n_charges; i++)
+        if (n > 0 && compare_charges(&blame->charges[n - 1], &blame->charges[i]) == 0)
+            blame->charges[n - 1].cost_s += blame->charges[i].cost_s;
+        else
+            blame->charges[n++] = blame->charges[i];
+    blame->n_charges = n;
 }
 
 /* Goes over the steps of the path on a strand, from the last one, and gives each what it took between the times. What
@@ -246,18 +284,19 @@ int run_blame(const struct run_program *program, const struct simulation_options
               const struct simulation_result *result, struct run_blame *blame)
 {
     struct blaming blaming = {.program = program, .scale = options->scale, .result = result, .blame = blame};
-    *blame = (struct run_blame){calloc(program->n_places + 1, sizeof *blame->cost_s),
-                                calloc(program->n_places + 1, sizeof *blame->critical_s),
-                                calloc(program->n_ranks + 1, sizeof *blame->late_s)};
+    *blame = (struct run_blame){.cost_s = calloc(program->n_places + 1, sizeof *blame->cost_s),
+                                .moved_s = calloc(program->n_places + 1, sizeof *blame->moved_s),
+                                .critical_s = calloc(program->n_places + 1, sizeof *blame->critical_s),
+                                .late_s = calloc(program->n_ranks + 1, sizeof *blame->late_s)};
     blaming.cost_s = malloc((result->n_waits + 1) * sizeof *blaming.cost_s);
     blaming.of_strand = malloc((result->n_waits + 1) * sizeof *blaming.of_strand);
     blaming.first = calloc(program->n_strands + 2, sizeof *blaming.first);
     blaming.computed_s = malloc((program->n_sites + 1) * sizeof *blaming.computed_s);
     blaming.sites = malloc((program->n_sites + 1) * sizeof *blaming.sites);
     blaming.place_of = malloc((program->n_sites + 1) * sizeof *blaming.place_of);
-    int code = blame->cost_s == NULL || blame->critical_s == NULL || blame->late_s == NULL || blaming.cost_s == NULL ||
-                       blaming.of_strand == NULL || blaming.first == NULL || blaming.computed_s == NULL ||
-                       blaming.sites == NULL || blaming.place_of == NULL
+    int code = blame->cost_s == NULL || blame->moved_s == NULL || blame->critical_s == NULL || blame->late_s == NULL ||
+                       blaming.cost_s == NULL || blaming.of_strand == NULL || blaming.first == NULL ||
+                       blaming.computed_s == NULL || blaming.sites == NULL || blaming.place_of == NULL
                    ? -1
                    : 0;
     if (code == 0) {
@@ -270,6 +309,8 @@ int run_blame(const struct run_program *program, const struct simulation_options
         }
         for (size_t i = result->n_waits; i-- > 0;)
             charge(&blaming, i);
+        join_charges(blame);
+        code = blaming.no_memory ? -1 : 0;
         if (program->n_strands > 0)
             find_critical_path(&blaming);
     }
@@ -285,6 +326,8 @@ int run_blame(const struct run_program *program, const struct simulation_options
 void run_blame_release(struct run_blame *blame)
 {
     free(blame->cost_s);
+    free(blame->moved_s);
+    free(blame->charges);
     free(blame->critical_s);
     free(blame->late_s);
     *blame = (struct run_blame){0};

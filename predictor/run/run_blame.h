@@ -8,10 +8,20 @@
 
 #include "predictor/run/simulate.h"
 
+/* Is what computation before a call is to blame for, of the waits for one later arrival or post. */
+struct run_charge {
+    size_t step;    /* that was waited for */
+    uint32_t place; /* on the rank of the step */
+    double cost_s;
+};
+
 struct run_blame {
     double *cost_s;     /* [n_places] waiting of others that the place is to blame for, however far away */
+    double *moved_s;    /* [n_places] the part of it for which no computation is to blame, but transfers and calls */
     double *critical_s; /* [n_places] time of the place on the critical path; they add up to the run */
     double *late_s;     /* [n_ranks] what a rank waited for others */
+    struct run_charge *charges; /* [n_charges] all of cost_s but moved_s, by step and place, each pair once */
+    size_t n_charges;
 };
 
 /* Fills *blame from a replay that kept its waits. Returns 0, or -1 without memory. */

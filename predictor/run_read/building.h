@@ -42,8 +42,9 @@ int strands_divide(struct building *building);   /* strands.c: needs to know who
 /* steps.c */
 int steps_make(struct building *building, struct places *places);
 
-/* measured.c: says what the time of a call went to. probed: the message that it looked for, or NO_OBJECT. */
-void measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts);
+/* measured.c: says what the time of a call went to, and notes whom it waited for where that is wanted; its steps
+ * are the program's last ones. probed: the message that it looked for, or NO_OBJECT. */
+int measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts);
 
 static inline struct item *building_item(const struct building *building, uint32_t item)
 {

@@ -1,5 +1,6 @@
 /* Says what the recorded time of a call went to (share/doc/MODELS.md, Whole run, Measured parts). */
 #include "predictor/run_read/building.h"
+#include "share/base/array.h"
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -20,12 +21,22 @@ static int64_t awaited_ns(const struct reading *reading, const struct item *item
     }
 }
 
-static void divide(const struct call *call, int64_t until_ns, enum run_part late, enum run_part rest,
-                   struct run_parts *parts)
+/* Divides the time of a call at the moment until which it had to wait for another rank. operation: what it waited for,
+ * or NO_OBJECT. Returns 0, or -1 with the error set. */
+static int divide(const struct building *building, const struct call *call, int64_t until_ns, uint32_t operation,
+                  enum run_part late, enum run_part rest, struct run_parts *parts)
 {
+    struct reading *reading = building->reading;
     int64_t middle_ns = until_ns < call->begin_ns ? call->begin_ns : until_ns > call->end_ns ? call->end_ns : until_ns;
     parts->part_s[late] += reading_seconds(middle_ns - call->begin_ns);
     parts->part_s[rest] += reading_seconds(call->end_ns - middle_ns);
+    if (!reading->keeps_waits || operation == NO_OBJECT || middle_ns == call->begin_ns)
+        return 0;
+    if (array_grow(&reading->waits, reading->n_waits, sizeof *reading->waits) != 0)
+        return reading_no_memory(reading);
+    reading->waits[reading->n_waits++] =
+        (struct read_wait){reading->program->n_steps - 1, call->begin_ns, middle_ns, call->end_ns, operation};
+    return 0;
 }
 
 /* Returns the blocking collective of the call, if it is one. */
@@ -39,14 +50,19 @@ static const struct read_member *blocking_member(const struct building *building
     return NULL;
 }
 
-void measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts)
+static int divide_collective(const struct building *building, const struct call *call, const struct read_member *member,
+                             struct run_parts *parts)
+{
+    return divide(building, call, member->awaited_ns, run_operation(member->member, OPERATION_MEMBER),
+                  RUN_COLLECTIVE_WAIT, RUN_COLLECTIVE_TRANSFER, parts);
+}
+
+int measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts)
 {
     const struct reading *reading = building->reading;
     const struct read_member *member = blocking_member(building, call);
-    if (member != NULL) {
-        divide(call, member->awaited_ns, RUN_COLLECTIVE_WAIT, RUN_COLLECTIVE_TRANSFER, parts);
-        return;
-    }
+    if (member != NULL)
+        return divide_collective(building, call, member, parts);
     const struct item *last = NULL;
     for (uint32_t i = 0; i < call->n_waits; i++) {
         const struct item *item = building_item(building, building->waits[call->first_wait + i]);
@@ -54,12 +70,18 @@ void measure_call(const struct building *building, const struct call *call, uint
             last = item;
     }
     if (last != NULL && last->kind == ITEM_COLLECTIVE)
-        divide(call, awaited_ns(reading, last), RUN_COLLECTIVE_WAIT, RUN_COLLECTIVE_TRANSFER, parts);
-    else if (last != NULL)
-        divide(call, awaited_ns(reading, last), last->kind == ITEM_RECEIVE ? RUN_LATE_SENDER : RUN_LATE_RECEIVER,
-               RUN_BANDWIDTH, parts);
-    else if (probed != NO_OBJECT)
-        divide(call, reading->posts[probed].send_ns, RUN_LATE_SENDER, RUN_BANDWIDTH, parts);
-    else
-        parts->part_s[RUN_OTHER] += reading_seconds(call->end_ns - call->begin_ns);
+        return divide_collective(building, call, &reading->members[last->object], parts);
+    if (last != NULL) {
+        bool receives = last->kind == ITEM_RECEIVE;
+        return divide(building, call, awaited_ns(reading, last),
+                      last->kind == ITEM_ONE_SIDED
+                          ? NO_OBJECT
+                          : run_operation(last->object, receives ? OPERATION_RECEIVE : OPERATION_SEND),
+                      receives ? RUN_LATE_SENDER : RUN_LATE_RECEIVER, RUN_BANDWIDTH, parts);
+    }
+    if (probed != NO_OBJECT)
+        return divide(building, call, reading->posts[probed].send_ns, run_operation(probed, OPERATION_RECEIVE),
+                      RUN_LATE_SENDER, RUN_BANDWIDTH, parts);
+    parts->part_s[RUN_OTHER] += reading_seconds(call->end_ns - call->begin_ns);
+    return 0;
 }

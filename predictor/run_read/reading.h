@@ -67,6 +67,13 @@ struct read_instance {
     bool between;      /* of an intercommunicator */
 };
 
+/* Records that a call waited for another rank. */
+struct read_wait {
+    size_t step; /* in the program: the call's last one so far */
+    int64_t begin_ns, awaited_ns, end_ns;
+    uint32_t operation; /* run_operation: what it waited for, a message's other end or a member's peers */
+};
+
 struct read_rank {
     struct item *items;
     size_t n_items;
@@ -94,6 +101,9 @@ struct reading {
     size_t n_members;
     struct read_instance *instances;
     size_t n_instances;
+    bool keeps_waits;
+    struct read_wait *waits;
+    size_t n_waits;
     int64_t eager_limit, eager_limit_network; /* -1: not known */
 };
 
@@ -135,6 +145,9 @@ int member_add(struct reading *reading, struct read_member *member, int64_t comm
                const struct item *item);
 /* Makes the program's collectives of what counts. */
 int collectives_make(struct reading *reading);
+
+/* recorded.c: makes what a replay would keep of what was recorded, once the program is whole. */
+int recorded_make(const struct reading *reading, struct simulation_result *recorded);
 
 /* bounds.c: finds where the window begins and ends on each rank. */
 int bounds_find(struct reading *reading);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "predictor/run/run_program.h"
+#include "predictor/run/simulate.h"
 #include "share/base/error.h"
 
 /* Says where a window of the run begins or ends. Marks and call sites are looked for on each rank; one that has none
@@ -49,5 +50,11 @@ struct run_watch {
 /* Does the same, and tells watch of each call meanwhile; the program may be incomplete then, but for its sites. */
 int run_program_watch(sqlite3 *database, const char *path, const struct run_window *window,
                       const struct run_watch *watch, struct run_program *program, struct error *error);
+
+/* Does the same with the whole run, and fills *recorded as if a replay had taken exactly as long as was recorded: begin
+ * and end of ranks, who waited for whom; no predicted parts. run_blame takes it. simulation_result_release in either
+ * case. */
+int run_program_read_recorded(sqlite3 *database, const char *path, struct run_program *program,
+                              struct simulation_result *recorded, struct error *error);
 
 #endif

@@ -175,7 +175,8 @@ static void add_call(struct walk *walk, struct call *call, uint32_t probed)
     program->steps[program->n_steps - 1].flags |= STEP_LEAVES;
     struct run_parts parts = {{0}};
     parts.part_s[RUN_COMPUTATION] = walk->compute_s;
-    measure_call(walk->building, call, probed, &parts);
+    if (measure_call(walk->building, call, probed, &parts) != 0)
+        walk->no_memory = true;
     add_measured(walk, call->site, call->begin_ns, call->end_ns, &parts);
 }
 

@@ -1,0 +1,172 @@
+/* Says of the recorded run what a replay says of a predicted one: who waited for whom. Each wait was noted with the
+ * operation that it waited for; the step that posted its other end is looked up here, when all ranks' steps are there.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/run_read/reading.h"
+
+#define NO_STEP SIZE_MAX
+
+struct recording {
+    const struct reading *reading;
+    const struct run_program *program;
+    size_t *send, *receive; /* [n_messages] steps that post them, or NO_STEP */
+    size_t *arrival;        /* [n_members] steps that arrive, or NO_STEP */
+    int64_t *arrival_ns;    /* [n_members] */
+    uint32_t *last;         /* [n_members] the last one that arrived among it and those before it in its collective */
+};
+
+static void find_posts(struct recording *recording)
+{
+    const struct run_program *program = recording->program;
+    for (size_t i = 0; i < program->n_messages; i++)
+        recording->send[i] = recording->receive[i] = NO_STEP;
+    for (size_t i = 0; i < program->n_members; i++)
+        recording->arrival[i] = NO_STEP;
+    for (size_t i = 0; i < program->n_steps; i++) {
+        const struct run_step *step = &program->steps[i];
+        if (step->kind == STEP_SEND)
+            recording->send[step->object] = i;
+        else if (step->kind == STEP_RECEIVE)
+            recording->receive[step->object] = i;
+        else if (step->kind == STEP_COLLECTIVE || step->kind == STEP_BEGIN)
+            recording->arrival[step->object] = i;
+    }
+}
+
+static void find_arrivals(struct recording *recording)
+{
+    const struct reading *reading = recording->reading;
+    for (size_t i = 0; i < recording->program->n_members; i++)
+        recording->arrival_ns[i] = INT64_MIN;
+    for (size_t i = 0; i < reading->n_members; i++)
+        if (reading->members[i].counts && reading->members[i].member < recording->program->n_members)
+            recording->arrival_ns[reading->members[i].member] = reading->members[i].begin_ns;
+    for (size_t i = 0; i < recording->program->n_collectives; i++) {
+        const struct run_collective *collective = &recording->program->collectives[i];
+        uint32_t last = collective->first_member;
+        for (uint32_t m = last; m < collective->first_member + collective->n_members; m++) {
+            last = recording->arrival_ns[m] > recording->arrival_ns[last] ? m : last;
+            recording->last[m] = last;
+        }
+    }
+}
+
+/* Returns the step for which a member of a collective waited, or NO_STEP. */
+static size_t awaited_arrival(const struct recording *recording, uint32_t member)
+{
+    const struct run_collective *collective =
+        &recording->program->collectives[recording->program->members[member].collective];
+    uint32_t first = collective->first_member;
+    switch ((enum run_dependence)collective->dependence) {
+    case DEPENDS_ON_ALL:
+    case DEPENDS_OF_ROOT:
+        return recording->arrival[recording->last[first + collective->n_members - 1]];
+    case DEPENDS_ON_ROOT:
+        return recording->arrival[first + collective->root];
+    case DEPENDS_ON_LOWER:
+        return member > first ? recording->arrival[recording->last[member - 1]] : NO_STEP;
+    case DEPENDS_ON_NOBODY:
+        break;
+    }
+    return NO_STEP;
+}
+
+static size_t awaited_step(const struct recording *recording, uint32_t operation)
+{
+    uint32_t object = run_operation_object(operation);
+    switch (run_operation_kind(operation)) {
+    case OPERATION_RECEIVE:
+        return recording->send[object];
+    case OPERATION_SEND:
+        return recording->receive[object];
+    default:
+        return awaited_arrival(recording, object);
+    }
+}
+
+/* Returns the strand of a step: the last one that begins there or before and has steps. */
+static uint32_t strand_of(const struct run_program *program, size_t step)
+{
+    size_t low = 0, high = program->n_strands;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (program->strands[middle].first_step <= step)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+static void add_wait(const struct recording *recording, const struct read_wait *read,
+                     struct simulation_result *recorded)
+{
+    const struct run_program *program = recording->program;
+    int64_t origin_ns = recording->reading->origin_ns;
+    size_t cause = awaited_step(recording, read->operation);
+    if (cause == NO_STEP)
+        return;
+    struct run_wait wait = {
+        .begin = {strand_of(program, read->step), read->step, reading_seconds(read->begin_ns - origin_ns)},
+        .cause = {strand_of(program, cause), cause, reading_seconds(read->awaited_ns - origin_ns)},
+        .late_s = reading_seconds(read->awaited_ns - read->begin_ns),
+        .end_s = reading_seconds(read->end_ns - origin_ns)};
+    if (program->strands[wait.begin.strand].rank != program->strands[wait.cause.strand].rank)
+        recorded->waits[recorded->n_waits++] = wait;
+}
+
+static int compare_ends(const void *left, const void *right)
+{
+    const struct run_wait *a = left, *b = right;
+    if (a->end_s < b->end_s || a->end_s > b->end_s)
+        return a->end_s < b->end_s ? -1 : 1;
+    return a->begin.step < b->begin.step ? -1 : a->begin.step > b->begin.step;
+}
+
+static void set_bounds(const struct reading *reading, struct simulation_result *recorded)
+{
+    recorded->begin_s = INFINITY;
+    recorded->end_s = -INFINITY;
+    for (size_t rank = 0; rank < reading->program->n_ranks; rank++) {
+        recorded->rank_begin_s[rank] = reading_seconds(reading->ranks[rank].from_ns - reading->origin_ns);
+        recorded->rank_end_s[rank] = reading_seconds(reading->ranks[rank].to_ns - reading->origin_ns);
+        recorded->begin_s = fmin(recorded->begin_s, recorded->rank_begin_s[rank]);
+        recorded->end_s = fmax(recorded->end_s, recorded->rank_end_s[rank]);
+    }
+}
+
+int recorded_make(const struct reading *reading, struct simulation_result *recorded)
+{
+    const struct run_program *program = reading->program;
+    struct recording recording = {.reading = reading,
+                                  .program = program,
+                                  .send = malloc((program->n_messages + 1) * sizeof *recording.send),
+                                  .receive = malloc((program->n_messages + 1) * sizeof *recording.receive),
+                                  .arrival = malloc((program->n_members + 1) * sizeof *recording.arrival),
+                                  .arrival_ns = malloc((program->n_members + 1) * sizeof *recording.arrival_ns),
+                                  .last = malloc((program->n_members + 1) * sizeof *recording.last)};
+    recorded->rank_begin_s = malloc((program->n_ranks + 1) * sizeof *recorded->rank_begin_s);
+    recorded->rank_end_s = malloc((program->n_ranks + 1) * sizeof *recorded->rank_end_s);
+    recorded->waits = malloc((reading->n_waits + 1) * sizeof *recorded->waits);
+    int result = recording.send == NULL || recording.receive == NULL || recording.arrival == NULL ||
+                         recording.arrival_ns == NULL || recording.last == NULL || recorded->rank_begin_s == NULL ||
+                         recorded->rank_end_s == NULL || recorded->waits == NULL
+                     ? -1
+                     : 0;
+    if (result == 0) {
+        find_posts(&recording);
+        find_arrivals(&recording);
+        set_bounds(reading, recorded);
+        for (size_t i = 0; i < reading->n_waits; i++)
+            add_wait(&recording, &reading->waits[i], recorded);
+        qsort(recorded->waits, recorded->n_waits, sizeof *recorded->waits, compare_ends);
+    }
+    free(recording.send);
+    free(recording.receive);
+    free(recording.arrival);
+    free(recording.arrival_ns);
+    free(recording.last);
+    return result;
+}

@@ -1,0 +1,201 @@
+/* Reads the recorded run, and lets run_blame say who is to blame for its waiting. See diagnosis.h. */
+#include "report/diagnose/diagnosis.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/run_read/run_read.h"
+#include "share/base/array.h"
+
+/* Blame is handed on among so many of the longest waits, where there are more. */
+enum { MOST_WAITS = 200000 };
+
+int diagnosis_no_memory(struct diagnosis *diagnosis)
+{
+    return error_set(diagnosis->error, "%s: no memory to look for what took its time", diagnosis->path);
+}
+
+static int compare_late(const void *left, const void *right)
+{
+    const struct run_wait *a = *(const struct run_wait *const *)left, *b = *(const struct run_wait *const *)right;
+    return a->late_s > b->late_s ? -1 : a->late_s < b->late_s;
+}
+
+/* Keeps the MOST_WAITS longest, in their order. */
+static int keep_longest_waits(struct simulation_result *recorded)
+{
+    if (recorded->n_waits <= MOST_WAITS)
+        return 0;
+    const struct run_wait **order = malloc(recorded->n_waits * sizeof *order);
+    if (order == NULL)
+        return -1;
+    for (size_t i = 0; i < recorded->n_waits; i++)
+        order[i] = &recorded->waits[i];
+    qsort(order, recorded->n_waits, sizeof *order, compare_late);
+    double least_s = order[MOST_WAITS - 1]->late_s;
+    size_t n = 0;
+    for (size_t i = 0; i < recorded->n_waits; i++)
+        if (recorded->waits[i].late_s >= least_s && n < MOST_WAITS)
+            recorded->waits[n++] = recorded->waits[i];
+    recorded->n_waits = n;
+    free(order);
+    return 0;
+}
+
+/* Sums calls and computation by place. */
+static void sum_places(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    for (size_t i = 0; i < program->n_steps; i++) {
+        const struct run_step *step = &program->steps[i];
+        struct diagnosis_place *place = &diagnosis->places[step->place];
+        if ((step->flags & STEP_ENTERS) != 0)
+            place->half_s[place->calls++ % 2] += step->compute_s;
+        if (step->kind == STEP_COLLECTIVE || step->kind == STEP_BEGIN)
+            diagnosis->collective[program->places[step->place].site] = true;
+    }
+}
+
+static void sum_ranks(struct diagnosis *diagnosis)
+{
+    for (size_t rank = 0; rank < diagnosis->program.n_ranks; rank++) {
+        const struct run_rank *told = &diagnosis->program.ranks[rank];
+        double time_s = diagnosis->recorded.rank_end_s[rank] - diagnosis->recorded.rank_begin_s[rank];
+        diagnosis->rank_s[rank] = time_s;
+        diagnosis->busy_share[rank] = time_s > 0 && told->wait_s > 0 ? fmin(told->wait_s / time_s, 1) : 0;
+        diagnosis->all_s += time_s;
+    }
+}
+
+static int compare_events(const void *left, const void *right)
+{
+    const struct diagnosis_event *a = left, *b = right;
+    if (a->site != b->site)
+        return a->site < b->site ? -1 : 1;
+    if (a->cost_s < b->cost_s || a->cost_s > b->cost_s)
+        return a->cost_s > b->cost_s ? -1 : 1;
+    return a->step < b->step ? -1 : a->step > b->step;
+}
+
+static int make_events(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    const struct simulation_result *recorded = &diagnosis->recorded;
+    double *direct_s = calloc(program->n_steps + 1, sizeof *direct_s);
+    diagnosis->events = malloc((diagnosis->blame.n_charges + 1) * sizeof *diagnosis->events);
+    if (direct_s == NULL || diagnosis->events == NULL) {
+        free(direct_s);
+        return -1;
+    }
+    for (size_t i = 0; i < recorded->n_waits; i++)
+        direct_s[recorded->waits[i].cause.step] =
+            fmax(direct_s[recorded->waits[i].cause.step], recorded->waits[i].late_s);
+    for (size_t i = 0; i < diagnosis->blame.n_charges; i++) {
+        const struct run_charge *charge = &diagnosis->blame.charges[i];
+        const struct run_place *place = &program->places[charge->place];
+        diagnosis->events[diagnosis->n_events++] =
+            (struct diagnosis_event){charge->step, place->site, place->rank, charge->cost_s, direct_s[charge->step]};
+    }
+    qsort(diagnosis->events, diagnosis->n_events, sizeof *diagnosis->events, compare_events);
+    free(direct_s);
+    return 0;
+}
+
+int diagnosis_init(struct diagnosis *diagnosis)
+{
+    struct run_program *program = &diagnosis->program;
+    const struct simulation_options options = {0};
+    if (run_program_read_recorded(diagnosis->database, diagnosis->path, program, &diagnosis->recorded,
+                                  diagnosis->error) != 0)
+        return -1;
+    diagnosis->rank_s = calloc(program->n_ranks + 1, sizeof *diagnosis->rank_s);
+    diagnosis->busy_share = calloc(program->n_ranks + 1, sizeof *diagnosis->busy_share);
+    diagnosis->places = calloc(program->n_places + 1, sizeof *diagnosis->places);
+    diagnosis->collective = calloc(program->n_sites + 1, sizeof *diagnosis->collective);
+    if (diagnosis->rank_s == NULL || diagnosis->busy_share == NULL || diagnosis->places == NULL ||
+        diagnosis->collective == NULL || keep_longest_waits(&diagnosis->recorded) != 0)
+        return diagnosis_no_memory(diagnosis);
+    sum_places(diagnosis);
+    sum_ranks(diagnosis);
+    if (run_blame(program, &options, &diagnosis->recorded, &diagnosis->blame) != 0 || make_events(diagnosis) != 0)
+        return diagnosis_no_memory(diagnosis);
+    return 0;
+}
+
+void diagnosis_release(struct diagnosis *diagnosis)
+{
+    run_blame_release(&diagnosis->blame);
+    simulation_result_release(&diagnosis->recorded);
+    run_program_release(&diagnosis->program);
+    free(diagnosis->rank_s);
+    free(diagnosis->busy_share);
+    free(diagnosis->places);
+    free(diagnosis->collective);
+    free(diagnosis->events);
+}
+
+int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const char *format, ...)
+{
+    struct findings *findings = diagnosis->findings;
+    char text[1024];
+    va_list arguments;
+    finding.share = finding.cost_s / diagnosis->all_s;
+    if (!(finding.share >= FINDING_LEAST_SHARE))
+        return 0;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    finding.sentence = pool_clean(diagnosis->pool, text, strlen(text));
+    if (finding.sentence == NULL || array_grow(&findings->rows, findings->n, sizeof *findings->rows) != 0)
+        return diagnosis_no_memory(diagnosis);
+    findings->rows[findings->n++] = finding;
+    return 0;
+}
+
+int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct finding *finding, char *text)
+{
+    const struct run_site *named = &diagnosis->program.sites[site];
+    struct cursor rows;
+    finding->function = pool_clean(diagnosis->pool, named->function, strlen(named->function));
+    finding->place = "";
+    if (finding->function == NULL)
+        return diagnosis_no_memory(diagnosis);
+    cursor_open(&rows, diagnosis->database, diagnosis->path,
+                "SELECT trim(coalesce(function, '') || coalesce(' ' || file || ':' || line, '')) FROM callsite "
+                "WHERE id = ?1",
+                diagnosis->error);
+    if (rows.result == 0)
+        sqlite3_bind_int64(rows.statement, 1, named->callsite);
+    if (cursor_next(&rows))
+        finding->place = cursor_text(&rows, 0, diagnosis->pool);
+    snprintf(text, DIAGNOSIS_TEXT, finding->place[0] == '\0' ? "%s" : "%s (%s)", finding->function, finding->place);
+    return cursor_close(&rows);
+}
+
+const char *diagnosis_seconds(char *text, double seconds)
+{
+    const char *unit = seconds >= 1 ? "s" : seconds >= 1e-3 ? "ms" : "us";
+    double value = seconds >= 1 ? seconds : seconds >= 1e-3 ? seconds * 1e3 : seconds * 1e6;
+    snprintf(text, DIAGNOSIS_TEXT, value < 10 ? "%.1f %s" : "%.0f %s", value, unit);
+    return text;
+}
+
+const char *diagnosis_bytes(char *text, double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+    size_t unit = 0;
+    for (; bytes >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+        bytes /= 1000;
+    snprintf(text, DIAGNOSIS_TEXT, bytes < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
+double diagnosis_computed(const struct diagnosis *diagnosis, uint32_t place)
+{
+    const struct diagnosis_place *sums = &diagnosis->places[place];
+    uint32_t rank = diagnosis->program.places[place].rank;
+    return (sums->half_s[0] + sums->half_s[1]) * (1 - diagnosis->busy_share[rank]);
+}

@@ -1,0 +1,66 @@
+/* Goes over the kinds of finding and puts what they find in order. */
+#include <stdlib.h>
+
+#include "report/diagnose/diagnosis.h"
+
+const char *finding_name(enum finding_kind kind)
+{
+    static const char *const names[FINDING_KIND_COUNT] = {[FINDING_LATE_RANK] = "late-rank",
+                                                          [FINDING_LATE_SITE] = "late-site",
+                                                          [FINDING_SLOW_LINK] = "slow-link",
+                                                          [FINDING_IMBALANCE] = "imbalance",
+                                                          [FINDING_SMALL_MESSAGES] = "small-messages",
+                                                          [FINDING_PLACEMENT] = "placement",
+                                                          [FINDING_BUSY_PROCESSORS] = "busy-processors"};
+    return names[kind];
+}
+
+static int compare_findings(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+    if (a->cost_s < b->cost_s || a->cost_s > b->cost_s)
+        return a->cost_s > b->cost_s ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static int count_processes(struct diagnosis *diagnosis, int64_t *n)
+{
+    struct cursor rows;
+    *n = 0;
+    cursor_open(&rows, diagnosis->database, diagnosis->path, "SELECT count(*) FROM process", diagnosis->error);
+    if (cursor_next(&rows))
+        *n = cursor_integer(&rows, 0);
+    return cursor_close(&rows);
+}
+
+int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *database, struct error *error)
+{
+    static int (*const kinds[])(struct diagnosis *) = {diagnose_late_ranks, diagnose_busy_processors};
+    const char *path = sqlite3_db_filename(database, "main");
+    struct diagnosis diagnosis = {.database = database,
+                                  .path = path == NULL || path[0] == '\0' ? "trace.db" : path,
+                                  .pool = pool,
+                                  .findings = findings,
+                                  .error = error};
+    int64_t n;
+    *findings = (struct findings){0};
+    if (count_processes(&diagnosis, &n) != 0)
+        return -1;
+    if (n == 0)
+        return 0;
+    int result = diagnosis_init(&diagnosis);
+    for (size_t i = 0; result == 0 && diagnosis.all_s > 0 && i < sizeof kinds / sizeof *kinds; i++)
+        result = kinds[i](&diagnosis);
+    diagnosis_release(&diagnosis);
+    if (result == 0 && findings->n > 0)
+        qsort(findings->rows, findings->n, sizeof *findings->rows, compare_findings);
+    return result;
+}
+
+void findings_release(struct findings *findings)
+{
+    free(findings->rows);
+    *findings = (struct findings){0};
+}
