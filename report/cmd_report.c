@@ -71,6 +71,13 @@ static int parse(int argc, char **argv, struct report_options *options)
     if (argc > 1)
         return wrong_usage("report", "%s: one trace at a time", argv[1]);
     options->trace = argv[0];
+    if (options->all || (options->format == FORMAT_HTML && options->sections == 0)) {
+        options->all = true;
+        options->sections = sections_all();
+    } else if (options->sections == 0) {
+        options->sections = sections_summary();
+    }
+    options->choice.details = options->format != FORMAT_TEXT || options->sections != sections_summary();
     return OPTIONS_READ;
 }
 
@@ -88,8 +95,7 @@ static int render(FILE *stream, const struct report *report, sqlite3 *database, 
         break;
     default:
         document.all_ranks = options->all_ranks;
-        bool by_name = options->sections != 0 && !options->all;
-        sections_present(&document, report, by_name ? options->sections : sections_all(), by_name);
+        sections_present(&document, report, options->sections, !options->all);
         if (document.no_memory)
             result = error_set(error, "%s: no memory for the report", report->path);
         else if (options->format == FORMAT_TEXT)

@@ -188,7 +188,7 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
         "  everyone AS (SELECT rank FROM process UNION SELECT rank FROM round_process) "
         "SELECT e.rank, coalesce(p.node, -1), coalesce(p.socket, -1), coalesce(p.core, -1), n.host, p.ended, "
         "  coalesce(s.n, 0), coalesce(s.bytes, 0), coalesce(r.n, 0), coalesce(r.bytes, 0), a.actual_s, "
-        "  a.in_mpi_s, h.first_s, h.second_s, l.late_senders_s, l.late_receivers_s "
+        "  a.in_mpi_s, h.first_s, h.second_s, l.late_senders_s, l.late_receivers_s, p.wait_ns * 1e-9 "
         "FROM everyone e LEFT JOIN process p USING (rank) LEFT JOIN node n ON n.id = p.node "
         "  LEFT JOIN sent s USING (rank) LEFT JOIN received r USING (rank) LEFT JOIN rank_actual a USING (rank) "
         "  LEFT JOIN rank_replicate h USING (rank) LEFT JOIN rank_late l USING (rank) "
@@ -212,6 +212,7 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
             .second_s = cursor_real(&rows, 13),
             .late_senders_s = cursor_real(&rows, 14),
             .late_receivers_s = cursor_real(&rows, 15),
+            .waited_s = cursor_real(&rows, 16),
         };
         if (report_rank_init(&rank, report->n_models) != 0 ||
             array_grow(&report->ranks, report->n_ranks, sizeof *report->ranks) != 0) {
@@ -260,9 +261,9 @@ int report_collect_rounds(struct report *report, sqlite3 *database, const struct
         result = collect_ranks(report, database, error);
     if (result == 0)
         result = collect_rank_models(report, database, error);
-    if (result == 0)
+    if (result == 0 && choice->details)
         result = report_collect_overlap(report, database, error);
-    if (result == 0)
+    if (result == 0 && choice->details)
         result = report_collect_why(report, database, error);
     return result;
 }
@@ -287,10 +288,14 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
         return -1;
     progress_show("report: models and ranks");
     if (report_collect_rounds(report, database, choice, error) != 0 ||
-        report_collect_sites(report, database, error) != 0)
+        (choice->details && report_collect_sites(report, database, error) != 0))
         return -1;
     progress_show("report: the stored replay");
     int result = report_collect_replay(report, database, choice, error);
+    if (result == 0) {
+        progress_show("report: the time of ranks");
+        result = report_collect_activity(report, database, error);
+    }
     progress_show(NULL);
     return result;
 }
@@ -313,6 +318,7 @@ void report_release(struct report *report)
     free(report->completeness.sums);
     free(report->waits);
     free(report->late);
+    findings_release(&report->findings);
     pool_release(&report->pool);
     *report = (struct report){0};
 }

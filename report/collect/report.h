@@ -8,7 +8,9 @@
 
 #include "predictor/model.h"
 #include "interpose/database/cursor.h"
+#include "report/collect/report_activity.h"
 #include "report/collect/report_replay.h"
+#include "report/diagnose/finding.h"
 #include "report/collect/report_sites.h"
 
 struct report_run {
@@ -102,6 +104,8 @@ struct report_rank {
     double actual_s, in_mpi_s;
     double late_senders_s, late_receivers_s; /* parts of actual_s: while a receive waited to be sent, a send to be
                                               * received */
+    double activity_s[SPENT_COUNT];          /* of all that was recorded */
+    double waited_s;                         /* for a processor that others had; NaN: not known */
     double run_in_mpi_s, run_in_mpi_predicted_s, blamed_s; /* of the replay of the whole run */
     double first_s, second_s;                              /* the two halves of the replicate error */
     double *covered_s;      /* [n_models]: the measured time of the kinds that were modelled */
@@ -172,6 +176,8 @@ struct report {
     struct report_overlap overlap;
     struct report_replay replay;
     struct report_sites collectives, rma, files;
+    struct report_activities activities;
+    struct findings findings;
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
     size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_models, n_kinds, n_ranks, n_worst,
@@ -189,9 +195,11 @@ struct report {
     const char *replicate_basis;
 };
 
-/* Says which predictions are wanted; NULL: all. */
+/* Says which predictions are wanted, NULL: all; and whether details are: without them overlap, why, and the call sites
+ * of collectives, one-sided communication and files stay empty, as the first screen needs none of them. */
 struct report_choice {
     const char *machine, *model;
+    bool details;
 };
 
 /* Collects everything. Returns 0, or -1 with the reason; report_release in either case. */
@@ -215,6 +223,9 @@ int report_collect_replay(struct report *report, sqlite3 *database, const struct
                           struct error *error);
 /* Collects the call sites of collectives, one-sided communication and files. */
 int report_collect_sites(struct report *report, sqlite3 *database, struct error *error);
+/* Collects, after the ranks, what they did with their time. Where the recorded run cannot be read, as without times of
+ * calls, report->activities.unknown says why. */
+int report_collect_activity(struct report *report, sqlite3 *database, struct error *error);
 /* Makes room for what each model says. Returns 0, or -1 without memory; report_rank_release in either case. */
 int report_rank_init(struct report_rank *rank, size_t n_models);
 void report_rank_release(struct report_rank *rank);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/render/quantity.h"
 #include "share/base/array.h"
 
 void document_release(struct document *document)
@@ -90,40 +91,16 @@ void document_bar(struct document *document, double measured, double modelled)
     table->bar_end = fmax(table->bar_end, fmax(bar.measured, bar.modelled)); /* fmax leaves NaN out */
 }
 
-/* Writes three significant digits up to 999, then all of the integer part. */
-static void quantity(struct document *document, double value, const char *unit)
-{
-    double size = fabs(value);
-    document_cell(document, "%.*f %s", size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2, value, unit);
-}
-
 void document_seconds(struct document *document, double seconds)
 {
-    double size = fabs(seconds);
-    if (isnan(seconds))
-        document_cell(document, "-");
-    else if (size >= 0.9995)
-        quantity(document, seconds, "s");
-    else if (size >= 0.9995e-3)
-        quantity(document, seconds * 1e3, "ms");
-    else
-        quantity(document, seconds * 1e6, "us");
+    char text[64];
+    document_cell(document, "%s", isnan(seconds) ? "-" : words_seconds(text, sizeof text, seconds));
 }
 
 void document_bytes(struct document *document, double bytes)
 {
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    size_t unit = 0;
-    while (unit + 1 < sizeof units / sizeof units[0] && fabs(bytes) >= 999.5) {
-        bytes /= 1e3;
-        unit++;
-    }
-    if (isnan(bytes))
-        document_cell(document, "-");
-    else if (unit == 0)
-        document_cell(document, "%.0f B", bytes);
-    else
-        quantity(document, bytes, units[unit]);
+    char text[64];
+    document_cell(document, "%s", isnan(bytes) ? "-" : words_bytes(text, sizeof text, bytes));
 }
 
 void document_percent(struct document *document, double ratio, bool with_sign)
@@ -131,5 +108,5 @@ void document_percent(struct document *document, double ratio, bool with_sign)
     if (isnan(ratio))
         document_cell(document, "-");
     else
-        document_cell(document, with_sign ? "%+.1f %%" : "%.1f %%", ratio * 100);
+        document_cell(document, with_sign ? "%+.*f %%" : "%.*f %%", document->whole_percents ? 0 : 1, ratio * 100);
 }

@@ -35,8 +35,9 @@ struct document {
     struct pool pool;
     struct document_block *blocks;
     size_t n_blocks;
-    bool all_ranks; /* wanted: all of more than 64 ranks */
-    bool no_memory; /* something is missing: do not write it */
+    bool whole_percents; /* the noise is so large that decimals of a percentage say nothing */
+    bool all_ranks;      /* wanted: all of more than 64 ranks */
+    bool no_memory;      /* something is missing: do not write it */
 };
 
 void document_release(struct document *document);

@@ -25,9 +25,10 @@ static void present_modelled(struct document *document, const struct report *rep
     static const struct document_column columns[] = {{"rank", true},     {"outside", true}, {"share", true},
                                                      {"modelled", true}, {"visible", true}, {"in MPI", true},
                                                      {"error", true},    {"bias", true}};
-    document_add(document, DOCUMENT_LINE, "visible: what stays of the time by %s on %s if messages move meanwhile;",
+    document_add(document, DOCUMENT_LINE,
+                 "visible: what stays of the time by %s on %s if messages move meanwhile; in MPI: "
+                 "measured, to compare with it; the longest time outside:",
                  report->models[model].title, report->models[model].machine);
-    document_add(document, DOCUMENT_LINE, "in MPI: measured, to compare with it; the longest time outside:");
     document_table(document, columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < report->overlap.n_ranks; i++) {
         const struct report_rank *rank = report->overlap.ranks[i];

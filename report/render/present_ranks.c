@@ -94,11 +94,11 @@ static bool present_rank(struct document *document, const struct report *report,
 
 void present_ranks(struct document *document, const struct report *report)
 {
-    static const struct document_column modelled[] = {{"rank", true},      {"node/socket", false}, {"measured", true},
-                                                      {"late send", true}, {"late recv", true},    {"modelled", true},
+    static const struct document_column modelled[] = {{"rank", true},      {"place", false},    {"measured", true},
+                                                      {"late send", true}, {"late recv", true}, {"modelled", true},
                                                       {"error", true},     {"bias", true}};
-    static const struct document_column measured[] = {{"rank", true},     {"node/socket", false}, {"received", true},
-                                                      {"in MPI", true},   {"measured", true},     {"late send", true},
+    static const struct document_column measured[] = {{"rank", true},     {"place", false},   {"received", true},
+                                                      {"in MPI", true},   {"measured", true}, {"late send", true},
                                                       {"late recv", true}};
     size_t model = report_best_model(report), n = report->n_ranks;
     struct ranking *ranking = calloc(n + 1, sizeof *ranking);

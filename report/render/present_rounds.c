@@ -49,11 +49,10 @@ void present_rounds(struct document *document, const struct report *report)
         if (best < report->n_models)
             document_percent(document, words_claimed(report, kind->error[best]), false);
     }
-    document_add(document, DOCUMENT_LINE,
-                 "of one round: messages, most to a rank, volume, its share on-socket, off-socket,");
-    if (best == report->n_models)
-        document_add(document, DOCUMENT_LINE, "inter-node; of all rounds: share of the time");
-    else
-        document_add(document, DOCUMENT_LINE, "inter-node; of all rounds: share of the time, error of %s on %s",
-                     report->models[best].title, report->models[best].machine);
+    document_add(
+        document, DOCUMENT_LINE,
+        "of one round: messages, most to a rank, volume, its share on-socket, off-socket, inter-node; of all rounds: "
+        "share of the time%s%s%s%s",
+        best == report->n_models ? "" : ", error of ", best == report->n_models ? "" : report->models[best].title,
+        best == report->n_models ? "" : " on ", best == report->n_models ? "" : report->models[best].machine);
 }

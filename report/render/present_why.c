@@ -5,18 +5,23 @@
 
 #include "report/render/sections.h"
 
-/* Finds the parts that are not zero for all of the worst. */
-static size_t parts_shown(const struct report *report, size_t model, size_t parts[PART_COUNT])
+/* Prints the parts of a rank's modelled time into text, the largest first: "contention 86 %, bandwidth 14 %". */
+static void name_parts(char *text, size_t size, const double part_s[PART_COUNT], double model_s)
 {
-    size_t n = 0;
-    for (size_t part = 0; part < PART_COUNT; part++) {
-        bool shown = false;
-        for (size_t i = 0; i < report->n_worst; i++)
-            shown = shown || report->worst[i].rank->part_s[model * PART_COUNT + part] > 0;
-        if (shown)
-            parts[n++] = part;
+    bool told[PART_COUNT] = {false};
+    text[0] = '\0';
+    for (size_t n = 0, used = 0; n < PART_COUNT && used < size; n++) {
+        size_t most = PART_COUNT;
+        for (size_t i = 0; i < PART_COUNT; i++)
+            if (!told[i] && part_s[i] > 0 && (most == PART_COUNT || part_s[i] > part_s[most]))
+                most = i;
+        if (most == PART_COUNT)
+            break;
+        told[most] = true;
+        used += (size_t)snprintf(text + used, size - used, "%s%.*s %.0f %%", n > 0 ? ", " : "",
+                                 (int)strcspn(prediction_part_name[most], "_"), prediction_part_name[most],
+                                 100 * part_s[most] / model_s);
     }
-    return n;
 }
 
 static bool interval_known(const struct report *report, size_t model)
@@ -29,14 +34,8 @@ static bool interval_known(const struct report *report, size_t model)
 
 static void present_parts(struct document *document, const struct report *report, size_t model)
 {
-    static const struct document_column names[PART_COUNT] = {[PART_LATENCY] = {"latency", true},
-                                                             [PART_BANDWIDTH] = {"bandwidth", true},
-                                                             [PART_CONTENTION] = {"contention", true},
-                                                             [PART_QUEUE] = {"queue", true},
-                                                             [PART_LINK] = {"link", true},
-                                                             [PART_SKEW] = {"skew", true}};
-    struct document_column columns[DOCUMENT_MAX_COLUMNS];
-    size_t parts[PART_COUNT], n_parts = parts_shown(report, model, parts), n = 0;
+    struct document_column columns[6];
+    size_t n = 0;
     bool interval = interval_known(report, model), extrapolated = false;
     columns[n++] = (struct document_column){"rank", true};
     columns[n++] = (struct document_column){"measured", true};
@@ -45,9 +44,7 @@ static void present_parts(struct document *document, const struct report *report
         columns[n++] = (struct document_column){"from", true};
         columns[n++] = (struct document_column){"to", true};
     }
-    for (size_t i = 0; i < n_parts; i++)
-        columns[n++] = names[parts[i]];
-    columns[n++] = (struct document_column){"mostly", false};
+    columns[n++] = (struct document_column){"made of", false};
     document_table(document, columns, n);
     for (size_t i = 0; i < report->n_worst; i++) {
         const struct report_rank *rank = report->worst[i].rank;
@@ -58,10 +55,9 @@ static void present_parts(struct document *document, const struct report *report
             document_seconds(document, rank->low_s[model]);
             document_seconds(document, rank->high_s[model]);
         }
-        for (size_t k = 0; k < n_parts; k++)
-            document_percent(document, rank->part_s[model * PART_COUNT + parts[k]] / rank->model_s[model], false);
-        document_cell(document, "%s%s", rank->mostly[model][0] != '\0' ? rank->mostly[model] : "-",
-                      rank->extrapolated[model] ? " *" : "");
+        char parts[256];
+        name_parts(parts, sizeof parts, &rank->part_s[model * PART_COUNT], rank->model_s[model]);
+        document_cell(document, "%s%s", parts[0] != '\0' ? parts : "-", rank->extrapolated[model] ? " *" : "");
         extrapolated = extrapolated || rank->extrapolated[model];
     }
     if (extrapolated)
@@ -79,8 +75,7 @@ static void present_partners(struct document *document, const struct report *rep
     if (n == 0)
         return;
     document_add(document, DOCUMENT_LINE,
-                 "partners that cost them most, in all rounds; alone: at BW(1); share: of all from,");
-    document_add(document, DOCUMENT_LINE, "or to, others:");
+                 "partners that cost them most, in all rounds; alone: at BW(1); share: of all from, or to, others:");
     document_table(document, columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < report->n_worst; i++)
         for (size_t k = 0; k < report->worst[i].n_partners; k++) {
@@ -116,8 +111,9 @@ static void present_waits(struct document *document, const struct report *report
         document_percent(document, (double)wait->last_rounds / (double)wait->rounds, false);
     }
     document_add(document, DOCUMENT_LINE,
-                 "mean wait: of a rank in a round; longest: of the first that is done; last rank: the one that");
-    document_add(document, DOCUMENT_LINE, "is last most often, in what share of the rounds");
+                 "mean wait: of a rank in a round; longest: of the first that is done; last rank: the one that is last "
+                 "most often, "
+                 "in what share of the rounds");
 }
 
 /* Shows who waited for whom. */

@@ -166,6 +166,10 @@ static json_t *ranks_array(const struct report *report)
                       json_finite(rank->in_mpi_s), "late_senders_s", json_finite(rank->late_senders_s),
                       "late_receivers_s", json_finite(rank->late_receivers_s), "first_half_s",
                       json_finite(rank->first_s), "second_half_s", json_finite(rank->second_s), "models", models));
+        json_t *activities = json_object();
+        for (size_t kind = 0; kind < SPENT_COUNT && report->activities.unknown == NULL; kind++)
+            json_object_set_new(activities, report_activity_name[kind], json_finite(rank->activity_s[kind]));
+        json_object_set_new(json_array_get(array, json_array_size(array) - 1), "activity_s", activities);
     }
     return array;
 }
@@ -300,6 +304,57 @@ static json_t *sites_object(const struct report_sites *sites)
                      json_finite(sites->wait_s), "transfer_s", json_finite(sites->transfer_s), "longest", array);
 }
 
+static json_t *activity_object(const struct report *report)
+{
+    static const char *const waits[WAITING_COUNT] = {"late_sender_s", "late_receiver_s", "last_rank_s", "transfer_s"};
+    const struct report_activities *activities = &report->activities;
+    if (activities->unknown != NULL)
+        return json_pack("{ss}", "unknown", activities->unknown);
+    json_t *kinds = json_array(), *sites = json_array(), *ranks = json_array();
+    for (size_t i = 0; i < SPENT_COUNT; i++) {
+        const struct report_activity *row = &activities->rows[i];
+        json_array_append_new(kinds, json_pack("{ss so so so so sI}", "activity", report_activity_name[i], "time_s",
+                                               json_finite(row->time_s), "share", json_finite(row->share), "least_s",
+                                               json_finite(row->least_s), "most_s", json_finite(row->most_s),
+                                               "most_rank", (json_int_t)row->most_rank));
+    }
+    for (size_t i = 0; i < activities->n_sites; i++) {
+        const struct report_call_site *site = &activities->sites[i];
+        json_t *object = json_pack("{ss ss so so so so}", "function", site->function, "place", site->place, "time_s",
+                                   json_finite(site->time_s), "share", json_finite(site->share), "awaited_rank",
+                                   integer(site->awaited_rank), "awaited_s", json_finite(site->awaited_s));
+        for (size_t k = 0; k < WAITING_COUNT; k++)
+            json_object_set_new(object, waits[k], json_finite(site->waiting_s[k]));
+        json_array_append_new(sites, object);
+    }
+    for (size_t i = 0; i < activities->n_out_of_line; i++) {
+        const struct report_out_of_line *found = &activities->out_of_line[i];
+        json_array_append_new(ranks, json_pack("{sI ss so so}", "rank", (json_int_t)found->rank, "in",
+                                               found->in_mpi ? "mpi" : "computation", "time_s",
+                                               json_finite(found->time_s), "median_s", json_finite(found->median_s)));
+    }
+    return json_pack("{so so so so so so sI so so so}", "run_s", json_finite(activities->run_s), "ranks_s",
+                     json_finite(activities->ranks_s), "activities", kinds, "call_sites", sites, "all_call_sites",
+                     json_integer((json_int_t)activities->all_sites), "ranks_out_of_line", ranks, "all_out_of_line",
+                     (json_int_t)activities->all_out_of_line, "load_balance", json_finite(activities->load_balance),
+                     "communication", json_finite(activities->communication), "parallel",
+                     json_finite(activities->parallel));
+}
+
+static json_t *findings_array(const struct findings *findings)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->rows[i];
+        json_array_append_new(array,
+                              json_pack("{ss so so so so ss ss ss}", "kind", finding_name(finding->kind), "rank",
+                                        integer(finding->rank), "partner", integer(finding->partner), "cost_s",
+                                        json_finite(finding->cost_s), "share", json_finite(finding->share), "function",
+                                        finding->function, "place", finding->place, "sentence", finding->sentence));
+    }
+    return array;
+}
+
 int render_json(FILE *stream, const struct report *report, struct error *error)
 {
     json_t *rounds =
@@ -318,5 +373,7 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
                             overlap_object(report), "why", why_object(report), "replay", replay_object(&report->replay),
                             "collectives", sites_object(&report->collectives), "rma", sites_object(&report->rma),
                             "files", sites_object(&report->files));
+    json_object_set_new(all, "time", activity_object(report));
+    json_object_set_new(all, "findings", findings_array(&report->findings));
     return json_write(stream, all, error);
 }

@@ -9,6 +9,9 @@
 #include "share/base/nearest.h"
 
 static const struct section sections[] = {
+    {"summary", NULL, "the first screen, which is printed where no section is named", "", present_summary},
+    {"findings", "Findings", "what costs the ranks time, each in a sentence",
+     "nothing that costs 3 % of the ranks' time or more was found", present_findings},
     {"run", "Run", "command, MPI, ranks, time, waiting for processors", "", present_run},
     {"whole-run", "Whole run", "a stored replay: who is to blame, critical path, efficiencies",
      "no replay is stored; 'mpistair replay TRACE --machine NAME' makes one", present_replay},
@@ -19,6 +22,8 @@ static const struct section sections[] = {
      present_rma},
     {"files", "Files", "call sites of MPI_File_..., bytes, time and rate", "no call on a file was recorded",
      present_files},
+    {"call-sites", "Call sites", "time inside MPI by place in the source, and what it waits for",
+     "when ranks were inside MPI is not known", present_call_sites},
     {"levels", "Levels", "messages inside sockets, between them, between nodes", "", present_levels},
     {"rounds", "Rounds", "kinds of rounds of messages, and their time", "", present_rounds},
     {"models", "Models", "errors of the models, and the replicate error", "", present_models},
@@ -29,6 +34,11 @@ static const struct section sections[] = {
      present_why},
 };
 enum { N_SECTIONS = sizeof sections / sizeof sections[0] };
+
+section_set sections_summary(void)
+{
+    return 1;
+}
 
 section_set sections_all(void)
 {
@@ -79,10 +89,12 @@ void sections_list(void)
 
 void sections_present(struct document *document, const struct report *report, section_set set, bool by_name)
 {
+    document->whole_percents = report->replicate_error > 0.01;
     for (size_t i = 0; i < N_SECTIONS; i++) {
         if ((set >> i & 1) == 0)
             continue;
-        document_add(document, DOCUMENT_HEADING, "%s", sections[i].heading);
+        if (sections[i].heading != NULL)
+            document_add(document, DOCUMENT_HEADING, "%s", sections[i].heading);
         size_t heading = document->n_blocks;
         sections[i].present(document, report);
         if (document->n_blocks != heading)

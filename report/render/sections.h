@@ -9,9 +9,9 @@
 #include "report/render/document.h"
 
 struct section {
-    const char *name, *heading;
-    const char *holds; /* of --help */
-    const char *empty; /* the line of a section that was asked for by name and has nothing to say */
+    const char *name, *heading; /* heading NULL: the section makes its own */
+    const char *holds;          /* of --help */
+    const char *empty;          /* the line of a section that was asked for by name and has nothing to say */
     /* Adds what is below the heading; where it adds nothing, the heading is left out as well. */
     void (*present)(struct document *document, const struct report *report);
 };
@@ -19,7 +19,8 @@ struct section {
 /* Is a set of sections: bit i stands for the i-th of the table. */
 typedef uint64_t section_set;
 
-/* Returns all sections. */
+/* Return the first screen alone, and all sections. */
+section_set sections_summary(void);
 section_set sections_all(void);
 /* Adds to *set those of text, names with commas between. Returns 0, or the exit code after saying which names there
  * are. */
@@ -30,6 +31,9 @@ void sections_list(void);
 void sections_present(struct document *document, const struct report *report, section_set set, bool by_name);
 
 /* Each of these is a section of the table. */
+void present_summary(struct document *document, const struct report *report);
+void present_findings(struct document *document, const struct report *report);
+void present_call_sites(struct document *document, const struct report *report);
 void present_run(struct document *document, const struct report *report);
 void present_replay(struct document *document, const struct report *report);
 void present_completeness(struct document *document, const struct report *report);

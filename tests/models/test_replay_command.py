@@ -118,9 +118,9 @@ class ReplayCommand(unittest.TestCase):
 
     def test_report(self):
         self.write(chain())
-        self.assertNotIn("Whole run", self.tool("report", self.trace).stdout)
+        self.assertNotIn("Whole run", self.tool("report", self.trace, "--all").stdout)
         self.replay()
-        text = self.tool("report", self.trace).stdout
+        text = self.tool("report", self.trace, "--section", "whole-run").stdout
         first = text.splitlines()[:25]
         self.assertTrue(any(line.split() == ["0", "6.00", "ms", "100.0", "%", "MPI_Send"] for line in first), text)
         self.assertIn("to blame for 0.006 s", text)
@@ -130,12 +130,12 @@ class ReplayCommand(unittest.TestCase):
         self.assertIn("Whole run", self.tool("report", self.trace, "--format", "html").stdout)
         rows = list(csv.DictReader(io.StringIO(self.tool("report", self.trace, "--format", "csv").stdout)))
         self.assertEqual([float(row["blamed_s"]) > 0 for row in rows], [True, False, False])
-        self.assertNotIn("Whole run", self.tool("report", self.trace, "--machine", "another").stdout)
+        self.assertNotIn("Whole run", self.tool("report", self.trace, "--machine", "another", "--all").stdout)
 
     def test_of_before(self):
         """A trace without the tables is read, and gets them."""
         self.write(chain(), *(f"DROP TABLE replay_{table}" for table in ("part", "efficiency", "place", "run")))
-        self.assertEqual(self.tool("report", self.trace).returncode, 0)
+        self.assertEqual(self.tool("report", self.trace, "--all").returncode, 0)
         self.replay()
         self.assertEqual(self.query("SELECT count(*) FROM replay_run"), [(1,)])
 
@@ -161,7 +161,7 @@ class ReplayCommand(unittest.TestCase):
         text = self.replay()
         self.assertIn("Nobody waits", text)
         self.assertIn("1 rank, 0 messages, 0 collectives", text)
-        self.assertEqual(self.tool("report", self.trace).returncode, 0)
+        self.assertEqual(self.tool("report", self.trace, "--all").returncode, 0)
         self.assertNotIn("nan ", text)
         self.assertNotIn("nan", self.replay("--format", "csv"))
 

@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as temporary:
     check("csv", len(rows) == 4 and all(abs(float(row["outside_s"]) - query[row["model"], int(row["rank"])]["outside_s"]) < 1e-12
                                        and float(row["visible_s"]) == 0 for row in rows), rows)
     for kind in ("text", "html"):
-        text = run(MPISTAIR, "report", trace, "--format", kind)
+        text = run(MPISTAIR, "report", trace, "--all", "--format", kind)
         check(kind, "Overlap" in text and "of the time in rounds passed outside MPI" in text, text)
 print("\n".join(failures) or "overlap: ok")
 sys.exit(1 if failures else 0)

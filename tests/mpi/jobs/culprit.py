@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Jobs with a planted culprit: the first screen of the report names its rank and its line."""
+"""Jobs with a planted culprit: the first screen of the section on the whole run names its rank and its line."""
 import pathlib
 
 import job
@@ -19,7 +19,7 @@ def line_of(variant):
 
 def expect_named(test, variant, machine, rank):
     test.must([test.mpistair, "replay", test.trace, "--machine", machine])
-    screen = test.must([test.mpistair, "report", test.trace]).stdout.splitlines()[:SCREEN]
+    screen = test.must([test.mpistair, "report", test.trace, "--section", "whole-run"]).stdout.splitlines()[:SCREEN]
     place = f"culprit.c:{line_of(variant)}"
     if not any(line.split()[:1] == [str(rank)] and line.endswith(place) for line in screen):
         job.fail(f"{variant}: the first {SCREEN} lines do not name rank {rank} and {place}")

@@ -22,7 +22,7 @@ def main():
         job.expect_equal(test.query("SELECT world_size, launched FROM run, process"), [(1, 2)], "ranks, and how many were launched")
         job.expect_equal(test.value("SELECT verdict FROM completeness").split(",")[0],
                          "incomplete: one of 2 processes that the launcher started", "the verdict")
-    report = test.must([test.mpistair, "report", test.trace]).stdout
+    report = test.must([test.mpistair, "report", test.trace, "--all"]).stdout
     job.expect_equal(report.count("2 ranks were expected"), 1, "lines of the report")
     test.ranks = 1
     done = test.must([test.mpistair, "run", "-o", test.folder / "one.db", "--", "sh", "-c", '"$@" & "$@"; wait', "sh",

@@ -1,0 +1,249 @@
+/* Collects what the ranks did with their time, from the recorded run as `mpistair replay` reads it, and from the calls
+ * of which only sums are kept. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/run_read/run_read.h"
+#include "report/collect/activity_sums.h"
+#include "share/base/array.h"
+
+static void add_parts(struct activity_rank *rank, struct report_call_site *site, const struct run_parts *parts)
+{
+    const double *part_s = parts->part_s;
+    double transfer_s = 0, waits_s = 0;
+    for (int i = RUN_LATENCY; i <= RUN_PROGRESS; i++)
+        transfer_s += part_s[i];
+    double messages_s = part_s[RUN_LATE_SENDER] + part_s[RUN_LATE_RECEIVER] + transfer_s;
+    double joint_s = part_s[RUN_COLLECTIVE_WAIT] + part_s[RUN_COLLECTIVE_TRANSFER];
+    waits_s = messages_s + joint_s + part_s[RUN_OTHER];
+    enum report_activity_kind kind = activity_kind(site->function);
+    rank->time_s[SPENT_COMPUTATION] += part_s[RUN_COMPUTATION];
+    if (kind == SPENT_ONE_SIDED || kind == SPENT_FILES) {
+        rank->time_s[kind] += waits_s;
+    } else {
+        rank->time_s[SPENT_MESSAGES] += messages_s;
+        rank->time_s[SPENT_COLLECTIVES] += joint_s;
+        rank->time_s[kind] += part_s[RUN_OTHER];
+    }
+    site->time_s += waits_s;
+    site->waiting_s[WAITING_SENDER] += part_s[RUN_LATE_SENDER];
+    site->waiting_s[WAITING_RECEIVER] += part_s[RUN_LATE_RECEIVER];
+    site->waiting_s[WAITING_LAST] += part_s[RUN_COLLECTIVE_WAIT];
+    site->waiting_s[WAITING_TRANSFER] += transfer_s + part_s[RUN_COLLECTIVE_TRANSFER];
+}
+
+/* Returns 0, or -1 without memory. */
+static int add_program(struct report *report, struct activity_sums *sums, const struct run_program *program)
+{
+    sums->n_ranks = program->n_ranks;
+    sums->ranks = calloc(program->n_ranks + 1, sizeof *sums->ranks);
+    sums->sites = calloc(program->n_sites + 1, sizeof *sums->sites);
+    sums->n_sites = program->n_sites;
+    if (sums->ranks == NULL || sums->sites == NULL)
+        return -1;
+    for (size_t i = 0; i < program->n_sites; i++) {
+        const char *name = program->sites[i].function;
+        sums->sites[i] = (struct report_call_site){.function = pool_clean(&report->pool, name, strlen(name)),
+                                                   .callsite = program->sites[i].callsite,
+                                                   .awaited_rank = -1};
+        if (sums->sites[i].function == NULL)
+            return -1;
+    }
+    for (size_t i = 0; i < program->n_places; i++)
+        add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site], &program->measured[i]);
+    report->activities.run_s = program->measured_run_s;
+    return 0;
+}
+
+enum { MOST_PAIRS = 1 << 24 };
+
+/* Finds the rank that each site waited for longest. Returns 0, or -1 without memory. */
+static int find_awaited(struct activity_sums *sums, const struct run_program *program,
+                        const struct simulation_result *recorded)
+{
+    if (program->n_sites == 0 || program->n_ranks > MOST_PAIRS / program->n_sites)
+        return 0;
+    double *late_s = calloc(program->n_sites * program->n_ranks + 1, sizeof *late_s);
+    if (late_s == NULL)
+        return -1;
+    for (size_t i = 0; i < recorded->n_waits; i++) {
+        const struct run_wait *wait = &recorded->waits[i];
+        size_t site = program->places[program->steps[wait->begin.step].place].site;
+        uint32_t rank = program->strands[wait->cause.strand].rank;
+        double *own_s = &late_s[site * program->n_ranks + rank];
+        *own_s += wait->late_s;
+        if (*own_s > sums->sites[site].awaited_s) {
+            sums->sites[site].awaited_s = *own_s;
+            sums->sites[site].awaited_rank = rank;
+        }
+    }
+    free(late_s);
+    return 0;
+}
+
+/* Returns the site of that function and call site, added where there is none; NULL without memory. near is where the
+ * last one was. */
+static struct report_call_site *site_of(struct report *report, struct activity_sums *sums, size_t *near,
+                                        const char *function, int64_t callsite)
+{
+    for (size_t i = 0; i < sums->n_sites; i++) {
+        size_t at = (*near + i) % sums->n_sites;
+        if (sums->sites[at].callsite == callsite && strcmp(sums->sites[at].function, function) == 0) {
+            *near = at;
+            return &sums->sites[at];
+        }
+    }
+    struct report_call_site *grown = realloc(sums->sites, (sums->n_sites + 1) * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    sums->sites = grown;
+    *near = sums->n_sites++;
+    const char *kept = pool_clean(&report->pool, function, strlen(function));
+    sums->sites[*near] =
+        (struct report_call_site){.function = kept != NULL ? kept : "", .callsite = callsite, .awaited_rank = -1};
+    return &sums->sites[*near];
+}
+
+/* Adds calls that are no part of the program, which takes their time for computation. */
+static int add_calls(struct report *report, struct activity_sums *sums, sqlite3 *database, struct error *error)
+{
+    struct cursor rows;
+    size_t near = 0;
+    cursor_open(&rows, database, report->path,
+                "SELECT function, coalesce(callsite, -1), rank, sum(1.0 * max(time_ns, 0)) * 1e-9 FROM ("
+                "SELECT function, callsite, rank, time_ns FROM call_sum "
+                "UNION ALL SELECT function, callsite, rank, call_ns FROM file_call) "
+                "GROUP BY function, callsite, rank ORDER BY function, callsite",
+                error);
+    while (cursor_next(&rows)) {
+        const char *function = cursor_text(&rows, 0, &report->pool);
+        int64_t rank = cursor_integer(&rows, 2);
+        double time_s = cursor_real(&rows, 3);
+        if (rank < 0 || (size_t)rank >= sums->n_ranks || !isfinite(time_s))
+            continue;
+        struct report_call_site *site = site_of(report, sums, &near, function, cursor_integer(&rows, 1));
+        if (site == NULL) {
+            cursor_no_memory(&rows);
+            break;
+        }
+        double *own_s = sums->ranks[rank].time_s;
+        own_s[activity_kind(function)] += time_s;
+        own_s[SPENT_COMPUTATION] = fmax(own_s[SPENT_COMPUTATION] - time_s, 0);
+        site->time_s += time_s;
+    }
+    return cursor_close(&rows);
+}
+
+static void sum_rows(struct report *report, const struct activity_sums *sums)
+{
+    struct report_activities *activities = &report->activities;
+    for (size_t kind = 0; kind < SPENT_COUNT; kind++) {
+        struct report_activity *row = &activities->rows[kind];
+        *row = (struct report_activity){.least_s = INFINITY, .most_s = -INFINITY, .most_rank = -1};
+        for (size_t rank = 0; rank < sums->n_ranks; rank++) {
+            double time_s = sums->ranks[rank].time_s[kind];
+            row->time_s += time_s;
+            row->least_s = fmin(row->least_s, time_s);
+            if (time_s > row->most_s) {
+                row->most_s = time_s;
+                row->most_rank = (int64_t)rank;
+            }
+        }
+        activities->ranks_s += row->time_s;
+    }
+    for (size_t kind = 0; kind < SPENT_COUNT; kind++)
+        activities->rows[kind].share = activities->rows[kind].time_s / activities->ranks_s;
+    const struct report_activity *computation = &activities->rows[SPENT_COMPUTATION];
+    double mean_s = computation->time_s / (double)sums->n_ranks;
+    bool known = computation->most_s > 0 && activities->run_s > 0;
+    activities->load_balance = known ? mean_s / computation->most_s : NAN;
+    activities->communication = known ? fmin(computation->most_s / activities->run_s, 1) : NAN;
+    activities->parallel = known ? fmin(mean_s / activities->run_s, 1) : NAN;
+}
+
+static int costlier(const void *left, const void *right)
+{
+    const struct report_call_site *a = left, *b = right;
+    if (a->time_s < b->time_s || a->time_s > b->time_s)
+        return a->time_s < b->time_s ? 1 : -1;
+    int order = strcmp(a->function, b->function);
+    return order != 0 ? order : (a->callsite > b->callsite) - (a->callsite < b->callsite);
+}
+
+/* Keeps the sites that cost most, and names their places. */
+static int keep_sites(struct report *report, struct activity_sums *sums, sqlite3 *database, struct error *error)
+{
+    struct report_activities *activities = &report->activities;
+    qsort(sums->sites, sums->n_sites, sizeof *sums->sites, costlier);
+    for (size_t i = 0; i < sums->n_sites && sums->sites[i].time_s > 0; i++, activities->all_sites++) {
+        if (activities->n_sites == REPORT_CALL_SITES)
+            continue;
+        struct report_call_site *site = &activities->sites[activities->n_sites++];
+        struct cursor rows;
+        *site = sums->sites[i];
+        site->share = site->time_s / activities->ranks_s;
+        site->place = "";
+        cursor_open(&rows, database, report->path,
+                    "SELECT trim(coalesce(function, '') || coalesce(' ' || file || ':' || line, '')) FROM callsite "
+                    "WHERE id = ?1",
+                    error);
+        if (rows.result == 0)
+            sqlite3_bind_int64(rows.statement, 1, site->callsite);
+        if (cursor_next(&rows))
+            site->place = cursor_text(&rows, 0, &report->pool);
+        if (cursor_close(&rows) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Gives each rank of the report its times. */
+static void note_ranks(struct report *report, const struct activity_sums *sums)
+{
+    for (size_t i = 0; i < report->n_ranks; i++) {
+        struct report_rank *rank = &report->ranks[i];
+        if (rank->rank >= 0 && (size_t)rank->rank < sums->n_ranks)
+            memcpy(rank->activity_s, sums->ranks[rank->rank].time_s, sizeof rank->activity_s);
+    }
+}
+
+int report_collect_activity(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct run_program program = {0};
+    struct simulation_result recorded = {0};
+    struct activity_sums sums = {0};
+    struct error reason;
+    struct report_activities *activities = &report->activities;
+    *activities = (struct report_activities){.load_balance = NAN, .communication = NAN, .parallel = NAN};
+    if (run_program_read_recorded(database, report->path, &program, &recorded, &reason) != 0) {
+        simulation_result_release(&recorded);
+        size_t named = strlen(report->path);
+        const char *text = reason.text;
+        if (strncmp(text, report->path, named) == 0 && text[named] == ':')
+            text += named + 2;
+        activities->unknown = pool_clean(&report->pool, text, strlen(text));
+        return activities->unknown == NULL ? error_set(error, "%s: no memory for the report", report->path) : 0;
+    }
+    int result = add_program(report, &sums, &program) == 0 && find_awaited(&sums, &program, &recorded) == 0
+                     ? 0
+                     : error_set(error, "%s: no memory for the sums of the report", report->path);
+    simulation_result_release(&recorded);
+    run_program_release(&program);
+    if (result == 0)
+        result = add_calls(report, &sums, database, error);
+    if (result == 0 && sums.n_ranks > 0) {
+        sum_rows(report, &sums);
+        note_ranks(report, &sums);
+        result = keep_sites(report, &sums, database, error);
+    }
+    if (result == 0 && activity_find_out_of_line(report, &sums) != 0)
+        result = error_set(error, "%s: no memory for the ranks out of line", report->path);
+    if (result == 0 && !(activities->ranks_s > 0))
+        activities->unknown = "no time of any rank is recorded";
+    if (result == 0 && activities->unknown == NULL)
+        result = findings_collect(&report->findings, &report->pool, database, error);
+    free(sums.ranks);
+    free(sums.sites);
+    return result;
+}

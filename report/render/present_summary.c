@@ -1,0 +1,232 @@
+/* Writes the first screen: what ran, whether all of it is recorded, what it lost its time to. It has at most 40 lines
+ * of 80 columns, whatever the trace: tables have few rows, texts are shortened, and of the findings as many are told as
+ * there is room for. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/render/render.h"
+#include "report/render/sections.h"
+#include "report/render/summary.h"
+#include "report/render/words.h"
+
+enum { SCREEN_LINES = 40, SCREEN_COLUMNS = 80, SITES_SHOWN = 5, SENTENCES = 4, SITE_COLUMNS = 36 };
+
+static void present_identity(struct document *document, const struct report *report)
+{
+    const struct report_run *run = &report->run;
+    time_t started = (time_t)(run->started_unix_ns / 1000000000);
+    struct tm utc;
+    char date[64] = "at a time not known", command[SCREEN_COLUMNS], lasted[32];
+    words_shorten(command, sizeof command, run->command, SCREEN_COLUMNS - 2);
+    if (gmtime_r(&started, &utc) != NULL)
+        strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    document_add(document, DOCUMENT_HEADING, "%s", command[0] != '\0' ? command : "a command that is not known");
+    document_add(document, DOCUMENT_LINE, "%.*s, %" PRId64 " rank%s on %" PRId64 " node%s",
+                 (int)(strcspn(run->mpi_library, ",") < 30 ? strcspn(run->mpi_library, ",") : 30), run->mpi_library,
+                 run->world_size, words_plural(run->world_size), report->nodes, words_plural(report->nodes));
+    document_add(document, DOCUMENT_LINE, "%s, lasted %s", date, words_seconds(lasted, sizeof lasted, run->duration_s));
+}
+
+/* Shows seconds and shares of one activity. */
+static void present_activity(struct document *document, const char *name, const struct report_activity *row,
+                             size_t n_ranks)
+{
+    document_cell(document, "%s", name);
+    if (!(row->most_s > 0)) {
+        for (int i = 0; i < 6; i++)
+            document_cell(document, "-");
+        return;
+    }
+    document_seconds(document, row->time_s);
+    document_cell(document, row->share > 0 && row->share < 0.005 ? "<1 %%" : "%.0f %%", 100 * row->share);
+    document_seconds(document, row->least_s);
+    document_seconds(document, row->time_s / (double)n_ranks);
+    document_seconds(document, row->most_s);
+    document_cell(document, "%" PRId64, row->most_rank);
+}
+
+static void present_time(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"", false},     {"all ranks", true}, {"share", true},
+                                                     {"least", true}, {"mean", true},      {"most", true},
+                                                     {"rank", true}};
+    static const char *const names[SPENT_COUNT] = {
+        "computation (not in MPI)", "point-to-point", "collectives", "one-sided", "files", "other MPI"};
+    const struct report_activities *activities = &report->activities;
+    char reason[4 * SCREEN_COLUMNS];
+    if (activities->unknown != NULL) {
+        words_shorten(reason, sizeof reason, activities->unknown, 3 * SCREEN_COLUMNS);
+        document_add(document, DOCUMENT_LINE, "not known: %s", reason);
+        return;
+    }
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < SPENT_COUNT; i++)
+        present_activity(document, names[i], &activities->rows[i], report->n_ranks);
+}
+
+/* Takes the efficiencies of a stored replay as measured, else those that follow from the table of time. */
+static void present_efficiency(struct document *document, const struct report *report)
+{
+    const struct report_replay *replay = &report->replay;
+    const struct report_activities *activities = &report->activities;
+    char text[SCREEN_COLUMNS * 2] = "";
+    size_t used = 0;
+    for (size_t i = 0; replay->id >= 0 && i < replay->n_efficiencies && used < sizeof text - 40; i++)
+        if (!isnan(replay->efficiencies[i].measured))
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.0f %%", used > 0 ? ", " : "",
+                                     strcmp(replay->efficiencies[i].name, "load_balance") == 0
+                                         ? "load balance"
+                                         : replay->efficiencies[i].name,
+                                     100 * replay->efficiencies[i].measured);
+    if (used == 0 && activities->unknown == NULL && !isnan(activities->parallel))
+        snprintf(text, sizeof text, "parallel %.0f %%, load balance %.0f %%, communication %.0f %%",
+                 100 * activities->parallel, 100 * activities->load_balance, 100 * activities->communication);
+    if (text[0] != '\0')
+        document_add(document, DOCUMENT_LINE, "efficiency: %s", text);
+}
+
+/* Says what a site waits for most, "-" where that is less than half of its time. */
+static const char *waits_for(const struct report_call_site *site, double *share)
+{
+    static const char *const names[WAITING_COUNT] = {"late sender", "late receiver", "last to come", "transfer"};
+    size_t most = 0;
+    for (size_t i = 1; i < WAITING_COUNT; i++)
+        if (site->waiting_s[i] > site->waiting_s[most])
+            most = i;
+    *share = site->waiting_s[most] / site->time_s;
+    return site->waiting_s[most] > 0 ? names[most] : "-";
+}
+
+static void present_sites(struct document *document, const struct report *report, size_t most, size_t columns_of_place)
+{
+    static const struct document_column columns[] = {
+        {"time", true}, {"share", true}, {"waits for", false}, {"rank", true}, {"call", false}};
+    const struct report_activities *activities = &report->activities;
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < activities->n_sites && i < most; i++) {
+        const struct report_call_site *site = &activities->sites[i];
+        double share;
+        char call[256];
+        document_seconds(document, site->time_s);
+        document_cell(document, site->share < 0.005 ? "<1 %%" : "%.0f %%", 100 * site->share);
+        const char *waits = waits_for(site, &share);
+        if (share > 0)
+            document_cell(document, "%s %.0f %%", waits, 100 * share);
+        else
+            document_cell(document, "-");
+        if (site->awaited_rank >= 0)
+            document_cell(document, "%" PRId64, site->awaited_rank);
+        else
+            document_cell(document, "-");
+        if (columns_of_place > 0)
+            words_call(call, sizeof call, site->function, site->place, columns_of_place);
+        else
+            snprintf(call, sizeof call, "%s %s", site->function, site->place);
+        document_cell(document, "%s", call);
+    }
+}
+
+void present_call_sites(struct document *document, const struct report *report)
+{
+    const struct report_activities *activities = &report->activities;
+    if (activities->unknown != NULL || activities->n_sites == 0)
+        return;
+    present_sites(document, report, REPORT_CALL_SITES, 0);
+    document_add(
+        document, DOCUMENT_LINE,
+        "time: of all ranks inside MPI there; share: of all ranks' time; waits for: what takes most of it, and "
+        "what part; rank: the one that is waited for longest");
+    if (activities->all_sites > activities->n_sites)
+        document_add(document, DOCUMENT_LINE, "%zu more call sites cost less",
+                     activities->all_sites - activities->n_sites);
+}
+
+static void present_out_of_line(struct document *document, const struct report *report)
+{
+    const struct report_activities *activities = &report->activities;
+    if (activities->n_out_of_line == 0)
+        return;
+    document_add(document, DOCUMENT_HEADING, "Ranks out of line");
+    for (size_t i = 0; i < activities->n_out_of_line; i++) {
+        const struct report_out_of_line *found = &activities->out_of_line[i];
+        char own[32], median[32];
+        document_add(document, DOCUMENT_LINE, "rank %" PRId64 " is %s %s, the median rank %s", found->rank,
+                     found->in_mpi ? "inside MPI for" : "computing for", words_seconds(own, sizeof own, found->time_s),
+                     words_seconds(median, sizeof median, found->median_s));
+    }
+    if (activities->all_out_of_line > activities->n_out_of_line)
+        document_add(document, DOCUMENT_LINE, "and %zu more ranks",
+                     activities->all_out_of_line - activities->n_out_of_line);
+}
+
+/* Presents all but the diagnosis, which comes between head and rest. */
+static void present_rest(struct document *document, const struct report *report)
+{
+    document_add(document, DOCUMENT_HEADING, "Time of all ranks");
+    present_time(document, report);
+    present_efficiency(document, report);
+    if (report->activities.unknown == NULL && report->activities.n_sites > 0) {
+        document_add(document, DOCUMENT_HEADING, "Call sites that cost most");
+        present_sites(document, report, SITES_SHOWN, SITE_COLUMNS);
+    }
+    present_out_of_line(document, report);
+    document_add(document, DOCUMENT_HEADING, "Models");
+    summary_models(document, report);
+    document_add(document, DOCUMENT_LINE, "Details: --all, or --section NAME,... (--help lists them)");
+}
+
+/* Adds the findings as far as there is room in so many lines. */
+static void present_diagnosis(struct document *document, const struct report *report, size_t lines)
+{
+    const struct findings *findings = &report->findings;
+    size_t told = 0, used = 2; /* the heading and the blank line before it */
+    document_add(document, DOCUMENT_HEADING, "Diagnosis");
+    if (findings->n == 0)
+        document_add(document, DOCUMENT_LINE, "%s", summary_nothing_found(report));
+    for (size_t i = 0; i < findings->n && told < SENTENCES; i++) {
+        size_t height = render_height(findings->rows[i].sentence);
+        if (used + height > lines - (i + 1 < findings->n ? 1 : 0) && told > 0)
+            break;
+        document_add(document, DOCUMENT_LINE, "%s", findings->rows[i].sentence);
+        used += height;
+        told++;
+    }
+    if (told < findings->n)
+        document_add(document, DOCUMENT_LINE, "%zu more: --section findings", findings->n - told);
+}
+
+void present_findings(struct document *document, const struct report *report)
+{
+    static const struct document_column columns[] = {{"finding", false}, {"cost", true}, {"share", true}};
+    const struct findings *findings = &report->findings;
+    if (findings->n == 0)
+        return;
+    for (size_t i = 0; i < findings->n; i++)
+        document_add(document, DOCUMENT_LINE, "%zu. %s", i + 1, findings->rows[i].sentence);
+    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < findings->n; i++) {
+        document_cell(document, "%zu. %s", i + 1, finding_name(findings->rows[i].kind));
+        document_seconds(document, findings->rows[i].cost_s);
+        document_cell(document, "%.0f %%", 100 * findings->rows[i].share);
+    }
+    document_add(document, DOCUMENT_LINE, "cost: time of all ranks, of which share is a part");
+}
+
+void present_summary(struct document *document, const struct report *report)
+{
+    struct document head = {0}, rest = {0};
+    present_identity(&head, report);
+    summary_recording(&head, report);
+    present_rest(&rest, report);
+    size_t used = render_lines(&head) + render_lines(&rest) + 1; /* a blank line between the two */
+    present_identity(document, report);
+    summary_recording(document, report);
+    present_diagnosis(document, report, used + 3 < SCREEN_LINES ? SCREEN_LINES - used : 3);
+    present_rest(document, report);
+    document->no_memory = document->no_memory || head.no_memory || rest.no_memory;
+    document_release(&head);
+    document_release(&rest);
+}

@@ -1,0 +1,108 @@
+/* Prints quantities with three significant digits and a unit. */
+#include "report/render/quantity.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+size_t render_width(const char *text)
+{
+    size_t width = 0;
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* Prints three significant digits up to 999, then all of the integer part. */
+static const char *quantity(char *text, size_t size, double value, const char *unit)
+{
+    double length = fabs(value);
+    snprintf(text, size, "%.*f %s", length >= 99.95 ? 0 : length >= 9.995 ? 1 : 2, value, unit);
+    return text;
+}
+
+const char *words_seconds(char *text, size_t size, double seconds)
+{
+    double length = fabs(seconds);
+    if (isnan(seconds))
+        snprintf(text, size, "not known");
+    else if (length >= 0.9995)
+        return quantity(text, size, seconds, "s");
+    else if (length >= 0.9995e-3)
+        return quantity(text, size, seconds * 1e3, "ms");
+    else
+        return quantity(text, size, seconds * 1e6, "us");
+    return text;
+}
+
+const char *words_bytes(char *text, size_t size, double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    while (unit + 1 < sizeof units / sizeof units[0] && fabs(bytes) >= 999.5) {
+        bytes /= 1e3;
+        unit++;
+    }
+    if (unit > 0)
+        return quantity(text, size, bytes, units[unit]);
+    snprintf(text, size, "%.0f B", bytes);
+    return text;
+}
+
+const char *words_ratio(char *text, size_t size, double ratio)
+{
+    if (isnan(ratio))
+        snprintf(text, size, "not known");
+    else
+        snprintf(text, size, fabs(ratio) < 0.01 ? "%.1f %%" : "%.0f %%", 100 * ratio);
+    return text;
+}
+
+/* Returns the bytes of the first `columns` characters of UTF-8 text. */
+static size_t bytes_of(const char *text, size_t columns)
+{
+    size_t at = 0;
+    for (size_t n = 0; text[at] != '\0'; at++)
+        if (((unsigned char)text[at] & 0xc0) != 0x80 && n++ == columns)
+            break;
+    return at;
+}
+
+const char *words_shorten(char *text, size_t size, const char *long_text, size_t columns)
+{
+    bool cut = render_width(long_text) > columns;
+    size_t length = bytes_of(long_text, cut ? columns - 3 : columns);
+    if (length + 4 > size) /* the characters are wide: cut where one begins */
+        for (length = size - 4; length > 0 && ((unsigned char)long_text[length] & 0xc0) == 0x80; length--)
+            cut = true;
+    snprintf(text, size, "%.*s%s", (int)length, long_text, cut ? "..." : "");
+    return text;
+}
+
+enum { LEAST_PATH = 12 };
+
+const char *words_call(char *text, size_t size, const char *function, const char *place, size_t columns)
+{
+    const char *blank = strrchr(place, ' '), *path = blank != NULL ? blank + 1 : place;
+    int caller = blank != NULL ? (int)(blank + 1 - place) : 0;
+    snprintf(text, size, "%s %s", function, place);
+    for (int cut = 0; render_width(text) > columns; cut++) {
+        const char *slash = strchr(path, '/');
+        if (slash != NULL && slash[1] != '\0') {
+            path = slash + 1;
+            snprintf(text, size, "%s %.*s.../%s", function, caller, place, path);
+        } else if (caller > 0) {
+            caller = 0;
+            snprintf(text, size, "%s %s%s", function, cut > 0 ? ".../" : "", path);
+        } else {
+            size_t all = render_width(path), own = render_width(function) + 4;
+            bool named = own + LEAST_PATH <= columns;
+            size_t shown = named ? columns - own : columns - 3;
+            const char *end = path + bytes_of(path, all > shown ? all - shown : 0);
+            snprintf(text, size, "%s%s...%s", named ? function : "", named ? " " : "", end);
+            break;
+        }
+    }
+    return text;
+}
