@@ -86,9 +86,7 @@ static void widen(const struct drift *drift, struct machine_parameter *row)
     double half = line_quantile(drift->n_probes - 1) * deviation * sqrt(1 + 1 / n) * row->value;
     double low = row->value - hypot(row->value - row->ci_low, half);
     row->ci_low = low < 0 ? fmin(row->ci_low, 0) : low; /* NaN stays */
-    row->ci_high = row->value + hypot(row->ci_high - row->value, half);
-    if (isinf(row->ci_high))
-        row->ci_high = NAN; /* a table holds finite numbers */
+    row->ci_high = benchmark_finite(row->value + hypot(row->ci_high - row->value, half));
 }
 
 static int append(struct machine *machine, const char *quantity, double value, size_t n_probes)

@@ -75,6 +75,11 @@ void benchmark_method(const struct fit_options *options, enum line_kind kind, ch
              options->statistic == STATISTIC_MEDIAN ? "median" : "min", suffix[kind]);
 }
 
+double benchmark_finite(double value)
+{
+    return isfinite(value) ? value : NAN;
+}
+
 int benchmark_append(struct machine *machine, enum level level, enum machine_protocol protocol, const char *quantity,
                      uint64_t n, const struct line_value *value, const char *unit, size_t n_samples, const char *method)
 {
@@ -83,8 +88,8 @@ int benchmark_append(struct machine *machine, enum level level, enum machine_pro
         .protocol = protocol,
         .n = n,
         .value = value->value,
-        .ci_low = value->low,
-        .ci_high = value->high,
+        .ci_low = benchmark_finite(value->low),
+        .ci_high = benchmark_finite(value->high),
         .samples = n_samples,
     };
     snprintf(row.quantity, sizeof row.quantity, "%s", quantity);

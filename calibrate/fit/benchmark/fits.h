@@ -54,6 +54,9 @@ int benchmark_append(struct machine *machine, enum level level, enum machine_pro
                      uint64_t n, const struct line_value *value, const char *unit, size_t n_samples,
                      const char *method);
 
+/* Returns the value; NaN for an infinite one, since a table holds finite numbers and says "not known" for the rest. */
+double benchmark_finite(double value);
+
 /* Prints one line on notes, which may be NULL. */
 void benchmark_note(FILE *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
