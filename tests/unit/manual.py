@@ -38,12 +38,14 @@ def roff(text):
 
 def markdown(text):
     """The same of a document: no headings, tables and code, and no citations."""
-    paragraph, is_citation = [], False
+    paragraph, is_citation, is_fenced = [], False, False
     for number, line in enumerate(text.split("\n"), 1):
         item = re.match(r"\s*(?:[-*]|\d+\.) +", line)
+        is_fence = line.startswith("```")
+        is_fenced ^= is_fence
         if line.startswith("#"):
             is_citation = line == "## Papers"
-        if is_citation or not line.strip() or line.startswith(("#", "|")) or (line.startswith("    ") and not paragraph):
+        if is_fence or is_fenced or is_citation or not line.strip() or line.startswith(("#", "|")) or (line.startswith("    ") and not paragraph):
             yield paragraph
             paragraph = []
         else:
@@ -81,6 +83,7 @@ good = "# Whole rounds\n\n**A** (test `x`). It is so. `run` says it, see Fig. 3.
 assert mistakes(good, markdown) == (3, []), mistakes(good, markdown)
 assert mistakes("It is\nso. Whole rounds\nof `it is`. It is so:\n", markdown) == (3, [(2, "Whole rounds of X.")])
 assert mistakes("- It is.\n- Limits: whole rounds.\n\nWith rounds:\n\n    it is\n", markdown)[1] == [(2, "whole rounds."), (4, "With rounds:")]
+assert mistakes("It is:\n```sh\nwhole rounds:\n```\nWhole rounds:\n", markdown) == (2, [(5, "Whole rounds:")])
 assert mistakes(".TP\n\\fB-o\\fR\nnames it\n.TP\nwhole\nrounds. Whole \\fIrounds\\fR\n.nf\nwhole\n.fi\n", roff) == (3, [(6, "rounds."), (6, "Whole rounds")])
 assert mistakes(".SH NAME\nmpistair\\-run \\- records it\n.SH NAME\nmpistair\\-run \\- whole rounds\n", roff) == (2, [(4, "whole rounds")])
 
