@@ -17,7 +17,7 @@ static int read_bandwidth(struct run_class *class, const struct machine *machine
         return error_set(error, "no memory for the bandwidths of %zu ranks", n_max);
     if (machine_bandwidth(machine, class->level, class->protocol, &bandwidth, error) != 0)
         return -1;
-    bool extrapolated;
+    bool extrapolated = false;
     class->bytes_per_s[0] = 0;
     for (size_t n = 1; n <= n_max; n++)
         class->bytes_per_s[n] =
