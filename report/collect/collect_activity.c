@@ -208,42 +208,63 @@ static void note_ranks(struct report *report, const struct activity_sums *sums)
     }
 }
 
-int report_collect_activity(struct report *report, sqlite3 *database, struct error *error)
+/* Returns the reason without the name of the trace, as a text of the report; NULL without memory. */
+static const char *reason_text(struct report *report, const struct error *reason)
 {
-    struct run_program program = {0};
-    struct simulation_result recorded = {0};
+    size_t named = strlen(report->path);
+    const char *text = reason->text;
+    if (strncmp(text, report->path, named) == 0 && text[named] == ':')
+        text += named + 2;
+    return pool_clean(&report->pool, text, strlen(text));
+}
+
+static int no_memory(const struct report *report, struct error *error)
+{
+    return error_set(error, "%s: no memory for the times of its ranks", report->path);
+}
+
+/* Sums a run that was read. */
+static int sum_run(struct report *report, sqlite3 *database, const struct run_program *program,
+                   const struct simulation_result *recorded, struct error *error)
+{
     struct activity_sums sums = {0};
-    struct error reason;
-    struct report_activities *activities = &report->activities;
-    *activities = (struct report_activities){.load_balance = NAN, .communication = NAN, .parallel = NAN};
-    if (run_program_read_recorded(database, report->path, &program, &recorded, &reason) != 0) {
-        simulation_result_release(&recorded);
-        size_t named = strlen(report->path);
-        const char *text = reason.text;
-        if (strncmp(text, report->path, named) == 0 && text[named] == ':')
-            text += named + 2;
-        activities->unknown = pool_clean(&report->pool, text, strlen(text));
-        return activities->unknown == NULL ? error_set(error, "%s: no memory for the report", report->path) : 0;
-    }
-    int result = add_program(report, &sums, &program) == 0 && find_awaited(&sums, &program, &recorded) == 0
-                     ? 0
-                     : error_set(error, "%s: no memory for the sums of the report", report->path);
-    simulation_result_release(&recorded);
-    run_program_release(&program);
-    if (result == 0)
-        result = add_calls(report, &sums, database, error);
+    int result = add_program(report, &sums, program) == 0 && find_awaited(&sums, program, recorded) == 0
+                     ? add_calls(report, &sums, database, error)
+                     : no_memory(report, error);
     if (result == 0 && sums.n_ranks > 0) {
         sum_rows(report, &sums);
         note_ranks(report, &sums);
         result = keep_sites(report, &sums, database, error);
     }
     if (result == 0 && activity_find_out_of_line(report, &sums) != 0)
-        result = error_set(error, "%s: no memory for the ranks out of line", report->path);
-    if (result == 0 && !(activities->ranks_s > 0))
-        activities->unknown = "no time of any rank is recorded";
-    if (result == 0 && activities->unknown == NULL)
-        result = findings_collect(&report->findings, &report->pool, database, error);
+        result = no_memory(report, error);
+    if (result == 0 && !(report->activities.ranks_s > 0))
+        report->activities.unknown = "no time of any rank is recorded";
     free(sums.ranks);
     free(sums.sites);
+    return result;
+}
+
+int report_collect_activity(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct run_program program = {0};
+    struct simulation_result recorded = {0};
+    struct error reason;
+    struct report_activities *activities = &report->activities;
+    *activities = (struct report_activities){.load_balance = NAN, .communication = NAN, .parallel = NAN};
+    if (run_program_read_recorded(database, report->path, &program, &recorded, &reason) != 0) {
+        simulation_result_release(&recorded);
+        activities->unknown = reason_text(report, &reason);
+        return activities->unknown == NULL ? no_memory(report, error) : 0;
+    }
+    int result = sum_run(report, database, &program, &recorded, error);
+    if (result == 0 && activities->unknown == NULL &&
+        findings_collect_read(&report->findings, &report->pool, database, &program, &recorded, &reason) != 0) {
+        findings_release(&report->findings);
+        report->no_findings = reason_text(report, &reason);
+        result = report->no_findings == NULL ? no_memory(report, error) : 0;
+    }
+    simulation_result_release(&recorded);
+    run_program_release(&program);
     return result;
 }

@@ -178,6 +178,7 @@ struct report {
     struct report_sites collectives, rma, files;
     struct report_activities activities;
     struct findings findings;
+    const char *no_findings;   /* why none were looked for; NULL: they were */
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
     size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_models, n_kinds, n_ranks, n_worst,

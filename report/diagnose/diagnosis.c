@@ -1,4 +1,4 @@
-/* Reads the recorded run, and lets run_blame say who is to blame for its waiting. See diagnosis.h. */
+/* Sums the recorded run, and lets run_blame say who is to blame for its waiting. See diagnosis.h. */
 #include "report/diagnose/diagnosis.h"
 
 #include <math.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/run_read/run_read.h"
 #include "share/base/array.h"
 
 /* Blame is handed on among so many of the longest waits, where there are more. */
@@ -108,9 +107,6 @@ int diagnosis_init(struct diagnosis *diagnosis)
 {
     struct run_program *program = &diagnosis->program;
     const struct simulation_options options = {0};
-    if (run_program_read_recorded(diagnosis->database, diagnosis->path, program, &diagnosis->recorded,
-                                  diagnosis->error) != 0)
-        return -1;
     diagnosis->rank_s = calloc(program->n_ranks + 1, sizeof *diagnosis->rank_s);
     diagnosis->busy_share = calloc(program->n_ranks + 1, sizeof *diagnosis->busy_share);
     diagnosis->places = calloc(program->n_places + 1, sizeof *diagnosis->places);

@@ -41,7 +41,7 @@ struct diagnosis {
 };
 
 /* Return 0, or -1 with the error set. A kind of finding adds as many as it finds. */
-int diagnosis_init(struct diagnosis *diagnosis); /* reads the trace; diagnosis_release in either case */
+int diagnosis_init(struct diagnosis *diagnosis); /* program and recorded are read; diagnosis_release in either case */
 int diagnosis_no_memory(struct diagnosis *diagnosis);
 int diagnose_late_ranks(struct diagnosis *diagnosis); /* late ranks, late sites, and imbalance */
 int diagnose_slow_links(struct diagnosis *diagnosis);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "interpose/database/cursor.h"
+#include "predictor/run/simulate.h"
 #include "share/base/error.h"
 
 #define FINDING_LEAST_SHARE 0.03
@@ -42,6 +43,9 @@ struct findings {
 /* Fills *findings, which must be empty, from an open trace; texts are the pool's. A trace in which nothing was recorded
  * has none. Returns 0, or -1 with the reason, such as a damaged trace; findings_release in either case. */
 int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *database, struct error *error);
+/* Does the same from what run_program_read_recorded has read of that trace; both are taken over and empty then. */
+int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 *database, struct run_program *program,
+                          struct simulation_result *recorded, struct error *error);
 void findings_release(struct findings *findings);
 
 /* Returns "late-rank", "late-site", "slow-link", "imbalance", "small-messages", "placement", "busy-processors". */

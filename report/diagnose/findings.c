@@ -1,6 +1,7 @@
 /* Goes over the kinds of finding and puts what they find in order. */
 #include <stdlib.h>
 
+#include "predictor/run_read/run_read.h"
 #include "report/diagnose/diagnosis.h"
 
 const char *finding_name(enum finding_kind kind)
@@ -25,31 +26,36 @@ static int compare_findings(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static int count_processes(struct diagnosis *diagnosis, int64_t *n)
+static int count_processes(sqlite3 *database, const char *path, int64_t *n, struct error *error)
 {
     struct cursor rows;
     *n = 0;
-    cursor_open(&rows, diagnosis->database, diagnosis->path, "SELECT count(*) FROM process", diagnosis->error);
+    cursor_open(&rows, database, path, "SELECT count(*) FROM process", error);
     if (cursor_next(&rows))
         *n = cursor_integer(&rows, 0);
     return cursor_close(&rows);
 }
 
-int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *database, struct error *error)
+static const char *path_of(sqlite3 *database)
+{
+    const char *path = sqlite3_db_filename(database, "main");
+    return path == NULL || path[0] == '\0' ? "trace.db" : path;
+}
+
+int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 *database, struct run_program *program,
+                          struct simulation_result *recorded, struct error *error)
 {
     static int (*const kinds[])(struct diagnosis *) = {diagnose_late_ranks, diagnose_busy_processors};
-    const char *path = sqlite3_db_filename(database, "main");
     struct diagnosis diagnosis = {.database = database,
-                                  .path = path == NULL || path[0] == '\0' ? "trace.db" : path,
+                                  .path = path_of(database),
                                   .pool = pool,
                                   .findings = findings,
-                                  .error = error};
-    int64_t n;
+                                  .error = error,
+                                  .program = *program,
+                                  .recorded = *recorded};
+    *program = (struct run_program){0};
+    *recorded = (struct simulation_result){0};
     *findings = (struct findings){0};
-    if (count_processes(&diagnosis, &n) != 0)
-        return -1;
-    if (n == 0)
-        return 0;
     int result = diagnosis_init(&diagnosis);
     for (size_t i = 0; result == 0 && diagnosis.all_s > 0 && i < sizeof kinds / sizeof *kinds; i++)
         result = kinds[i](&diagnosis);
@@ -57,6 +63,23 @@ int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *data
     if (result == 0 && findings->n > 0)
         qsort(findings->rows, findings->n, sizeof *findings->rows, compare_findings);
     return result;
+}
+
+int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *database, struct error *error)
+{
+    struct run_program program = {0};
+    struct simulation_result recorded = {0};
+    const char *path = path_of(database);
+    int64_t n;
+    *findings = (struct findings){0};
+    if (count_processes(database, path, &n, error) != 0)
+        return -1;
+    if (n == 0)
+        return 0;
+    if (run_program_read_recorded(database, path, &program, &recorded, error) == 0)
+        return findings_collect_read(findings, pool, database, &program, &recorded, error);
+    simulation_result_release(&recorded);
+    return -1;
 }
 
 void findings_release(struct findings *findings)

@@ -202,6 +202,8 @@ void present_findings(struct document *document, const struct report *report)
 {
     static const struct document_column columns[] = {{"finding", false}, {"cost", true}, {"share", true}};
     const struct findings *findings = &report->findings;
+    if (findings->n == 0 && report->no_findings != NULL)
+        document_add(document, DOCUMENT_LINE, "not known: %s", report->no_findings);
     if (findings->n == 0)
         return;
     for (size_t i = 0; i < findings->n; i++)

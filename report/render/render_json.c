@@ -375,5 +375,7 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
                             "files", sites_object(&report->files));
     json_object_set_new(all, "time", activity_object(report));
     json_object_set_new(all, "findings", findings_array(&report->findings));
+    if (report->no_findings != NULL)
+        json_object_set_new(all, "no_findings", json_string(report->no_findings));
     return json_write(stream, all, error);
 }

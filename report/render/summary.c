@@ -61,6 +61,8 @@ const char *summary_nothing_found(const struct report *report)
 {
     if (report->activities.unknown != NULL)
         return "none: when ranks were inside MPI is not known";
+    if (report->no_findings != NULL)
+        return report->no_findings;
     if (strncmp(report->completeness.verdict, "complete", 8) != 0)
         return "nothing that costs 3 % of the ranks' time or more, in what was recorded";
     return "nothing that costs 3 % of the ranks' time or more";

@@ -99,6 +99,11 @@ def kinds(folder):
                 "0 messages")
     expect_fits("no calls", database(folder / "no_calls.db", made, "UPDATE message_row SET send_call_ns = NULL, recv_call_ns = NULL; DELETE FROM call_row;"),
                 "not known: it does not say when ranks were inside MPI")
+    for name, damage in (("a rank that is none", "UPDATE message_row SET dst = 99 WHERE id = 3;"),
+                         ("a size below zero", "UPDATE message_row SET bytes = -5 WHERE id = 3;"),
+                         ("a function that is none", "UPDATE call_row SET function = 77 WHERE rank = 2;")):
+        text = expect_fits(name, database(folder / "odd.db", made, damage), "Time of all ranks not known: ", "none: when ranks were inside MPI is not known")
+        check(f"{name}: the rest", "Models" in text and "40 messages" in text, text)
     expect_fits("nothing", database(folder / "nothing.db", made_run(1, 0, 0)))
     names = made_run(8, 5, 5, place="a-very-" + "long-" * 20 + "name.c", command="./solver " + "--option=value " * 40)
     text = expect_fits("long names", database(folder / "long.db", names), ".c:44")
