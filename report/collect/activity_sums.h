@@ -15,9 +15,6 @@ struct activity_sums {
     size_t n_sites;
 };
 
-/* Returns what a function of MPI belongs to: "MPI_Wait" to messages. */
-enum report_activity_kind activity_kind(const char *function);
-
 /* Finds the ranks out of line and fills report->activities with them: median and median deviation over all ranks; a
  * rank is out of line beyond five deviations and a tenth of the median rank's time, unless it waited for a processor
  * for half of the difference. Returns 0, or -1 without memory. */

@@ -17,7 +17,7 @@ static void add_parts(struct activity_rank *rank, struct report_call_site *site,
     double messages_s = part_s[RUN_LATE_SENDER] + part_s[RUN_LATE_RECEIVER] + transfer_s;
     double joint_s = part_s[RUN_COLLECTIVE_WAIT] + part_s[RUN_COLLECTIVE_TRANSFER];
     waits_s = messages_s + joint_s + part_s[RUN_OTHER];
-    enum report_activity_kind kind = activity_kind(site->function);
+    enum report_activity_kind kind = site->kind;
     rank->time_s[SPENT_COMPUTATION] += part_s[RUN_COMPUTATION];
     if (kind == SPENT_ONE_SIDED || kind == SPENT_FILES) {
         rank->time_s[kind] += waits_s;
@@ -49,6 +49,7 @@ static int add_program(struct report *report, struct activity_sums *sums, const 
                                                    .awaited_rank = -1};
         if (sums->sites[i].function == NULL)
             return -1;
+        sums->sites[i].kind = activity_kind(name);
     }
     for (size_t i = 0; i < program->n_places; i++)
         add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site], &program->measured[i]);
@@ -100,8 +101,10 @@ static struct report_call_site *site_of(struct report *report, struct activity_s
     sums->sites = grown;
     *near = sums->n_sites++;
     const char *kept = pool_clean(&report->pool, function, strlen(function));
-    sums->sites[*near] =
-        (struct report_call_site){.function = kept != NULL ? kept : "", .callsite = callsite, .awaited_rank = -1};
+    sums->sites[*near] = (struct report_call_site){.function = kept != NULL ? kept : "",
+                                                   .callsite = callsite,
+                                                   .kind = activity_kind(function),
+                                                   .awaited_rank = -1};
     return &sums->sites[*near];
 }
 
@@ -128,7 +131,7 @@ static int add_calls(struct report *report, struct activity_sums *sums, sqlite3 
             break;
         }
         double *own_s = sums->ranks[rank].time_s;
-        own_s[activity_kind(function)] += time_s;
+        own_s[site->kind] += time_s;
         own_s[SPENT_COMPUTATION] = fmax(own_s[SPENT_COMPUTATION] - time_s, 0);
         site->time_s += time_s;
     }

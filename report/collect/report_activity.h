@@ -17,6 +17,8 @@ enum report_activity_kind {
     SPENT_COUNT
 };
 extern const char *const report_activity_name[SPENT_COUNT]; /* computation, point_to_point ... */
+/* Returns what a function of MPI belongs to: "MPI_Wait" to messages. */
+enum report_activity_kind activity_kind(const char *function);
 
 /* Sums an activity over the ranks. */
 struct report_activity {
@@ -38,7 +40,8 @@ enum report_waiting {
 struct report_call_site {
     const char *function, *place; /* MPI_Wait; "exchange halo.c:42", "" where it is not known */
     int64_t callsite;             /* -1: not known */
-    double time_s, share;         /* of all ranks' time */
+    enum report_activity_kind kind;
+    double time_s, share; /* of all ranks' time */
     double waiting_s[WAITING_COUNT];
     int64_t awaited_rank; /* waited for longest, -1: nobody */
     double awaited_s;

@@ -1,77 +1,14 @@
-/* The table of MPI functions knows the family of each; a wait counts as point-to-point, though what it waits for may be
- * a collective. */
+/* Fills the temporary tables that divide calls into activities. See activity.h. */
 #include "report/html/activity.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
-#include "interpose/trace/memory/trace.h"
 
-const char *const activity_name[ACTIVITY_COUNT] = {"computation", "point-to-point", "collectives",
-                                                   "one-sided",   "files",          "other MPI"};
-
-static enum activity activity_of_family(enum mpistair_family family)
-{
-    switch (family) {
-    case FAMILY_COLLECTIVE:
-    case FAMILY_COLLECTIVE_INIT:
-    case FAMILY_ICOLLECTIVE:
-        return ACTIVITY_COLLECTIVE;
-    case FAMILY_RMA:
-    case FAMILY_RMA_REQUEST:
-    case FAMILY_WIN_CREATE:
-    case FAMILY_WIN_FREE:
-    case FAMILY_WIN_TEST:
-        return ACTIVITY_ONE_SIDED;
-    case FAMILY_CANCEL:
-    case FAMILY_IMPROBE:
-    case FAMILY_IMRECV:
-    case FAMILY_IPROBE:
-    case FAMILY_IRECV:
-    case FAMILY_ISEND:
-    case FAMILY_ISENDRECV:
-    case FAMILY_MPROBE:
-    case FAMILY_MRECV:
-    case FAMILY_PARRIVED:
-    case FAMILY_PARTITIONED_INIT:
-    case FAMILY_PERSISTENT_INIT:
-    case FAMILY_PREADY:
-    case FAMILY_PREADY_LIST:
-    case FAMILY_PREADY_RANGE:
-    case FAMILY_PROBE:
-    case FAMILY_RECV:
-    case FAMILY_REQUEST_FREE:
-    case FAMILY_REQUEST_GET_STATUS:
-    case FAMILY_SEND:
-    case FAMILY_SENDRECV:
-    case FAMILY_START:
-    case FAMILY_STARTALL:
-    case FAMILY_TEST:
-    case FAMILY_TESTALL:
-    case FAMILY_TESTANY:
-    case FAMILY_TESTSOME:
-    case FAMILY_WAIT:
-    case FAMILY_WAITALL:
-    case FAMILY_WAITANY:
-    case FAMILY_WAITSOME:
-        return ACTIVITY_POINT_TO_POINT;
-    default:
-        return ACTIVITY_OTHER;
-    }
-}
-
-enum activity activity_of(const char *function)
-{
-    if (strncmp(function, "MPI_File_", strlen("MPI_File_")) == 0)
-        return ACTIVITY_FILE;
-    for (uint16_t i = 0; i < FN_COUNT; i++)
-        if (strcmp(function_name(i), function) == 0)
-            return activity_of_family(function_family(i));
-    return ACTIVITY_OTHER;
-}
+const char *const activity_name[SPENT_COUNT] = {"computation", "point-to-point", "collectives",
+                                                "one-sided",   "files",          "other MPI"};
 
 enum { ID_ROUND = -1, ID_COLLECTIVE = -2 }; /* stand for functions in temp.activity_round */
 
@@ -103,15 +40,15 @@ int activity_tables_make(sqlite3 *database, const char *path, struct error *erro
     if (sqlite3_exec(database, tables, NULL, NULL, NULL) != SQLITE_OK)
         return database_error(database, path, "temporary tables of the pictures cannot be made", error);
     struct row insert = row_prepare(database, "temp.function_activity", 3);
-    row_insert(&insert, "iti", (int64_t)ID_ROUND, "round of messages", (int64_t)ACTIVITY_POINT_TO_POINT);
-    row_insert(&insert, "iti", (int64_t)ID_COLLECTIVE, "collective", (int64_t)ACTIVITY_COLLECTIVE);
+    row_insert(&insert, "iti", (int64_t)ID_ROUND, "round of messages", (int64_t)SPENT_MESSAGES);
+    row_insert(&insert, "iti", (int64_t)ID_COLLECTIVE, "collective", (int64_t)SPENT_COLLECTIVES);
     cursor_open(&rows, database, path, "SELECT id, name FROM main.function WHERE id >= 0", error);
     while (cursor_next(&rows)) {
         const char *name = cursor_text(&rows, 1, &names);
         if (name == NULL)
             cursor_no_memory(&rows);
         else
-            row_insert(&insert, "iti", cursor_integer(&rows, 0), name, (int64_t)activity_of(name));
+            row_insert(&insert, "iti", cursor_integer(&rows, 0), name, (int64_t)activity_kind(name));
     }
     int result = cursor_close(&rows);
     if (row_finish(&insert) != 0 && result == 0)

@@ -1,24 +1,13 @@
-/* Divides the functions of MPI by what a rank does in them, and gives SQL that division together with all calls. */
+/* Gives SQL the division of MPI's functions by what a rank does in them, together with all calls. */
 #ifndef MPISTAIR_REPORT_ACTIVITY_H
 #define MPISTAIR_REPORT_ACTIVITY_H
 
 #include <sqlite3.h>
 
+#include "report/collect/report_activity.h"
 #include "share/base/error.h"
 
-enum activity {
-    ACTIVITY_COMPUTATION, /* outside MPI */
-    ACTIVITY_POINT_TO_POINT,
-    ACTIVITY_COLLECTIVE,
-    ACTIVITY_ONE_SIDED,
-    ACTIVITY_FILE,
-    ACTIVITY_OTHER,
-    ACTIVITY_COUNT,
-};
-extern const char *const activity_name[ACTIVITY_COUNT];
-
-/* Returns what a rank does in a function, by its name ("MPI_Isend"). */
-enum activity activity_of(const char *function);
+extern const char *const activity_name[SPENT_COUNT]; /* for a reader: computation, point-to-point ... */
 
 /* Makes temp.function_activity(id, name, activity), of the trace's functions, the view temp.activity_call(rank,
  * function, activity, begin_ns, call_ns, callsite) of all calls, and temp.activity_round with the same columns:

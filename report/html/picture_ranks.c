@@ -126,7 +126,7 @@ static int of_replay(struct picture *picture, const struct picture_source *sourc
     return cursor_close(&rows);
 }
 
-/* Adds what was recorded of calls to parts[bins][ACTIVITY_COUNT]. */
+/* Adds what was recorded of calls to parts[bins][SPENT_COUNT]. */
 static int add_calls(double *parts, const struct picture_source *source, const struct rank_bins *bins,
                      struct error *error)
 {
@@ -140,8 +140,8 @@ static int add_calls(double *parts, const struct picture_source *source, const s
                   PICTURE_VALUES(bins->width, bins->ranks), error);
     while (cursor_next(&rows)) {
         bool summed = sqlite3_column_type(rows.statement, 1) == SQLITE_NULL;
-        int64_t activity = summed ? activity_of(cursor_text(&rows, 2, &pool)) : cursor_integer(&rows, 1);
-        parts[cursor_integer(&rows, 0) * ACTIVITY_COUNT + activity] += fmax(cursor_real(&rows, 3), 0);
+        int64_t activity = summed ? (int64_t)activity_kind(cursor_text(&rows, 2, &pool)) : cursor_integer(&rows, 1);
+        parts[cursor_integer(&rows, 0) * SPENT_COUNT + activity] += fmax(cursor_real(&rows, 3), 0);
     }
     pool_release(&pool);
     return cursor_close(&rows);
@@ -157,10 +157,10 @@ static int add_computation(double *parts, const struct picture_source *source, c
                   "WHERE rank >= 0 AND rank < ?2 GROUP BY 1",
                   PICTURE_VALUES(bins->width, bins->ranks), error);
     while (cursor_next(&rows)) {
-        double *bin = parts + cursor_integer(&rows, 0) * ACTIVITY_COUNT, rest = cursor_real(&rows, 1);
-        for (size_t i = ACTIVITY_COMPUTATION + 1; i < ACTIVITY_COUNT; i++)
+        double *bin = parts + cursor_integer(&rows, 0) * SPENT_COUNT, rest = cursor_real(&rows, 1);
+        for (size_t i = SPENT_COMPUTATION + 1; i < SPENT_COUNT; i++)
             rest -= bin[i];
-        bin[ACTIVITY_COMPUTATION] = fmax(rest, 0);
+        bin[SPENT_COMPUTATION] = fmax(rest, 0);
     }
     return cursor_close(&rows);
 }
@@ -168,16 +168,16 @@ static int add_computation(double *parts, const struct picture_source *source, c
 static int of_calls(struct picture *picture, const struct picture_source *source, const struct rank_bins *bins,
                     struct error *error)
 {
-    double *parts = calloc((size_t)bins->n * ACTIVITY_COUNT, sizeof *parts), in_mpi_s = 0;
+    double *parts = calloc((size_t)bins->n * SPENT_COUNT, sizeof *parts), in_mpi_s = 0;
     if (parts == NULL)
         return error_set(error, "%s: no memory for its pictures", source->report->path);
     int result = add_calls(parts, source, bins, error);
     if (result == 0)
         result = add_computation(parts, source, bins, error);
     for (int64_t bin = 0; result == 0 && bin < bins->n; bin++) {
-        add_bar(picture, bins, bin, activity_name, parts + bin * ACTIVITY_COUNT, ACTIVITY_COUNT);
-        for (size_t i = ACTIVITY_COMPUTATION + 1; i < ACTIVITY_COUNT; i++)
-            in_mpi_s += parts[bin * ACTIVITY_COUNT + (int64_t)i];
+        add_bar(picture, bins, bin, activity_name, parts + bin * SPENT_COUNT, SPENT_COUNT);
+        for (size_t i = SPENT_COMPUTATION + 1; i < SPENT_COUNT; i++)
+            in_mpi_s += parts[bin * SPENT_COUNT + (int64_t)i];
     }
     free(parts);
     if (!(in_mpi_s > 0))
@@ -199,7 +199,7 @@ int picture_ranks(struct picture *picture, const struct picture_source *source, 
     picture_table(picture, "part", "rank part time place");
     int result = replayed ? of_replay(picture, source, bins, error) : of_calls(picture, source, bins, error);
     const char *const *titles = replayed ? part_title : activity_name;
-    for (size_t i = 0; i < (replayed ? (size_t)SHARES : (size_t)ACTIVITY_COUNT); i++)
+    for (size_t i = 0; i < (replayed ? (size_t)SHARES : (size_t)SPENT_COUNT); i++)
         picture->failed |= json_array_append_new(order, json_string(titles[i])) != 0;
     picture_value(picture, "order", order);
     picture_value(picture, "span", json_integer(bins->width));

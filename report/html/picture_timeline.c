@@ -21,8 +21,8 @@ struct timeline {
     double begin_ns, end_ns;
     const char *view;    /* from which calls are read */
     int64_t calls, bars; /* all, and those with a bar */
-    bool seen[ACTIVITY_COUNT];
-    double *shades; /* [rows * COLUMNS * ACTIVITY_COUNT] ns of all ranks of the row */
+    bool seen[SPENT_COUNT];
+    double *shades; /* [rows * COLUMNS * SPENT_COUNT] ns of all ranks of the row */
 };
 
 static double seconds(const struct timeline *timeline, double ns)
@@ -40,7 +40,7 @@ static void shade(struct timeline *timeline, int64_t row, int64_t activity, doub
     size_t column = (size_t)((from - timeline->begin_ns) / width);
     for (; column < COLUMNS && from < to; column++) {
         double end = fmin(timeline->begin_ns + width * (double)(column + 1), to);
-        timeline->shades[((size_t)row * COLUMNS + column) * ACTIVITY_COUNT + (size_t)activity] += fmax(end - from, 0);
+        timeline->shades[((size_t)row * COLUMNS + column) * SPENT_COUNT + (size_t)activity] += fmax(end - from, 0);
         from = fmax(end, from);
     }
 }
@@ -71,10 +71,10 @@ static void add_shades(struct timeline *timeline)
     picture_table(timeline->picture, "shade", "row column activity share mpi");
     for (int64_t row = 0; row < timeline->bins.n; row++)
         for (int64_t column = 0; column < COLUMNS; column++) {
-            const double *parts = timeline->shades + (row * COLUMNS + column) * ACTIVITY_COUNT;
+            const double *parts = timeline->shades + (row * COLUMNS + column) * SPENT_COUNT;
             double all = width * (double)rank_bins_size(&timeline->bins, row), mpi = 0;
             int64_t most = 1;
-            for (int64_t i = 1; i < ACTIVITY_COUNT; i++) {
+            for (int64_t i = 1; i < SPENT_COUNT; i++) {
                 mpi += parts[i];
                 most = parts[i] > parts[most] ? i : most;
             }
@@ -207,15 +207,15 @@ int picture_timeline(struct picture *picture, const struct picture_source *sourc
         picture_lacks(picture, "It is not known when processes began and ended.");
         return 0;
     }
-    timeline.shades = calloc((size_t)timeline.bins.n * COLUMNS * ACTIVITY_COUNT, sizeof *timeline.shades);
+    timeline.shades = calloc((size_t)timeline.bins.n * COLUMNS * SPENT_COUNT, sizeof *timeline.shades);
     if (timeline.shades == NULL)
         return error_set(error, "%s: no memory for its pictures", source->report->path);
     int result = collect(&timeline);
     free(timeline.shades);
     json_t *activities = json_array(), *seen = json_array();
-    for (size_t i = 0; i < ACTIVITY_COUNT; i++) {
+    for (size_t i = 0; i < SPENT_COUNT; i++) {
         picture->failed |= json_array_append_new(activities, json_string(activity_name[i])) != 0;
-        if (i == ACTIVITY_COMPUTATION || timeline.seen[i])
+        if (i == SPENT_COMPUTATION || timeline.seen[i])
             picture->failed |= json_array_append_new(seen, json_string(activity_name[i])) != 0;
     }
     picture_value(picture, "seen", seen);
