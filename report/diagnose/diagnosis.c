@@ -151,11 +151,11 @@ int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const cha
     return 0;
 }
 
-int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct finding *finding, char *text)
+int diagnosis_name_callsite(struct diagnosis *diagnosis, const char *function, int64_t callsite,
+                            struct finding *finding, char *text)
 {
-    const struct run_site *named = &diagnosis->program.sites[site];
     struct cursor rows;
-    finding->function = pool_clean(diagnosis->pool, named->function, strlen(named->function));
+    finding->function = pool_clean(diagnosis->pool, function, strlen(function));
     finding->place = "";
     if (finding->function == NULL)
         return diagnosis_no_memory(diagnosis);
@@ -164,11 +164,17 @@ int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct findi
                 "WHERE id = ?1",
                 diagnosis->error);
     if (rows.result == 0)
-        sqlite3_bind_int64(rows.statement, 1, named->callsite);
+        sqlite3_bind_int64(rows.statement, 1, callsite);
     if (cursor_next(&rows))
         finding->place = cursor_text(&rows, 0, diagnosis->pool);
     snprintf(text, DIAGNOSIS_TEXT, finding->place[0] == '\0' ? "%s" : "%s (%s)", finding->function, finding->place);
     return cursor_close(&rows);
+}
+
+int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct finding *finding, char *text)
+{
+    const struct run_site *named = &diagnosis->program.sites[site];
+    return diagnosis_name_callsite(diagnosis, named->function, named->callsite, finding, text);
 }
 
 const char *diagnosis_seconds(char *text, double seconds)

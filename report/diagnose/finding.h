@@ -28,7 +28,7 @@ enum { FINDING_KIND_COUNT = FINDING_BUSY_PROCESSORS + 1 };
 
 struct finding {
     enum finding_kind kind;
-    int64_t rank, partner;        /* -1: none */
+    int64_t rank, partner;        /* -1: none; of a slow link the lowest of the nodes it leads from and to */
     double cost_s;                /* ranks' time that it took, or, for what could be better, may have taken at most */
     double share;                 /* of all ranks' time */
     const char *function, *place; /* MPI's, and "caller file:line"; "": none */

@@ -45,7 +45,9 @@ static const char *path_of(sqlite3 *database)
 int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 *database, struct run_program *program,
                           struct simulation_result *recorded, struct error *error)
 {
-    static int (*const kinds[])(struct diagnosis *) = {diagnose_late_ranks, diagnose_busy_processors};
+    static int (*const kinds[])(struct diagnosis *) = {diagnose_late_ranks, diagnose_busy_processors,
+                                                       diagnose_small_messages, diagnose_slow_links,
+                                                       diagnose_placement};
     struct diagnosis diagnosis = {.database = database,
                                   .path = path_of(database),
                                   .pool = pool,

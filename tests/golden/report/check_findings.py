@@ -161,6 +161,80 @@ def busy(folder):
     check("busy: the scheduler, not a rank", kinds(path) == ["busy-processors"] and findings(path)[0][1] == "3", findings(path))
 
 
+def has(path, kind):
+    """The only row of a kind; None: there is none, or several."""
+    rows = [row for row in findings(path) if row[0] == kind]
+    return rows[0] if len(rows) == 1 else None
+
+
+def small(folder):
+    for size, times, found in ((8, 2000, True), (65536, 2000, False), (8, 50, False)):
+        made = Made(4)
+        for _ in range(times):
+            for src in (0, 2):
+                made.send(src, src + 1, size, 50, 60)
+        row = has(made.write(folder / "a.db"), "small-messages")
+        check(f"{times} messages of {size} bytes", (row is not None) == found, findings(folder / "a.db"))
+        if found and row:
+            check("small: said", row[6] == "work made.c:50" and len(row[7]) <= 160 and row[7].startswith(
+                "MPI_Send (work made.c:50) sends 4000 messages of 8 B between 2 pairs of ranks; joining them saves "), row)
+    rare = Made(2)
+    for _ in range(2000):
+        rare.compute(0, MS)
+        rare.send(0, 1, 8, 50, 60)
+    check("small, but seldom", has(rare.write(folder / "a.db"), "small-messages") is None, findings(folder / "a.db"))
+
+
+def ring(slow, nodes=3):
+    made = Made(nodes, 1)
+    for _ in range(20):
+        for src in range(nodes):
+            made.send(src, (src + 1) % nodes, 100000, 50, 60, slow if src == 1 else MS)
+    return made
+
+
+def slow_links(folder):
+    row = has(ring(20 * MS).write(folder / "a.db"), "slow-link")
+    check("a slow link", row and row[1:3] == ["1", "2"] and len(row[7]) <= 160 and row[7].startswith(
+        "messages from node1 (rank 1) to node2 (rank 2) take 20 ms, 20.0 times"), findings(folder / "a.db"))
+    for name, made, more in (("all alike", ring(MS), ""), ("two nodes", ring(20 * MS, 2), ""),
+                             ("no places", ring(20 * MS), "UPDATE process SET node = NULL;"),
+                             ("a level not known", ring(20 * MS), "UPDATE form SET level = NULL;")):
+        check(name, "slow-link" not in kinds(made.write(folder / "a.db", more)), findings(folder / "a.db"))
+
+
+def apart(partner):
+    made = Made(4, 2)
+    for _ in range(20):
+        for rank in range(4):
+            if rank < rank ^ partner:
+                made.send(rank, rank ^ partner, 100000, 50, 60, MS)
+                made.send(rank ^ partner, rank, 100000, 50, 60, MS)
+    return made
+
+
+def places(folder):
+    row = has(apart(2).write(folder / "a.db"), "placement")
+    check("partners apart", row and len(row[7]) <= 160 and "8.0 MB go between nodes, 0 B with" in row[7] and
+          "replay --best-placement" in row[7], findings(folder / "a.db"))
+    for name, made, more in (("partners together", apart(1), ""), ("no places", apart(2), "UPDATE process SET node = NULL;"),
+                             ("one place not known", apart(2), "UPDATE process SET node = NULL WHERE rank = 3;")):
+        check(name, "placement" not in kinds(made.write(folder / "a.db", more)), findings(folder / "a.db"))
+
+
+def damaged(folder):
+    for made in (ring(20 * MS), apart(2)):
+        for statement in ("UPDATE message_row SET bytes = -9223372036854775807 - 1", "UPDATE message_row SET bytes = 9223372036854775807",
+                          "UPDATE message_row SET recv_ns = NULL, send_call_ns = NULL", "UPDATE message_row SET recv_call_ns = 9e999",
+                          "UPDATE message_row SET late_ns = -9223372036854775807 - 1", "UPDATE message_row SET src = 77",
+                          "UPDATE message_row SET recv_ns = 'x'", "UPDATE process SET node = -7", "UPDATE process SET node = 'x'",
+                          "UPDATE process SET node = 5000000000 + rank", "UPDATE form SET send_function = 99, send_callsite = 'x'",
+                          "DELETE FROM form", "DELETE FROM node", "UPDATE node SET host = x'ff00'", "DELETE FROM message_row"):
+            done = subprocess.run([SHOW, made.write(folder / "a.db", statement + ";")], capture_output=True, text=True, errors="replace",
+                                  timeout=60)
+            check("damaged: " + statement, done.returncode in (0, 1) and (done.returncode == 0 or done.stderr.startswith("mpistair: ")), done)
+
+
 def odd(folder):
     check("nothing recorded", kinds(Made(2).write(folder / "a.db", "DELETE FROM process;")) == [], findings(folder / "a.db"))
     alone = Made(1)
@@ -202,7 +276,7 @@ def large(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for part in (late_ranks, chains, uneven, late_sites, busy, odd, large):
+        for part in (late_ranks, chains, uneven, late_sites, busy, small, slow_links, places, damaged, odd, large):
             part(pathlib.Path(name))
     end("findings")
 

@@ -1,0 +1,125 @@
+/* Finds that ranks which exchange many bytes are on different nodes, while another order of the same places would keep
+ * many of these bytes inside nodes. The partitioner of `replay --best-placement` makes that order, from bytes alone. */
+#include <math.h>
+
+#include "predictor/what_if/placement_map.h"
+#include "report/diagnose/diagnosis.h"
+
+/* Messages between nodes must take so much of all ranks' time, and so many of their bytes must stay inside. */
+#define LEAST_SHARE 0.05
+#define LEAST_SAVED 0.25
+
+/* The partitioner must be done at once. */
+enum { MOST_RANKS = 512, MOST_PAIRS = 20000 };
+
+/* Fills the places of ranks 0 .. n - 1; *known becomes false where one is not. */
+static int read_places(struct diagnosis *diagnosis, struct placement *slots, bool *known)
+{
+    struct cursor rows;
+    size_t n = 0, nodes = 0;
+    cursor_open(
+        &rows, diagnosis->database, diagnosis->path,
+        "SELECT rank, coalesce(node, -1), (SELECT count(DISTINCT node) FROM process) FROM process ORDER BY rank",
+        diagnosis->error);
+    while (cursor_next(&rows)) {
+        int64_t node = cursor_integer(&rows, 1);
+        nodes = (size_t)cursor_integer(&rows, 2);
+        if (n >= slots->n_ranks || cursor_integer(&rows, 0) != (int64_t)n || node < 0 || node > INT32_MAX)
+            *known = false;
+        else
+            slots->node[n] = (uint32_t)node;
+        n++;
+    }
+    *known = *known && n == slots->n_ranks && nodes >= 2;
+    return cursor_close(&rows);
+}
+
+/* Sums the bytes of every pair, as one round; *between_s: what messages between nodes took once both sides were
+ * there. */
+static int read_traffic(struct diagnosis *diagnosis, struct pattern *pattern, double *between_s)
+{
+    struct cursor rows;
+    cursor_open(
+        &rows, diagnosis->database, diagnosis->path,
+        "SELECT src, dst, min(total(bytes), 1e18), total(CASE WHEN (SELECT level FROM form WHERE id = form) = 3 "
+        "  THEN max(1.0 * late_ns + coalesce(recv_ns, 0) - max(late_ns, 0), 0) END) * 1e-9 FROM message_row "
+        "WHERE src <> dst AND bytes >= 0 GROUP BY src, dst",
+        diagnosis->error);
+    while (cursor_next(&rows)) {
+        int64_t src = cursor_integer(&rows, 0), dst = cursor_integer(&rows, 1);
+        int64_t n = (int64_t)diagnosis->program.n_ranks;
+        *between_s += cursor_real(&rows, 3);
+        if (src >= 0 && src < n && dst >= 0 && dst < n &&
+            pattern_append(pattern, (uint32_t)src, (uint32_t)dst, (uint64_t)cursor_real(&rows, 2)) != 0) {
+            cursor_no_memory(&rows);
+            break;
+        }
+    }
+    return cursor_close(&rows);
+}
+
+/* Returns the bytes between nodes; of a workload of one kind. */
+static double between_nodes(const struct workload *workload, const struct placement *placement)
+{
+    const struct workload_kind *kind = &workload->kinds[0];
+    double bytes = 0;
+    for (size_t i = 0; i < kind->pattern.n_messages; i++)
+        if (placement->node[kind->world_rank[kind->pattern.src[i]]] !=
+            placement->node[kind->world_rank[kind->pattern.dst[i]]])
+            bytes += (double)kind->pattern.bytes[i];
+    return bytes;
+}
+
+static int map_and_add(struct diagnosis *diagnosis, const struct workload *workload, const struct placement *slots,
+                       double between_s)
+{
+    struct placement mapped = {0};
+    double now = between_nodes(workload, slots);
+    if (!(now > 0))
+        return 0;
+    if (placement_init(&mapped, slots->n_ranks) != 0)
+        return diagnosis_no_memory(diagnosis);
+    int result = placement_map(workload, slots, 1, &mapped, diagnosis->error);
+    double then = result == 0 ? between_nodes(workload, &mapped) : now, saved = (now - then) / now;
+    placement_release(&mapped);
+    if (result != 0 || saved < LEAST_SAVED)
+        return result;
+    struct finding finding = {.kind = FINDING_PLACEMENT,
+                              .rank = -1,
+                              .partner = -1,
+                              .cost_s = fmin(between_s, diagnosis->all_s) * saved,
+                              .function = "",
+                              .place = ""};
+    char now_text[DIAGNOSIS_TEXT], then_text[DIAGNOSIS_TEXT];
+    return diagnosis_add(diagnosis, finding,
+                         "partners are on different nodes: %s go between nodes, %s with the ranks in another order; "
+                         "mpistair replay --best-placement looks for one",
+                         diagnosis_bytes(now_text, now), diagnosis_bytes(then_text, then));
+}
+
+int diagnose_placement(struct diagnosis *diagnosis)
+{
+    size_t n_ranks = diagnosis->program.n_ranks;
+    struct placement slots = {0};
+    struct pattern pattern = {0};
+    struct workload workload = {0};
+    double between_s = 0;
+    bool known = true;
+    int result = 0;
+    if (n_ranks < 2 || n_ranks > MOST_RANKS)
+        return 0;
+    if (placement_init(&slots, n_ranks) != 0 || workload_init(&workload, n_ranks) != 0)
+        result = diagnosis_no_memory(diagnosis);
+    if (result == 0)
+        result = read_places(diagnosis, &slots, &known);
+    if (result == 0 && known)
+        result = read_traffic(diagnosis, &pattern, &between_s);
+    if (result == 0 && known && pattern.n_messages > 0 && pattern.n_messages <= MOST_PAIRS &&
+        between_s >= LEAST_SHARE * diagnosis->all_s)
+        result = workload_add(&workload, 1, 1, &pattern) != 0 ? diagnosis_no_memory(diagnosis)
+                                                              : map_and_add(diagnosis, &workload, &slots, between_s);
+    pattern_release(&pattern);
+    workload_release(&workload);
+    placement_release(&slots);
+    return result;
+}

@@ -1,0 +1,150 @@
+/* Finds nodes between which messages take longer than like ones between others: a slow link.
+ *
+ * A message takes from the later post of its two sides to the completion of its receive. Like messages are those of
+ * other pairs of nodes whose sizes have the same power of two; medians are compared, so that a few that were held up
+ * elsewhere do not count. A link is one way: the other way has its own pair. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/diagnose/diagnosis.h"
+#include "share/base/array.h"
+
+#define LEAST_SHARE  0.05
+#define LEAST_FACTOR 2.0
+
+enum { LEAST_PAIRS = 3, MOST_FOUND = 3 };
+
+/* Numbers a size's power of two by its hexadecimal digits. Row: class, nodes, messages, median and sum of times. */
+static const char *const PAIRS =
+    "WITH sent AS (SELECT s.node AS a, d.node AS b, printf('%x', bytes) AS hex,"
+    "    1.0 * late_ns + recv_ns - max(late_ns, 0) AS t"
+    "  FROM message_row m JOIN form f ON f.id = m.form JOIN process s ON s.rank = src JOIN process d ON d.rank = dst"
+    "  WHERE f.level = 3 AND s.node <> d.node AND recv_ns IS NOT NULL AND bytes >= 0),"
+    " class AS (SELECT a, b, 4 * length(hex) + (hex >= '2') + (hex >= '4') + (hex >= '8') AS c, t FROM sent"
+    "  WHERE t > 0),"
+    " ranked AS (SELECT a, b, c, t, row_number() OVER (PARTITION BY c, a, b ORDER BY t) AS i,"
+    "    count(*) OVER (PARTITION BY c, a, b) AS n FROM class)"
+    "SELECT c, a, b, n, max(CASE WHEN i = (n + 1) / 2 THEN t END) * 1e-9, sum(t) * 1e-9 FROM ranked"
+    "  GROUP BY c, a, b HAVING n >= 4 ORDER BY c, a, b";
+
+struct node_pair {
+    int64_t class, from, to;
+    double n, median_s, sum_s;
+    double cost_s, factor, like_s; /* cost 0: not slow */
+};
+
+struct node_pairs {
+    struct node_pair *rows; /* [n] by class */
+    size_t n;
+};
+
+static int read_pairs(struct diagnosis *diagnosis, struct node_pairs *pairs)
+{
+    struct cursor rows;
+    cursor_open(&rows, diagnosis->database, diagnosis->path, PAIRS, diagnosis->error);
+    while (cursor_next(&rows)) {
+        if (array_grow(&pairs->rows, pairs->n, sizeof *pairs->rows) != 0) {
+            cursor_no_memory(&rows);
+            break;
+        }
+        pairs->rows[pairs->n++] = (struct node_pair){.class = cursor_integer(&rows, 0),
+                                                     .from = cursor_integer(&rows, 1),
+                                                     .to = cursor_integer(&rows, 2),
+                                                     .n = cursor_real(&rows, 3),
+                                                     .median_s = cursor_real(&rows, 4),
+                                                     .sum_s = cursor_real(&rows, 5)};
+    }
+    return cursor_close(&rows);
+}
+
+static int compare_medians(const void *left, const void *right)
+{
+    const struct node_pair *a = left, *b = right;
+    return a->median_s < b->median_s ? -1 : a->median_s > b->median_s;
+}
+
+/* Holds the pairs of a class, sorted by their medians, each against the median of the others. */
+static void judge_class(struct node_pair *rows, size_t n)
+{
+    qsort(rows, n, sizeof *rows, compare_medians);
+    for (size_t i = 0; n >= LEAST_PAIRS && i < n; i++) {
+        size_t low = (n - 2) / 2, high = (n - 1) / 2; /* of n - 1 others */
+        double like_s = (rows[low + (low >= i)].median_s + rows[high + (high >= i)].median_s) / 2;
+        if (!(rows[i].median_s >= LEAST_FACTOR * like_s))
+            continue;
+        rows[i].like_s = like_s;
+        rows[i].factor = rows[i].median_s / like_s;
+        rows[i].cost_s = fmax(rows[i].sum_s - rows[i].n * like_s, 0);
+    }
+}
+
+/* Names a node and its ranks: "node2 (rank 2)"; *rank becomes the lowest one. */
+static int name_node(struct diagnosis *diagnosis, int64_t node, char *text, int64_t *rank)
+{
+    struct cursor rows;
+    const char *host = "";
+    int64_t last = -1, n = 0;
+    *rank = -1;
+    cursor_open(&rows, diagnosis->database, diagnosis->path,
+                "SELECT coalesce((SELECT host FROM node WHERE id = ?1), 'node ' || ?1), min(rank), max(rank), count(*) "
+                "FROM process WHERE node = ?1",
+                diagnosis->error);
+    if (rows.result == 0)
+        sqlite3_bind_int64(rows.statement, 1, node);
+    if (cursor_next(&rows)) {
+        host = cursor_text(&rows, 0, diagnosis->pool);
+        *rank = cursor_integer(&rows, 1);
+        last = cursor_integer(&rows, 2);
+        n = cursor_integer(&rows, 3);
+    }
+    if (n == 1)
+        snprintf(text, DIAGNOSIS_TEXT, "%s (rank %lld)", host, (long long)*rank);
+    else
+        snprintf(text, DIAGNOSIS_TEXT, "%s (%lld ranks from %lld to %lld)", host, (long long)n, (long long)*rank,
+                 (long long)last);
+    return cursor_close(&rows);
+}
+
+/* Adds up what is slow between two nodes, of all sizes, and takes it out; the sentence tells of the costliest size. */
+static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const struct node_pair *worst)
+{
+    struct node_pair told = *worst;
+    struct finding finding = {.kind = FINDING_SLOW_LINK, .function = "", .place = ""};
+    char from[DIAGNOSIS_TEXT], to[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], like[DIAGNOSIS_TEXT];
+    for (size_t i = 0; i < pairs->n; i++)
+        if (pairs->rows[i].from == told.from && pairs->rows[i].to == told.to) {
+            finding.cost_s += pairs->rows[i].cost_s;
+            pairs->rows[i].cost_s = 0;
+        }
+    finding.cost_s = fmin(finding.cost_s, diagnosis->all_s);
+    if (!(finding.cost_s >= LEAST_SHARE * diagnosis->all_s))
+        return 0;
+    if (name_node(diagnosis, told.from, from, &finding.rank) != 0 ||
+        name_node(diagnosis, told.to, to, &finding.partner) != 0)
+        return -1;
+    return diagnosis_add(
+        diagnosis, finding,
+        "messages from %s to %s take %s, %.1f times as long as the %s of like ones between other nodes", from, to,
+        diagnosis_seconds(took, told.median_s), told.factor, diagnosis_seconds(like, told.like_s));
+}
+
+int diagnose_slow_links(struct diagnosis *diagnosis)
+{
+    struct node_pairs pairs = {0};
+    int result = read_pairs(diagnosis, &pairs);
+    for (size_t first = 0, end; result == 0 && first < pairs.n; first = end) {
+        for (end = first; end < pairs.n && pairs.rows[end].class == pairs.rows[first].class;)
+            end++;
+        judge_class(&pairs.rows[first], end - first);
+    }
+    for (size_t found = 0; result == 0 && pairs.n > 0 && found < MOST_FOUND; found++) {
+        const struct node_pair *worst = &pairs.rows[0];
+        for (size_t i = 1; i < pairs.n; i++)
+            worst = pairs.rows[i].cost_s > worst->cost_s ? &pairs.rows[i] : worst;
+        if (worst->cost_s > 0)
+            result = add_pair(diagnosis, &pairs, worst);
+    }
+    free(pairs.rows);
+    return result;
+}
