@@ -1,20 +1,22 @@
 /* A job with a culprit: its last rank makes the others wait, at one line.
  *
- * usage: culprit reduce|send|receive MS    (the last rank sleeps MS milliseconds ten times: before a collective, before
- *                                           it sends, before it receives)
+ * usage: culprit reduce|send|receive MS    (the last rank sleeps MS milliseconds 16 times: before a collective, before
+ *                                           it sends, before it receives;
+ *                                           0: all ranks sleep alike)
  *        culprit ring 0                    (nobody sleeps; what is sent keeps a link busy)
- *        culprit site MS                   (ranks take turns to sleep before they send at one line; at least 4 ranks)
- *        culprit imbalance MS              (each rank works MS ms times its rank plus one before a collective)
+ *        culprit site MS                   (ranks take turns to sleep before they send at one line; 0: all sleep;
+ *                                           at least 4 ranks)
+ *        culprit imbalance MS              (each rank works MS ms times its rank plus one before a
+ *                                           collective; 0: all alike)
  *        culprit small N                   (even ranks send N times 8 bytes at one line; 0: all at once)
  *        culprit placement 1               (ranks 2k and 2k + 1 exchange much; 0: those that are two apart do) */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { TIMES = 10, DOUBLES = 1 << 15, AT_ONCE = 2000 };
+enum { TIMES = 16, DOUBLES = 1 << 15, AT_ONCE = 2000, ALIKE_US = 20000 };
 
 struct job {
     int rank, size;
@@ -24,8 +26,8 @@ struct job {
 
 static void be_late(const struct job *job)
 {
-    if (job->rank == job->size - 1)
-        usleep(job->late_us);
+    if (job->late_us == 0 || job->rank == job->size - 1)
+        usleep(job->late_us > 0 ? job->late_us : ALIKE_US);
 }
 
 static void reduce(const struct job *job)
@@ -80,29 +82,24 @@ static void site(const struct job *job)
     int turn = (job->rank - job->time % job->size + job->size) % job->size, to = (job->rank + 1) % job->size;
     int from = (job->rank + job->size - 1) % job->size;
     MPI_Barrier(MPI_COMM_WORLD);
-    if (turn == 0) {
-        usleep(job->late_us);
-        MPI_Send(&number, 1, MPI_DOUBLE, to, 0, MPI_COMM_WORLD); /* late: site */
+    if (turn == 0 || job->late_us == 0)
+        usleep(job->late_us > 0 ? job->late_us : ALIKE_US);
+    if (turn == 0) { /* the tags keep a compiler from making one call of both */
+        MPI_Send(&number, 1, MPI_DOUBLE, to, 1, MPI_COMM_WORLD); /* late: site */
     } else if (turn == 2) {
         MPI_Send(&number, 1, MPI_DOUBLE, to, 0, MPI_COMM_WORLD);
     } else if (turn == 1 || turn == 3) {
-        MPI_Recv(&number, 1, MPI_DOUBLE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&number, 1, MPI_DOUBLE, from, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static double processor_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Works, more on higher ranks. */
+/* Works, longer on higher ranks. */
 static void imbalance(const struct job *job)
 {
-    double mine = job->rank, sum, until_s = processor_s() + 1e-6 * job->late_us * (job->rank + 1);
-    while (job->late_us > 0 && processor_s() < until_s)
+    double mine = job->rank, sum, begin_s = MPI_Wtime();
+    double work_s = 1e-6 * (job->late_us > 0 ? job->late_us * (unsigned)(job->rank + 1) : ALIKE_US);
+    while (MPI_Wtime() < begin_s + work_s)
         ;
     MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* late: imbalance */
 }

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Jobs with a planted culprit: the first screen of the section on the whole run names its rank and its line."""
+"""Jobs with a planted culprit: the first screen, of the report and of its section on the whole run, names its rank and its
+line; without the culprit the report has no finding of its kind."""
+import json
 import pathlib
 
 import job
@@ -25,24 +27,96 @@ def expect_named(test, variant, machine, rank):
         job.fail(f"{variant}: the first {SCREEN} lines do not name rank {rank} and {place}")
 
 
+def findings_of(test, kind):
+    """The findings of a kind, which the first screen must tell in the same words."""
+    screen = " ".join(test.must([test.mpistair, "report", test.trace]).stdout.split())
+    found = json.loads(test.must([test.mpistair, "report", test.trace, "--format", "json"]).stdout)["findings"]
+    found = [finding for finding in found if finding["kind"] == kind]
+    return found, [finding for finding in found if finding["sentence"] in screen]
+
+
+def expect_finding(test, kind, variant, *words, rank=None):
+    """One that the first screen tells, with its line, where the program marks one, and its rank, where it has one."""
+    place = f"culprit.c:{line_of(variant)}" if variant else ""
+    found, told = findings_of(test, kind)
+    if not any(finding["place"].endswith(place) and rank in (None, finding["rank"]) and all(word in finding["sentence"] for word in words)
+               for finding in told):
+        job.fail(f"the first screen has no {kind} with {place or 'no line'}, rank {rank}, {words}: {found}")
+
+
+def expect_none(test, kind, variant):
+    """None of the kind at the line; of a kind without lines none at all."""
+    found = [finding for finding in findings_of(test, kind)[0]
+             if finding["place"] == "" or finding["place"].endswith(f"culprit.c:{line_of(variant)}")]
+    if found:
+        job.fail(f"{variant}, nothing planted: {found}")
+
+
+def on_hosts(test, nodes, ranks, *command, slow=False):
+    """Records a job on hosts, one after the other; slow: the link to the last has a twentieth of the others' rate."""
+    test.trace.unlink(missing_ok=True)
+    limit = f"nsenter --target 1 --net tc qdisc replace dev link{nodes - 1} root tbf rate 20mbit burst 64kb latency 100ms && "
+    test.must([*test.cluster("-n", str(nodes), "-m", str(ranks // nodes), "-r", "400mbit"), "sh", "-c",
+               (limit if slow else "") + 'exec "$0" "$@"', test.mpistair, "run", "-o", test.trace, "--", test.arguments.launcher,
+               "--map-by", "node", "-n", str(ranks), test.program("culprit"), *command])
+
+
 def slow_link(test, machine):
-    """The link to the last of three nodes has a twentieth of the others' rate."""
-    slow = "nsenter --target 1 --net tc qdisc replace dev link2 root tbf rate 20mbit burst 64kb latency 100ms"
-    test.must([*test.cluster("-n", "3", "-m", "1", "-r", "400mbit"), "sh", "-c", f'{slow} && exec "$0" "$@"', test.mpistair, "run",
-               "-o", test.trace, "--", test.arguments.launcher, "-n", "3", test.program("culprit"), "ring", "0"])
+    on_hosts(test, 3, 3, "ring", "0", slow=True)
     expect_named(test, "ring", machine, 2)
+    expect_finding(test, "slow-link", None, "node1 (rank 1) to node2 (rank 2)", rank=1)
+    on_hosts(test, 3, 3, "ring", "0")
+    expect_none(test, "slow-link", "ring")
+
+
+def placement(test):
+    on_hosts(test, 2, 4, "placement", "1")
+    expect_finding(test, "placement", None, "0 B with", "replay --best-placement")
+    on_hosts(test, 2, 4, "placement", "0")
+    expect_none(test, "placement", "placement")
+
+
+def record_calm(test, *command):
+    """Whether the ranks had their processors to themselves, at the latest the fifth time."""
+    for _ in range(5):
+        test.record(test.program("culprit"), *command)
+        if test.value("SELECT max(wait_share) FROM processor_share") < 0.02:
+            return True
+    print("imbalance is left out: others have the processors that the ranks need")
+    return False
+
+
+def imbalance(test):
+    """Ranks that work need processors of their own: where others have them, that is what the report says."""
+    test.ranks = 2
+    if record_calm(test, "imbalance", LATE_MS):
+        expect_finding(test, "imbalance", "imbalance", "on rank 1, ", rank=1)
+    if record_calm(test, "imbalance", "0"):
+        expect_none(test, "imbalance", "imbalance")
 
 
 def main():
-    test = job.Job(__doc__, lambda parser: parser.add_argument("--link", action="store_true", help="a slow link instead"))
+    test = job.Job(__doc__, lambda parser: parser.add_argument("--link", action="store_true", help="what needs hosts instead"))
     machine = test.folder / "plain.tbl"
     machine.write_text(MACHINE)
     if test.arguments.link:
         slow_link(test, machine)
+        placement(test)
         return
+    last = test.ranks - 1
     for variant in ("reduce", "send", "receive"):
         test.record(test.program("culprit"), variant, LATE_MS)
-        expect_named(test, variant, machine, test.ranks - 1)
+        expect_named(test, variant, machine, last)
+        expect_finding(test, "late-rank", variant, f"rank {last} ", rank=last)
+        test.record(test.program("culprit"), variant, "0")
+        expect_none(test, "late-rank", variant)
+    more = [("small", "2000", "small-messages")] + ([("site", LATE_MS, "late-site")] if test.ranks >= 4 else [])
+    for variant, amount, kind in more:
+        test.record(test.program("culprit"), variant, amount)
+        expect_finding(test, kind, variant)
+        test.record(test.program("culprit"), variant, "0")
+        expect_none(test, kind, variant)
+    imbalance(test)
 
 
 if __name__ == "__main__":
