@@ -108,15 +108,13 @@ static struct report_call_site *site_of(struct report *report, struct activity_s
     return &sums->sites[*near];
 }
 
-/* Adds calls that are no part of the program, which takes their time for computation. */
+/* Adds the calls of which there are sums alone: they are no part of the program, which takes their time for computation. */
 static int add_calls(struct report *report, struct activity_sums *sums, sqlite3 *database, struct error *error)
 {
     struct cursor rows;
     size_t near = 0;
     cursor_open(&rows, database, report->path,
-                "SELECT function, coalesce(callsite, -1), rank, sum(1.0 * max(time_ns, 0)) * 1e-9 FROM ("
-                "SELECT function, callsite, rank, time_ns FROM call_sum "
-                "UNION ALL SELECT function, callsite, rank, call_ns FROM file_call) "
+                "SELECT function, coalesce(callsite, -1), rank, sum(1.0 * max(time_ns, 0)) * 1e-9 FROM call_sum "
                 "GROUP BY function, callsite, rank ORDER BY function, callsite",
                 error);
     while (cursor_next(&rows)) {

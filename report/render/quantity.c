@@ -96,11 +96,12 @@ const char *words_call(char *text, size_t size, const char *function, const char
             caller = 0;
             snprintf(text, size, "%s %s%s", function, cut > 0 ? ".../" : "", path);
         } else {
-            size_t all = render_width(path), own = render_width(function) + 4;
-            bool named = own + LEAST_PATH <= columns;
-            size_t shown = named ? columns - own : columns - 3;
-            const char *end = path + bytes_of(path, all > shown ? all - shown : 0);
-            snprintf(text, size, "%s%s...%s", named ? function : "", named ? " " : "", end);
+            char name[64];
+            size_t all = render_width(path), least = all <= LEAST_PATH ? all : LEAST_PATH;
+            words_shorten(name, sizeof name, function, columns - least - 1);
+            size_t shown = columns - render_width(name) - 1;
+            const char *end = all <= shown ? path : path + bytes_of(path, all - (shown - 3));
+            snprintf(text, size, "%s %s%s", name, end == path ? "" : "...", end);
             break;
         }
     }

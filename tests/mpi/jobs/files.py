@@ -2,6 +2,7 @@
 """A job that reads and writes files in every way: the trace has each call as the program knows it, with its bytes, and no
 longer than the program saw it take."""
 import csv
+import json
 
 import culprit
 import job
@@ -58,6 +59,11 @@ def main():
         WHERE function LIKE 'MPI_File%' AND quantity = 'other'""")[0]
     if measured is None or abs(measured - predicted) > 1e-6 * measured:
         job.fail(f"files in the replay: {measured} s measured, {predicted} s predicted")
+    time_s = {row["activity"]: row["time_s"] for row in json.loads(
+        test.must([test.mpistair, "report", test.trace, "--format", "json"]).stdout)["time"]["activities"]}
+    recorded_s = test.value("SELECT sum(call_ns) * 1e-9 FROM file_call")
+    if abs(time_s["files"] - recorded_s) > 1e-6 * recorded_s:
+        job.fail(f"files in the report: {time_s}, recorded {recorded_s} s")
     # Only sums of what is beyond MPISTAIR_DETAIL.
     all_calls = test.query("SELECT function, count(*), sum(bytes) FROM file_call GROUP BY 1 ORDER BY 1")
     test.record(test.program("files"), str(test.folder), MPISTAIR_DETAIL="7")
