@@ -108,7 +108,8 @@ static struct report_call_site *site_of(struct report *report, struct activity_s
     return &sums->sites[*near];
 }
 
-/* Adds the calls of which there are sums alone: they are no part of the program, which takes their time for computation. */
+/* Adds the calls of which there are sums alone. They are no part of the program, which takes their time for
+ * computation. */
 static int add_calls(struct report *report, struct activity_sums *sums, sqlite3 *database, struct error *error)
 {
     struct cursor rows;
