@@ -1,8 +1,9 @@
 /* Finds nodes between which messages take longer than like ones between others: a slow link.
  *
  * A message takes from the later post of its two sides to the completion of its receive. Like messages are those of
- * other pairs of nodes whose sizes have the same power of two; medians are compared, so that a few that were held up
- * elsewhere do not count. A link is one way: the other way has its own pair. */
+ * other pairs of nodes whose sizes have the same power of two. That completion is the return of the call that reported
+ * it, which may have waited for other messages, too, so the fastest tenths are compared. A link is one way: the other
+ * way has its own pair. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 
 enum { LEAST_PAIRS = 3, MOST_FOUND = 3 };
 
-/* Numbers a size's power of two by its hexadecimal digits. Row: class, nodes, messages, median and sum of times. */
+/* Numbers a size's power of two by its hexadecimal digits. Row: class, nodes, messages, time of the fastest
+ * tenth. */
 static const char *const PAIRS =
     "WITH sent AS (SELECT s.node AS a, d.node AS b, printf('%x', bytes) AS hex,"
     "    1.0 * late_ns + recv_ns - max(late_ns, 0) AS t"
@@ -25,12 +27,12 @@ static const char *const PAIRS =
     "  WHERE t > 0),"
     " ranked AS (SELECT a, b, c, t, row_number() OVER (PARTITION BY c, a, b ORDER BY t) AS i,"
     "    count(*) OVER (PARTITION BY c, a, b) AS n FROM class)"
-    "SELECT c, a, b, n, max(CASE WHEN i = (n + 1) / 2 THEN t END) * 1e-9, sum(t) * 1e-9 FROM ranked"
+    "SELECT c, a, b, n, max(CASE WHEN i = (n + 9) / 10 THEN t END) * 1e-9 FROM ranked"
     "  GROUP BY c, a, b HAVING n >= 4 ORDER BY c, a, b";
 
 struct node_pair {
     int64_t class, from, to;
-    double n, median_s, sum_s;
+    double n, fast_s;
     double cost_s, factor, like_s; /* cost 0: not slow */
 };
 
@@ -52,30 +54,29 @@ static int read_pairs(struct diagnosis *diagnosis, struct node_pairs *pairs)
                                                      .from = cursor_integer(&rows, 1),
                                                      .to = cursor_integer(&rows, 2),
                                                      .n = cursor_real(&rows, 3),
-                                                     .median_s = cursor_real(&rows, 4),
-                                                     .sum_s = cursor_real(&rows, 5)};
+                                                     .fast_s = cursor_real(&rows, 4)};
     }
     return cursor_close(&rows);
 }
 
-static int compare_medians(const void *left, const void *right)
+static int compare_times(const void *left, const void *right)
 {
     const struct node_pair *a = left, *b = right;
-    return a->median_s < b->median_s ? -1 : a->median_s > b->median_s;
+    return a->fast_s < b->fast_s ? -1 : a->fast_s > b->fast_s;
 }
 
-/* Holds the pairs of a class, sorted by their medians, each against the median of the others. */
+/* Holds the pairs of a class, sorted by their times, each against the median of the others. */
 static void judge_class(struct node_pair *rows, size_t n)
 {
-    qsort(rows, n, sizeof *rows, compare_medians);
+    qsort(rows, n, sizeof *rows, compare_times);
     for (size_t i = 0; n >= LEAST_PAIRS && i < n; i++) {
         size_t low = (n - 2) / 2, high = (n - 1) / 2; /* of n - 1 others */
-        double like_s = (rows[low + (low >= i)].median_s + rows[high + (high >= i)].median_s) / 2;
-        if (!(rows[i].median_s >= LEAST_FACTOR * like_s))
+        double like_s = (rows[low + (low >= i)].fast_s + rows[high + (high >= i)].fast_s) / 2;
+        if (!(rows[i].fast_s >= LEAST_FACTOR * like_s))
             continue;
         rows[i].like_s = like_s;
-        rows[i].factor = rows[i].median_s / like_s;
-        rows[i].cost_s = fmax(rows[i].sum_s - rows[i].n * like_s, 0);
+        rows[i].factor = rows[i].fast_s / like_s;
+        rows[i].cost_s = rows[i].n * (rows[i].fast_s - like_s);
     }
 }
 
@@ -123,10 +124,10 @@ static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const
     if (name_node(diagnosis, told.from, from, &finding.rank) != 0 ||
         name_node(diagnosis, told.to, to, &finding.partner) != 0)
         return -1;
-    return diagnosis_add(
-        diagnosis, finding,
-        "messages from %s to %s take %s, %.1f times as long as the %s of like ones between other nodes", from, to,
-        diagnosis_seconds(took, told.median_s), told.factor, diagnosis_seconds(like, told.like_s));
+    return diagnosis_add(diagnosis, finding,
+                         "messages from %s to %s take %s and more, %.1f times the %s of like ones between other nodes",
+                         from, to, diagnosis_seconds(took, told.fast_s), told.factor,
+                         diagnosis_seconds(like, told.like_s));
 }
 
 int diagnose_slow_links(struct diagnosis *diagnosis)
