@@ -54,22 +54,28 @@ static bool members_known(const struct reading *reading, uint32_t function)
     return true;
 }
 
+bool run_collective_named(const char *function, const char *name)
+{
+    if (strncmp(function, "MPI_", 4) == 0)
+        function += 4;
+    size_t length = strlen(function), wanted = strlen(name);
+    if (length > 2 && strcmp(function + length - 2, "_c") == 0)
+        length -= 2;
+    if (length > 5 && strncmp(function + length - 5, "_init", 5) == 0)
+        length -= 5;
+    if (length == wanted + 1 && function[0] == 'I') {
+        function++;
+        length--;
+    }
+    return length == wanted && strncasecmp(function, name, wanted) == 0;
+}
+
 /* Returns the rule of MPI_Bcast, MPI_Ibcast, MPI_Bcast_init, MPI_Bcast_c ... */
 static const struct collective_rule *rule_of(const char *function)
 {
-    if (strncmp(function, "MPI_", 4) != 0)
-        return &any_rule;
-    const char *name = function + 4;
-    size_t length = strlen(name);
-    if (length > 2 && strcmp(name + length - 2, "_c") == 0)
-        length -= 2;
-    if (length > 5 && strncmp(name + length - 5, "_init", 5) == 0)
-        length -= 5;
-    for (size_t skip = 0; skip < 2; skip++)
-        for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-            if (strlen(rules[i].name) == length - skip && strncasecmp(name + skip, rules[i].name, length - skip) == 0 &&
-                (skip == 0 || name[0] == 'I'))
-                return &rules[i];
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (run_collective_named(function, rules[i].name))
+            return &rules[i];
     return &any_rule;
 }
 

@@ -57,4 +57,8 @@ int run_program_watch(sqlite3 *database, const char *path, const struct run_wind
 int run_program_read_recorded(sqlite3 *database, const char *path, struct run_program *program,
                               struct simulation_result *recorded, struct error *error);
 
+/* Tells whether a function of MPI, as MPI_Ibcast, MPI_Bcast_init or MPI_Bcast_c, is the collective of that name in
+ * small letters, without MPI_: "bcast". */
+bool run_collective_named(const char *function, const char *name);
+
 #endif

@@ -99,19 +99,11 @@ static bool collective_op(const char *function, OTF2_CollectiveOp *op)
                {"reduce_scatter_block", OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK},
                {"scan", OTF2_COLLECTIVE_OP_SCAN},
                {"exscan", OTF2_COLLECTIVE_OP_EXSCAN}};
-    const char *name = strncmp(function, "MPI_", 4) == 0 ? function + 4 : function;
-    size_t length = strlen(name);
-    if (length > 2 && strcmp(name + length - 2, "_c") == 0)
-        length -= 2;
-    if (length > 5 && strncmp(name + length - 5, "_init", 5) == 0)
-        length -= 5;
-    for (size_t skip = 0; skip < 2; skip++)
-        for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-            if (strlen(ops[i].name) == length - skip && strncasecmp(name + skip, ops[i].name, length - skip) == 0 &&
-                (skip == 0 || name[0] == 'I')) {
-                *op = ops[i].op;
-                return true;
-            }
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (run_collective_named(function, ops[i].name)) {
+            *op = ops[i].op;
+            return true;
+        }
     return false;
 }
 

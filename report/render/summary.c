@@ -106,7 +106,9 @@ void summary_models(struct document *document, const struct report *report)
 {
     size_t best = report_best_model(report);
     if (report->n_models == 0) {
-        document_add(document, DOCUMENT_LINE, "none: 'mpistair predict' compares the time in messages with models");
+        document_add(document, DOCUMENT_LINE,
+                     report->messages > 0 ? "none: 'mpistair predict' compares the time in messages with models"
+                                          : "none: there are no messages to compare with them");
         return;
     }
     if (report->errors_withheld || best == report->n_models) {
