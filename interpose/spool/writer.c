@@ -151,8 +151,8 @@ static void leave_chunk(struct spool_lane *lane)
         .map = lane->chunk, .at = sizeof(struct spool_chunk), .used = (uint32_t)(lane->next - lane->chunk)};
 }
 
-/* Makes a chunk of this lane count for readers. */
-static void publish_chunk(struct spool_writer *writer, struct spool_chunk *chunk, uint32_t number)
+/* Makes a chunk of this lane count for readers. Returns how many lanes have a second chunk. */
+static uint32_t publish_chunk(struct spool_writer *writer, struct spool_chunk *chunk, uint32_t number)
 {
     __atomic_store_n(&chunk->magic, SPOOL_CHUNK_MAGIC, __ATOMIC_RELEASE);
     pthread_mutex_lock(&writer->lock);
@@ -160,7 +160,9 @@ static void publish_chunk(struct spool_writer *writer, struct spool_chunk *chunk
         __atomic_store_n(&writer->header->chunks, number + 1, __ATOMIC_RELEASE);
     if (chunk->sequence == 1)
         writer->n_long_lanes++;
+    uint32_t n_long_lanes = writer->n_long_lanes;
     pthread_mutex_unlock(&writer->lock);
+    return n_long_lanes;
 }
 
 /* Makes the next chunk of the lane its current one. Returns 0, or -1 with lane->cause. */
@@ -175,9 +177,9 @@ static int open_chunk(struct spool_lane *lane)
     chunk->lane = lane->number;
     chunk->sequence = lane->sequence++;
     chunk->clock = spool_clock_pair((enum spool_clock_source)writer->header->clock_source);
-    publish_chunk(writer, chunk, next.number);
+    uint32_t n_long_lanes = publish_chunk(writer, chunk, next.number);
     if (chunk->sequence == 1)
-        supply_ahead(&writer->supply, writer->n_long_lanes);
+        supply_ahead(&writer->supply, n_long_lanes);
     lane->chunk = next.map;
     lane->chunk_number = next.number;
     lane->next = next.map + sizeof *chunk;
