@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "calibrate/cmd_calibrate_memory.h"
 #include "calibrate/fit/samples_csv.h"
 #include "calibrate/job/asked.h"
 #include "calibrate/job/calibration.h"
@@ -40,14 +41,19 @@ struct request {
     const char *output;
     char name[64];
     bool restart;
+    bool continues; /* there must be something to continue */
+    struct memory_call memory;
     struct launcher launcher;
     struct calibration calibration;
 };
 
 static const char usage[] =
     "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart] "
-    "[--shared-link A-B,C-D] -- mpiexec -n 8\n\n"
-    "Measures this machine with the given launcher and writes a machine table.\n";
+    "[--shared-link A-B,C-D] -- mpiexec -n 8\n"
+    "       mpistair calibrate --memory [--placements model|all] [--skip-beyond-peak] [--allow-cpu-copy] "
+    "[-o machine.tbl] -- mpiexec -n 2\n\n"
+    "Measures this machine with the given launcher and writes a machine table. --memory measures what computing\n"
+    "cores and a message that is received cost each other.\n";
 static const char notes[] =
     "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"
     "What others on the machine disturb is measured again; where that was too much there is no table, and the exit\n"
@@ -123,17 +129,34 @@ static int parse(int argc, char **argv, struct request *request)
         {0, "name", "N", "of the machine in the table (the host's name)", .take = take_name},
         {0, "seconds", "S", "time of all launches, starts included (57, or 19 a launch if that is more)",
          .real = &seconds, .least = 1, .most = 36000},
-        {0, "quick", NULL, "23 s", .flag = &quick},
+        {0, "quick", NULL, "23 s", .flag = &quick, .given = &request->memory.messages_given[0]},
         {0, "launches", "K", "spread the time over K launches, each of new jobs (one for every 19 s, at most 3)",
-         .whole = &launches, .least = 1, .most = LAUNCHES_MAX},
+         .whole = &launches, .given = &request->memory.messages_given[1], .least = 1, .most = LAUNCHES_MAX},
         {0, "shared-link", "A-B,C-D",
          "measure also the contention of these pairs of nodes, whose ways share a link;\n"
          "nodes count from 0 in the order of the ranks",
-         .take = take_link},
+         .take = take_link, .given = &request->memory.messages_given[2]},
         {0, "cached", NULL, "every message at the same place, so that it stays in the cache",
-         .flag = &request->calibration.cached},
+         .flag = &request->calibration.cached, .given = &request->memory.messages_given[3]},
         {0, "restart", NULL, "begin anew where an interrupted calibration would be continued",
          .flag = &request->restart},
+        {0, "continue", NULL, "fail where there is no interrupted calibration to be continued",
+         .flag = &request->continues},
+        {.help = "Memory contention, of two processes on two nodes:"},
+        {0, "memory", NULL, "measure that instead; --seconds is the time of its samples, about (0.5 s each)",
+         .flag = &request->memory.is_asked},
+        {0, "placements", "model|all",
+         "data of cores and messages on the first NUMA node, local and remote (model),\n"
+         "or on any two",
+         .choice = &request->memory.placements, .given = &request->memory.memory_given[0]},
+        {0, "skip-beyond-peak", NULL,
+         "leave out what is between the number of cores with the highest bandwidth and\n"
+         "the last",
+         .flag = &request->memory.request.skip_beyond_peak, .given = &request->memory.memory_given[1]},
+        {0, "allow-cpu-copy", NULL,
+         "measure also where a processor copies the messages, and with two cores;\n"
+         "the table says so",
+         .flag = &request->memory.request.allow_cpu_copy, .given = &request->memory.memory_given[2]},
     };
     const struct option_table table = {.command = "calibrate",
                                        .usage = usage,
@@ -147,9 +170,20 @@ static int parse(int argc, char **argv, struct request *request)
         return code;
     if (argc < 1)
         return wrong_usage("calibrate", "no launcher: expected -- mpiexec -n RANKS");
+    if (request->restart && request->continues)
+        return wrong_usage("calibrate", "--restart and --continue: expected one of them");
+    code = memory_call_check(&request->memory);
+    if (code != OPTIONS_READ)
+        return code;
     request->launcher.words = argv;
     request->launcher.n_words = argc;
-    set_time(&request->calibration, quick && !(seconds > 0) ? SECONDS_QUICK : seconds, (double)launches);
+    if (request->memory.is_asked) {
+        request->calibration.memory = &request->memory.request;
+        request->calibration.launches = 1;
+        request->calibration.seconds = seconds;
+    } else {
+        set_time(&request->calibration, quick && !(seconds > 0) ? SECONDS_QUICK : seconds, (double)launches);
+    }
     request->calibration.launcher = &request->launcher;
     return OPTIONS_READ;
 }
@@ -183,9 +217,11 @@ static void describe(const struct request *request, const struct raw_file *raw, 
         snprintf(launches, sizeof launches, " of %u launches", request->calibration.launches);
     library = library != NULL ? library : "unknown MPI";
     snprintf(machine->name, sizeof machine->name, "%s", request->name);
-    snprintf(machine->source, sizeof machine->source, "mpistair calibrate, %s, %.*s, %s, %.0f s%s%s; %s", date,
-             (int)strcspn(library, ","), library, job, spent_s, launches, cached,
-             "relative least squares of the median per size");
+    snprintf(machine->source, sizeof machine->source, "mpistair calibrate%s, %s, %.*s, %s, %.0f s%s%s; %s",
+             request->memory.is_asked ? " --memory" : "", date, (int)strcspn(library, ","), library, job, spent_s,
+             launches, cached,
+             request->memory.is_asked ? "maxima of the medians per number of cores"
+                                      : "relative least squares of the median per size");
 }
 
 /* Gives the complete samples their final name; another one, with -1, where they are of no use. */
@@ -248,6 +284,11 @@ static int measure(const struct request *request, struct raw_file *raw, struct e
     text_list_release(&asked);
     if (result != 0)
         return -1;
+    if (request->continues && !raw->continued) {
+        raw_file_leave(raw);
+        return error_set(error, "--continue: %s has no samples of an interrupted calibration; call it without to begin",
+                         raw->part);
+    }
     if (raw->continued)
         fprintf(stderr, "mpistair: continuing with the %zu samples of %s\n", raw->n_samples, raw->part);
     if (calibration_run(&request->calibration, raw, error) == 0)
@@ -278,7 +319,7 @@ int cmd_calibrate(int argc, char **argv)
     notes_print(&raw.notes, stream);
     if (result == 0) {
         describe(&request, &raw, &machine);
-        result = fit(&raw, &machine, stream, &error);
+        result = (request.memory.is_asked ? memory_call_fit : fit)(&raw, &machine, stream, &error);
     }
     if (result == 0)
         result = write_table(request.output, &machine, &error);

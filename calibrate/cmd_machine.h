@@ -10,14 +10,13 @@ int machine_command_import(int argc, char **argv);
 int machine_command_export(int argc, char **argv);
 int machine_command_fit(int argc, char **argv);
 int machine_command_check(int argc, char **argv);
-int machine_command_memory(int argc, char **argv);
 
 /* Finds a machine by a shipped name or .tbl file, or, with a database (NULL: none), by its name there first. Returns 0,
  * or -1 with the reason. */
 int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error);
 
 /* Writes the name of the samples beside a table, FILE.raw.csv for FILE.tbl, into path[PATH_MAX] and returns path; NULL
- * where there is no such file. */
+ * where there is no such file, or one with samples of memory contention. */
 const char *machine_command_raw(const char *table, char *path);
 
 #endif

@@ -6,68 +6,112 @@
 #include "calibrate/fit/samples_csv.h"
 #include "calibrate/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
+#include "calibrate/fit/fit_memory.h"
 #include "share/base/help_text.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "calibrate/fit/verdict.h"
 #include "calibrate/table_print.h"
 
-static int fit_and_write(const char *raw, const char *output, struct fit_options *options, struct machine *machine,
-                         struct error *error)
+/* Says what the fit was asked for. */
+struct request {
+    const char *raw, *name, *output, *thresholds;
+    int method, statistic;
+    bool memory, has_method, has_statistic;
+    struct fit_options options;
+};
+
+/* Makes a table of messages, or of memory contention. */
+static int fit(const struct request *request, struct machine *machine, struct error *error)
 {
     struct samples samples;
+    struct memory_samples memory;
+    struct error reason;
+    int result;
+    if (!request->memory) {
+        if (samples_read_csv(request->raw, &samples, error) != 0)
+            return -1;
+        result = fit_machine(&samples, &request->options, machine, stderr, error);
+        samples_release(&samples);
+        return result;
+    }
+    if (memory_samples_read_csv(request->raw, &memory, error) != 0)
+        return -1;
+    result = fit_memory(&memory, machine, stderr, &reason);
+    memory_samples_release(&memory);
+    return result == 0 ? 0 : error_set(error, "%s: %s", request->raw, reason.text);
+}
+
+static int fit_and_write(const struct request *request, struct machine *machine, struct error *error)
+{
     struct output_file file;
-    if (samples_read_csv(raw, &samples, error) != 0)
-        return -1;
-    int result = fit_machine(&samples, options, machine, stderr, error);
-    samples_release(&samples);
-    if (result != 0)
-        return -1;
-    if (output_file_open(&file, output, error) != 0)
+    if (fit(request, machine, error) != 0 || output_file_open(&file, request->output, error) != 0)
         return -1;
     machine_write(file.stream, machine);
     return output_file_commit(&file, error);
 }
 
-int machine_command_fit(int argc, char **argv)
+static int parse_fit(int argc, char **argv, struct request *request)
 {
-    struct fit_options options = {0};
     struct error error;
-    const char *name = NULL, *output = NULL, *thresholds = "auto";
-    int method = 0, statistic = 0;
     const struct option_row rows[] = {
-        {0, "name", "N", "of the machine", .text = &name},
-        {'o', "output", "OUT.tbl", "default: standard output", .text = &output},
+        {0, "name", "N", "of the machine", .text = &request->name},
+        {'o', "output", "OUT.tbl", "default: standard output", .text = &request->output},
+        {0, "memory", NULL, "the samples are of memory contention ('mpistair calibrate --memory')",
+         .flag = &request->memory},
         {0, "method", "relative|ols", "least squares of relative errors (default), or ordinary ones",
-         .choice = &method},
-        {0, "statistic", "median|min", "of the samples of a size; default median", .choice = &statistic},
+         .choice = &request->method, .given = &request->has_method},
+        {0, "statistic", "median|min", "of the samples of a size; default median", .choice = &request->statistic,
+         .given = &request->has_statistic},
         {0, "thresholds", "auto|0,256,16384",
          "the smallest sizes of short, eager, rendezvous in order; a single 0 makes one\nprotocol of all",
-         .text = &thresholds},
+         .text = &request->thresholds},
     };
-    const struct option_table table = {.command = "machine fit",
-                                       .usage = "usage: mpistair machine fit RAW.csv --name N [OPTIONS]\n\n"
-                                                "A table from samples: header with level,bytes,seconds, optional n.\n",
-                                       .rows = rows,
-                                       .n_rows = sizeof rows / sizeof rows[0]};
+    const struct option_table table = {
+        .command = "machine fit",
+        .usage = "usage: mpistair machine fit RAW.csv --name N [OPTIONS]\n\n"
+                 "A table from samples: header with level,bytes,seconds, optional n; those of memory "
+                 "contention are\nin mpistair(5).\n",
+        .rows = rows,
+        .n_rows = sizeof rows / sizeof rows[0]};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
     if (argc != 1)
         return wrong_usage("machine fit", "expected one file of samples, got %d", argc);
-    if (name == NULL || !machine_name_valid(name))
+    if (request->name == NULL || !machine_name_valid(request->name))
         return wrong_usage("machine fit", "expected --name N, a word of letters, digits, '.', '_', '-'");
-    if (fit_thresholds_parse(thresholds, &options, &error) != 0)
+    if (request->memory && (request->has_method || request->has_statistic || request->thresholds != NULL))
+        return wrong_usage("machine fit", "--method, --statistic and --thresholds are for samples of messages, not for "
+                                          "--memory");
+    if (request->thresholds == NULL)
+        request->thresholds = "auto";
+    if (fit_thresholds_parse(request->thresholds, &request->options, &error) != 0)
         return wrong_usage("machine fit", "%s", error.text);
-    options.method = method == 0 ? LINE_RELATIVE : LINE_OLS;
-    options.statistic = statistic == 0 ? STATISTIC_MEDIAN : STATISTIC_MIN;
+    request->options.method = request->method == 0 ? LINE_RELATIVE : LINE_OLS;
+    request->options.statistic = request->statistic == 0 ? STATISTIC_MEDIAN : STATISTIC_MIN;
+    request->raw = argv[0];
+    return OPTIONS_READ;
+}
+
+int machine_command_fit(int argc, char **argv)
+{
+    struct error error;
+    struct request request = {.raw = NULL};
     struct machine machine = {0};
-    const char *raw = argv[0], *slash = strrchr(raw, '/');
-    snprintf(machine.name, sizeof machine.name, "%s", name);
-    snprintf(machine.source, sizeof machine.source,
-             "fitted to %.200s: %s least squares, %s per size, thresholds %.100s", slash != NULL ? slash + 1 : raw,
-             method == 0 ? "relative" : "ordinary", statistic == 0 ? "median" : "minimum", thresholds);
-    int result = fit_and_write(raw, output, &options, &machine, &error);
+    int code = parse_fit(argc, argv, &request);
+    if (code != OPTIONS_READ)
+        return code;
+    const char *slash = strrchr(request.raw, '/'), *raw = slash != NULL ? slash + 1 : request.raw;
+    snprintf(machine.name, sizeof machine.name, "%s", request.name);
+    if (request.memory)
+        snprintf(machine.source, sizeof machine.source, "fitted to %.200s: memory contention", raw);
+    else
+        snprintf(machine.source, sizeof machine.source,
+                 "fitted to %.200s: %s least squares, %s per size, thresholds %.100s", raw,
+                 request.method == 0 ? "relative" : "ordinary", request.statistic == 0 ? "median" : "minimum",
+                 request.thresholds);
+    int result = fit_and_write(&request, &machine, &error);
     machine_release(&machine);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }

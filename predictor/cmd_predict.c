@@ -1,5 +1,5 @@
-/* Runs `mpistair predict`: turns a pattern into the times of its ranks, or a recorded run into the errors of the
- * models. */
+/* Runs `mpistair predict`: turns a pattern into the times of its ranks, a recorded run into the errors of the models,
+ * or a table into what computing cores and messages leave each other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "predictor/interval.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
+#include "predictor/memory/memory_run.h"
 #include "predictor/predict_machine.h"
 #include "predictor/predict_options.h"
 #include "predictor/replay/replay.h"
@@ -67,6 +68,7 @@ static int predict_models(struct model_jobs *jobs, struct error *error)
         return -1;
     for (size_t m = 0; m < jobs->options->n_models; m++) {
         predict_note(&jobs->options->models[m], jobs->machine, jobs->predictions[m].extrapolated);
+        predict_note_memory(&jobs->options->models[m], jobs->machine, &jobs->predictions[m].memory);
     }
     return 0;
 }
@@ -107,8 +109,16 @@ out:
 static void note_summary(const struct predict_options *options, const struct machine *machine,
                          const struct replay_summary *summary)
 {
-    for (size_t m = 0; m < options->n_models; m++)
+    for (size_t m = 0; m < options->n_models; m++) {
         predict_note(&options->models[m], machine, summary->extrapolated[m]);
+        predict_note_memory(&options->models[m], machine, &summary->memory[m]);
+    }
+    if (summary->computing_unknown)
+        fprintf(
+            stderr,
+            "mpistair: note: %s has no calls, so that +memory does not know which ranks compute and took none: ingest "
+            "its spools without --no-calls\n",
+            options->trace);
     if (summary->n_kinds == 0)
         fprintf(stderr, "mpistair: note: %s holds no rounds; there is nothing to predict\n", options->trace);
     if (options->placement != NULL)
@@ -134,7 +144,8 @@ static int predict_trace(const struct predict_options *options, struct error *er
     struct placement placement = {0};
     struct output_file output;
     size_t extrapolated[MAX_MODELS] = {0};
-    struct replay_summary summary = {.extrapolated = extrapolated};
+    struct prediction_memory memory[MAX_MODELS] = {0};
+    struct replay_summary summary = {.extrapolated = extrapolated, .memory = memory};
     int result = -1;
     if (database_open(options->trace, true, &database, error) != 0)
         return -1;
@@ -182,7 +193,9 @@ int cmd_predict(int argc, char **argv)
             return error_report(&error);
         options.model.topology = &topology;
     }
-    if (options.what_if.asked)
+    if (options.memory.asked)
+        result = memory_run(&options, &error);
+    else if (options.what_if.asked)
         result = what_if_run(&options, &error);
     else
         result = options.pattern != NULL ? predict_pattern(&options, &error) : predict_trace(&options, &error);

@@ -44,12 +44,30 @@ static void store(const struct run_options *options, const struct run_study *stu
         fprintf(stderr, "mpistair: note: the replay is shown, but not stored: %s\n", error.text);
 }
 
+/* Says what +memory would say of the same messages. */
+static void note_memory(const struct run_study *study)
+{
+    const struct simulation_result *result = &study->before.result;
+    if (result->n_contending == 0 && study->program.n_messages > 0)
+        fprintf(
+            stderr,
+            "mpistair: note: --memory changes no message of the program: the memory_... rows of '%s' are for messages "
+            "between nodes, which a NIC writes, and none of them has bytes\n",
+            study->before.machine.name);
+    if (result->n_small > 0)
+        fprintf(stderr,
+                "mpistair: note: --memory: outside the calibrated range: %zu of %zu messages are smaller than 1 MB\n",
+                result->n_small, result->n_contending);
+}
+
 static int replay(const struct run_options *options, sqlite3 *database, struct error *error)
 {
     struct run_study study;
     struct output_file output;
     int code = run_study(options, database, &study, error);
     progress_show(NULL);
+    if (code == 0 && options->memory)
+        note_memory(&study);
     if (code == 0)
         code = run_export(&study.program, options->goal, options->tit, error);
     if (code == 0)

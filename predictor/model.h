@@ -20,6 +20,7 @@ struct model_options {
     enum latency_side latency;
     const struct topology *topology; /* borrowed; NULL: not known */
     size_t repetitions;              /* how often the round is repeated, one after the other; 0: the model's own */
+    double compute_cores;            /* that compute on each socket, where pattern.computing does not say it */
 };
 
 /* T Algorithm 2 has as many repetitions. */
@@ -36,11 +37,28 @@ enum prediction_part {
     PART_QUEUE,      /* search of the MPI's queues */
     PART_LINK,       /* network links that other nodes use, too */
     PART_SKEW,       /* waiting for a partner that starts late */
+    PART_MEMORY,     /* what cores that compute take from messages that arrive */
     PART_COUNT
 };
+/* Counts those that have a column of their own in a trace and in reports; PART_MEMORY is in PART_CONTENTION there. */
+enum { STORED_PARTS = PART_MEMORY };
 
-/* Names the parts (latency_s ...) as in the table `prediction` and in JSON. */
+/* Names the parts (latency_s ...) as in JSON, and in the table `prediction`, where contention_s holds memory_s. */
 extern const char *const prediction_part_name[PART_COUNT];
+
+/* Holds what +memory says beside PART_MEMORY of the messages that contend with computation, for each rank over those
+ * that arrive at its socket; all 0 without the term. The arrays have n_ranks entries and belong to the prediction. */
+struct prediction_memory {
+    size_t n_messages;   /* that may contend */
+    size_t n_small;      /* of these smaller than 1 MB, which no calibration measures */
+    size_t n_other;      /* of levels for which the machine's table was not measured */
+    double *arriving_s;  /* what they take beside computation, one after the other */
+    double *computing_s; /* the same times the cores that compute meanwhile */
+    double *slowed_s;    /* the same times the factor by which computation takes longer */
+};
+
+/* Returns the factor by which a rank's computation takes longer while messages arrive at its socket. */
+double prediction_compute_slowdown(const struct prediction_memory *memory, size_t rank);
 
 /* Holds the times of all ranks; the parts add up to time_s. The arrays have n_ranks entries and belong to whoever
  * called prediction_init. */
@@ -51,6 +69,7 @@ struct prediction {
     double *low_s, *high_s; /* the interval that holds time_s with 95 %, as far as the machine's values go (interval.h);
                                NaN: not known */
     size_t extrapolated;    /* values read beyond the ends of a bandwidth table */
+    struct prediction_memory memory;
 };
 
 /* Holds what a model is given. */
@@ -95,6 +114,7 @@ struct model_term {
     const char *summary; /* the same */
     bool post_times;     /* says the same as for a model */
     bool topology;       /* model_options.topology changes its result */
+    bool computing;      /* pattern.computing changes its result */
     bool inferred;       /* rests on when messages arrived, which no MPI shows: its results are labelled so */
     /* Adds to a prediction that a model filled; the caller forms the sum. Arguments and results are as of
      * model_predict. */
@@ -119,6 +139,8 @@ struct model_choice {
 int model_choose(const char *name, struct model_choice *choice);
 /* Says whether one of its terms is inferred. */
 bool model_choice_inferred(const struct model_choice *choice);
+/* Says whether one of its terms asks which cores compute. */
+bool model_choice_computing(const struct model_choice *choice);
 /* Says whether the model or one of its terms knows post times. */
 bool model_choice_post_times(const struct model_choice *choice);
 /* Predicts as model_predict does, with the terms. */

@@ -14,8 +14,8 @@ const struct model *const model_table[] = {
     &serial_model, &flow_model,     &flow_window_model, &staggered_model, &flow_staggered_model,
     NULL};
 
-const struct model_term *const term_table[] = {&queue_term, &queue_captured_term, &queue_by_source_term,
-                                               &contention_term, NULL};
+const struct model_term *const term_table[] = {&queue_term,      &queue_captured_term, &queue_by_source_term,
+                                               &contention_term, &memory_term,         NULL};
 
 const struct model *model_find(const char *name)
 {
@@ -90,6 +90,14 @@ bool model_choice_inferred(const struct model_choice *choice)
 {
     for (size_t i = 0; i < choice->n_terms; i++)
         if (choice->terms[i]->inferred)
+            return true;
+    return false;
+}
+
+bool model_choice_computing(const struct model_choice *choice)
+{
+    for (size_t i = 0; i < choice->n_terms; i++)
+        if (choice->terms[i]->computing)
             return true;
     return false;
 }

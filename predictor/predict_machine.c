@@ -81,3 +81,19 @@ void predict_note(const struct model_choice *model, const struct machine *machin
         fprintf(stderr, "mpistair: note: %s: when messages arrived is inferred from when they were sent\n",
                 model->name);
 }
+
+void predict_note_memory(const struct model_choice *model, const struct machine *machine,
+                         const struct prediction_memory *memory)
+{
+    if (!model_choice_computing(model))
+        return;
+    if (memory->n_messages == 0 && memory->n_other > 0)
+        fprintf(
+            stderr,
+            "mpistair: note: %s: nothing changes: the memory_... rows of '%s' are for messages between nodes, which "
+            "a NIC writes, and all messages are within a node\n",
+            model->name, machine->name);
+    if (memory->n_small > 0)
+        fprintf(stderr, "mpistair: note: %s: outside the calibrated range: %zu of %zu messages are smaller than 1 MB\n",
+                model->name, memory->n_small, memory->n_messages);
+}

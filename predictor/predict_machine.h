@@ -13,5 +13,9 @@ int predict_machine_find(const char *trace, sqlite3 *database, const char *wante
 /* Prints lines on stderr: extrapolated values were read beyond the ends of a table; the model infers what was not
  * recorded. */
 void predict_note(const struct model_choice *model, const struct machine *machine, size_t extrapolated);
+/* Prints, of a model with +memory: nothing contends, since no message is of a level that the table is for; messages are
+ * smaller than what was measured. */
+void predict_note_memory(const struct model_choice *model, const struct machine *machine,
+                         const struct prediction_memory *memory);
 
 #endif

@@ -12,6 +12,7 @@
 static const char usage[] =
     "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model M[,M]|all] [OPTIONS]\n"
     "       mpistair predict --pattern P.csv --placement L.csv --machine NAME|FILE [--model M[,M]|all] [OPTIONS]\n"
+    "       mpistair predict --memory --machine NAME|FILE [OPTIONS]\n"
     "\n"
     "Models the point-to-point time of every rank. With a trace: every kind of round in it; the predictions are "
     "stored\n"
@@ -105,6 +106,63 @@ static bool repetitions_unused(const struct predict_options *options)
     return !used;
 }
 
+/* Says what does not go with --memory. latency: that option was given. */
+static int check_memory(struct predict_options *options, int n_arguments, bool latency)
+{
+    int result = what_if_options_check(&options->what_if);
+    const struct {
+        const char *name;
+        bool given;
+    } others[] = {
+        {"a trace", n_arguments > 0},
+        {"--pattern", options->pattern != NULL},
+        {"--placement", options->placement != NULL},
+        {"--model", options->n_models > 0},
+        {"--topology", options->topology != NULL},
+        {"--latency", latency},
+        {"--repetitions", options->model.repetitions > 0},
+        {"--interval", options->interval},
+        {"--what-if", options->what_if.asked},
+    };
+    for (size_t i = 0; result == 0 && i < sizeof others / sizeof others[0]; i++)
+        if (others[i].given)
+            return wrong_usage("predict",
+                               "--memory and %s: expected one of them, since --memory takes a machine's table "
+                               "alone",
+                               others[i].name);
+    if (result == 0 && options->machine == NULL)
+        return wrong_usage("predict", "--memory needs --machine NAME|FILE");
+    return result;
+}
+
+bool predict_options_computing(const struct predict_options *options)
+{
+    bool asks = false;
+    for (size_t m = 0; m < options->n_models; m++)
+        asks = asks || model_choice_computing(&options->models[m]);
+    return asks;
+}
+
+/* Checks what the term memory asks for. */
+static int check_computing(const struct predict_options *options)
+{
+    bool asks = predict_options_computing(options), given = options->memory.cores_given;
+    if (given && !asks)
+        return wrong_usage(
+            "predict", "--compute-cores is for --memory and for the term memory: expected --memory, or a --model as "
+                       "staircase+memory");
+    if (given && options->trace != NULL)
+        return wrong_usage("predict", "--compute-cores: expected --pattern; which ranks compute is in a trace");
+    if (asks && options->pattern != NULL && !given)
+        return wrong_usage("predict",
+                           "MODEL+memory of a pattern needs --compute-cores N, the cores of each socket that "
+                           "compute while messages arrive");
+    if (asks && options->trace != NULL && options->what_if.asked)
+        return wrong_usage("predict", "MODEL+memory and --what-if: who computes would change with the run; 'mpistair "
+                                      "replay --memory' has both");
+    return 0;
+}
+
 static int check(struct predict_options *options, int n_arguments)
 {
     if (options->pattern == NULL && options->trace == NULL)
@@ -124,6 +182,8 @@ static int check(struct predict_options *options, int n_arguments)
         return wrong_usage("predict",
                            "--repetitions is for buffers that stay full: expected --model flow or flow-window");
     int result = what_if_options_check(&options->what_if);
+    if (result == 0)
+        result = check_computing(options);
     if (result == 0 && options->interval && options->what_if.asked)
         return wrong_usage("predict", "--interval and --what-if: expected one of them");
     return result;
@@ -133,9 +193,10 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
 {
     *options = (struct predict_options){0};
     int latency = 0;
+    bool latency_given = false;
     uint64_t repetitions = 0;
     enum { N_OWN = 11 };
-    struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
+    struct option_row rows[N_OWN + WHAT_IF_ROWS + MEMORY_ROWS] = {
         {'m', "machine", "NAME|FILE",
          "a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
          "default: the trace's, if it holds one only",
@@ -151,7 +212,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {0, "latency", "in|out|max",
          "whose messages' latency a rank pays (staircase): the incoming ones' (default), the outgoing ones', or the "
          "larger of both",
-         .choice = &latency},
+         .choice = &latency, .given = &latency_given},
         {0, "repetitions", "N", "of a round, for flow, flow-window: default 1, 10; of a kind, no more than its rounds",
          .whole = &repetitions, .least = 1, .most = MAX_REPETITIONS},
         {0, "interval", NULL, "of every time the interval that the machine's intervals give; runs the model 200 times",
@@ -161,6 +222,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {'o', "output", "FILE", "default: standard output", .text = &options->output},
     };
     what_if_option_rows(&options->what_if, rows + N_OWN);
+    memory_option_rows(&options->memory, rows + N_OWN + WHAT_IF_ROWS);
     const struct option_table table = {"predict",
                                        usage,
                                        rows,
@@ -174,6 +236,14 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     options->trace = argc > 0 ? argv[0] : NULL;
     options->model.latency = (enum latency_side)latency;
     options->model.repetitions = (size_t)repetitions;
+    options->model.compute_cores = (double)options->memory.cores;
+    code = memory_options_check(&options->memory);
+    if (code != 0)
+        return code;
+    if (options->memory.asked) {
+        code = check_memory(options, argc, latency_given);
+        return code == 0 ? OPTIONS_READ : code;
+    }
     if (options->n_models == 0)
         add_models(options, options->what_if.best_placement ? "flow" : "all");
     code = check(options, argc);

@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 #define MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 
+#include "predictor/memory/memory_options.h"
 #include "predictor/model.h"
 #include "predictor/what_if/what_if_options.h"
 
@@ -21,11 +22,15 @@ struct predict_options {
     size_t n_models;
     struct model_options model;
     struct what_if_options what_if;
-    bool interval; /* every time has an interval */
+    struct memory_options memory; /* asked: there is neither trace nor pattern; cores: for the term, too */
+    bool interval;                /* every time has an interval */
 };
 
 /* Reads the arguments. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */
 int predict_options_parse(int argc, char **argv, struct predict_options *options);
+
+/* Says whether a model has a term that asks which cores compute. */
+bool predict_options_computing(const struct predict_options *options);
 
 /* Holds prediction_run.options of a model with its terms: what differs from the defaults, words with a blank between,
  * "" if nothing does. It is written into text and returned. */

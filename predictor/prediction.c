@@ -8,17 +8,24 @@
 const char *const prediction_part_name[PART_COUNT] = {
     [PART_LATENCY] = "latency_s", [PART_BANDWIDTH] = "bandwidth_s", [PART_CONTENTION] = "contention_s",
     [PART_QUEUE] = "queue_s",     [PART_LINK] = "link_s",           [PART_SKEW] = "skew_s",
+    [PART_MEMORY] = "memory_s",
 };
+
+/* Counts the arrays that a model fills: time_s, the parts, what +memory says. */
+enum { FILLED = 1 + PART_COUNT + 3 };
 
 int prediction_init(struct prediction *prediction, size_t n_ranks)
 {
-    double *values = calloc((3 + PART_COUNT) * n_ranks + 1, sizeof *values); /* one block, which time_s owns */
+    double *values = calloc((FILLED + 2) * n_ranks + 1, sizeof *values); /* one block, which time_s owns */
     if (values == NULL)
         return -1;
     *prediction = (struct prediction){.n_ranks = n_ranks, .time_s = values};
     for (size_t part = 0; part < PART_COUNT; part++)
         prediction->part_s[part] = values + (1 + part) * n_ranks;
-    prediction->low_s = values + (1 + PART_COUNT) * n_ranks;
+    double **totals[] = {&prediction->memory.arriving_s, &prediction->memory.computing_s, &prediction->memory.slowed_s};
+    for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++)
+        *totals[i] = values + (1 + PART_COUNT + i) * n_ranks;
+    prediction->low_s = values + FILLED * n_ranks;
     prediction->high_s = prediction->low_s + n_ranks;
     for (size_t i = 0; i < 2 * n_ranks; i++)
         prediction->low_s[i] = NAN;
@@ -27,8 +34,9 @@ int prediction_init(struct prediction *prediction, size_t n_ranks)
 
 void prediction_clear(struct prediction *prediction)
 {
-    memset(prediction->time_s, 0, (1 + PART_COUNT) * prediction->n_ranks * sizeof *prediction->time_s);
+    memset(prediction->time_s, 0, FILLED * prediction->n_ranks * sizeof *prediction->time_s);
     prediction->extrapolated = 0;
+    prediction->memory.n_messages = prediction->memory.n_small = prediction->memory.n_other = 0;
 }
 
 int prediction_sum(struct prediction *prediction, struct error *error)
@@ -42,6 +50,11 @@ int prediction_sum(struct prediction *prediction, struct error *error)
             return error_set(error, "the modelled time of a rank is out of range: check the machine's tau and bw");
     }
     return 0;
+}
+
+double prediction_compute_slowdown(const struct prediction_memory *memory, size_t rank)
+{
+    return memory->arriving_s[rank] > 0 ? memory->slowed_s[rank] / memory->arriving_s[rank] : 1;
 }
 
 void prediction_release(struct prediction *prediction)

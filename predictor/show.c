@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/show_term_memory.h"
 #include "interpose/sums/concurrent_rounds.h"
 #include "interpose/database/cursor.h"
 #include "interpose/sums/working_tables.h"
@@ -46,6 +47,8 @@ static struct text_table *times_table(const struct predict_options *options, con
                      prediction_part_name[part]);
             text_table_column(table, title, TEXT_RIGHT);
         }
+    if (predict_options_computing(options))
+        text_table_column(table, "compute slowdown", TEXT_RIGHT);
     return table;
 }
 
@@ -87,6 +90,8 @@ static int times_rows(FILE *stream, struct text_table *table, const struct predi
             for (size_t part = 0; part < PART_COUNT; part++)
                 if (shown.part[part])
                     time_cell(table, widths, &column, p->part_s[part][rank]);
+            if (predict_options_computing(options) && !widths)
+                text_table_cell(table, "%.3f", prediction_compute_slowdown(&p->memory, rank));
             if (!widths && ++n % ROWS_AT_ONCE == 0 && text_table_print(table, stream, error) != 0)
                 return -1;
         }
@@ -106,24 +111,30 @@ static int show_times_text(FILE *stream, const struct predict_options *options, 
     return result;
 }
 
-static void show_time_csv(FILE *stream, bool interval, size_t rank, const char *model, const struct prediction *p)
+static void show_time_csv(FILE *stream, const struct predict_options *options, size_t rank, const char *model,
+                          const struct prediction *p)
 {
+    bool interval = options->interval;
     fprintf(stream, "%zu,%s,%.17g", rank, model, p->time_s[rank]);
     if (interval && isnan(p->low_s[rank]))
         fputs(",,", stream);
     else if (interval)
         fprintf(stream, ",%.17g,%.17g", p->low_s[rank], p->high_s[rank]);
+    if (predict_options_computing(options))
+        fprintf(stream, ",%.17g", prediction_compute_slowdown(&p->memory, rank));
     fputc('\n', stream);
 }
 
-static json_t *time_json(size_t rank, const char *model, const struct prediction *p)
+static json_t *time_json(size_t rank, const struct model_choice *choice, const struct prediction *p)
 {
-    json_t *row =
-        json_pack("{sI ss so}", "rank", (json_int_t)rank, "model", model, "time_s", json_finite(p->time_s[rank]));
+    json_t *row = json_pack("{sI ss so}", "rank", (json_int_t)rank, "model", choice->name, "time_s",
+                            json_finite(p->time_s[rank]));
     for (size_t part = 0; part < PART_COUNT; part++)
         json_object_set_new(row, prediction_part_name[part], json_finite(p->part_s[part][rank]));
     json_object_set_new(row, "low_s", json_finite(p->low_s[rank]));
     json_object_set_new(row, "high_s", json_finite(p->high_s[rank]));
+    if (model_choice_computing(choice))
+        json_object_set_new(row, "compute_slowdown", json_finite(prediction_compute_slowdown(&p->memory, rank)));
     return row;
 }
 
@@ -134,14 +145,14 @@ int show_times(FILE *stream, const struct predict_options *options, const struct
     if (options->format == FORMAT_TEXT)
         return show_times_text(stream, options, predictions, error);
     if (options->format == FORMAT_CSV)
-        fprintf(stream, "rank,model,time_s%s\n", options->interval ? ",low_s,high_s" : "");
+        fprintf(stream, "rank,model,time_s%s%s\n", options->interval ? ",low_s,high_s" : "",
+                predict_options_computing(options) ? ",compute_slowdown" : "");
     for (size_t m = 0; m < options->n_models; m++)
         for (size_t rank = 0; rank < predictions[m].n_ranks; rank++) {
-            const char *model = options->models[m].name;
             if (options->format == FORMAT_CSV)
-                show_time_csv(stream, options->interval, rank, model, &predictions[m]);
+                show_time_csv(stream, options, rank, options->models[m].name, &predictions[m]);
             else
-                json_rows_add(&rows, time_json(rank, model, &predictions[m]));
+                json_rows_add(&rows, time_json(rank, &options->models[m], &predictions[m]));
         }
     return options->format == FORMAT_JSON ? json_rows_end(&rows, error) : 0;
 }
@@ -186,9 +197,9 @@ static void show_error_csv(FILE *stream, const char *machine, const char *model,
         else
             fprintf(stream, ",%.17g", row->values[i]);
     if (row->worst_rank >= 0)
-        fprintf(stream, ",%lld\n", row->worst_rank);
+        fprintf(stream, ",%lld", row->worst_rank);
     else
-        fputs(",\n", stream);
+        fputc(',', stream);
 }
 
 static json_t *error_json(const char *machine, const char *model, const char *options, const struct model_error *row)
@@ -244,10 +255,12 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
 {
     struct model_error rows[MAX_MODELS];
     struct model_options_text text;
+    struct shown_memory memory[MAX_MODELS];
     double share;
     if (working_tables_of_rounds(database, options->trace, error) != 0 ||
         read_concurrent_share(database, options->trace, &share, error) != 0 ||
-        read_rows(database, options, machine, rows, error) != 0)
+        read_rows(database, options, machine, rows, error) != 0 ||
+        show_memory_read(database, options, machine, memory, error) != 0)
         return -1;
     progress_show(NULL);
     bool withheld = options->format == FORMAT_TEXT && share > CONCURRENT_LIMIT;
@@ -259,21 +272,27 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     if (options->format == FORMAT_TEXT)
         fprintf(stream, "machine %s\n", machine);
     else if (options->format == FORMAT_CSV)
-        fputs("machine,model,options,error,mape,bias,worst_rank\n", stream);
+        fprintf(stream, "machine,model,options,error,mape,bias,worst_rank%s\n", show_memory_csv_titles(options));
     for (size_t m = 0; m < options->n_models; m++) {
         const char *model = options->models[m].name;
         const char *own = model_options_text(&options->models[m], &options->model, &text);
         if (options->format == FORMAT_TEXT)
             show_error_text(table, model, &rows[m]);
-        else if (options->format == FORMAT_CSV)
+        else if (options->format == FORMAT_CSV) {
             show_error_csv(stream, machine, model, own, &rows[m]);
-        else
-            json_rows_add(&json, error_json(machine, model, own, &rows[m]));
+            show_memory_csv(stream, options, &memory[m]);
+            fputc('\n', stream);
+        } else {
+            json_t *row = error_json(machine, model, own, &rows[m]);
+            show_memory_json(row, &memory[m]);
+            json_rows_add(&json, row);
+        }
     }
     if (options->format == FORMAT_JSON)
         return json_rows_end(&json, error);
     if (options->format == FORMAT_TEXT && text_table_end(table, stream, error) != 0)
         return -1;
+    show_memory_text(stream, options, memory);
     if (withheld)
         fprintf(stream,
                 "no error is claimed: in %.1f %% of the time another round was under way on the same\n"

@@ -70,11 +70,16 @@ need_packages() {
     logged apt-install apt-get install -y --no-install-recommends $missing || stop "the packages could not be installed"
 }
 
-# build FOLDER NAME [OPTION ...]: configures FOLDER where it is new, and builds it; logs are NAME-setup and NAME-build.
-build() (
-    build_folder=$1
-    name=$2
-    shift 2
-    [ -e "$build_folder/build.ninja" ] || logged "$name-setup" meson setup "$@" "$build_folder" "$source_folder" || exit 1
-    logged "$name-build" ninja -C "$build_folder"
-)
+# configure FOLDER NAME [OPTION ...]: configures FOLDER where it is new; the log is NAME-setup.
+configure() {
+    [ -e "$1/build.ninja" ] || (
+        build_folder=$1 name=$2
+        shift 2
+        logged "$name-setup" meson setup "$@" "$build_folder" "$source_folder"
+    )
+}
+
+# build FOLDER NAME [OPTION ...]: configures FOLDER and builds it; the logs are NAME-setup and NAME-build.
+build() {
+    configure "$@" && logged "$2-build" ninja -C "$1"
+}

@@ -9,7 +9,8 @@
 #                 ThreadSanitizer in it)
 #     clang       the same build by clang, warnings as errors; nobody runs it, so without optimization, which takes half
 #                 the time and finds the same
-#     sanitized   AddressSanitizer and UndefinedBehaviorSanitizer, for one MPI; the tests that need no MPI job
+#     sanitized   AddressSanitizer and UndefinedBehaviorSanitizer, for one MPI; the tests that need no MPI job, and what
+#                 they run
 # A SUITE (unit, golden, models, mpi, jobs, fuzz, ...) runs those tests of the gcc build alone, SUITE/NAME a single one, as
 # in `sh tests/run.sh golden/halo 'mpi/matrix mpich'`. An unknown name ends it with exit code 2 and the names that there are.
 #
@@ -78,14 +79,14 @@ summary_line() {
     sed -n "s/^$1: *\([0-9][0-9]*\)[[:space:]]*\$/\1/p" "$logs/$2.log" | tail -n 1 | grep . || echo 0
 }
 
-# run_tests BUILD [OPTION ...]: meson's tests of $folder/BUILD; what failed or was skipped is named.
+# run_tests BUILD OPTION ...: meson's tests of $folder/BUILD; what failed or was skipped is named.
 run_tests() {
     name=$1
     shift
     step "$name: tests"
     log=$logs/$name-tests.log
     # Others on the machine make tests slow, not wrong.
-    meson test -C "$folder/$name" --no-rebuild --num-processes 2 --timeout-multiplier 4 --print-errorlogs "$@" \
+    meson test -C "$folder/$name" --num-processes 2 --timeout-multiplier 4 --print-errorlogs "$@" \
         >"$log" 2>&1 </dev/null || true
     ok=$(($(summary_line Ok "$name-tests") + $(summary_line 'Expected Fail' "$name-tests")))
     bad=0
@@ -113,7 +114,7 @@ run_named() {
     set -- "${1%%/*}" "${1#*/}"
     tests=$(meson test -C "$folder/gcc" --no-rebuild --list --suite "$1" 2>/dev/null | sed 's|^[^/]* / ||')
     printf '%s\n' "$tests" | grep -Fqx -- "$2" || unknown "no test '$2' in suite $1" "$tests"
-    run_tests gcc --suite "$1" "$2"
+    run_tests gcc --no-rebuild --suite "$1" "$2"
 }
 
 check_format() {
@@ -127,9 +128,9 @@ need_packages $build_packages $openmpi_packages $mpich_packages $plot_packages $
 if has "$chosen_parts" gcc || [ -n "$chosen_suites$chosen_tests" ]; then
     if check gcc build "$folder/gcc" gcc --werror; then
         if has "$chosen_parts" gcc; then
-            run_tests gcc
+            run_tests gcc --no-rebuild
         else
-            [ -z "$chosen_suites" ] || run_tests gcc $chosen_suites
+            [ -z "$chosen_suites" ] || run_tests gcc --no-rebuild $chosen_suites
             for argument; do
                 run_named "$argument"
             done
@@ -138,10 +139,11 @@ if has "$chosen_parts" gcc || [ -n "$chosen_suites$chosen_tests" ]; then
 fi
 ! has "$chosen_parts" clang || CC=clang check clang build "$folder/clang" clang --werror --buildtype=plain || true
 if has "$chosen_parts" sanitized &&
-    check sanitized build "$folder/sanitized" sanitized -Db_sanitize=address,undefined -Db_lundef=false -Dopenmpi=disabled; then
+    check sanitized configure "$folder/sanitized" sanitized -Db_sanitize=address,undefined -Db_lundef=false -Dopenmpi=disabled; then
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     export LSAN_OPTIONS="suppressions=$source_folder/tests/leaks.txt:print_suppressions=0"
-    run_tests sanitized --suite unit --suite models --suite golden --suite fuzz
+    # This builds what these tests need, two thirds of all.
+    run_tests sanitized --suite unit --suite models --suite golden --suite fuzz --no-suite files
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

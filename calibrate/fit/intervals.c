@@ -61,19 +61,24 @@ static int estimate_replicate(const struct level_estimates *levels, const struct
     return 0;
 }
 
-void interval_widen(struct line_value *value, double *replicates, size_t n_replicates, double factor)
+void interval_of_replicates(struct line_value *value, double *replicates, size_t n_replicates, double factor)
 {
     gsl_sort(replicates, 1, n_replicates);
-    double low = value->value -
-                 factor * (value->value - gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.025));
-    double high = value->value +
-                  factor * (gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.975) - value->value);
-    low = fmin(fmax(low, 0), value->value);
-    high = fmax(high, value->value);
+    double low = gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.025);
+    double high = gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.975);
+    value->low = fmin(value->value - factor * (value->value - low), value->value);
+    value->high = fmax(value->value + factor * (high - value->value), value->value);
+}
+
+void interval_widen(struct line_value *value, double *replicates, size_t n_replicates, double factor)
+{
+    struct line_value again = *value;
+    interval_of_replicates(&again, replicates, n_replicates, factor);
+    again.low = fmin(fmax(again.low, 0), value->value);
     /* If the residuals do not tell an end, for want of points, it is the bootstrap's; one sample a size tells none. */
-    bool tells = low < high;
-    value->low = !isnan(value->low) ? fmin(value->low, low) : tells ? low : NAN;
-    value->high = !isnan(value->high) ? fmax(value->high, high) : tells ? high : NAN;
+    bool tells = again.low < again.high;
+    value->low = !isnan(value->low) ? fmin(value->low, again.low) : tells ? again.low : NAN;
+    value->high = !isnan(value->high) ? fmax(value->high, again.high) : tells ? again.high : NAN;
 }
 
 int intervals_widen(struct level_estimates levels[LEVEL_COUNT], const struct samples *samples,

@@ -18,6 +18,8 @@ int intervals_widen(struct level_estimates levels[LEVEL_COUNT], const struct sam
 /* Widens the interval of one value: replicates[n_replicates > 0] of it lose their order; factor is by what their
  * distance grows. */
 void interval_widen(struct line_value *value, double *replicates, size_t n_replicates, double factor);
+/* Sets the interval of one value to that of its replicates, with the same arguments; it holds the value. */
+void interval_of_replicates(struct line_value *value, double *replicates, size_t n_replicates, double factor);
 /* Returns by what the distance of a quantile grows where few launches were drawn from; 1 for one launch. */
 double interval_few_launches(size_t n_launches);
 

@@ -10,26 +10,6 @@
 
 #include "share/base/array.h"
 
-const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
-                                                     "queue",    "contention", "buffer", "eager",
-                                                     "overhead", "progress",   "burst"};
-const char *const variant_name[VARIANT_COUNT] = {"",
-                                                 "posted_inorder",
-                                                 "posted_reversed",
-                                                 "unexpected_inorder",
-                                                 "unexpected_reversed",
-                                                 "alone",
-                                                 "shared",
-                                                 "taken",
-                                                 "refused",
-                                                 "send",
-                                                 "receive",
-                                                 "sender",
-                                                 "receiver",
-                                                 "both",
-                                                 "rested",
-                                                 "stream"};
-
 int samples_append(struct samples *samples, const struct sample *sample)
 {
     if (array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples) != 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrate/fit/disturbed.h"
+#include "calibrate/fit/memory_samples.h"
 #include "share/base/array.h"
 #include "share/base/csv.h"
 #include "share/base/number.h"
@@ -67,6 +68,9 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
         .n = reading->columns[COLUMN_N].present ? values[COLUMN_N].u64 : 1,
         .level = LEVEL_COUNT,
     };
+    if (values[COLUMN_BENCHMARK].text != NULL && strcmp(values[COLUMN_BENCHMARK].text, MEMORY_BENCHMARK) == 0)
+        return error_set(error, "a sample of memory contention: 'mpistair machine fit --memory' makes a table of such "
+                                "samples");
     for (int level = 0; level < LEVEL_COUNT; level++)
         if (strcmp(values[COLUMN_LEVEL].text, level_name[level]) == 0)
             sample.level = (uint8_t)level;

@@ -3,12 +3,11 @@
 #include "calibrate/fit/suspicion.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/suspicion_memory.h"
 
 enum { SAMPLES_MIN = 10 };
 
@@ -19,33 +18,6 @@ enum { SAMPLES_MIN = 10 };
 #define STEAL_MAX             0.01
 #define SHARE_MAX             1.01 /* a process's share with more competitors over that with fewer */
 
-struct finding {
-    const struct machine *machine;
-    void (*report)(void *context, const struct suspicion *suspicion);
-    void *context;
-    int n;
-};
-
-static void say(struct finding *finding, const struct machine_parameter *row, enum suspicion_kind kind, double size,
-                const char *format, ...) __attribute__((format(printf, 5, 6)));
-static void say(struct finding *finding, const struct machine_parameter *row, enum suspicion_kind kind, double size,
-                const char *format, ...)
-{
-    char sentence[512], place[512];
-    int used = snprintf(sentence, sizeof sentence, "%s %s %s", level_text(row->level),
-                        machine_protocol_name[row->protocol], row->quantity);
-    if (row->n != MACHINE_NO_N)
-        used += snprintf(sentence + used, sizeof sentence - (size_t)used, " %llu", (unsigned long long)row->n);
-    snprintf(place, sizeof place, "%s", sentence);
-    used += snprintf(sentence + used, sizeof sentence - (size_t)used, ": ");
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(sentence + used, sizeof sentence - (size_t)used, format, arguments);
-    va_end(arguments);
-    finding->n++;
-    finding->report(finding->context, &(struct suspicion){row, kind, size, place, sentence});
-}
-
 static bool one_of(const char *quantity, const char *const *names)
 {
     for (; *names != NULL; names++)
@@ -55,17 +27,17 @@ static bool one_of(const char *quantity, const char *const *names)
 }
 
 /* Reports what a calibration found out about itself (drift.h). */
-static void check_drift(struct finding *finding, const struct machine_parameter *row)
+static void check_drift(struct suspicions *found, const struct machine_parameter *row)
 {
     if (strncmp(row->quantity, "drift_", 6) == 0 && row->value > DRIFT_MAX)
-        say(finding, row, SUSPICION_DRIFT, row->value,
-            "the machine's own speed went up and down by %.3g %% while it was calibrated", 100 * row->value);
+        suspicion_say(found, row, SUSPICION_DRIFT, row->value,
+                      "the machine's own speed went up and down by %.3g %% while it was calibrated", 100 * row->value);
     else if (strcmp(row->quantity, "disturbed") == 0 && row->value > SAMPLES_DISTURBED_MAX)
-        say(finding, row, SUSPICION_DISTURBED, row->value, "others had the machine during %.3g %% of the samples",
-            100 * row->value);
+        suspicion_say(found, row, SUSPICION_DISTURBED, row->value,
+                      "others had the machine during %.3g %% of the samples", 100 * row->value);
     else if (strcmp(row->quantity, "steal") == 0 && row->value > STEAL_MAX)
-        say(finding, row, SUSPICION_STEAL, row->value, "the hypervisor took %.3g %% of the processors",
-            100 * row->value);
+        suspicion_say(found, row, SUSPICION_STEAL, row->value, "the hypervisor took %.3g %% of the processors",
+                      100 * row->value);
 }
 
 static bool is_drift(const struct machine_parameter *row)
@@ -74,7 +46,7 @@ static bool is_drift(const struct machine_parameter *row)
     return one_of(row->quantity, own);
 }
 
-static void check_certainty(struct finding *finding, const struct machine_parameter *row)
+static void check_certainty(struct suspicions *found, const struct machine_parameter *row)
 {
     /* Are found by a search of few, chosen samples. */
     static const char *const searched[] = {"threshold", "buffer", NULL};
@@ -87,19 +59,19 @@ static void check_certainty(struct finding *finding, const struct machine_parame
     if (row->samples == 0)
         return;
     if (row->samples < SAMPLES_MIN && !one_of(row->quantity, searched))
-        say(finding, row, SUSPICION_FEW_SAMPLES, (double)row->samples, "only %llu samples",
-            (unsigned long long)row->samples);
+        suspicion_say(found, row, SUSPICION_FEW_SAMPLES, (double)row->samples, "only %llu samples",
+                      (unsigned long long)row->samples);
     if (one_of(row->quantity, calls))
         return;
     if (strcmp(row->method, QUEUE_NOT_LINEAR) == 0)
         return; /* next to 0: how near in percent says nothing */
     if (isnan(width))
-        say(finding, row, SUSPICION_NO_END, 0, "its 95 %% interval has no end");
+        suspicion_say(found, row, SUSPICION_NO_END, 0, "its 95 %% interval has no end");
     else if (!(row->value > 0) || (!(row->ci_low > 0) && one_of(row->quantity, costs)))
         return;
     else if (width > INTERVAL_MAX * row->value)
-        say(finding, row, SUSPICION_WIDE, width / row->value, "its 95 %% interval is %.3g %% wide",
-            100 * width / row->value);
+        suspicion_say(found, row, SUSPICION_WIDE, width / row->value, "its 95 %% interval is %.3g %% wide",
+                      100 * width / row->value);
 }
 
 /* Returns the row of the same level and protocol with the next smaller n; NULL if there is none. */
@@ -115,31 +87,32 @@ static const struct machine_parameter *previous_knot(const struct machine *machi
     return found;
 }
 
-static void check_share(struct finding *finding, const struct machine_parameter *row)
+static void check_share(struct suspicions *found, const struct machine_parameter *row)
 {
-    const struct machine_parameter *previous = previous_knot(finding->machine, row);
+    const struct machine_parameter *previous = previous_knot(found->machine, row);
     if (previous == NULL)
         return;
     double share = row->value / (double)row->n, before = previous->value / (double)previous->n;
     if (previous->n == 1 && row->n == 2) {
         if (before < share)
-            say(finding, previous, SUSPICION_ODD, 0, "%.4g GB/s is less than half of bw 2, %.4g GB/s", before * 1e-9,
-                row->value * 1e-9);
+            suspicion_say(found, previous, SUSPICION_ODD, 0, "%.4g GB/s is less than half of bw 2, %.4g GB/s",
+                          before * 1e-9, row->value * 1e-9);
     } else if (share > SHARE_MAX * before) {
-        say(finding, row, SUSPICION_ODD, 0, "a process's share grows from %.4g to %.4g GB/s as n grows from %llu",
-            before * 1e-9, share * 1e-9, (unsigned long long)previous->n);
+        suspicion_say(found, row, SUSPICION_ODD, 0,
+                      "a process's share grows from %.4g to %.4g GB/s as n grows from %llu", before * 1e-9,
+                      share * 1e-9, (unsigned long long)previous->n);
     }
 }
 
 /* A node cannot take more from the network in the two-way Algorithm 1 than all of its links carry one way. */
-static void check_injection(struct finding *finding, const struct machine_parameter *row)
+static void check_injection(struct suspicions *found, const struct machine_parameter *row)
 {
-    for (size_t i = 0; i < finding->machine->n_parameters; i++) {
-        const struct machine_parameter *other = &finding->machine->parameters[i];
+    for (size_t i = 0; i < found->machine->n_parameters; i++) {
+        const struct machine_parameter *other = &found->machine->parameters[i];
         if (other->level == row->level && other->protocol == row->protocol && strcmp(other->quantity, "bw") == 0 &&
             other->value > RATE_MAX * row->value)
-            say(finding, row, SUSPICION_ODD, 0, "%.4g GB/s is less than bw %llu, %.4g GB/s", row->value * 1e-9,
-                (unsigned long long)other->n, other->value * 1e-9);
+            suspicion_say(found, row, SUSPICION_ODD, 0, "%.4g GB/s is less than bw %llu, %.4g GB/s", row->value * 1e-9,
+                          (unsigned long long)other->n, other->value * 1e-9);
     }
 }
 
@@ -170,36 +143,38 @@ static void largest_sample(const struct machine *machine, const struct samples *
     }
 }
 
-static void check_rate(struct finding *finding, const struct samples *samples, const struct machine_parameter *row)
+static void check_rate(struct suspicions *found, const struct samples *samples, const struct machine_parameter *row)
 {
     double bytes, seconds = 0, tau_s, n = (double)row->n;
-    largest_sample(finding->machine, samples, row, &bytes, &seconds);
-    if (!(bytes > 0) || machine_tau_s(finding->machine, row->level, row->protocol, &tau_s, NULL) != 0)
+    largest_sample(found->machine, samples, row, &bytes, &seconds);
+    if (!(bytes > 0) || machine_tau_s(found->machine, row->level, row->protocol, &tau_s, NULL) != 0)
         return;
     double best = n * bytes / seconds, promised = n * bytes / (tau_s + n * bytes / row->value);
     if (promised > RATE_MAX * best)
-        say(finding, row, SUSPICION_PROMISES, promised / best,
-            "promises %.4g GB/s for messages of %.0f B, the best sample reached %.4g GB/s", promised * 1e-9, bytes,
-            best * 1e-9);
+        suspicion_say(found, row, SUSPICION_PROMISES, promised / best,
+                      "promises %.4g GB/s for messages of %.0f B, the best sample reached %.4g GB/s", promised * 1e-9,
+                      bytes, best * 1e-9);
 }
 
 int suspicion_find(const struct machine *machine, const struct samples *samples,
                    void (*report)(void *context, const struct suspicion *suspicion), void *context)
 {
-    struct finding finding = {.machine = machine, .report = report, .context = context};
+    struct suspicions found = {.machine = machine, .report = report, .context = context};
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
         if (is_drift(row))
-            check_drift(&finding, row);
-        else
-            check_certainty(&finding, row);
+            check_drift(&found, row);
+        else if (!suspicion_memory_excuses(row))
+            check_certainty(&found, row);
         if (strcmp(row->quantity, "injection") == 0)
-            check_injection(&finding, row);
+            check_injection(&found, row);
         if (strcmp(row->quantity, "bw") != 0)
             continue;
-        check_share(&finding, row);
+        check_share(&found, row);
         if (samples != NULL)
-            check_rate(&finding, samples, row);
+            check_rate(&found, samples, row);
     }
-    return finding.n;
+    for (int level = 0; level <= LEVEL_COUNT; level++)
+        suspicion_find_memory(&found, (enum level)level);
+    return found.n;
 }

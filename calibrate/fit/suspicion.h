@@ -3,31 +3,8 @@
 #ifndef MPISTAIR_CALIBRATE_SUSPICION_H
 #define MPISTAIR_CALIBRATE_SUSPICION_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "calibrate/machine/machine.h"
 #include "calibrate/fit/samples.h"
-
-/* Says in which way a doubt is one; doubts of one kind on values of one quantity can be told together. */
-enum suspicion_kind {
-    SUSPICION_FEW_SAMPLES, /* size: how many */
-    SUSPICION_NO_END,
-    SUSPICION_WIDE,      /* size: width of the interval over the value */
-    SUSPICION_PROMISES,  /* size: promised over best measured rate */
-    SUSPICION_ODD,       /* no machine should have such values: what two of them are to each other */
-    SUSPICION_DRIFT,     /* size: relative standard deviation of the machine's own speed */
-    SUSPICION_DISTURBED, /* size: share of the samples */
-    SUSPICION_STEAL,     /* size: share of the processors */
-};
-
-struct suspicion {
-    const struct machine_parameter *row;
-    enum suspicion_kind kind;
-    double size;
-    const char *place;    /* "intra_socket any bw 4" */
-    const char *sentence; /* "intra_socket any bw 4: only 9 samples" */
-};
+#include "calibrate/fit/suspicion_say.h"
 
 /* Calls report with one suspicion for each of these, whose texts live for that call; returns their number:
  *
@@ -38,6 +15,7 @@ struct suspicion {
  *   - fewer than 10 samples (but not for what a search found)
  *   - an interval wider than 10 % or without an end (but not for a cost whose interval reaches 0, nor for overhead
  *     and progress)
+ *   - rows of memory contention that do not fit together (suspicion_memory.h)
  *
  * Rows without samples and interval (from print) are not asked for them. */
 int suspicion_find(const struct machine *machine, const struct samples *samples,

@@ -8,13 +8,15 @@
 
 #include "share/base/array.h"
 
-/* What a value may be off before the figures made of it say nothing: models differ by some ten percent. */
+/* Says how far a value may be off before the figures made of it say nothing: models differ by some ten percent. */
 #define WIDE_MAX      0.5 /* width of the interval over the value, about a quarter to each side */
 #define PROMISES_MAX  1.5
 #define DRIFT_MAX     0.15
 #define DISTURBED_MAX 0.5
 #define STEAL_MAX     0.1
 enum { SAMPLES_MIN = 4 };
+
+#define NOT_MESSAGES "the time of messages" /* is what a table of memory contention alone does not serve */
 
 const char *const verdict_word[] = {"usable", "usable for", "do not use"};
 
@@ -139,11 +141,10 @@ static void serve(struct served *served, const struct machine_parameter *row, bo
         served->most_n = row->n;
 }
 
-/* Judges what a level serves. Returns whether both latency and bandwidth are known. */
-static bool judge_level(const struct verdict *verdict, const struct machine *machine, int level,
-                        struct level_uses *uses)
+/* Judges what a level serves: good[VERDICT_USES]. */
+static void judge_level(const struct verdict *verdict, const struct machine *machine, int level,
+                        struct level_uses *uses, bool *good)
 {
-    bool good[VERDICT_USES] = {false};
     for (int use = 0; use < VERDICT_USES; use++) {
         struct served served = {.least_bad = MACHINE_NO_N};
         for (size_t i = 0; i < machine->n_parameters; i++) {
@@ -155,19 +156,34 @@ static bool judge_level(const struct verdict *verdict, const struct machine *mac
             served.most_n = served.least_bad > 1 ? served.least_bad - 1 : 0;
         good[use] = served.rows > 0 && judge_use(uses, (enum verdict_use)use, &served);
     }
-    return good[VERDICT_LATENCY] && good[VERDICT_BANDWIDTH];
 }
 
+/* Says whether the table has memory contention, and nothing of the time of messages. */
+static bool is_of_memory_alone(const struct machine *machine)
+{
+    bool memory = false, messages = false;
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        enum verdict_use use = use_of(&machine->parameters[i]);
+        memory |= use == VERDICT_MEMORY;
+        messages |= use == VERDICT_LATENCY || use == VERDICT_BANDWIDTH;
+    }
+    return memory && !messages;
+}
+
+/* Judges all levels. Returns whether the table serves what such a table is for: memory contention where it has that
+ * alone, else both latency and bandwidth between ranks. */
 static bool judge_levels(struct verdict *verdict, const struct machine *machine)
 {
     static const char *const where[LEVEL_COUNT + 1] = {" to oneself", " within a socket", " between sockets",
                                                        " between nodes", ""};
-    bool latency_and_bandwidth = false;
+    bool serves = false, memory_alone = is_of_memory_alone(machine);
     for (int level = 0; level <= LEVEL_COUNT; level++) {
         struct level_uses uses = {"", ""};
         char text[320];
-        bool both = judge_level(verdict, machine, level, &uses);
-        latency_and_bandwidth |= both && level != LEVEL_SELF;
+        bool good[VERDICT_USES] = {false};
+        judge_level(verdict, machine, level, &uses, good);
+        bool both = good[VERDICT_LATENCY] && good[VERDICT_BANDWIDTH];
+        serves |= memory_alone ? good[VERDICT_MEMORY] : both && level != LEVEL_SELF;
         const char *lists[] = {uses.good, uses.bad};
         char *all[] = {verdict->uses, verdict->not_uses};
         for (int i = 0; i < 2; i++) {
@@ -177,7 +193,9 @@ static bool judge_levels(struct verdict *verdict, const struct machine *machine)
             append(all[i], sizeof verdict->uses, ", ", text);
         }
     }
-    return latency_and_bandwidth;
+    if (memory_alone)
+        append(verdict->not_uses, sizeof verdict->not_uses, ", ", NOT_MESSAGES);
+    return serves;
 }
 
 /* Returns the doubt about the machine's rest that spoils all values, or NULL. */
@@ -204,9 +222,15 @@ static void reason(struct verdict *verdict, const struct machine *machine)
     if (cause != NULL)
         snprintf(verdict->reason, sizeof verdict->reason,
                  "%s: no value of it is the machine's own. Calibrate again on a quieter machine.", sentence_of(cause));
+    else if (verdict->word == VERDICT_DO_NOT_USE && is_of_memory_alone(machine))
+        snprintf(verdict->reason, sizeof verdict->reason,
+                 "its values of memory contention are not known to a quarter. Calibrate longer (--seconds).");
     else if (verdict->word == VERDICT_DO_NOT_USE)
         snprintf(verdict->reason, sizeof verdict->reason,
                  "at no level are both latency and bandwidth known to a quarter. Calibrate longer (--seconds).");
+    else if (strcmp(verdict->not_uses, NOT_MESSAGES) == 0)
+        snprintf(verdict->reason, sizeof verdict->reason, "it has memory contention alone%s.",
+                 told ? "" : ", and does not tell how well its values are known");
     else if (verdict->word == VERDICT_USABLE_FOR)
         snprintf(verdict->reason, sizeof verdict->reason,
                  "the rest has intervals wider than half of the values, or less than %d samples.", SAMPLES_MIN);

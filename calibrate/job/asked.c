@@ -76,6 +76,17 @@ static int append_settings(struct text_list *asked)
     return result;
 }
 
+static int append_memory(struct text_list *asked, const struct memory_request *memory)
+{
+    char *placements = (char *)memory->placements;
+    int result = append_words(asked, "memory", &placements, 1);
+    if (result == 0 && memory->skip_beyond_peak)
+        result = text_list_append(asked, "skip-beyond-peak");
+    if (result == 0 && memory->allow_cpu_copy)
+        result = text_list_append(asked, "allow-cpu-copy");
+    return result;
+}
+
 int asked_list(const struct calibration *calibration, struct text_list *asked)
 {
     char *placement = getenv("MPISTAIR_PLACEMENT");
@@ -92,6 +103,8 @@ int asked_list(const struct calibration *calibration, struct text_list *asked)
         result = text_list_append(asked, "cached");
     if (result == 0 && shared_link != NULL)
         result = append_words(asked, "shared-link", &shared_link, 1);
+    if (result == 0 && calibration->memory != NULL)
+        result = append_memory(asked, calibration->memory);
     if (result == 0 && placement != NULL && placement[0] != '\0')
         result = append_words(asked, "placement", &placement, 1);
     return result == 0 ? append_settings(asked) : -1;

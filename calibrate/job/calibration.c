@@ -16,8 +16,10 @@
  * starts. */
 #define SECONDS_MIN 0.2
 #define NEEDED_MIN  0.5
+/* Is more than memory contention takes on any machine: it is not known before how many cores there are. */
+#define MEMORY_LIMIT_S 43200.0
 
-enum condition { ALWAYS, SHARED_LINK, SEVERAL_NODES };
+enum condition { ALWAYS, SHARED_LINK, SEVERAL_NODES, MEMORY };
 
 /* Lists the programs in the order in which they run. */
 static const struct program {
@@ -31,9 +33,10 @@ static const struct program {
     {"burst", 0.10, SEVERAL_NODES, false},    /* what passes a network card at once: it rests most of its time */
     {"contention", 0.40, SHARED_LINK, false}, /* the user asks for it, so it gets time */
     {"curves", 1.00, ALWAYS, true},           /* all that is measured over sizes and processes */
+    {"memory_contention", 1.00, MEMORY, true},
 };
 
-enum { N_PROGRAMS = sizeof programs / sizeof programs[0], MAX_ARGUMENTS = 16 };
+enum { N_PROGRAMS = sizeof programs / sizeof programs[0], MAX_ARGUMENTS = 20 };
 
 /* Describes a calibration that runs. */
 struct run {
@@ -46,13 +49,17 @@ struct run {
     bool heard;        /* the program has said something */
     bool stopped;      /* a listener gave up: no other program may run */
     bool no_slots;     /* the launcher says that it has fewer slots than ranks were asked for */
+    bool refused;      /* the program says why it measures nothing on this machine */
     bool terminal;
+    double left_s; /* what a program without a time limit says that it still takes */
     char doing[96];
 };
 
 /* Says whether a program belongs to this calibration, as far as is known: the first program tells the nodes. */
 static bool applies(const struct run *run, const struct program *program)
 {
+    if ((program->condition == MEMORY) != (run->calibration->memory != NULL))
+        return false;
     if (program->condition == SEVERAL_NODES)
         return notes_several_nodes(&run->raw->notes);
     return program->condition != SHARED_LINK || run->calibration->shared_link != NULL;
@@ -72,9 +79,11 @@ static void progress_wipe(const struct run *run)
 
 static void progress_show(const struct run *run)
 {
-    double left_s = run->end_s - clock_now_s();
+    bool is_limited = run->calibration->memory == NULL;
+    double left_s = is_limited ? run->end_s - clock_now_s() : run->left_s;
     if (run->terminal)
-        fprintf(stderr, "\rcalibrating: %s, at most %.0f s left\033[K", run->doing, left_s > 0 ? left_s : 0);
+        fprintf(stderr, "\rcalibrating: %s, %s %.0f s left\033[K", run->doing, is_limited ? "at most" : "about",
+                left_s > 0 ? left_s : 0);
 }
 
 /* Shows `progress NAME DONE OF REMAINING_S`. */
@@ -82,8 +91,25 @@ static void take_progress(struct run *run, const char *text)
 {
     char name[24];
     unsigned long done, of;
-    if (sscanf(text, "progress %23s %lu %lu", name, &done, &of) == 3)
-        snprintf(run->doing, sizeof run->doing, "%s, %lu of %lu known well", name, done, of);
+    double left_s = 0;
+    if (sscanf(text, "progress %23s %lu %lu %lf", name, &done, &of, &left_s) < 3)
+        return;
+    snprintf(run->doing, sizeof run->doing, "%s, %lu of %lu %s", name, done, of,
+             run->calibration->memory != NULL ? "samples" : "known well");
+    run->left_s = left_s;
+}
+
+/* Tells why a program measures nothing. What its launcher says of that is of no use. Returns whether the line is
+ * either. */
+static bool take_refusal(struct run *run, const char *note)
+{
+    static const char word[] = "refused ";
+    if (note == NULL || strncmp(note, word, sizeof word - 1) != 0)
+        return run->refused && note == NULL;
+    run->refused = true;
+    progress_wipe(run);
+    fprintf(stderr, "mpistair: %s\n", note + sizeof word - 1);
+    return true;
 }
 
 /* Takes a line: samples and notes go to the raw file; what the launcher or a shell's start-up files say goes to the
@@ -97,7 +123,9 @@ static int listen(void *context, enum child_stream stream, const char *line, boo
         run->heard = true;
         run->start_s = 1.5 * (clock_now_s() - run->begin_s);
     }
-    if (note != NULL) {
+    if (take_refusal(run, note)) {
+        taken = 1;
+    } else if (note != NULL) {
         take_progress(run, note);
         taken = whole && raw_file_note(run->raw, note, error) != 0 ? -1 : 1;
     } else if (stream == CHILD_OUT && whole) {
@@ -123,6 +151,8 @@ static int tick(void *context, struct error *error)
 /* Returns the seconds that programs[index] gets now. */
 static double share_of(const struct run *run, int index, unsigned launch)
 {
+    if (run->calibration->memory != NULL)
+        return run->calibration->seconds;
     double left_s = run->deadline_s - clock_now_s(), weights = 0, all_weights = 0;
     for (int i = 0; i < N_PROGRAMS; i++)
         all_weights += applies(run, &programs[i]) ? programs[i].weight : 0;
@@ -137,10 +167,24 @@ static double share_of(const struct run *run, int index, unsigned launch)
     return seconds > least_s ? seconds : least_s;
 }
 
+/* Appends the arguments of memory contention; spent has its time so far. Returns their number. */
+static int add_memory(const struct memory_request *memory, char *spent, char **arguments, int n)
+{
+    arguments[n++] = "--spent";
+    arguments[n++] = spent;
+    arguments[n++] = "--placements";
+    arguments[n++] = (char *)memory->placements;
+    if (memory->skip_beyond_peak)
+        arguments[n++] = "--skip-beyond-peak";
+    if (memory->allow_cpu_copy)
+        arguments[n++] = "--allow-cpu-copy";
+    return n;
+}
+
 /* Runs one program, or what is left of it. */
 static int run_program(struct run *run, int index, unsigned launch, struct error *error)
 {
-    char seconds[32], number[16];
+    char seconds[32], number[16], spent[32];
     const struct program *program = &programs[index];
     const struct stage *stage = raw_file_stage(run->raw, program->name, launch);
     double given_s = stage != NULL ? stage->seconds : share_of(run, index, launch);
@@ -160,6 +204,10 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
         arguments[n++] = "--link";
         arguments[n++] = (char *)run->calibration->shared_link;
     }
+    snprintf(spent, sizeof spent, "%.3f", spent_s);
+    if (program->condition == MEMORY)
+        n = add_memory(run->calibration->memory, spent, arguments, n);
+    double limit_s = program->condition == MEMORY ? MEMORY_LIMIT_S : START_LIMIT_S + 2 * given_s;
     const struct child_listener listener = {.line = listen, .tick = tick, .context = run};
     int result = raw_file_begin(run->raw, program->name, launch, given_s, error);
     snprintf(run->doing, sizeof run->doing, "%s", program->name);
@@ -167,10 +215,15 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
     run->heard = false;
     run->stopped = result != 0;
     if (result == 0)
-        result = launcher_run(run->calibration->launcher, program->name, arguments, START_LIMIT_S + 2 * given_s,
-                              &listener, error);
+        result = launcher_run(run->calibration->launcher, program->name, arguments, limit_s, &listener, error);
     progress_wipe(run);
     free(absolute);
+    if (result == 0 && run->refused)
+        return error_set(error, "nothing was measured, for the reasons above%s",
+                         run->calibration->memory->allow_cpu_copy
+                             ? ""
+                             : "; with two cores or more --allow-cpu-copy measures all the same, for a table that "
+                               "says so");
     if (result == 0)
         result = raw_file_done(run->raw, spent_s + clock_now_s() - run->begin_s, error);
     return result;

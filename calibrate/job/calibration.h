@@ -9,12 +9,21 @@
 #include "calibrate/job/launcher.h"
 #include "calibrate/job/raw_file.h"
 
+/* Says how memory contention is measured. */
+struct memory_request {
+    const char *placements; /* borrowed: "model" or "all" */
+    bool skip_beyond_peak;
+    bool allow_cpu_copy;
+};
+
 struct calibration {
     const struct launcher *launcher; /* identified */
-    double seconds;                  /* time of a launch, from the first start to the last end */
+    double seconds;                  /* time of a launch, from the first start to the last end; of memory contention: of
+                                      * its samples, about, 0: as it takes */
     unsigned launches;
-    const char *shared_link; /* borrowed: A-B,C-D, pairs of nodes whose ways share a link; NULL: none */
-    bool cached;             /* messages stay in the cache */
+    const char *shared_link;             /* borrowed: A-B,C-D, pairs of nodes whose ways share a link; NULL: none */
+    bool cached;                         /* messages stay in the cache */
+    const struct memory_request *memory; /* borrowed: memory contention, and nothing else; NULL: all else */
 };
 
 /* Runs what raw does not hold yet and puts into it what the programs say. The curves are needed; another program may

@@ -18,7 +18,7 @@
 #define POLL_MS 50
 #define TICK_S  0.2
 #define GRACE_S 5.0
-/* What the child started may keep its streams open after its end: they are read for so long. */
+/* Says how long its streams are read after the end of the child: a process that it started may keep them open. */
 #define DRAIN_S 0.5
 
 enum { LINE_MAX_BYTES = 1 << 20 };

@@ -87,6 +87,21 @@ static int check_same(const struct notes *notes, const char *text, const char *k
                      what, before, now);
 }
 
+/* Lists what a job must stay, with the words of an error. */
+static const struct {
+    const char *key;
+    const char *what;
+} same[] = {
+    {"ranks", "the number of ranks"},
+    {"library", "the MPI library"},
+    {"binding", "the job"},
+    {"memory cores", "the number of cores"},
+    {"memory numa_nodes", "the number of NUMA nodes of the socket"},
+    {"memory numa_all", "the number of NUMA nodes"},
+    {"memory method", "the way of the messages"},
+    {"memory block_bytes", "the memory that a core writes"},
+};
+
 int notes_take(struct notes *notes, const char *text, struct error *error)
 {
     const char *place = behind(text, "place"), *ranks = behind(text, "ranks");
@@ -96,10 +111,9 @@ int notes_take(struct notes *notes, const char *text, struct error *error)
         return 0;
     if (ranks != NULL && atoi(ranks) < 2)
         return error_set(error, "the launcher started %d rank: expected two or more", atoi(ranks));
-    if (check_same(notes, text, "ranks", "the number of ranks", error) != 0 ||
-        check_same(notes, text, "library", "the MPI library", error) != 0 ||
-        check_same(notes, text, "binding", "the job", error) != 0)
-        return -1;
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        if (check_same(notes, text, same[i].key, same[i].what, error) != 0)
+            return -1;
     if (text_list_append(&notes->kept, text) != 0)
         return error_set(error, "no memory");
     notes->n_places += place != NULL;
@@ -122,7 +136,7 @@ void notes_describe_job(const struct notes *notes, char *text, size_t size)
 
 void notes_print(const struct notes *notes, FILE *stream)
 {
-    static const char *const unsaid[] = {"ranks", "library", "place", "domain", "binding"};
+    static const char *const unsaid[] = {"ranks", "library", "place", "domain", "binding", "memory"};
     for (size_t i = 0; i < notes->kept.n; i++) {
         const char *text = notes->kept.texts[i], *left_out = behind(text, "left_out");
         char level[32], variable[96];

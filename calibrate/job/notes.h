@@ -6,6 +6,7 @@
  *   oversubscribed RANKS CORES                   about a node
  *   domain LEVEL DOMAIN PAIRS                    pairs of ranks that share that much of a socket
  *   rendezvous LEVEL BYTES VARIABLE              smallest rendezvous size as told by the MPI
+ *   memory KEY VALUE                             about memory contention (memory_samples.h); the same in all runs
  *   left_out WHAT: WHY                           what cannot be measured with these ranks
  *   late ..., incomplete ..., others             for the user
  *   progress NAME DONE OF REMAINING_S            not kept

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum n_rule { N_NONE, N_POSITIVE };
-enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS };
+enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE };
 
 /* Lists the quantities; units are SI.
  *
@@ -67,8 +67,8 @@ static const struct quantity {
     {"memory_cores_seq", "1", N_NONE, ABOVE_ZERO, true},
     {"memory_total_seq", "B/s", N_NONE, ABOVE_ZERO, false},
     {"memory_total_par2", "B/s", N_NONE, ABOVE_ZERO, false},
-    {"memory_alpha", "1", N_NONE, FROM_ZERO, false},
-    {"memory_loss_left", "B/s", N_NONE, FROM_ZERO, false},
+    {"memory_alpha", "1", N_NONE, SHARE, false},
+    {"memory_loss_left", "B/s", N_NONE, ANY, false},
     {"memory_loss_right", "B/s", N_NONE, ANY, false},
     {"memory_computation", "B/s", N_NONE, ABOVE_ZERO, false},
     {"memory_message", "B/s", N_NONE, ABOVE_ZERO, false},
@@ -97,6 +97,8 @@ int machine_check_parameter(const struct machine_parameter *parameter, struct er
                          (unsigned long long)parameter->n);
     if (quantity->n == N_POSITIVE && (parameter->n == MACHINE_NO_N || parameter->n == 0))
         return error_set(error, "%s needs an n from 1 on", quantity->name);
+    if (quantity->range == SHARE && !(parameter->value > 0 && parameter->value <= 1))
+        return error_set(error, "%s of %g, expected a share above 0 and at most 1", quantity->name, parameter->value);
     if ((parameter->value < 0 && quantity->range != ANY) || (quantity->range == ABOVE_ZERO && !(parameter->value > 0)))
         return error_set(error, "%s of %g, expected a value %s 0", quantity->name, parameter->value,
                          quantity->range == ABOVE_ZERO ? "above" : "not below");
@@ -122,26 +124,41 @@ static int compare_keys(const void *a, const void *b)
     return x->n == y->n ? 0 : x->n < y->n ? -1 : 1;
 }
 
-static int check_repeated(const struct machine *machine, struct error *error)
+int machine_find_repeated(const struct machine *machine, size_t *first, size_t *again)
 {
+    int result = 0;
     const struct machine_parameter **sorted = malloc((machine->n_parameters + 1) * sizeof *sorted);
     if (sorted == NULL)
-        return error_set(error, "no memory for %zu values", machine->n_parameters);
+        return -1;
     for (size_t i = 0; i < machine->n_parameters; i++)
         sorted[i] = &machine->parameters[i];
     qsort(sorted, machine->n_parameters, sizeof *sorted, compare_keys);
-    int result = 0;
     for (size_t i = 1; result == 0 && i < machine->n_parameters; i++) {
         if (compare_keys(&sorted[i - 1], &sorted[i]) != 0)
             continue;
-        char n[24] = "-";
-        if (sorted[i]->n != MACHINE_NO_N)
-            snprintf(n, sizeof n, "%llu", (unsigned long long)sorted[i]->n);
-        result = error_set(error, "'%s %s %s %s' is there twice", level_text(sorted[i]->level),
-                           machine_protocol_name[sorted[i]->protocol], sorted[i]->quantity, n);
+        size_t a = (size_t)(sorted[i - 1] - machine->parameters), b = (size_t)(sorted[i] - machine->parameters);
+        *first = a < b ? a : b;
+        *again = a < b ? b : a;
+        result = 1;
     }
     free(sorted);
     return result;
+}
+
+static int check_repeated(const struct machine *machine, struct error *error)
+{
+    size_t first, again;
+    int found = machine_find_repeated(machine, &first, &again);
+    if (found < 0)
+        return error_set(error, "no memory for %zu values", machine->n_parameters);
+    if (found == 0)
+        return 0;
+    const struct machine_parameter *row = &machine->parameters[again];
+    char n[24] = "-";
+    if (row->n != MACHINE_NO_N)
+        snprintf(n, sizeof n, "%llu", (unsigned long long)row->n);
+    return error_set(error, "'%s %s %s %s' is there twice", level_text(row->level),
+                     machine_protocol_name[row->protocol], row->quantity, n);
 }
 
 static int check_protocols(const struct machine *machine, enum level level, struct error *error)

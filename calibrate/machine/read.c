@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/array.h"
 #include "share/base/number.h"
 #include "share/base/text_file.h"
 
@@ -105,9 +106,29 @@ static int read_source(struct machine *machine, const char *text, struct error *
     return 0;
 }
 
+/* Holds the table while it is read. */
+struct reading {
+    struct machine machine;
+    size_t line;   /* number of the current one, from 1 */
+    size_t *lines; /* [n_parameters] where each row stands */
+};
+
+static int take_row(struct reading *reading, const struct machine_parameter *row, struct error *error)
+{
+    size_t n = reading->machine.n_parameters;
+    if (n == MAX_ROWS)
+        return error_set(error, "more than %d values", MAX_ROWS);
+    if (array_grow(&reading->lines, n, sizeof *reading->lines) != 0 || machine_append(&reading->machine, row) != 0)
+        return error_set(error, "no memory");
+    reading->lines[n] = reading->line;
+    return 0;
+}
+
 static int read_line(void *context, char *line, struct error *error)
 {
-    struct machine *machine = context;
+    struct reading *reading = context;
+    struct machine *machine = &reading->machine;
+    reading->line++;
     char *text = line + strspn(line, " \t\r\n");
     static const char source[] = "source";
     size_t keyword = sizeof source - 1;
@@ -127,33 +148,38 @@ static int read_line(void *context, char *line, struct error *error)
     if (machine->name[0] == '\0' || machine->source[0] == '\0')
         return error_set(error, "expected a line `%s` before this one",
                          machine->name[0] == '\0' ? "name N" : "source ...");
-    if (machine->n_parameters == MAX_ROWS)
-        return error_set(error, "more than %d values", MAX_ROWS);
     struct machine_parameter row;
-    if (read_row(words, n_words, statistics, &row, error) != 0)
-        return -1;
-    return machine_append(machine, &row) == 0 ? 0 : error_set(error, "no memory");
+    return read_row(words, n_words, statistics, &row, error) == 0 ? take_row(reading, &row, error) : -1;
 }
 
-static int check(const struct machine *machine, struct error *error)
+/* Checks what no single line shows; the error has the place. */
+static int check(const struct reading *reading, const char *path, struct error *error)
 {
+    const struct machine *machine = &reading->machine;
+    struct error reason;
+    size_t first, again;
     if (machine->name[0] == '\0')
-        return error_set(error, "no line `name N`, not a machine table");
+        return error_set(error, "%s: no line `name N`, not a machine table", path);
     if (machine->n_parameters == 0)
-        return error_set(error, "no values; expected rows `level protocol quantity n value unit`");
-    return machine_check(machine, error);
+        return error_set(error, "%s: no values; expected rows `level protocol quantity n value unit`", path);
+    if (machine_check(machine, &reason) == 0)
+        return 0;
+    if (machine_find_repeated(machine, &first, &again) == 1)
+        return error_set(error, "%s:%zu: %s, first in line %zu", path, reading->lines[again], reason.text,
+                         reading->lines[first]);
+    return error_set(error, "%s: %s", path, reason.text);
 }
 
 int machine_read(const char *path, struct machine *machine, struct error *error)
 {
-    struct machine found = {.name = ""};
-    struct error reason = {.text = ""};
-    int result = text_file_lines(path, MAX_LINE_BYTES - 1, read_line, &found, error);
-    if (result == 0 && check(&found, &reason) != 0)
-        result = error_set(error, "%s: %s", path, reason.text);
+    struct reading reading = {.machine = {.name = ""}};
+    int result = text_file_lines(path, MAX_LINE_BYTES - 1, read_line, &reading, error);
     if (result == 0)
-        *machine = found;
+        result = check(&reading, path, error);
+    if (result == 0)
+        *machine = reading.machine;
     else
-        machine_release(&found);
+        machine_release(&reading.machine);
+    free(reading.lines);
     return result;
 }

@@ -71,6 +71,17 @@ static int read_resumed(struct measure *measure, const struct benchmark_program 
     return code;
 }
 
+void program_note_job(int size)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(library, &length);
+    library[strcspn(library, "\n")] = '\0';
+    for (char *c = library; *c != '\0'; c++)
+        *c = *c == '\t' ? ' ' : *c;
+    fprintf(stderr, MEASURE_NOTE "ranks %d\n" MEASURE_NOTE "library %s\n", size, library);
+}
+
 int measure_main(int argc, char **argv, const struct benchmark_program *program)
 {
     MPI_Init(&argc, &argv);
@@ -84,15 +95,8 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
     MPI_Comm_dup(MPI_COMM_WORLD, &measure.comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &measure.control);
     bool leads = measure.rank == 0, hello = false;
-    if (leads) {
-        char library[MPI_MAX_LIBRARY_VERSION_STRING];
-        int length;
-        MPI_Get_library_version(library, &length);
-        library[strcspn(library, "\n")] = '\0';
-        for (char *c = library; *c != '\0'; c++)
-            *c = *c == '\t' ? ' ' : *c;
-        fprintf(stderr, MEASURE_NOTE "ranks %d\n" MEASURE_NOTE "library %s\n", measure.size, library);
-    }
+    if (leads)
+        program_note_job(measure.size);
     int code = options_parse(argc, argv, program, leads, &measure, &hello);
     if (code == 0 && !hello)
         code = read_resumed(&measure, program);

@@ -7,4 +7,7 @@
 /* Runs a benchmark from MPI_Init to MPI_Finalize; returns the exit code. */
 int measure_main(int argc, char **argv, const struct benchmark_program *program);
 
+/* Notes on rank 0, for mpistair calibrate, how many ranks the job has and which MPI it is. */
+void program_note_job(int size);
+
 #endif

@@ -14,7 +14,7 @@
 #include "calibrate/machine/machine.h"
 #include "calibrate/fit/samples.h"
 
-enum { PANEL_MAX = 24, PANEL_COLORS = 7, PANEL_CURVES_MAX = 6 };
+enum { PANEL_MAX = 64, PANEL_COLORS = 7, PANEL_CURVES_MAX = 6 };
 
 /* Lists colours that stay apart for colour-blind readers (Okabe and Ito); they come with different marks. */
 extern const char *const panel_color[PANEL_COLORS];
@@ -24,7 +24,11 @@ struct picture {
     const struct machine *machine;
     const struct samples *samples; /* sorted */
     const struct curves *curves;   /* medians, as the fit takes them */
+    size_t columns;                /* panels side by side; 0: as many as look well */
+    bool right_axis;               /* every panel has marks on its right side */
     FILE *data;
+    char *data_text;
+    size_t data_size;
     int n_blocks;
     size_t n_points;         /* points of the last block */
     char *panels[PANEL_MAX]; /* commands of each panel */

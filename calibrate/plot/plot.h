@@ -8,7 +8,8 @@
  *   link.c       contention of a shared link, after B Figs. 7 and 9
  *   outcomes.c   sizes that were taken or refused
  *
- * gnuplot draws them (gnuplot.c); page.c arranges. Papers are named as in share/doc/MODELS.md. */
+ * plot.c says which there are, plot_page.c arranges, gnuplot draws (gnuplot.c). Papers are named as in
+ * share/doc/MODELS.md. */
 #ifndef MPISTAIR_CALIBRATE_PLOT_H
 #define MPISTAIR_CALIBRATE_PLOT_H
 

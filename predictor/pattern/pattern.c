@@ -32,6 +32,7 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
             grow(&pattern->bytes, sizeof *pattern->bytes, capacity) != 0 ||
             (pattern->send_s != NULL && grow(&pattern->send_s, sizeof *pattern->send_s, capacity) != 0) ||
             (pattern->recv_s != NULL && grow(&pattern->recv_s, sizeof *pattern->recv_s, capacity) != 0) ||
+            (pattern->computing != NULL && grow(&pattern->computing, sizeof *pattern->computing, capacity) != 0) ||
             (pattern->match != NULL && grow(&pattern->match, sizeof *pattern->match, capacity) != 0))
             return -1;
         pattern->capacity = capacity;
@@ -41,25 +42,32 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
     pattern->bytes[pattern->n_messages] = bytes;
     if (pattern->match != NULL)
         pattern->match[pattern->n_messages] = 0;
+    if (pattern->computing != NULL)
+        pattern->computing[pattern->n_messages] = 0;
     pattern->n_messages++;
     return 0;
 }
 
-/* Stores a time of the message appended last in *times, which exists from the first such message on. */
-static int set_time(const struct pattern *pattern, double **times, const double *value_s)
+/* Stores a number of the message appended last in *values, which exists from the first such message on. */
+static int set_value(const struct pattern *pattern, double **values, const double *value)
 {
-    if (value_s == NULL)
+    if (value == NULL)
         return 0;
-    if (*times == NULL && grow(times, sizeof **times, pattern->capacity) != 0)
+    if (*values == NULL && grow(values, sizeof **values, pattern->capacity) != 0)
         return -1;
-    (*times)[pattern->n_messages - 1] = *value_s;
+    (*values)[pattern->n_messages - 1] = *value;
     return 0;
 }
 
 int pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s)
 {
-    return set_time(pattern, &pattern->send_s, send_s) != 0 || set_time(pattern, &pattern->recv_s, recv_s) != 0 ? -1
-                                                                                                                : 0;
+    return set_value(pattern, &pattern->send_s, send_s) != 0 || set_value(pattern, &pattern->recv_s, recv_s) != 0 ? -1
+                                                                                                                  : 0;
+}
+
+int pattern_set_computing(struct pattern *pattern, double computing)
+{
+    return set_value(pattern, &pattern->computing, &computing);
 }
 
 int pattern_keep_posts(struct pattern *pattern)
@@ -150,6 +158,7 @@ void pattern_release(struct pattern *pattern)
     free(pattern->recv_s);
     free(pattern->posted_s);
     free(pattern->rest_s);
+    free(pattern->computing);
     free(pattern->match);
     *pattern = (struct pattern){0};
 }

@@ -27,6 +27,9 @@ struct pattern {
     double *rest_s; /* [n_messages] how long the sender has rested since its last round with that receiver; NULL: 0 */
     double carried_before;  /* what they carried before the first of the repetitions, in bytes of the round */
     double carried_between; /* what other rounds let them carry between two of the repetitions, in the same unit */
+    double
+        *computing;  /* [n_messages] how many cores of the receiver's socket compute while the message may move, in the
+                        * mean; NULL: not known */
     uint32_t *match; /* communicator * 2, + 1 if the receive took any source; NULL: one communicator, no such receive */
 };
 
@@ -38,6 +41,9 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
 /* Sets the post times of the message appended last; each is given for all messages of a pattern, or NULL for all.
  * Returns as pattern_append does. */
 int pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s);
+/* Sets how many cores compute while the message appended last may move; it is given for all messages of a pattern, or
+ * for none. Returns as pattern_append does. */
+int pattern_set_computing(struct pattern *pattern, double computing);
 /* Keeps the receives' posts as they are by now as posted_s; the pattern then takes no more messages before the next
  * pattern_clear. Returns as pattern_append does. */
 int pattern_keep_posts(struct pattern *pattern);

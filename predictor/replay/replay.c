@@ -10,8 +10,10 @@
 #include "calibrate/machine_database.h"
 #include "predictor/predict_options.h"
 #include "share/base/progress.h"
+#include "predictor/replay/replay_computing.h"
 #include "predictor/replay/replay_history.h"
 #include "predictor/replay/replay_mean.h"
+#include "predictor/replay/replay_memory.h"
 #include "predictor/replay/replay_place.h"
 #include "predictor/replay/replay_round.h"
 #include "predictor/replay/replay_runs.h"
@@ -31,8 +33,10 @@ struct replay_state {
     struct recorded_places places;
     sqlite3_stmt *insert;
     sqlite3_int64 run_ids[MAX_MODELS];
-    struct replay_history history; /* used where a model repeats rounds */
-    struct replay_round round;     /* the current round */
+    struct replay_computing computing; /* used where a term asks for it */
+    struct replay_memory memory;       /* the same */
+    struct replay_history history;     /* used where a model repeats rounds */
+    struct replay_round round;         /* the current round */
     /* The rest concerns the current kind. */
     struct model_options options;         /* the replay's, with the kind's rounds */
     struct replay_mean means[MAX_MODELS]; /* means of models that know post times */
@@ -43,25 +47,32 @@ static int failed(const struct replay_state *state, const char *what, struct err
     return database_error(state->replay->database, state->replay->path, what, error);
 }
 
-static int store_prediction(struct replay_state *state, sqlite3_int64 run_id, sqlite3_int64 kind_id,
+static int store_prediction(struct replay_state *state, size_t model, sqlite3_int64 kind_id,
                             const struct prediction *prediction, struct error *error)
 {
     sqlite3_stmt *statement = state->insert;
     for (size_t i = 0; i < prediction->n_ranks; i++) {
-        sqlite3_bind_int64(statement, 1, run_id);
+        sqlite3_bind_int64(statement, 1, state->run_ids[model]);
         sqlite3_bind_int64(statement, 2, kind_id);
         sqlite3_bind_int64(statement, 3, state->round.world_rank[i]);
         sqlite3_bind_double(statement, 4, prediction->time_s[i]);
-        for (int part = 0; part < PART_COUNT; part++)
+        for (int part = 0; part < STORED_PARTS; part++)
             sqlite3_bind_double(statement, 5 + part, prediction->part_s[part][i]);
-        sqlite3_bind_double(statement, 5 + PART_COUNT, prediction->low_s[i]); /* SQLite stores NaN as NULL */
-        sqlite3_bind_double(statement, 6 + PART_COUNT, prediction->high_s[i]);
-        sqlite3_bind_int64(statement, 7 + PART_COUNT, (sqlite3_int64)prediction->extrapolated);
+        sqlite3_bind_double(statement, 5 + PART_CONTENTION,
+                            prediction->part_s[PART_CONTENTION][i] + prediction->part_s[PART_MEMORY][i]);
+        sqlite3_bind_double(statement, 5 + STORED_PARTS, prediction->low_s[i]); /* SQLite stores NaN as NULL */
+        sqlite3_bind_double(statement, 6 + STORED_PARTS, prediction->high_s[i]);
+        sqlite3_bind_int64(statement, 7 + STORED_PARTS, (sqlite3_int64)prediction->extrapolated);
         if (sqlite3_step(statement) != SQLITE_DONE)
             return failed(state, "a prediction cannot be stored", error);
         sqlite3_reset(statement);
     }
-    return 0;
+    if (!model_choice_computing(&state->replay->models[model]))
+        return 0;
+    state->summary->memory[model].n_messages += prediction->memory.n_messages;
+    state->summary->memory[model].n_small += prediction->memory.n_small;
+    state->summary->memory[model].n_other += prediction->memory.n_other;
+    return replay_memory_store(&state->memory, model, kind_id, prediction, state->round.world_rank, error);
 }
 
 /* Predicts the current round by some of the models; predictions[replay->n_models]. */
@@ -97,7 +108,7 @@ static int take_prediction(struct replay_state *state, size_t model, bool post_t
         return 0;
     }
     state->summary->extrapolated[model] += prediction->extrapolated;
-    return store_prediction(state, state->run_ids[model], kind_id, prediction, error);
+    return store_prediction(state, model, kind_id, prediction, error);
 }
 
 /* Predicts the current round, by the models that know post times or by the others. */
@@ -129,7 +140,7 @@ static int end_kind(struct replay_state *state, sqlite3_int64 kind_id, struct er
         if (state->means[m].sums == NULL)
             continue;
         replay_mean_take(&state->means[m], &prediction, state->round.world_rank);
-        result = store_prediction(state, state->run_ids[m], kind_id, &prediction, error);
+        result = store_prediction(state, m, kind_id, &prediction, error);
         state->summary->extrapolated[m] += prediction.extrapolated;
     }
     prediction_release(&prediction);
@@ -176,6 +187,14 @@ static int predict_kinds(struct replay_state *state, struct error *error)
     return cursor_close(&rounds.rows) != 0 ? -1 : result;
 }
 
+static bool asks_computing(const struct replay *replay)
+{
+    bool asks = false;
+    for (size_t m = 0; m < replay->n_models; m++)
+        asks = asks || model_choice_computing(&replay->models[m]);
+    return asks;
+}
+
 static int prepare(struct replay_state *state, struct error *error)
 {
     const struct replay *replay = state->replay;
@@ -193,6 +212,14 @@ static int prepare(struct replay_state *state, struct error *error)
         return -1;
     if (replay_round_init(&state->round, replay->database, replay->path, &state->places, error) != 0)
         return -1;
+    if (asks_computing(replay)) {
+        if (replay_computing_init(&state->computing, replay->database, replay->path, &state->places, replay->machine,
+                                  error) != 0 ||
+            replay_memory_init(&state->memory, replay, error) != 0)
+            return -1;
+        state->round.computing = &state->computing;
+        state->summary->computing_unknown = !state->computing.known;
+    }
     for (size_t m = 0; m < replay->n_models; m++)
         if (model_choice_post_times(&replay->models[m]) && replay_mean_init(&state->means[m], n_ranks) != 0)
             return error_set(error, "no memory for %zu ranks", n_ranks);
@@ -206,7 +233,7 @@ static int prepare(struct replay_state *state, struct error *error)
 int replay_run(const struct replay *replay, struct replay_summary *summary, struct error *error)
 {
     struct replay_state state = {.replay = replay, .summary = summary};
-    *summary = (struct replay_summary){.extrapolated = summary->extrapolated};
+    *summary = (struct replay_summary){.extrapolated = summary->extrapolated, .memory = summary->memory};
     if (transaction_begin(replay->database, replay->path, error) != 0)
         return -1;
     int result = machine_store(replay->database, replay->path, replay->machine, error);
@@ -214,13 +241,17 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
         result = prepare(&state, error);
     if (result == 0)
         result = replay_open_runs(replay, state.run_ids, error);
-    for (size_t m = 0; m < replay->n_models; m++)
+    for (size_t m = 0; m < replay->n_models; m++) {
         summary->extrapolated[m] = 0;
+        summary->memory[m] = (struct prediction_memory){0};
+    }
     if (result == 0)
         result = predict_kinds(&state, error);
     if (result == 0)
         result = replay_close_runs(replay, summary->extrapolated, error);
     sqlite3_finalize(state.insert);
+    replay_memory_release(&state.memory);
+    replay_computing_release(&state.computing);
     replay_history_release(&state.history);
     replay_round_release(&state.round);
     result = transaction_end(replay->database, replay->path, result, error);

@@ -21,7 +21,8 @@ bool replay_mean_takes(size_t place, size_t n_rounds, size_t n_messages);
 struct replay_mean {
     double *sums; /* [world] the values of each rank; 0 where the current kind has no such rank. NULL: not in use */
     size_t n_rounds;
-    size_t extrapolated; /* the most of a round */
+    size_t extrapolated;              /* the most of a round */
+    struct prediction_memory counted; /* messages of a round, whose arrays are not used */
 };
 
 /* Makes room for n_world ranks. Returns 0, or -1 without memory. */

@@ -11,7 +11,8 @@
 static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
     /* Selects as the view message does, without the columns that cost it a look-up each. */
     [ROUND_MESSAGES] = "SELECT src, dst, bytes, f.level, (send_post_ns - begin_ns) * 1e-9, "
-                       "(send_post_ns + late_ns - begin_ns) * 1e-9, comm, f.any_source "
+                       "(send_post_ns + late_ns - begin_ns) * 1e-9, comm, f.any_source, "
+                       "send_post_ns + max(late_ns, 0), send_post_ns + late_ns + recv_ns "
                        "FROM (SELECT begin_ns FROM round WHERE id = ?1) CROSS JOIN message_row m "
                        "LEFT JOIN form f ON f.id = m.form WHERE m.round_id = ?1 AND src <> dst",
     [ROUND_RANKS] = "SELECT rank, (p.begin_ns - r.begin_ns) * 1e-9 FROM round_process p JOIN round r ON r.id = "
@@ -75,6 +76,20 @@ static int number_of(struct replay_round *round, sqlite3_int64 world_rank, uint3
     return 0;
 }
 
+/* Tells how many cores compute while the message appended last may move: from its later post to its reception. */
+static int tell_computing(struct replay_round *round, sqlite3_stmt *statement)
+{
+    struct pattern *pattern = &round->pattern;
+    size_t k = pattern->n_messages - 1;
+    uint32_t src = pattern->src[k], dst = pattern->dst[k];
+    struct computing_message message = {.src = round->world_rank[src],
+                                        .dst = round->world_rank[dst],
+                                        .from_ns = sqlite3_column_int64(statement, 8),
+                                        .to_ns = sqlite3_column_int64(statement, 9)}; /* NULL: 0, so it never moves */
+    replay_computing_needs(round->computing, placement_level(&round->placement, src, dst), pattern->bytes[k], &message);
+    return pattern_set_computing(pattern, replay_computing_of(round->computing, &message));
+}
+
 static int read_message(struct replay_round *round, sqlite3_stmt *statement, struct error *error)
 {
     uint32_t src, dst;
@@ -93,7 +108,8 @@ static int read_message(struct replay_round *round, sqlite3_stmt *statement, str
     double send_s = sqlite3_column_double(statement, 4), recv_s = sqlite3_column_double(statement, 5);
     if (pattern_append(&round->pattern, src, dst, (uint64_t)bytes) != 0 ||
         pattern_set_posts(&round->pattern, &send_s, &recv_s) != 0 ||
-        pattern_set_match(&round->pattern, (uint32_t)comm, sqlite3_column_int(statement, 7) != 0) != 0)
+        pattern_set_match(&round->pattern, (uint32_t)comm, sqlite3_column_int(statement, 7) != 0) != 0 ||
+        (round->computing != NULL && tell_computing(round, statement) != 0))
         return error_set(error, "no memory for %zu messages", round->pattern.n_messages);
     return 0;
 }

@@ -5,15 +5,17 @@
 #include <sqlite3.h>
 
 #include "interpose/database/cursor.h"
+#include "predictor/replay/replay_computing.h"
 #include "predictor/replay/replay_place.h"
 
 enum { ROUND_MESSAGES, ROUND_RANKS, REPLAY_ROUND_STATEMENTS };
 
 struct replay_round {
-    struct pattern pattern;     /* of the round read last, with post times; its ranks are numbered anew */
-    struct placement placement; /* places of these ranks; arrays of the world's size */
-    uint32_t *world_rank;       /* [world] world rank of a new number */
-    size_t moved;               /* messages recorded at another level than the places of their ranks give */
+    struct pattern pattern;                   /* of the round read last, with post times; its ranks are numbered anew */
+    struct placement placement;               /* places of these ranks; arrays of the world's size */
+    uint32_t *world_rank;                     /* [world] world rank of a new number */
+    const struct replay_computing *computing; /* borrowed; NULL: nobody asks for pattern.computing */
+    size_t moved; /* messages recorded at another level than the places of their ranks give */
     /* The rest is private. */
     sqlite3 *database;
     const char *path;

@@ -11,6 +11,7 @@
 
 #include "predictor/engine/heap.h"
 #include "predictor/pattern/group.h"
+#include "predictor/run/run_memory.h"
 #include "predictor/run/run_rates.h"
 #include "share/base/map.h"
 
@@ -28,7 +29,10 @@ struct run_bundle {
     uint32_t of_class[RUN_MAX_CLASSES];
     double through; /* bytes that each message has got since the bundle was last empty, when the clock was `at` */
     double at;
-    double speed;      /* bytes a message per unit of the clock */
+    double law_speed;  /* bytes a message per unit of the clock, by the law */
+    double keeps;      /* what is left of that beside computation; 1 where it does not contend */
+    double speed;      /* their product */
+    uint32_t socket;   /* the receiver's, number of the grouping, where it contends; else RUN_NO_SOCKET */
     double flow;       /* bytes per second that its NICs have been told of */
     struct heap marks; /* ids are the caller's */
     size_t room;       /* of marks */
@@ -62,7 +66,8 @@ struct run_share {
     const struct run_rates *rates;
     const struct placement *placement;
     struct grouping sockets, nodes;
-    struct run_group *groups; /* sockets, nodes, then one for all that passes two NICs */
+    struct run_memory *memory; /* borrowed; NULL: computation takes nothing from messages */
+    struct run_group *groups;  /* sockets, nodes, then one for all that passes two NICs */
     size_t n_groups;
     struct heap next; /* groups that have messages, by the time of their next mark */
     struct run_bundle *bundles;
@@ -75,6 +80,7 @@ struct run_share {
 };
 
 #define RUN_NOT_THERE SIZE_MAX
+#define RUN_NO_SOCKET UINT32_MAX
 
 /* Returns what the group's clock shows then. */
 double run_clock_at(const struct run_group *group, double now_s);

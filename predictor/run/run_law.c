@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "predictor/pattern/traffic.h"
+
 enum way_kind { WAY_RECEIVER, WAY_SOCKET, WAY_NICS, WAY_ALONE };
 
 static enum way_kind way_kind(const struct run_share *share, size_t class)
@@ -24,20 +26,24 @@ static enum way_kind way_kind(const struct run_share *share, size_t class)
 
 struct run_way run_law_way(const struct run_share *share, const struct run_mover *mover)
 {
-    bool network = share->rates->classes[mover->class].level == LEVEL_INTER_NODE;
+    enum level level = share->rates->classes[mover->class].level;
+    bool network = level == LEVEL_INTER_NODE;
     enum way_kind kind = way_kind(share, mover->class);
+    uint32_t socket = share->sockets.of[mover->dst];
+    bool contends = share->memory != NULL && (share->memory->share.levels & LEVEL_BIT(level)) != 0;
     struct run_way way = {.key = {.a = (uint64_t)kind, .c = mover->class},
                           .src_node = share->nodes.of[mover->src],
                           .dst_node = share->nodes.of[mover->dst],
-                          .passes_nics = kind == WAY_NICS};
+                          .passes_nics = kind == WAY_NICS,
+                          .socket = contends ? socket : RUN_NO_SOCKET};
     switch (kind) {
     case WAY_RECEIVER: /* all classes together */
-        way.group = network ? (uint32_t)share->sockets.n_groups + way.dst_node : share->sockets.of[mover->dst];
+        way.group = network ? (uint32_t)share->sockets.n_groups + way.dst_node : socket;
         way.key = (struct map_key){kind, mover->dst, network};
         break;
     case WAY_SOCKET:
-        way.group = share->sockets.of[mover->dst];
-        way.key.b = way.group;
+        way.group = socket;
+        way.key.b = socket;
         break;
     case WAY_NICS:
         way.group = (uint32_t)share->n_groups - 1;
@@ -47,6 +53,8 @@ struct run_way run_law_way(const struct run_share *share, const struct run_mover
         way.group = (uint32_t)share->n_groups - 1;
         break;
     }
+    if (contends && (kind == WAY_NICS || kind == WAY_ALONE)) /* the keys of the others tell the socket already */
+        way.key.c |= ((uint64_t)socket + 1) << 8;
     return way;
 }
 
@@ -73,7 +81,8 @@ static void set_speed(struct run_share *share, uint32_t number, double speed)
 {
     struct run_bundle *bundle = &share->bundles[number];
     run_bundle_catch_up(&share->groups[bundle->group], bundle);
-    bundle->speed = speed;
+    bundle->law_speed = speed;
+    bundle->speed = speed * bundle->keeps;
 }
 
 static size_t only_class(const struct run_group *group, size_t n_classes)
@@ -230,6 +239,18 @@ static void set_nic(struct run_share *share, const struct run_nic *nic)
         if (has_bucket(share))
             count_flow(share, bundle);
     }
+}
+
+void run_law_keep(struct run_share *share, uint32_t number, double keeps)
+{
+    struct run_bundle *bundle = &share->bundles[number];
+    bundle->keeps = keeps;
+    if (bundle->n == 0)
+        return;
+    set_speed(share, number, bundle->law_speed);
+    run_bundle_place(share, number);
+    if (bundle->group == share->n_groups - 1 && has_bucket(share))
+        count_flow(share, bundle);
 }
 
 static void set_nics(struct run_share *share, const struct run_mover *mover, int change)

@@ -19,12 +19,17 @@ struct run_way {
     uint32_t group;
     uint32_t src_node, dst_node;
     bool passes_nics; /* shares both of them */
+    uint32_t socket;  /* as of a bundle */
 };
 struct run_way run_law_way(const struct run_share *share, const struct run_mover *mover);
 
 /* Sets all rates that change as the message came (1) or went (-1), and the places of the bundles; their group's clock
  * and the message's bundle are up to date. */
 void run_law_set(struct run_share *share, const struct run_mover *mover, int change);
+
+/* Sets the rate of a bundle anew, as other computation contends with it, and its place. Its group's clock is up to
+ * date. */
+void run_law_keep(struct run_share *share, uint32_t number, double keeps);
 
 /* Sets the rates that change as the bucket of a NIC, which is no longer among share.emptied, is empty. The clock of
  * what passes NICs is up to date. */

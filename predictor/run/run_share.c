@@ -75,9 +75,11 @@ static int new_bundle(struct run_share *share, const struct run_way *way)
             nic->bundles[nic->n_bundles++] = (uint32_t)share->n_bundles;
         }
     share->places[share->n_bundles] = RUN_NOT_THERE;
-    share->bundles[share->n_bundles++] =
-        (struct run_bundle){.group = way->group, .src_node = way->src_node, .dst_node = way->dst_node};
-    return 0;
+    share->bundles[share->n_bundles++] = (struct run_bundle){
+        .group = way->group, .src_node = way->src_node, .dst_node = way->dst_node, .keeps = 1, .socket = way->socket};
+    return way->socket == RUN_NO_SOCKET ? 0
+                                        : run_memory_note(share->memory, way->socket, (uint32_t)share->n_bundles - 1,
+                                                          &share->bundles[share->n_bundles - 1].keeps);
 }
 
 static int find_bundle(struct run_share *share, const struct run_way *way, uint32_t *bundle)
@@ -104,6 +106,8 @@ static void count(struct run_share *share, const struct run_mover *mover, int ch
     bundle->of_class[mover->class] += by;
     group->n += by;
     group->of_class[mover->class] += by;
+    if (bundle->socket != RUN_NO_SOCKET)
+        run_memory_move(share->memory, bundle->socket, group->since_s, change);
     run_law_set(share, mover, change);
     run_group_place(share, bundle->group);
 }
@@ -127,6 +131,22 @@ int run_share_add(struct run_share *share, double now_s, struct run_mover *mover
         heap_push(&bundle->marks, mover->end - room_bytes, room_id);
     count(share, mover, 1);
     return 0;
+}
+
+void run_share_compute(struct run_share *share, double now_s, uint32_t rank, int change)
+{
+    uint32_t number = share->sockets.of[rank];
+    const struct run_memory_socket *socket = &share->memory->sockets[number];
+    if (!run_memory_compute(share->memory, number, now_s, change))
+        return;
+    for (size_t i = 0; i < socket->n_bundles; i++) {
+        struct run_bundle *bundle = &share->bundles[socket->bundles[i]];
+        if (bundle->n > 0)
+            run_clock_advance(&share->groups[bundle->group], now_s);
+        run_law_keep(share, socket->bundles[i], socket->keeps);
+        if (bundle->n > 0)
+            run_group_place(share, bundle->group);
+    }
 }
 
 double run_share_rest(const struct run_share *share, double now_s, const struct run_mover *mover)

@@ -14,6 +14,8 @@ void run_share_release(struct run_share *share);
  * through, room_id (if room_bytes < rest) when no more than room_bytes are left. Returns 0, or -1 without memory. */
 int run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, uint32_t end_id,
                   double room_bytes, uint32_t room_id);
+/* Tells that so many threads of a rank begin (change > 0) or end to compute. share->memory is there. */
+void run_share_compute(struct run_share *share, double now_s, uint32_t rank, int change);
 /* Returns the bytes that are left of a message. */
 double run_share_rest(const struct run_share *share, double now_s, const struct run_mover *mover);
 /* Ends a message that was through, or stops it: then its ids (end_id, room_id) no longer come up. */

@@ -88,6 +88,18 @@ static void enter(struct simulation *sim, uint32_t number)
     sim->strands[number].inside = true;
 }
 
+/* Tells messages to the strand's socket that it computes, with the threads that never call MPI, or does so no longer.
+ */
+static void set_computes(struct simulation *sim, uint32_t number, bool computes)
+{
+    if (sim->share.memory == NULL || sim->strands[number].computes == computes)
+        return;
+    uint32_t rank = sim->program->strands[number].rank;
+    int n_threads = (int)sim->n_threads[rank];
+    sim->strands[number].computes = computes;
+    run_share_compute(&sim->share, sim->now_s, rank, computes ? n_threads : -n_threads);
+}
+
 /* Ends a strand behind its tail; its rank moves what is left inside MPI_Finalize. */
 static void end_strand(struct simulation *sim, uint32_t number)
 {
@@ -116,6 +128,7 @@ static bool compute(struct simulation *sim, uint32_t number)
     if (seconds > 0 || tail)
         leave(sim, number);
     cores_take(sim, number);
+    set_computes(sim, number, seconds > 0);
     return pause_strand(sim, number, seconds);
 }
 
@@ -209,6 +222,7 @@ static void go_on(struct simulation *sim, uint32_t number)
                 return;
             break;
         case STRAND_ACTS:
+            set_computes(sim, number, false);
             if (strand->step == told->first_step + told->n_steps) {
                 end_strand(sim, number);
                 return;
@@ -374,6 +388,7 @@ static void release(struct simulation *sim)
     for (size_t rank = 0; sim->rank_flights != NULL && rank < sim->program->n_ranks; rank++)
         free(sim->rank_flights[rank].flights);
     free(sim->rank_flights);
+    free(sim->n_threads);
     free(sim->n_inside);
     free(sim->n_going);
     free(sim->strands);
@@ -384,6 +399,7 @@ static void release(struct simulation *sim)
     free(sim->events.entries);
     cores_release(sim);
     stage_release(sim);
+    run_memory_release(&sim->memory);
     run_share_release(&sim->share);
     run_rates_release(&sim->rates);
 }
@@ -401,6 +417,8 @@ int simulate(const struct run_program *program, const struct machine *machine, c
     int code = failed != 0 ? error_set(error, "no memory for a run of %zu messages", program->n_messages)
                            : run_rates_init(&sim.rates, machine, levels_used(&sim, machine), sim.share.nodes.largest,
                                             options->ideal, error);
+    if (code == 0)
+        code = simulation_contend(&sim, machine, error);
     if (code == 0) {
         simulation_classify(&sim);
         begin_strands(&sim);
@@ -412,6 +430,8 @@ int simulate(const struct run_program *program, const struct machine *machine, c
             code = error_set(error, "no memory for a run of %zu messages", program->n_messages);
         else if (sim.n_done < program->n_strands)
             code = report_deadlock(&sim, error);
+        if (sim.memory.computed_s > 0)
+            result->compute_slowdown = sim.memory.slowed_s / sim.memory.computed_s;
     }
     release(&sim);
     return code;

@@ -31,6 +31,7 @@ struct strand {
     uint32_t n_missing;
     uint8_t phase;
     bool inside;         /* counts in ranks inside MPI */
+    bool computes;       /* takes memory bandwidth from messages */
     double wait_begin_s; /* since when it waits */
     double last_s;       /* when the last of what it waits for was complete; -1: nothing yet */
     uint32_t last;       /* that operation */
@@ -148,6 +149,7 @@ struct simulation {
     const struct simulation_options *options;
     struct run_rates rates;
     struct run_share share;
+    struct run_memory memory;
     struct simulation_result *result;
     double now_s;
     uint32_t active; /* the strand that goes on now */
@@ -159,8 +161,9 @@ struct simulation {
     struct flight *flights;
     size_t n_flights, flights_room;
     uint32_t free_flight;
-    uint32_t *n_inside;               /* [n_ranks] strands inside MPI */
-    uint32_t *n_going;                /* [n_ranks] strands that have not ended */
+    uint32_t *n_threads; /* [n_ranks] that compute for each strand of the rank that does; NULL without options.memory */
+    uint32_t *n_inside;  /* [n_ranks] strands inside MPI */
+    uint32_t *n_going;   /* [n_ranks] strands that have not ended */
     struct flight_list *rank_flights; /* [n_ranks] those that move only while the rank is inside MPI */
     struct member_state *members;
     struct collective_state *collectives;
@@ -178,6 +181,9 @@ struct run_moment simulation_moment(const struct simulation *sim);
 
 /* Tells a strand that an operation which it waits for is complete. */
 void strand_complete(struct simulation *sim, uint32_t strand, uint32_t operation, const struct wait_parts *parts);
+
+/* run_contend.c: prepares for memory contention, where it is asked for. Returns 0, or -1 with the reason. */
+int simulation_contend(struct simulation *sim, const struct machine *machine, struct error *error);
 
 /* run_message.c */
 void simulation_classify(struct simulation *sim);

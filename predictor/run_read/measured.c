@@ -30,12 +30,18 @@ static int divide(const struct building *building, const struct call *call, int6
     int64_t middle_ns = until_ns < call->begin_ns ? call->begin_ns : until_ns > call->end_ns ? call->end_ns : until_ns;
     parts->part_s[late] += reading_seconds(middle_ns - call->begin_ns);
     parts->part_s[rest] += reading_seconds(call->end_ns - middle_ns);
-    if (!reading->keeps_waits || operation == NO_OBJECT || middle_ns == call->begin_ns)
+    struct simulation_result *recorded = reading->recorded;
+    if (recorded == NULL || operation == NO_OBJECT || middle_ns == call->begin_ns)
         return 0;
-    if (array_grow(&reading->waits, reading->n_waits, sizeof *reading->waits) != 0)
+    if (array_grow(&recorded->waits, recorded->n_waits, sizeof *recorded->waits) != 0)
         return reading_no_memory(reading);
-    reading->waits[reading->n_waits++] =
-        (struct read_wait){reading->program->n_steps - 1, call->begin_ns, middle_ns, call->end_ns, operation};
+    const struct run_program *program = reading->program;
+    recorded->waits[recorded->n_waits++] =
+        (struct run_wait){.begin = {(uint32_t)program->n_strands - 1, program->n_steps - 1,
+                                    reading_seconds(call->begin_ns - reading->origin_ns)},
+                          .cause = {0, operation, reading_seconds(middle_ns - reading->origin_ns)},
+                          .late_s = reading_seconds(middle_ns - call->begin_ns),
+                          .end_s = reading_seconds(call->end_ns - reading->origin_ns)};
     return 0;
 }
 

@@ -70,7 +70,6 @@ static void reading_release(struct reading *reading)
     free(reading->posts);
     free(reading->members);
     free(reading->instances);
-    free(reading->waits);
     map_release(&reading->function_of_name);
     map_release(&reading->function_of_id);
     map_release(&reading->site_of);
@@ -80,18 +79,12 @@ static void reading_release(struct reading *reading)
     map_release(&reading->nth);
 }
 
-/* recorded: NULL, or what is filled as well. */
-static int read_run(sqlite3 *database, const char *path, const struct run_window *window, const struct run_watch *watch,
-                    struct run_program *program, struct simulation_result *recorded, struct error *error)
+/* Reads with what the caller has set. */
+static int read_run(struct reading reading)
 {
-    struct reading reading = {.database = database,
-                              .path = path,
-                              .error = error,
-                              .program = program,
-                              .window = window,
-                              .watch = watch,
-                              .keeps_waits = recorded != NULL};
-    struct error reason;
+    const char *path = reading.path;
+    struct run_program *program = reading.program;
+    struct error *error = reading.error, reason;
     reading.pool = calloc(1, sizeof *reading.pool);
     program->texts = reading.pool;
     program->release_texts = reading.pool == NULL ? NULL : release_texts;
@@ -103,7 +96,9 @@ static int read_run(sqlite3 *database, const char *path, const struct run_window
                      : 0;
     if (result == 0 && run_program_check(program, &reason) != 0)
         result = error_set(error, "%s: defect: the program of its run is wrong: %s", path, reason.text);
-    if (result == 0 && recorded != NULL && recorded_make(&reading, recorded) != 0)
+    free(reading.posts);
+    reading.posts = NULL;
+    if (result == 0 && reading.recorded != NULL && recorded_make(&reading) != 0)
         result = reading_no_memory(&reading);
     reading_release(&reading);
     if (result != 0)
@@ -114,18 +109,24 @@ static int read_run(sqlite3 *database, const char *path, const struct run_window
 int run_program_read(sqlite3 *database, const char *path, const struct run_window *window, struct run_program *program,
                      struct error *error)
 {
-    return read_run(database, path, window, NULL, program, NULL, error);
+    return run_program_watch(database, path, window, NULL, program, error);
 }
 
 int run_program_watch(sqlite3 *database, const char *path, const struct run_window *window,
                       const struct run_watch *watch, struct run_program *program, struct error *error)
 {
-    return read_run(database, path, window, watch, program, NULL, error);
+    return read_run((struct reading){
+        .database = database, .path = path, .error = error, .program = program, .window = window, .watch = watch});
 }
 
-int run_program_read_recorded(sqlite3 *database, const char *path, struct run_program *program,
-                              struct simulation_result *recorded, struct error *error)
+int run_program_read_recorded(sqlite3 *database, const char *path, const struct run_message_watch *watch,
+                              struct run_program *program, struct simulation_result *recorded, struct error *error)
 {
     *recorded = (struct simulation_result){0};
-    return read_run(database, path, NULL, NULL, program, recorded, error);
+    return read_run((struct reading){.database = database,
+                                     .path = path,
+                                     .error = error,
+                                     .program = program,
+                                     .message_watch = watch,
+                                     .recorded = recorded});
 }

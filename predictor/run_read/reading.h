@@ -67,13 +67,6 @@ struct read_instance {
     bool between;      /* of an intercommunicator */
 };
 
-/* Records that a call waited for another rank. */
-struct read_wait {
-    size_t step; /* in the program: the call's last one so far */
-    int64_t begin_ns, awaited_ns, end_ns;
-    uint32_t operation; /* run_operation: what it waited for, a message's other end or a member's peers */
-};
-
 struct read_rank {
     struct item *items;
     size_t n_items;
@@ -88,10 +81,11 @@ struct reading {
     struct error *error;
     struct run_program *program;
     struct pool *pool;
-    const struct run_window *window; /* or NULL */
-    const struct run_watch *watch;   /* or NULL */
-    int64_t origin_ns;               /* second 0 of the program */
-    struct read_rank *ranks;         /* [program->n_ranks] */
+    const struct run_window *window;               /* or NULL */
+    const struct run_watch *watch;                 /* or NULL */
+    const struct run_message_watch *message_watch; /* or NULL */
+    int64_t origin_ns;                             /* second 0 of the program */
+    struct read_rank *ranks;                       /* [program->n_ranks] */
     struct read_function *functions;
     size_t n_functions;
     struct map function_of_name, function_of_id, site_of, groups, numbers, instance_of, nth;
@@ -101,9 +95,9 @@ struct reading {
     size_t n_members;
     struct read_instance *instances;
     size_t n_instances;
-    bool keeps_waits;
-    struct read_wait *waits;
-    size_t n_waits;
+    /* Keeps the waits of calls for other ranks if it is not NULL. The step of a cause is what was waited for, until all
+     * steps are there: a run_operation, a message's other end or a member's peers. */
+    struct simulation_result *recorded;
     int64_t eager_limit, eager_limit_network; /* -1: not known */
 };
 
@@ -147,7 +141,7 @@ int member_add(struct reading *reading, struct read_member *member, int64_t comm
 int collectives_make(struct reading *reading);
 
 /* recorded.c: makes what a replay would keep of what was recorded, once the program is whole. */
-int recorded_make(const struct reading *reading, struct simulation_result *recorded);
+int recorded_make(const struct reading *reading);
 
 /* bounds.c: finds where the window begins and ends on each rank. */
 int bounds_find(struct reading *reading);

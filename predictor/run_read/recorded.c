@@ -100,21 +100,21 @@ static uint32_t strand_of(const struct run_program *program, size_t step)
     return (uint32_t)low;
 }
 
-static void add_wait(const struct recording *recording, const struct read_wait *read,
-                     struct simulation_result *recorded)
+/* Completes the waits, and leaves out those for nobody else. */
+static void find_causes(const struct recording *recording, struct simulation_result *recorded)
 {
     const struct run_program *program = recording->program;
-    int64_t origin_ns = recording->reading->origin_ns;
-    size_t cause = awaited_step(recording, read->operation);
-    if (cause == NO_STEP)
-        return;
-    struct run_wait wait = {
-        .begin = {strand_of(program, read->step), read->step, reading_seconds(read->begin_ns - origin_ns)},
-        .cause = {strand_of(program, cause), cause, reading_seconds(read->awaited_ns - origin_ns)},
-        .late_s = reading_seconds(read->awaited_ns - read->begin_ns),
-        .end_s = reading_seconds(read->end_ns - origin_ns)};
-    if (program->strands[wait.begin.strand].rank != program->strands[wait.cause.strand].rank)
-        recorded->waits[recorded->n_waits++] = wait;
+    size_t n = 0;
+    for (size_t i = 0; i < recorded->n_waits; i++) {
+        struct run_wait wait = recorded->waits[i];
+        wait.cause.step = awaited_step(recording, (uint32_t)wait.cause.step);
+        if (wait.cause.step == NO_STEP)
+            continue;
+        wait.cause.strand = strand_of(program, wait.cause.step);
+        if (program->strands[wait.begin.strand].rank != program->strands[wait.cause.strand].rank)
+            recorded->waits[n++] = wait;
+    }
+    recorded->n_waits = n;
 }
 
 static int compare_ends(const void *left, const void *right)
@@ -137,8 +137,9 @@ static void set_bounds(const struct reading *reading, struct simulation_result *
     }
 }
 
-int recorded_make(const struct reading *reading, struct simulation_result *recorded)
+int recorded_make(const struct reading *reading)
 {
+    struct simulation_result *recorded = reading->recorded;
     const struct run_program *program = reading->program;
     struct recording recording = {.reading = reading,
                                   .program = program,
@@ -149,19 +150,18 @@ int recorded_make(const struct reading *reading, struct simulation_result *recor
                                   .last = malloc((program->n_members + 1) * sizeof *recording.last)};
     recorded->rank_begin_s = malloc((program->n_ranks + 1) * sizeof *recorded->rank_begin_s);
     recorded->rank_end_s = malloc((program->n_ranks + 1) * sizeof *recorded->rank_end_s);
-    recorded->waits = malloc((reading->n_waits + 1) * sizeof *recorded->waits);
     int result = recording.send == NULL || recording.receive == NULL || recording.arrival == NULL ||
                          recording.arrival_ns == NULL || recording.last == NULL || recorded->rank_begin_s == NULL ||
-                         recorded->rank_end_s == NULL || recorded->waits == NULL
+                         recorded->rank_end_s == NULL
                      ? -1
                      : 0;
     if (result == 0) {
         find_posts(&recording);
         find_arrivals(&recording);
         set_bounds(reading, recorded);
-        for (size_t i = 0; i < reading->n_waits; i++)
-            add_wait(&recording, &reading->waits[i], recorded);
-        qsort(recorded->waits, recorded->n_waits, sizeof *recorded->waits, compare_ends);
+        find_causes(&recording, recorded);
+        if (recorded->n_waits > 0)
+            qsort(recorded->waits, recorded->n_waits, sizeof *recorded->waits, compare_ends);
     }
     free(recording.send);
     free(recording.receive);

@@ -13,6 +13,7 @@ struct read_form {
     struct form_end send, receive;
     int64_t limit_bytes; /* a send of more waits for its receive; -1: not known, INT64_MAX: none waits */
     uint32_t flags;      /* of its messages */
+    bool between_nodes;  /* by its level */
 };
 
 struct message_reader {
@@ -50,7 +51,8 @@ static int read_form(struct message_reader *reader, struct cursor *rows)
     if (read_form_end(reader, rows, 1, &form->send) != 0 || read_form_end(reader, rows, 4, &form->receive) != 0)
         return -1;
     const struct read_function *function = function_of_site(reading, form->send.site);
-    int64_t limit = cursor_integer(rows, 7) == 3 ? reading->eager_limit_network : reading->eager_limit;
+    form->between_nodes = cursor_integer(rows, 7) == 3;
+    int64_t limit = form->between_nodes ? reading->eager_limit_network : reading->eager_limit;
     form->flags = function->message_flags;
     form->limit_bytes = function->send == SEND_BY_TIME                ? -1
                         : function->send == SEND_NO_WAIT || limit < 0 ? INT64_MAX
@@ -169,7 +171,18 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
     message.flags = form->flags | special_flags(reader, cursor_integer(rows, COL_ID));
     uint32_t object = (uint32_t)program->n_messages;
     int64_t recv_post = post + late;
-    if (array_grow(&reading->posts, object, sizeof *reading->posts) != 0 || run_program_message(program, &message) != 0)
+    const struct run_recorded_message told = {.bytes = message.bytes,
+                                              .src = message.src,
+                                              .dst = message.dst,
+                                              .site = form->send.site,
+                                              .between_nodes = form->between_nodes,
+                                              .late_ns = late,
+                                              .recv_ns = recv,
+                                              .send_call_ns = send_call,
+                                              .recv_call_ns = recv_call};
+    const struct run_message_watch *watch = reading->message_watch;
+    if ((watch != NULL && watch->message(watch->context, &told) != 0) ||
+        array_grow(&reading->posts, object, sizeof *reading->posts) != 0 || run_program_message(program, &message) != 0)
         return reading_no_memory(reading);
     reading->posts[object] = (struct message_posts){post, recv_post};
     bool waits = ((message.flags & MESSAGE_SYNCHRONOUS) != 0 || (int64_t)message.bytes > form->limit_bytes) &&

@@ -51,11 +51,27 @@ struct run_watch {
 int run_program_watch(sqlite3 *database, const char *path, const struct run_window *window,
                       const struct run_watch *watch, struct run_program *program, struct error *error);
 
+/* Describes a message as recorded, for those who sum over all of them. */
+struct run_recorded_message {
+    uint64_t bytes;
+    uint32_t src, dst, site;            /* site: of its send, in the program's sites */
+    bool between_nodes;                 /* by its level */
+    int64_t late_ns;                    /* from the post of the send to that of the receive */
+    int64_t recv_ns;                    /* from the post of the receive to its completion; negative: never reported */
+    int64_t send_call_ns, recv_call_ns; /* of the calls that posted it */
+};
+/* Is told every message of the trace in the order of their ids, whether its calls count or not. message returns 0, or
+ * -1 without memory. */
+struct run_message_watch {
+    int (*message)(void *context, const struct run_recorded_message *message);
+    void *context;
+};
+
 /* Does the same with the whole run, and fills *recorded as if a replay had taken exactly as long as was recorded: begin
  * and end of ranks, who waited for whom; no predicted parts. run_blame takes it. simulation_result_release in either
- * case. */
-int run_program_read_recorded(sqlite3 *database, const char *path, struct run_program *program,
-                              struct simulation_result *recorded, struct error *error);
+ * case. watch is told the messages meanwhile, if it is not NULL. */
+int run_program_read_recorded(sqlite3 *database, const char *path, const struct run_message_watch *watch,
+                              struct run_program *program, struct simulation_result *recorded, struct error *error);
 
 /* Tells whether a function of MPI, as MPI_Ibcast, MPI_Bcast_init or MPI_Bcast_c, is the collective of that name in
  * small letters, without MPI_: "bcast". */

@@ -92,7 +92,7 @@ static int check(struct run_options *options, int n_arguments)
 
 int run_options_parse(int argc, char **argv, struct run_options *options)
 {
-    enum { N_OWN = 18 };
+    enum { N_OWN = 19 };
     *options = (struct run_options){.law = LAW_STAIRCASE};
     struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
         {0, "machine", "NAME|FILE", "of the trace, a shipped one, or a table; default: the only one of the trace",
@@ -104,6 +104,10 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
          "recorded: last arrival and what the recording took after it (default);\nmodelled: messages of the algorithms "
          "that MPIs use",
          .choice = &options->collectives},
+        {0, "memory", NULL,
+         "messages lose memory bandwidth to ranks that compute on their receiver's socket, by the machine's rows "
+         "memory_...",
+         .flag = &options->memory},
         {0, "from", "S|mark:N|site:ID", "only the run from there on: seconds, an MPI_Pcontrol, a call site",
          .take = take_from, .words = WORDS_NONE},
         {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_to, .words = WORDS_NONE},

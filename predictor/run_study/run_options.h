@@ -27,6 +27,7 @@ struct run_options {
     int format;                                       /* enum output_format */
     struct run_window window;
     bool sensitivity, interval;
+    bool memory; /* computation takes memory bandwidth from messages */
     struct what_if_options what_if;
     struct run_scale scales[MAX_SCALES];
     size_t n_scales;

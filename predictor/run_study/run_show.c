@@ -322,10 +322,11 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
 {
     double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
     const struct run_program *program = &study->program;
-    fprintf(stream, "%zu rank%s, %zu message%s, %zu collective%s\nmachine %s, law %s, collectives %s\n\n",
+    fprintf(stream, "%zu rank%s, %zu message%s, %zu collective%s\nmachine %s, law %s, collectives %s%s\n\n",
             program->n_ranks, plural(program->n_ranks), program->n_messages, plural(program->n_messages),
             program->n_collectives, plural(program->n_collectives), study->before.machine.name,
-            run_law_name[study->options->law], run_collectives_name[study->options->collectives]);
+            run_law_name[study->options->law], run_collectives_name[study->options->collectives],
+            study->options->memory ? ", memory" : "");
     fputs("run time [s]  measured", stream);
     show_seconds(stream, measured_s);
     fputs("   predicted", stream);
@@ -343,6 +344,11 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
         show_seconds(stream, after_s);
         show_percent(stream, fabs(after_s - predicted_s) > NOTHING * predicted_s ? after_s / predicted_s - 1 : 0);
         fputs(" of the run\n", stream);
+        if (study->options->memory)
+            fprintf(
+                stream,
+                "computation while messages arrive (compute_slowdown): %.3f times as long as without; what if: %.3f\n",
+                study->before.result.compute_slowdown, study->after.result.compute_slowdown);
         if (study->intervals != NULL) {
             show_interval(stream, "what if, 95 %", &study->intervals[0].after);
             show_interval(stream, "change, 95 %", &study->intervals[0].change);

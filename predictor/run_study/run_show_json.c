@@ -119,6 +119,8 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
 {
     json_t *run = json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
                             json_finite(run_side_s(&study->before)), "mpi_error", json_finite(run_mpi_error(study)));
+    if (study->options->memory)
+        json_object_set_new(run, "compute_slowdown", json_finite(study->before.result.compute_slowdown));
     add_intervals(run, study, 0);
     json_t *root = json_pack("{so ss ss ss so so so so}", "run", run, "machine", study->before.machine.name, "law",
                              run_law_name[study->options->law], "collectives",
@@ -129,9 +131,12 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
                              sensitivities_json(study));
     if (study->options->what_if.best_placement)
         json_object_set_new(root, "placement", placement_json(&study->after.placement));
-    if (study->after.by_rank != NULL)
-        json_object_set_new(root, "what_if",
-                            json_pack("{so ss so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
-                                      study->after.machine.name, "efficiencies", efficiencies_json(&study->otherwise)));
+    if (study->after.by_rank != NULL) {
+        json_t *what_if = json_pack("{so ss so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
+                                    study->after.machine.name, "efficiencies", efficiencies_json(&study->otherwise));
+        if (study->options->memory)
+            json_object_set_new(what_if, "compute_slowdown", json_finite(study->after.result.compute_slowdown));
+        json_object_set_new(root, "what_if", what_if);
+    }
     return json_write(stream, root, error);
 }

@@ -7,35 +7,10 @@
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
 #include "interpose/database/transaction.h"
+#include "predictor/later_tables.h"
 #include "predictor/run_study/run_show.h"
-#include "share/base/installation.h"
-#include "share/base/text_file.h"
 
-enum { SCHEMA_MAX_BYTES = 1 << 20, OPTIONS_BYTES = 512 };
-
-static int execute(sqlite3 *database, const char *path, const char *sql, struct error *error)
-{
-    return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK
-               ? 0
-               : database_error(database, path, "the replay cannot be stored", error);
-}
-
-/* Makes the tables in a trace that was written before they came: the last part of schema.sql. */
-static int make_tables(sqlite3 *database, const char *path, struct error *error)
-{
-    static const char line[] = "Dividing line: replays.\n";
-    char name[4096];
-    if (installation_find(INSTALLATION_SHARE, "sql/schema.sql", name, sizeof name, error) != 0)
-        return -1;
-    char *schema = text_file_read(name, SCHEMA_MAX_BYTES, error);
-    if (schema == NULL)
-        return -1;
-    const char *at = strstr(schema, line);
-    int code = at != NULL ? execute(database, path, at + strlen(line), error)
-                          : error_set(error, "%s: has no tables of replays: is it that of another mpistair?", name);
-    free(schema);
-    return code;
-}
+enum { OPTIONS_BYTES = 512 };
 
 /* Appends " from mark:1" or the like. */
 static void add_bound(char text[OPTIONS_BYTES], const char *word, const struct run_bound *bound)
@@ -55,6 +30,8 @@ static void options_text(const struct run_options *options, char text[OPTIONS_BY
     add_bound(text, "from", &options->window.from);
     add_bound(text, "to", &options->window.to);
     size_t length = strlen(text);
+    if (options->memory)
+        length += (size_t)snprintf(text + length, OPTIONS_BYTES - length, "%smemory", length > 0 ? " " : "");
     if (options->placement != NULL)
         snprintf(text + length, OPTIONS_BYTES - length, "%splacement %s", length > 0 ? " " : "", options->placement);
 }
@@ -145,7 +122,7 @@ int run_store(sqlite3 *database, const struct run_study *study, struct error *er
     options_text(study->options, options);
     if (transaction_begin(database, path, error) != 0)
         return -1;
-    int code = make_tables(database, path, error);
+    int code = later_tables_make(database, path, error);
     if (code == 0)
         code = forget(database, study, options, error);
     if (code == 0 && (store_run(database, study, options, &id) != 0 || store_places(database, study, id) != 0 ||

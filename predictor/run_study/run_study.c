@@ -123,6 +123,7 @@ static int replay_before(struct run_study *study, sqlite3 *database, struct erro
     before->options = (struct simulation_options){.law = (enum run_law)options->law,
                                                   .log = true,
                                                   .turn_s = TURN_S,
+                                                  .memory = options->memory,
                                                   .model_collectives = options->collectives == COLLECTIVES_MODELLED};
     if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
         places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||

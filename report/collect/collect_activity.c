@@ -247,26 +247,40 @@ static int sum_run(struct report *report, sqlite3 *database, const struct run_pr
     return result;
 }
 
-int report_collect_activity(struct report *report, sqlite3 *database, struct error *error)
+/* Sums a run that was read, and looks for findings. */
+static int judge_run(struct report *report, sqlite3 *database, struct run_program *program,
+                     struct simulation_result *recorded, struct pair_sums *pairs, struct error *error)
 {
-    struct run_program program = {0};
-    struct simulation_result recorded = {0};
     struct error reason;
-    struct report_activities *activities = &report->activities;
-    *activities = (struct report_activities){.load_balance = NAN, .communication = NAN, .parallel = NAN};
-    if (run_program_read_recorded(database, report->path, &program, &recorded, &reason) != 0) {
-        simulation_result_release(&recorded);
-        activities->unknown = reason_text(report, &reason);
-        return activities->unknown == NULL ? no_memory(report, error) : 0;
-    }
-    int result = sum_run(report, database, &program, &recorded, error);
-    if (result == 0 && activities->unknown == NULL &&
-        findings_collect_read(&report->findings, &report->pool, database, &program, &recorded, &reason) != 0) {
+    int result = sum_run(report, database, program, recorded, error);
+    if (result == 0 && report->activities.unknown == NULL &&
+        findings_collect_read(&report->findings, &report->pool, database, program, recorded, pairs, &reason) != 0) {
         findings_release(&report->findings);
         report->no_findings = reason_text(report, &reason);
         result = report->no_findings == NULL ? no_memory(report, error) : 0;
     }
+    return result;
+}
+
+int report_collect_activity(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct run_program program = {0};
+    struct simulation_result recorded = {0};
+    struct pair_sums pairs = {0};
+    const struct run_message_watch watch = pair_sums_watch(&pairs);
+    struct error reason;
+    struct report_activities *activities = &report->activities;
+    int result;
+    *activities = (struct report_activities){.load_balance = NAN, .communication = NAN, .parallel = NAN};
+    if (pair_sums_init(&pairs, database, report->path, &reason) == 0 &&
+        run_program_read_recorded(database, report->path, &watch, &program, &recorded, &reason) == 0) {
+        result = judge_run(report, database, &program, &recorded, &pairs, error);
+    } else {
+        activities->unknown = reason_text(report, &reason);
+        result = activities->unknown == NULL ? no_memory(report, error) : 0;
+    }
     simulation_result_release(&recorded);
     run_program_release(&program);
+    pair_sums_release(&pairs);
     return result;
 }

@@ -11,7 +11,7 @@
 
 int report_rank_init(struct report_rank *rank, size_t n_models)
 {
-    size_t n = (9 + PART_COUNT) * n_models;
+    size_t n = (9 + STORED_PARTS) * n_models;
     double *values = malloc((n + 1) * sizeof *values); /* one block, which covered_s owns */
     rank->mostly = calloc(n_models + 1, sizeof *rank->mostly);
     rank->extrapolated = calloc(n_models + 1, sizeof *rank->extrapolated);
@@ -69,9 +69,30 @@ static int collect_parts(struct report *report, sqlite3 *database, struct error 
         rank->mostly[model] = cursor_text(&rows, 4, &report->pool);
         rank->low_s[model] = cursor_real(&rows, 5);
         rank->high_s[model] = cursor_real(&rows, 6);
-        for (int part = 0; part < PART_COUNT; part++)
-            rank->part_s[model * PART_COUNT + (size_t)part] = cursor_real(&rows, 7 + part);
-        rank->extrapolated[model] = cursor_integer(&rows, 7 + PART_COUNT) != 0;
+        for (int part = 0; part < STORED_PARTS; part++)
+            rank->part_s[model * STORED_PARTS + (size_t)part] = cursor_real(&rows, 7 + part);
+        rank->extrapolated[model] = cursor_integer(&rows, 7 + STORED_PARTS) != 0;
+    }
+    return cursor_close(&rows);
+}
+
+/* Reads what +memory says, in traces that have its view. */
+static int collect_memory(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct cursor rows;
+    cursor_open(&rows, database, report->path, "SELECT 1 FROM sqlite_master WHERE name = 'model_memory'", error);
+    bool has = cursor_next(&rows);
+    int code = cursor_close(&rows);
+    if (code != 0 || !has)
+        return code;
+    cursor_open(&rows, database, report->path,
+                "SELECT machine, model, options, computing, compute_slowdown FROM model_memory", error);
+    while (cursor_next(&rows)) {
+        size_t model = report_find_model(report, &rows, 0);
+        if (model == report->n_models)
+            continue;
+        report->models[model].computing = cursor_real(&rows, 3);
+        report->models[model].compute_slowdown = cursor_real(&rows, 4);
     }
     return cursor_close(&rows);
 }
@@ -236,7 +257,7 @@ int report_collect_why(struct report *report, sqlite3 *database, struct error *e
 {
     find_worst(report);
     if (collect_waits(report, database, error) != 0 || collect_late(report, database, error) != 0 ||
-        collect_parts(report, database, error) != 0)
+        collect_parts(report, database, error) != 0 || collect_memory(report, database, error) != 0)
         return -1;
     size_t best = report_best_model(report);
     if (best == report->n_models || report->n_worst == 0)

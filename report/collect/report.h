@@ -86,6 +86,8 @@ struct report_model {
     int64_t worst_rank;
     double coverage;                    /* share of the measured time that lies in the kinds that were modelled */
     double visible_error, visible_bias; /* T eq. 11 and bias of the time that stays visible in MPI */
+    double computing, compute_slowdown; /* what +memory says: threads of a socket that compute while messages arrive
+                                         * there, and how many times as long they take; 0: it says nothing */
 };
 
 /* Is a row of T Table III: the traffic of one round. */
@@ -111,7 +113,7 @@ struct report_rank {
     double *covered_s;      /* [n_models]: the measured time of the kinds that were modelled */
     double *model_s;        /* [n_models] */
     double *off_s;          /* [n_models] |covered - modelled|, summed over the kinds: what T eq. 11 sums */
-    double *part_s;         /* [n_models * PART_COUNT] what model_s is made of */
+    double *part_s;         /* [n_models * STORED_PARTS] what model_s is made of */
     double *low_s, *high_s; /* [n_models] the interval of model_s */
     double *outside_s, *inside_s,
         *visible_s;        /* [n_models] as the view rank_visible: parts of covered_s outside and inside MPI */

@@ -163,7 +163,7 @@ static void judge(struct comparison_work *work)
     }
 }
 
-/* What is above noise comes first, then the largest change. */
+/* Puts what is above noise first, then the largest change. */
 static int compare_rows(const void *left, const void *right)
 {
     const struct comparison_row *a = left, *b = right;

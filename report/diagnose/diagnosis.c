@@ -79,27 +79,45 @@ static int compare_events(const void *left, const void *right)
     return a->step < b->step ? -1 : a->step > b->step;
 }
 
+static int compare_steps(const void *left, const void *right)
+{
+    size_t a = *(const size_t *)left, b = ((const struct run_charge *)right)->step;
+    return a < b ? -1 : a > b;
+}
+
+/* Notes of each event the longest wait for its step; events are in the order of charges yet, which is that of steps. */
+static void note_waits(struct diagnosis *diagnosis)
+{
+    const struct run_charge *charges = diagnosis->blame.charges;
+    for (size_t i = 0; i < diagnosis->recorded.n_waits; i++) {
+        const struct run_wait *wait = &diagnosis->recorded.waits[i];
+        const struct run_charge *charge =
+            bsearch(&wait->cause.step, charges, diagnosis->n_events, sizeof *charges, compare_steps);
+        if (charge == NULL)
+            continue;
+        while (charge > charges && charge[-1].step == wait->cause.step)
+            charge--;
+        for (size_t k = (size_t)(charge - charges); k < diagnosis->n_events && charges[k].step == wait->cause.step; k++)
+            diagnosis->events[k].direct_s = fmax(diagnosis->events[k].direct_s, wait->late_s);
+    }
+}
+
 static int make_events(struct diagnosis *diagnosis)
 {
     const struct run_program *program = &diagnosis->program;
-    const struct simulation_result *recorded = &diagnosis->recorded;
-    double *direct_s = calloc(program->n_steps + 1, sizeof *direct_s);
     diagnosis->events = malloc((diagnosis->blame.n_charges + 1) * sizeof *diagnosis->events);
-    if (direct_s == NULL || diagnosis->events == NULL) {
-        free(direct_s);
+    if (diagnosis->events == NULL)
         return -1;
-    }
-    for (size_t i = 0; i < recorded->n_waits; i++)
-        direct_s[recorded->waits[i].cause.step] =
-            fmax(direct_s[recorded->waits[i].cause.step], recorded->waits[i].late_s);
     for (size_t i = 0; i < diagnosis->blame.n_charges; i++) {
         const struct run_charge *charge = &diagnosis->blame.charges[i];
         const struct run_place *place = &program->places[charge->place];
         diagnosis->events[diagnosis->n_events++] =
-            (struct diagnosis_event){charge->step, place->site, place->rank, charge->cost_s, direct_s[charge->step]};
+            (struct diagnosis_event){charge->step, place->site, place->rank, charge->cost_s, 0};
     }
+    if (diagnosis->n_events == 0)
+        return 0;
+    note_waits(diagnosis);
     qsort(diagnosis->events, diagnosis->n_events, sizeof *diagnosis->events, compare_events);
-    free(direct_s);
     return 0;
 }
 
@@ -151,9 +169,9 @@ int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const cha
     return 0;
 }
 
-int diagnosis_name_callsite(struct diagnosis *diagnosis, const char *function, int64_t callsite,
-                            struct finding *finding, char *text)
+int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct finding *finding, char *text)
 {
+    const char *function = diagnosis->program.sites[site].function;
     struct cursor rows;
     finding->function = pool_clean(diagnosis->pool, function, strlen(function));
     finding->place = "";
@@ -164,17 +182,11 @@ int diagnosis_name_callsite(struct diagnosis *diagnosis, const char *function, i
                 "WHERE id = ?1",
                 diagnosis->error);
     if (rows.result == 0)
-        sqlite3_bind_int64(rows.statement, 1, callsite);
+        sqlite3_bind_int64(rows.statement, 1, diagnosis->program.sites[site].callsite);
     if (cursor_next(&rows))
         finding->place = cursor_text(&rows, 0, diagnosis->pool);
     snprintf(text, DIAGNOSIS_TEXT, finding->place[0] == '\0' ? "%s" : "%s (%s)", finding->function, finding->place);
     return cursor_close(&rows);
-}
-
-int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct finding *finding, char *text)
-{
-    const struct run_site *named = &diagnosis->program.sites[site];
-    return diagnosis_name_callsite(diagnosis, named->function, named->callsite, finding, text);
 }
 
 const char *diagnosis_seconds(char *text, double seconds)

@@ -30,6 +30,7 @@ struct diagnosis {
     struct error *error;
     struct run_program program;
     struct simulation_result recorded;
+    struct pair_sums *pairs; /* the caller's */
     struct run_blame blame;
     double all_s;                   /* time of all ranks */
     double *rank_s;                 /* [n_ranks] */
@@ -58,9 +59,6 @@ int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const cha
 enum { DIAGNOSIS_TEXT = 192 };
 /* Names a site: sets function and place of the finding, and text[DIAGNOSIS_TEXT] to "MPI_Send (ring halo.c:12)". */
 int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct finding *finding, char *text);
-/* Does the same for a function and an id in callsite, which need not be there. */
-int diagnosis_name_callsite(struct diagnosis *diagnosis, const char *function, int64_t callsite,
-                            struct finding *finding, char *text);
 /* Prints seconds with a unit into text[DIAGNOSIS_TEXT]: "1.25 s", "34 ms", and bytes: "12 kB". Returns text. */
 const char *diagnosis_seconds(char *text, double seconds);
 const char *diagnosis_bytes(char *text, double bytes);

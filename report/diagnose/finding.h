@@ -11,6 +11,7 @@
 
 #include "interpose/database/cursor.h"
 #include "predictor/run/simulate.h"
+#include "report/diagnose/pair_sums.h"
 #include "share/base/error.h"
 
 #define FINDING_LEAST_SHARE 0.03
@@ -43,9 +44,10 @@ struct findings {
 /* Fills *findings, which must be empty, from an open trace; texts are the pool's. A trace in which nothing was recorded
  * has none. Returns 0, or -1 with the reason, such as a damaged trace; findings_release in either case. */
 int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *database, struct error *error);
-/* Does the same from what run_program_read_recorded has read of that trace; both are taken over and empty then. */
+/* Does the same from what run_program_read_recorded has read of that trace; program and recorded are taken over and
+ * empty then. pairs: filled meanwhile. */
 int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 *database, struct run_program *program,
-                          struct simulation_result *recorded, struct error *error);
+                          struct simulation_result *recorded, struct pair_sums *pairs, struct error *error);
 void findings_release(struct findings *findings);
 
 /* Returns "late-rank", "late-site", "slow-link", "imbalance", "small-messages", "placement", "busy-processors". */

@@ -43,7 +43,7 @@ static const char *path_of(sqlite3 *database)
 }
 
 int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 *database, struct run_program *program,
-                          struct simulation_result *recorded, struct error *error)
+                          struct simulation_result *recorded, struct pair_sums *pairs, struct error *error)
 {
     static int (*const kinds[])(struct diagnosis *) = {diagnose_late_ranks, diagnose_busy_processors,
                                                        diagnose_small_messages, diagnose_slow_links,
@@ -54,7 +54,8 @@ int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 
                                   .findings = findings,
                                   .error = error,
                                   .program = *program,
-                                  .recorded = *recorded};
+                                  .recorded = *recorded,
+                                  .pairs = pairs};
     *program = (struct run_program){0};
     *recorded = (struct simulation_result){0};
     *findings = (struct findings){0};
@@ -71,6 +72,8 @@ int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *data
 {
     struct run_program program = {0};
     struct simulation_result recorded = {0};
+    struct pair_sums pairs = {0};
+    const struct run_message_watch watch = pair_sums_watch(&pairs);
     const char *path = path_of(database);
     int64_t n;
     *findings = (struct findings){0};
@@ -78,10 +81,14 @@ int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *data
         return -1;
     if (n == 0)
         return 0;
-    if (run_program_read_recorded(database, path, &program, &recorded, error) == 0)
-        return findings_collect_read(findings, pool, database, &program, &recorded, error);
+    int result = pair_sums_init(&pairs, database, path, error);
+    if (result == 0)
+        result = run_program_read_recorded(database, path, &watch, &program, &recorded, error);
+    if (result == 0)
+        result = findings_collect_read(findings, pool, database, &program, &recorded, &pairs, error);
     simulation_result_release(&recorded);
-    return -1;
+    pair_sums_release(&pairs);
+    return result;
 }
 
 void findings_release(struct findings *findings)

@@ -11,13 +11,13 @@
 #include "report/diagnose/site_sums.h"
 
 #define LATE_CHANCE 0.01
-/* What happened too seldom to tell it from chance is said where it takes so much of all ranks' time. */
+/* Says from which share of all ranks' time on that is told which happened too seldom to tell it from chance. */
 #define ONCE_SHARE 0.1
 /* A rank stands apart if it is so many times further from the others than they are from each other; of two ranks, if
  * it computes so many times as long. */
 #define APART        2.0
 #define APART_OF_TWO 4.0
-/* What it computes longer must explain so much of the waiting. */
+/* Says how much of the waiting its longer computation must explain. */
 #define EXPLAINED 0.25
 
 enum { MOST_LATE = 3 };

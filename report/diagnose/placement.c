@@ -1,6 +1,7 @@
 /* Finds that ranks which exchange many bytes are on different nodes, while another order of the same places would keep
  * many of these bytes inside nodes. The partitioner of `replay --best-placement` makes that order, from bytes alone. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "predictor/what_if/placement_map.h"
 #include "report/diagnose/diagnosis.h"
@@ -34,28 +35,35 @@ static int read_places(struct diagnosis *diagnosis, struct placement *slots, boo
     return cursor_close(&rows);
 }
 
-/* Sums the bytes of every pair, as one round; *between_s: what messages between nodes took once both sides were
- * there. */
-static int read_traffic(struct diagnosis *diagnosis, struct pattern *pattern, double *between_s)
+static int compare_ranks(const void *left, const void *right)
 {
-    struct cursor rows;
-    cursor_open(
-        &rows, diagnosis->database, diagnosis->path,
-        "SELECT src, dst, min(total(bytes), 1e18), total(CASE WHEN (SELECT level FROM form WHERE id = form) = 3 "
-        "  THEN max(1.0 * late_ns + coalesce(recv_ns, 0) - max(late_ns, 0), 0) END) * 1e-9 FROM message_row "
-        "WHERE src <> dst AND bytes >= 0 GROUP BY src, dst",
-        diagnosis->error);
-    while (cursor_next(&rows)) {
-        int64_t src = cursor_integer(&rows, 0), dst = cursor_integer(&rows, 1);
-        int64_t n = (int64_t)diagnosis->program.n_ranks;
-        *between_s += cursor_real(&rows, 3);
-        if (src >= 0 && src < n && dst >= 0 && dst < n &&
-            pattern_append(pattern, (uint32_t)src, (uint32_t)dst, (uint64_t)cursor_real(&rows, 2)) != 0) {
-            cursor_no_memory(&rows);
-            break;
+    const struct rank_pair *a = *(const struct rank_pair *const *)left, *b = *(const struct rank_pair *const *)right;
+    if (a->src != b->src)
+        return a->src < b->src ? -1 : 1;
+    return a->dst < b->dst ? -1 : a->dst > b->dst;
+}
+
+/* Sums the bytes of every pair, as one round; *between_s: what messages between nodes took once both sides were
+ * there. Returns -1 without memory. */
+static int sum_traffic(const struct pair_sums *sums, struct pattern *pattern, double *between_s)
+{
+    const struct rank_pair **order = malloc((sums->n_rank_pairs + 1) * sizeof *order);
+    int result = order == NULL ? -1 : 0;
+    for (size_t i = 0; result == 0 && i < sums->n_rank_pairs; i++)
+        order[i] = &sums->rank_pairs[i];
+    if (result == 0)
+        qsort(order, sums->n_rank_pairs, sizeof *order, compare_ranks);
+    for (size_t i = 0, end; result == 0 && i < sums->n_rank_pairs; i = end) {
+        double bytes = 0, between_ns = 0;
+        for (end = i; end < sums->n_rank_pairs && compare_ranks(&order[i], &order[end]) == 0; end++) {
+            bytes += order[end]->bytes;
+            between_ns += order[end]->between_ns;
         }
+        *between_s += between_ns * 1e-9;
+        result = pattern_append(pattern, order[i]->src, order[i]->dst, (uint64_t)fmin(bytes, 1e18));
     }
-    return cursor_close(&rows);
+    free(order);
+    return result;
 }
 
 /* Returns the bytes between nodes; of a workload of one kind. */
@@ -112,8 +120,8 @@ int diagnose_placement(struct diagnosis *diagnosis)
         result = diagnosis_no_memory(diagnosis);
     if (result == 0)
         result = read_places(diagnosis, &slots, &known);
-    if (result == 0 && known)
-        result = read_traffic(diagnosis, &pattern, &between_s);
+    if (result == 0 && known && sum_traffic(diagnosis->pairs, &pattern, &between_s) != 0)
+        result = diagnosis_no_memory(diagnosis);
     if (result == 0 && known && pattern.n_messages > 0 && pattern.n_messages <= MOST_PAIRS &&
         between_s >= LEAST_SHARE * diagnosis->all_s)
         result = workload_add(&workload, 1, 1, &pattern) != 0 ? diagnosis_no_memory(diagnosis)

@@ -9,26 +9,11 @@
 #include <stdlib.h>
 
 #include "report/diagnose/diagnosis.h"
-#include "share/base/array.h"
 
 #define LEAST_SHARE  0.05
 #define LEAST_FACTOR 2.0
 
-enum { LEAST_PAIRS = 3, MOST_FOUND = 3 };
-
-/* Numbers a size's power of two by its hexadecimal digits. Row: class, nodes, messages, time of the fastest
- * tenth. */
-static const char *const PAIRS =
-    "WITH sent AS (SELECT s.node AS a, d.node AS b, printf('%x', bytes) AS hex,"
-    "    1.0 * late_ns + recv_ns - max(late_ns, 0) AS t"
-    "  FROM message_row m JOIN form f ON f.id = m.form JOIN process s ON s.rank = src JOIN process d ON d.rank = dst"
-    "  WHERE f.level = 3 AND s.node <> d.node AND recv_ns IS NOT NULL AND bytes >= 0),"
-    " class AS (SELECT a, b, 4 * length(hex) + (hex >= '2') + (hex >= '4') + (hex >= '8') AS c, t FROM sent"
-    "  WHERE t > 0),"
-    " ranked AS (SELECT a, b, c, t, row_number() OVER (PARTITION BY c, a, b ORDER BY t) AS i,"
-    "    count(*) OVER (PARTITION BY c, a, b) AS n FROM class)"
-    "SELECT c, a, b, n, max(CASE WHEN i = (n + 9) / 10 THEN t END) * 1e-9 FROM ranked"
-    "  GROUP BY c, a, b HAVING n >= 4 ORDER BY c, a, b";
+enum { LEAST_PAIRS = 3, LEAST_MESSAGES = 4, MOST_FOUND = 3 };
 
 struct node_pair {
     int64_t class, from, to;
@@ -41,22 +26,65 @@ struct node_pairs {
     size_t n;
 };
 
-static int read_pairs(struct diagnosis *diagnosis, struct node_pairs *pairs)
+/* Returns what values[at] would be if values[n] were sorted, and orders them as far as that takes. */
+static int64_t select_value(int64_t *values, size_t n, size_t at)
 {
-    struct cursor rows;
-    cursor_open(&rows, diagnosis->database, diagnosis->path, PAIRS, diagnosis->error);
-    while (cursor_next(&rows)) {
-        if (array_grow(&pairs->rows, pairs->n, sizeof *pairs->rows) != 0) {
-            cursor_no_memory(&rows);
-            break;
+    size_t first = 0, end = n;
+    while (end - first > 1) {
+        int64_t middle = values[first + (end - first) / 2];
+        size_t low = first, high = end;
+        for (;; low++, high--) {
+            while (values[low] < middle)
+                low++;
+            while (values[high - 1] > middle)
+                high--;
+            if (low + 1 >= high)
+                break;
+            int64_t value = values[low];
+            values[low] = values[high - 1];
+            values[high - 1] = value;
         }
-        pairs->rows[pairs->n++] = (struct node_pair){.class = cursor_integer(&rows, 0),
-                                                     .from = cursor_integer(&rows, 1),
-                                                     .to = cursor_integer(&rows, 2),
-                                                     .n = cursor_real(&rows, 3),
-                                                     .fast_s = cursor_real(&rows, 4)};
+        /* Left of low no value is larger than middle, from high on none is smaller. */
+        if (at < low)
+            end = low;
+        else if (at >= high)
+            first = high;
+        else
+            return middle;
     }
-    return cursor_close(&rows);
+    return values[first];
+}
+
+static int compare_pairs(const void *left, const void *right)
+{
+    const struct node_pair *a = left, *b = right;
+    if (a->class != b->class)
+        return a->class < b->class ? -1 : 1;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* Takes the fastest tenth of each pair with messages enough. */
+static int make_pairs(struct diagnosis *diagnosis, struct node_pairs *pairs)
+{
+    const struct pair_sums *sums = diagnosis->pairs;
+    pairs->rows = malloc((sums->n_node_pairs + 1) * sizeof *pairs->rows);
+    if (pairs->rows == NULL)
+        return diagnosis_no_memory(diagnosis);
+    for (size_t i = 0; i < sums->n_node_pairs; i++) {
+        const struct node_pair_times *times = &sums->node_pairs[i];
+        if (times->n < LEAST_MESSAGES)
+            continue;
+        int64_t fast_ns = select_value(times->times_ns, times->n, (times->n + 9) / 10 - 1);
+        pairs->rows[pairs->n++] = (struct node_pair){.class = times->class,
+                                                     .from = times->from,
+                                                     .to = times->to,
+                                                     .n = (double)times->n,
+                                                     .fast_s = (double)fast_ns * 1e-9};
+    }
+    qsort(pairs->rows, pairs->n, sizeof *pairs->rows, compare_pairs);
+    return 0;
 }
 
 static int compare_times(const void *left, const void *right)
@@ -133,7 +161,7 @@ static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const
 int diagnose_slow_links(struct diagnosis *diagnosis)
 {
     struct node_pairs pairs = {0};
-    int result = read_pairs(diagnosis, &pairs);
+    int result = make_pairs(diagnosis, &pairs);
     for (size_t first = 0, end; result == 0 && first < pairs.n; first = end) {
         for (end = first; end < pairs.n && pairs.rows[end].class == pairs.rows[first].class;)
             end++;

@@ -4,62 +4,85 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "report/diagnose/diagnosis.h"
 
 /* The calls must take so much of all ranks' time. */
 #define LEAST_SHARE 0.05
 
-/* A call that ended before its partner's began did not wait for it. Most of a site's messages must be small, so their
- * median is. ?1: bytes below which a message is small; ?2: messages that a pair of ranks exchanges, at least. */
-static const char *const SITES =
-    "WITH pair AS (SELECT form, src, dst, count(*) AS n, sum(bytes < ?1) AS small, total(bytes) AS bytes,"
-    "    total(max(coalesce(send_call_ns, 0) -"
-    "              CASE WHEN late_ns > 0 AND late_ns < send_call_ns THEN late_ns ELSE 0 END, 0)) +"
-    "    total(max(coalesce(recv_call_ns, 0) +"
-    "              CASE WHEN late_ns < 0 AND -late_ns < recv_call_ns THEN late_ns ELSE 0 END, 0)) AS call_ns"
-    "  FROM message_row WHERE src <> dst AND bytes >= 0 GROUP BY form, src, dst),"
-    " joined AS (SELECT f.send_function AS function, f.send_callsite AS site, src, dst, sum(n) AS n,"
-    "    sum(small) AS small, sum(bytes) AS bytes, sum(call_ns) AS call_ns"
-    "  FROM pair p JOIN form f ON f.id = p.form GROUP BY 1, 2, 3, 4)"
-    "SELECT coalesce((SELECT name FROM function WHERE id = function), ''), coalesce(site, -1), sum(n),"
-    "  sum(bytes) / sum(n), count(*), sum(call_ns) * 1e-9, min(src), min(dst)"
-    "  FROM joined GROUP BY function, site HAVING 2 * sum(small) > sum(n) AND sum(n) >= ?2 * count(*)"
-    "  ORDER BY 6 DESC LIMIT 8";
+enum { LEAST_MESSAGES = 100, MOST_SITES = 8 };
 
-enum { SMALL_BYTES = 1024, LEAST_MESSAGES = 100 };
+/* Sums the pairs of a call site. */
+struct small_site {
+    uint32_t site, src, dst; /* the lowest ranks */
+    uint64_t n, small, pairs;
+    double bytes, call_s;
+};
 
-static int add(struct diagnosis *diagnosis, struct cursor *rows)
+static int add(struct diagnosis *diagnosis, const struct small_site *sums)
 {
-    int64_t n = cursor_integer(rows, 2), pairs = cursor_integer(rows, 4);
-    double took_s = cursor_real(rows, 5), joined_s = took_s * (1 - (double)pairs / (double)n);
+    double joined_s = sums->call_s * (1 - (double)sums->pairs / (double)sums->n);
     struct finding finding = {.kind = FINDING_SMALL_MESSAGES,
-                              .rank = pairs == 1 ? cursor_integer(rows, 6) : -1,
-                              .partner = pairs == 1 ? cursor_integer(rows, 7) : -1,
+                              .rank = sums->pairs == 1 ? (int64_t)sums->src : -1,
+                              .partner = sums->pairs == 1 ? (int64_t)sums->dst : -1,
                               .cost_s = fmin(joined_s, diagnosis->all_s)};
     char site[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
-    if (!(took_s >= LEAST_SHARE * diagnosis->all_s))
+    if (!(sums->call_s >= LEAST_SHARE * diagnosis->all_s))
         return 0;
-    if (diagnosis_name_callsite(diagnosis, cursor_text(rows, 0, diagnosis->pool), cursor_integer(rows, 1), &finding,
-                                site) != 0)
+    if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
         return -1;
     return diagnosis_add(diagnosis, finding,
-                         "%s sends %" PRId64 " messages of %s between %" PRId64
+                         "%s sends %" PRIu64 " messages of %s between %" PRIu64
                          " pair%s of ranks; joining them saves %s at most, %.0f %% of all time",
-                         site, n, diagnosis_bytes(bytes, cursor_real(rows, 3)), pairs, pairs == 1 ? "" : "s",
-                         diagnosis_seconds(took, finding.cost_s), 100 * finding.cost_s / diagnosis->all_s);
+                         site, sums->n, diagnosis_bytes(bytes, sums->bytes / (double)sums->n), sums->pairs,
+                         sums->pairs == 1 ? "" : "s", diagnosis_seconds(took, finding.cost_s),
+                         100 * finding.cost_s / diagnosis->all_s);
 }
 
+static void sum_sites(const struct diagnosis *diagnosis, struct small_site *sites)
+{
+    for (size_t i = 0; i < diagnosis->program.n_sites; i++)
+        sites[i] = (struct small_site){.site = (uint32_t)i, .src = UINT32_MAX, .dst = UINT32_MAX};
+    for (size_t i = 0; i < diagnosis->pairs->n_rank_pairs; i++) {
+        const struct rank_pair *pair = &diagnosis->pairs->rank_pairs[i];
+        struct small_site *site = &sites[pair->site];
+        site->src = pair->src < site->src ? pair->src : site->src;
+        site->dst = pair->dst < site->dst ? pair->dst : site->dst;
+        site->n += pair->n;
+        site->small += pair->small;
+        site->pairs++;
+        site->bytes += pair->bytes;
+        site->call_s += pair->call_ns; /* ns yet */
+    }
+    for (size_t i = 0; i < diagnosis->program.n_sites; i++)
+        sites[i].call_s *= 1e-9;
+}
+
+static int compare_sites(const void *left, const void *right)
+{
+    const struct small_site *a = left, *b = right;
+    if (a->call_s < b->call_s || a->call_s > b->call_s)
+        return a->call_s > b->call_s ? -1 : 1;
+    return a->site < b->site ? -1 : a->site > b->site;
+}
+
+/* Most of a site's messages must be small, so their median is. */
 int diagnose_small_messages(struct diagnosis *diagnosis)
 {
-    struct cursor rows;
+    size_t n_sites = diagnosis->program.n_sites, n = 0;
+    struct small_site *sites = malloc((n_sites + 1) * sizeof *sites);
+    if (sites == NULL)
+        return diagnosis_no_memory(diagnosis);
+    sum_sites(diagnosis, sites);
+    for (size_t i = 0; i < n_sites; i++)
+        if (2 * sites[i].small > sites[i].n && sites[i].n >= LEAST_MESSAGES * sites[i].pairs)
+            sites[n++] = sites[i];
+    if (n > 0)
+        qsort(sites, n, sizeof *sites, compare_sites);
     int result = 0;
-    cursor_open(&rows, diagnosis->database, diagnosis->path, SITES, diagnosis->error);
-    if (rows.result == 0) {
-        sqlite3_bind_int(rows.statement, 1, SMALL_BYTES);
-        sqlite3_bind_int(rows.statement, 2, LEAST_MESSAGES);
-    }
-    while (result == 0 && cursor_next(&rows))
-        result = add(diagnosis, &rows);
-    return cursor_close(&rows) != 0 ? -1 : result;
+    for (size_t i = 0; result == 0 && i < n && i < MOST_SITES; i++)
+        result = add(diagnosis, &sites[i]);
+    free(sites);
+    return result;
 }

@@ -10,8 +10,8 @@
 
 #include "report/export/timeline_event.h"
 
-/* What is told, in the order of time on each lane: enter, then complete, then leave. Return 0, or -1 with the reason.
- */
+/* Says what is told, in the order of time on each lane: enter, then complete, then leave. Return 0, or -1 with the
+ * reason. */
 struct timeline_listener {
     void *context;
     int (*rank_begin)(void *context, uint32_t rank, int64_t begin_ns); /* its first call or, if earlier, its begin */

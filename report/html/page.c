@@ -18,7 +18,6 @@ enum { MAX_FILE = 16 << 20, PICTURES_MOST = 16, RANK_BINS = 128, DIGITS = 9 };
 struct page {
     FILE *stream;
     const struct document *document;
-    size_t n_summary;            /* blocks before the second heading */
     const struct report *report; /* NULL: a page without pictures */
     const char *title;
     char *library; /* NULL: not installed */
@@ -57,15 +56,17 @@ static int write_style(struct page *page)
     return write_shared(page, "page.css");
 }
 
+/* Writes the first section without the title, which the page has already. */
 static int write_summary(struct page *page)
 {
-    render_html(page->stream, page->document, 0, page->n_summary);
+    const struct document *document = page->document;
+    render_html(page->stream, document, document->is_titled ? 1 : 0, document->n_first);
     return 0;
 }
 
 static int write_details(struct page *page)
 {
-    render_html(page->stream, page->document, page->n_summary, page->document->n_blocks);
+    render_html(page->stream, page->document, page->document->n_first, page->document->n_blocks);
     return 0;
 }
 
@@ -157,18 +158,6 @@ static const struct {
     {"details", write_details}, {"data", write_data},   {"library", write_library}, {"script", write_script},
 };
 
-/* Returns how many blocks stand before the second heading. */
-static size_t blocks_of_summary(const struct document *document)
-{
-    size_t headings = 0, n = 0;
-    for (; n < document->n_blocks; n++) {
-        headings += document->blocks[n].kind == DOCUMENT_HEADING;
-        if (headings == 2)
-            break;
-    }
-    return n;
-}
-
 /* Writes the template with its words replaced. */
 static int expand(struct page *page, const char *text)
 {
@@ -223,12 +212,8 @@ int page_write(FILE *stream, const struct document *document, const char *title,
 int page_write_report(FILE *stream, const struct document *document, const struct report *report, sqlite3 *database,
                       struct error *error)
 {
-    struct page page = {.stream = stream,
-                        .document = document,
-                        .report = report,
-                        .title = report->run.command,
-                        .n_summary = blocks_of_summary(document),
-                        .error = error};
+    struct page page = {
+        .stream = stream, .document = document, .report = report, .title = report->run.command, .error = error};
     struct error none;
     char *template = read_shared("page.html", error);
     page.library = read_shared("vega.js", &none);

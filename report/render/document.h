@@ -35,6 +35,9 @@ struct document {
     struct pool pool;
     struct document_block *blocks;
     size_t n_blocks;
+    size_t n_first;      /* blocks of its first section */
+    bool is_titled;      /* begins with a heading that is the title of all */
+    bool all_sections;   /* has all that can be asked for */
     bool whole_percents; /* the noise is so large that decimals of a percentage say nothing */
     bool all_ranks;      /* wanted: all of more than 64 ranks */
     bool no_memory;      /* something is missing: do not write it */

@@ -23,6 +23,7 @@ static void present_identity(struct document *document, const struct report *rep
     words_shorten(command, sizeof command, run->command, SCREEN_COLUMNS - 2);
     if (gmtime_r(&started, &utc) != NULL)
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    document->is_titled = document->n_blocks == 0;
     document_add(document, DOCUMENT_HEADING, "%s", command[0] != '\0' ? command : "a command that is not known");
     document_add(document, DOCUMENT_LINE, "%.*s, %" PRId64 " rank%s on %" PRId64 " node%s",
                  (int)(strcspn(run->mpi_library, ",") < 30 ? strcspn(run->mpi_library, ",") : 30), run->mpi_library,
@@ -175,7 +176,8 @@ static void present_rest(struct document *document, const struct report *report)
     present_out_of_line(document, report);
     document_add(document, DOCUMENT_HEADING, "Models");
     summary_models(document, report);
-    document_add(document, DOCUMENT_LINE, "Details: --all, or --section NAME,... (--help lists them)");
+    if (!document->all_sections)
+        document_add(document, DOCUMENT_LINE, "Details: --all, or --section NAME,... (--help lists them)");
 }
 
 /* Adds the findings as far as there is room in so many lines. */

@@ -6,16 +6,16 @@
 #include "report/render/sections.h"
 
 /* Prints the parts of a rank's modelled time into text, the largest first: "contention 86 %, bandwidth 14 %". */
-static void name_parts(char *text, size_t size, const double part_s[PART_COUNT], double model_s)
+static void name_parts(char *text, size_t size, const double part_s[STORED_PARTS], double model_s)
 {
-    bool told[PART_COUNT] = {false};
+    bool told[STORED_PARTS] = {false};
     text[0] = '\0';
-    for (size_t n = 0, used = 0; n < PART_COUNT && used < size; n++) {
-        size_t most = PART_COUNT;
-        for (size_t i = 0; i < PART_COUNT; i++)
-            if (!told[i] && part_s[i] > 0 && (most == PART_COUNT || part_s[i] > part_s[most]))
+    for (size_t n = 0, used = 0; n < STORED_PARTS && used < size; n++) {
+        size_t most = STORED_PARTS;
+        for (size_t i = 0; i < STORED_PARTS; i++)
+            if (!told[i] && part_s[i] > 0 && (most == STORED_PARTS || part_s[i] > part_s[most]))
                 most = i;
-        if (most == PART_COUNT)
+        if (most == STORED_PARTS)
             break;
         told[most] = true;
         used += (size_t)snprintf(text + used, size - used, "%s%.*s %.0f %%", n > 0 ? ", " : "",
@@ -56,7 +56,7 @@ static void present_parts(struct document *document, const struct report *report
             document_seconds(document, rank->high_s[model]);
         }
         char parts[256];
-        name_parts(parts, sizeof parts, &rank->part_s[model * PART_COUNT], rank->model_s[model]);
+        name_parts(parts, sizeof parts, &rank->part_s[model * STORED_PARTS], rank->model_s[model]);
         document_cell(document, "%s%s", parts[0] != '\0' ? parts : "-", rank->extrapolated[model] ? " *" : "");
         extrapolated = extrapolated || rank->extrapolated[model];
     }
@@ -149,6 +149,11 @@ void present_why(struct document *document, const struct report *report)
                      "the %zu rank%s with the longest time, parts of it by %s on %s:", report->n_worst,
                      report->n_worst == 1 ? "" : "s", report->models[model].title, report->models[model].machine);
         present_parts(document, report, model);
+        if (report->models[model].compute_slowdown > 0)
+            document_add(document, DOCUMENT_LINE,
+                         "while messages arrive at a socket %.2f of its threads compute, and take %.3f times as long "
+                         "(compute_slowdown)",
+                         report->models[model].computing, report->models[model].compute_slowdown);
         present_partners(document, report);
     }
     present_waits(document, report);

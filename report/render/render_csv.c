@@ -82,7 +82,7 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     if (model == report->n_models) {
         real(stream, rank->actual_s, ',');
         fputs(",,,,,", stream);
-        for (size_t part = 0; part < PART_COUNT + 2; part++) /* parts and the interval */
+        for (size_t part = 0; part < STORED_PARTS + 2; part++) /* parts and the interval */
             fputc(',', stream);
         real(stream, report_outside_s(rank), ',');
         fputc(',', stream);
@@ -96,8 +96,8 @@ static void render_rank(FILE *stream, const struct report *report, const struct 
     text(stream, report->models[model].options);
     real(stream, model_s, ',');
     real(stream, actual_s > 0 ? rank->off_s[model] / actual_s : NAN, ',');
-    for (size_t part = 0; part < PART_COUNT; part++)
-        real(stream, rank->part_s[model * PART_COUNT + part], ',');
+    for (size_t part = 0; part < STORED_PARTS; part++)
+        real(stream, rank->part_s[model * STORED_PARTS + part], ',');
     real(stream, rank->low_s[model], ',');
     real(stream, rank->high_s[model], ',');
     real(stream, rank->outside_s[model], ',');

@@ -142,9 +142,9 @@ static json_t *ranks_array(const struct report *report)
             json_object_set_new(object, "actual_s", json_finite(rank->covered_s[k]));
             json_object_set_new(object, "model_s", json_finite(rank->model_s[k]));
             json_object_set_new(object, "off_s", json_finite(rank->off_s[k]));
-            for (size_t part = 0; part < PART_COUNT; part++)
+            for (size_t part = 0; part < STORED_PARTS; part++)
                 json_object_set_new(object, prediction_part_name[part],
-                                    json_finite(rank->part_s[k * PART_COUNT + part]));
+                                    json_finite(rank->part_s[k * STORED_PARTS + part]));
             json_object_set_new(object, "mostly",
                                 rank->mostly[k][0] != '\0' ? json_string(rank->mostly[k]) : json_null());
             json_object_set_new(object, "extrapolated", json_boolean(rank->extrapolated[k]));

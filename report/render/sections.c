@@ -90,6 +90,7 @@ void sections_list(void)
 void sections_present(struct document *document, const struct report *report, section_set set, bool by_name)
 {
     document->whole_percents = report->replicate_error > 0.01;
+    document->all_sections = set == sections_all();
     for (size_t i = 0; i < N_SECTIONS; i++) {
         if ((set >> i & 1) == 0)
             continue;
@@ -97,11 +98,11 @@ void sections_present(struct document *document, const struct report *report, se
             document_add(document, DOCUMENT_HEADING, "%s", sections[i].heading);
         size_t heading = document->n_blocks;
         sections[i].present(document, report);
-        if (document->n_blocks != heading)
-            continue;
-        if (by_name)
+        if (document->n_blocks == heading && by_name)
             document_add(document, DOCUMENT_LINE, "%s", sections[i].empty);
-        else if (!document->no_memory)
+        else if (document->n_blocks == heading && !document->no_memory)
             document->n_blocks--;
+        if (document->n_first == 0)
+            document->n_first = document->n_blocks;
     }
 }

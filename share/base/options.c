@@ -78,7 +78,7 @@ static int take(const struct option_table *table, const struct option_row *row, 
     return 0;
 }
 
-/* What getopt_long needs to know of a table. */
+/* Holds what getopt_long needs to know of a table. */
 struct known {
     struct option options[MAX_ROWS + 2];
     char letters[2 * MAX_ROWS + 5];

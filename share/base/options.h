@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the words of an option or argument are: for completion in shells. Choices, "text|csv", are completed by
+/* Says what the words of an option or argument are: for completion in shells. Choices, "text|csv", are completed by
  * themselves, and so are files: of an argument that ends in ".csv" or contains "FILE" or "DIR". */
 enum option_words {
     WORDS_ANY,     /* as the row's argument says; for words that are no options: files */

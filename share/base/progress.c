@@ -1,12 +1,12 @@
 /* A count reads the coarse clock, so that a step costs a few nanoseconds and may be called in every turn of a loop.
- * What has no turns is shown by a thread of its own, which sleeps while nothing is named. */
+ * Work without turns is shown by a thread of its own, which sleeps while nothing is named. */
 #include "share/base/progress.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* What the thread shows; lock guards it. */
+/* Holds what the thread shows; lock guards it. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -14,12 +14,19 @@
 enum { MAX_ARGUMENTS = 24, MAX_PATHS = 32 };
 
 const struct reader readers[] = {
-    {"database", read_database}, {"machine", read_machine},
-    {"maps", read_maps},         {"node_topology", read_node_topology},
-    {"pattern", read_pattern},   {"placement", read_placement},
-    {"raw_file", read_raw_file}, {"resume", read_resume},
-    {"samples", read_samples},   {"spool", read_spool},
-    {"topology", read_topology}, {NULL, NULL},
+    {"database", read_database},
+    {"machine", read_machine},
+    {"maps", read_maps},
+    {"memory_samples", read_memory_samples},
+    {"node_topology", read_node_topology},
+    {"pattern", read_pattern},
+    {"placement", read_placement},
+    {"raw_file", read_raw_file},
+    {"resume", read_resume},
+    {"samples", read_samples},
+    {"spool", read_spool},
+    {"topology", read_topology},
+    {NULL, NULL},
 };
 
 static char folder[4096];

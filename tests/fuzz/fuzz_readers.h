@@ -20,6 +20,7 @@ extern const struct reader readers[];
 void read_database(const uint8_t *data, size_t size);
 void read_machine(const uint8_t *data, size_t size);
 void read_maps(const uint8_t *data, size_t size);
+void read_memory_samples(const uint8_t *data, size_t size);
 void read_node_topology(const uint8_t *data, size_t size);
 void read_pattern(const uint8_t *data, size_t size);
 void read_placement(const uint8_t *data, size_t size);

@@ -14,6 +14,15 @@ void read_samples(const uint8_t *data, size_t size)
         __builtin_trap(); /* a table of ours that we do not read */
 }
 
+void read_memory_samples(const uint8_t *data, size_t size)
+{
+    const char *path = scratch_file("MEMORY.csv", data, size);
+    const char *fitted = scratch_path("memory.tbl");
+    if (command(cmd_machine, "fit", path, "--memory", "--name", "n", "-o", fitted, NULL) == 0 &&
+        (command(cmd_machine, "check", fitted, NULL) != 0 || command(cmd_machine, "show", fitted, NULL) != 0))
+        __builtin_trap(); /* a table of ours that we do not read */
+}
+
 void read_raw_file(const uint8_t *data, size_t size)
 {
     struct raw_file raw;

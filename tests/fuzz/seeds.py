@@ -30,6 +30,14 @@ SMALL_NODE = f"""<?xml version="1.0" encoding="UTF-8"?>
 {CORES}</object></object></object></topology>
 """
 
+MEMORY = ("# memory cores 4\n# memory numa_nodes 1\n# memory numa_all 2\n# memory method nic\n"
+          "benchmark,variant,level,bytes,n,seconds,launch,computing_numa,message_numa,at_s\n" + "".join(
+              f"memory_contention,{variant},inter_node,1000000000,{n},{1 / gb * noise},1,{place},1\n"
+              for numa in (0, 1) for noise in (1, 1.01) for variant, place, rows in (
+                  ("message_alone", f",{numa}", ((0, 8),)), ("computation_alone", f"{numa},", enumerate((5, 10, 12, 12), 1)),
+                  ("computation", f"{numa},{numa}", enumerate((5, 9, 8, 8), 1)),
+                  ("message", f"{numa},{numa}", enumerate((8, 7, 6, 6), 1))) for n, gb in rows))
+
 TEXTS = {
     "pattern": ["src,dst,bytes\n0,1,100\n1,2,8000\n3,3,0\n",
                 "src,dst,bytes,send_s,recv_s,comm,any_source\n0,1,100,0,1e-6,0,0\n2,1,5000,1e-6,0,1,1\n# x\n1,3,9,,,0,1\n"],
@@ -55,6 +63,7 @@ TEXTS = {
                     f"pingpong,intra_socket,{b},{1e-6 + b * 1e-9},{w}\n" for b in (0, 64, 65536) for w in ("", 0, 0.3)) +
                 "# probe curves 1 1.1 1.2e-07 2e-04 0.2 0 waited\npingpong,intra_socket,8,1e-6,\n"
                 "# probe curves 1 2.1 3e-07 2e-04 0 0.5 steal\npingpong,intra_socket,8,1e-6,1\n# probe eager 2 3 - 4 1 1 level\n"],
+    "memory_samples": [MEMORY, MEMORY.replace("nic", "cpu-copy").replace("inter_node", "intra_socket")],
     "raw_file": ["# mpistair calibrate 1\n# begin curves 1 19.5\n# ranks 8\nbenchmark,variant,level,bytes,at_s\n"
                  "pingpong,,intra_socket,8,1.5\n# probe curves 1 1.6 1e-07 2e-04 0.01 0 quiet\n# done curves 1 17.2\n"],
     "resume": ["# mpistair calibrate 1\nbenchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s\n"

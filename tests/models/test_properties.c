@@ -107,12 +107,33 @@ static void more_to_a_rank_is_never_faster_for_it(void **state)
     }
 }
 
+/* Adds memory contention to the machine, and how many cores compute while each message may move. */
+static void contend_for_memory(struct model_case *c)
+{
+    static const struct {
+        const char *quantity, *unit;
+        double value;
+    } rows[] = {{"memory_cores_par", "1", 2},        {"memory_total_par", "B/s", 30e9},
+                {"memory_cores_seq", "1", 3},        {"memory_total_seq", "B/s", 28e9},
+                {"memory_total_par2", "B/s", 29e9},  {"memory_alpha", "1", 0.5},
+                {"memory_loss_left", "B/s", 1e9},    {"memory_loss_right", "B/s", 0},
+                {"memory_computation", "B/s", 12e9}, {"memory_message", "B/s", 10e9}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        case_value(c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, rows[i].quantity, 0, rows[i].value, rows[i].unit);
+    if (c->pattern.n_messages == 0)
+        return;
+    assert_int_equal(pattern_set_computing(&c->pattern, 0), 0);
+    for (size_t k = 0; k < c->pattern.n_messages; k++)
+        c->pattern.computing[k] = (double)(c->pattern.bytes[k] % 400) / 100;
+}
+
 /* Adds the values for which the terms ask. */
 static void with_terms(struct model_case *c)
 {
     case_value(c, LEVEL_COUNT, PROTOCOL_ANY, "queue_step", 64, 5e-9, "s");
     case_value(c, LEVEL_COUNT, PROTOCOL_ANY, "queue_step_unexpected", 64, 7e-9, "s");
     case_value(c, LEVEL_COUNT, PROTOCOL_ANY, "delta", 0, 1e-10, "s/B");
+    contend_for_memory(c);
 }
 
 /* Sets posts within 100 us, no two at the same time. */
@@ -158,6 +179,8 @@ static struct model_case rename_all(const struct model_case *c, const uint32_t *
         case_add(&renamed, name[c->pattern.src[m]], name[c->pattern.dst[m]], c->pattern.bytes[m]);
         if (c->pattern.send_s != NULL)
             assert_int_equal(pattern_set_posts(&renamed.pattern, &c->pattern.send_s[m], &c->pattern.recv_s[m]), 0);
+        if (c->pattern.computing != NULL)
+            assert_int_equal(pattern_set_computing(&renamed.pattern, c->pattern.computing[m]), 0);
     }
     for (size_t k = 0; k < c->machine.n_parameters; k++)
         assert_int_equal(machine_append(&renamed.machine, &c->machine.parameters[k]), 0);
@@ -267,7 +290,7 @@ static void terms_add(void **state)
         for (size_t m = 0; model_table[m] != NULL && term != NULL; m++) {
             struct prediction alone = case_predict(&c, model_table[m]->name, LATENCY_IN);
             struct prediction with = case_predict(&c, name_of(model_table[m], term), LATENCY_IN);
-            enum prediction_part own = term->topology ? PART_LINK : PART_QUEUE;
+            enum prediction_part own = term->topology ? PART_LINK : term->computing ? PART_MEMORY : PART_QUEUE;
             for (size_t rank = 0; rank < c.placement.n_ranks; rank++) {
                 double n = incoming[rank];
                 assert_same(with.time_s[rank], alone.time_s[rank] + with.part_s[own][rank]);

@@ -116,6 +116,35 @@ class ReplayCommand(unittest.TestCase):
             self.assertGreater(len(json.loads(done.stdout)), 0, (query, done.stderr))
         self.assertGreater(run, 0)
 
+    def test_memory(self):
+        """By the made-up rows one core leaves a message half. Rank 2 has computed its 3 ms when the first one begins at 5; if it
+        took 9, that message took 2 ms, and the second one, which nobody meets, began at 9."""
+        job = chain()
+        job.tails_ns = [0] * 3
+        job.finish()
+        self.write(job)
+        self.refused(1, "memory_", "--machine", self.machine, "--memory")
+        rows = {"cores_par": "1 1", "total_par": "20e9 B/s", "cores_seq": "1 1", "total_seq": "16e9 B/s", "total_par2": "20e9 B/s",
+                "alpha": "0.5 1", "loss_left": "0 B/s", "loss_right": "0 B/s", "computation": "16e9 B/s", "message": "10e9 B/s"}
+        memory = "".join(f"intra_socket any memory_{name} - {value} #: - - 3 cpu-copy\n" for name, value in rows.items())
+        self.machine.write_text(MACHINE + memory + "any any cores - 4 1\n")
+        without, shown = json.loads(self.replay("--json")), json.loads(self.tool("replay", self.trace, "--machine", self.machine,
+                                                                                 "--memory", "--json").stdout)
+        self.assertNotIn("compute_slowdown", without["run"])
+        self.assertAlmostEqual(without["run"]["predicted_s"], 0.007, delta=1e-9)
+        self.assertAlmostEqual(shown["run"]["predicted_s"], 0.007, delta=1e-9)
+        self.assertEqual(shown["run"]["compute_slowdown"], 1)
+        self.assertEqual(self.query("SELECT options FROM replay_run ORDER BY id"), [("",), ("memory",)])
+        text = self.tool("replay", self.trace, "--machine", self.machine, "--memory", "--scale-computation", "rank:2:3").stdout
+        self.assertIn("collectives recorded, memory\n", text)
+        self.assertIn("(compute_slowdown): 1.000 times as long as without; what if: 1.067\n", text)
+        after = json.loads(self.tool("replay", self.trace, "--machine", self.machine, "--memory", "--scale-computation", "rank:2:3",
+                                     "--json").stdout)
+        self.assertAlmostEqual(after["what_if"]["compute_slowdown"], 16 / 15, delta=1e-9)
+        self.assertAlmostEqual(after["what_if"]["predicted_s"], 0.010, delta=1e-9)
+        self.machine.write_text(MACHINE + memory.replace("cpu-copy", "memory"))
+        self.assertIn("--memory changes no message", self.tool("replay", self.trace, "--machine", self.machine, "--memory").stderr)
+
     def test_report(self):
         self.write(chain())
         self.assertNotIn("Whole run", self.tool("report", self.trace, "--all").stdout)

@@ -140,7 +140,7 @@ static void collective(void **state)
     release(&b);
 }
 
-/* Who waits for the root of a broadcast blames the root, whoever comes last. */
+/* Checks that a rank which waits for the root of a broadcast blames the root, whoever comes last. */
 static void broadcast(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@ import sys
 COMMANDS = [
     ["--help"], ["--version"], ["report", "--help"], ["doctor"],
     ["machine", "list"], ["machine", "show", "summit"], ["machine", "check", "summit", "--json"],
-    ["machine", "memory", "henri", "--computing", "2"],
+    ["machine", "memory", "henri", "--computing", "2"], ["predict", "--memory", "--machine", "henri", "--format", "csv"],
     ["pattern", "pairs", "--ranks", "8"], ["pattern", "pairs", "--ranks", "8", "--json"],
 ]
 

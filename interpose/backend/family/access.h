@@ -1,5 +1,5 @@
-/* What the families of windows (rma.h) and files (file.h) share: a call on an object that was made from a communicator,
- * recorded as one timed call.
+/* Holds what the families of windows (rma.h) and files (file.h) share: a call on an object that was made from a
+ * communicator, recorded as one timed call.
  *
  * An object is numbered in this process among those of its sort. A table of its sort knows number and communicator of
  * each live handle. */

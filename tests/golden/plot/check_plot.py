@@ -1,5 +1,5 @@
 """machine show --plot: one panel for each kind of samples, well-formed XML whatever the table says, and reasons where no
-picture can be made.
+picture can be made. predict --memory --plot: one panel for each placement, on the same page.
 
 Usage: check_plot.py MPISTAIR; skipped (77) where gnuplot is not installed.
 """
@@ -56,16 +56,23 @@ def expect(what, condition):
         failures.append(what)
 
 
-def show(*words, code=0, says="", path=None):
-    """Runs `mpistair machine show WORDS`; says: part of standard error. Nothing may be left beside the picture."""
+def run(*words, code=0, says="", path=None):
+    """Runs `mpistair WORDS`; says: part of standard error. Nothing may be left beside the picture."""
     environment = dict(os.environ, PATH=path) if path is not None else None
-    done = subprocess.run([MPISTAIR, "machine", "show", *words], capture_output=True, text=True, errors="replace",
-                          timeout=120, env=environment)
+    done = subprocess.run([MPISTAIR, *words], capture_output=True, text=True, errors="replace", timeout=120, env=environment)
     if done.returncode != code or says not in done.stderr:
-        failures.append(f"show {' '.join(words)}: exit {done.returncode}, expected {code}; stderr {done.stderr!r}")
+        failures.append(f"{' '.join(words)}: exit {done.returncode}, expected {code}; stderr {done.stderr!r}")
     left = [name for name in os.listdir(".") if ".svg." in name]
-    expect(f"left behind by show {' '.join(words)}: {left}", not left)
+    expect(f"left behind by {' '.join(words)}: {left}", not left)
     return done.stdout
+
+
+def show(*words, **expected):
+    return run("machine", "show", *words, **expected)
+
+
+def memory(machine, *words, **expected):
+    return run("predict", "--memory", "--machine", machine, *words, **expected)
 
 
 def texts(svg):
@@ -176,6 +183,55 @@ def check_failures():
     expect("an old picture is replaced", pathlib.Path("lines.svg").stat().st_mode & 0o777 == 0o666 & ~umask)
 
 
+def placements(svg):
+    """What the titles of the panels say of the NUMA nodes, in the order of the page, and how often a table was made of one."""
+    found = [text for text in texts(svg) if text.startswith("computation in NUMA node")]
+    return ([tuple(int(word) for word in text.replace(":", "").split() if word.isdigit()) for text in found],
+            sum("made the table" in text for text in found))
+
+
+def memory_samples(nodes):
+    rows = ["# memory cores 18", f"# memory numa_nodes {nodes // 2}", f"# memory numa_all {nodes}", "# memory method nic",
+            "benchmark,variant,level,bytes,n,seconds,launch,computing_numa,message_numa,at_s"]
+    for i in range(nodes):
+        for j in range(nodes):
+            rows += [f"memory_contention,{variant},inter_node,64000000,{n},{0.01 * time!r},1,{i},{j},0"
+                     for variant in ("computation", "message") for n in (1, 9, 18) for time in range(1, 8)]
+        rows += [f"memory_contention,computation_alone,inter_node,64000000,9,0.01,1,{i},,0",
+                 f"memory_contention,message_alone,inter_node,64000000,0,0.01,1,,{i},0"]
+    return "\n".join(rows) + "\n"
+
+
+def check_memory():
+    printed = memory("henri", "--plot", "henri.svg")
+    svg = pathlib.Path("henri.svg").read_text()
+    expect("the rows are printed too", "62375.6" in printed)
+    expect(f"placements of henri: {placements(svg)}", placements(svg) == ([(0, 0), (1, 0), (0, 1), (1, 1)], 2))
+    for text in ("message, GB/s", "computation, GB/s", "computing cores, n", "message, model", "computation alone, model"):
+        expect(f"4 panels say '{text}': {texts(svg).count(text)}", texts(svg).count(text) == 4)
+    expect("without samples only lines", not any("measured" in text for text in texts(svg)))
+    expect("all that differ", placements(memory("henri-subnuma", "--plot", "-")) ==
+           ([(0, 0), (2, 0), (0, 1), (0, 2), (2, 2), (2, 3)], 2))
+    expect("one", placements(memory("henri-subnuma", "--plot", "-", "--comp-numa", "3", "--comm-numa", "3")) == ([(3, 3)], 0))
+    write("memory.csv", memory_samples(4))
+    memory("henri-subnuma", "--samples", "memory.csv", "--plot", "sub.svg")
+    svg = pathlib.Path("sub.svg").read_text()
+    expect(f"a grid of samples: {placements(svg)}", placements(svg) == ([(i, j) for j in range(4) for i in range(4)], 2))
+    for text in ("message, measured", "message alone, measured", "computation, measured", "computation alone, measured"):
+        expect(f"16 panels say '{text}': {texts(svg).count(text)}", texts(svg).count(text) == 16)
+    write("old.svg", "before")
+    memory("henri", "--plot", "old.svg", code=1, says="gnuplot-nox", path=os.path.abspath("empty"))
+    write("many.tbl", "".join("name many\nsource a test\nany any numa_nodes - 40 1\n" if line.startswith("name") else line
+                              for line in run("machine", "export", "henri").splitlines(True) if "numa_nodes" not in line and
+                              not line.startswith("source")))
+    memory("./many.tbl", "--comp-numa", "1", "--plot", "old.svg", code=1, says="80 placements, expected at most 64")
+    memory("henri", "--samples", "none.csv", "--plot", "old.svg", code=1, says="none.csv")
+    memory("henri", "--plot", "no/such/folder.svg", code=1, says="no/such/folder.svg")
+    memory("henri", "--plot", "/dev/full", code=1, says="/dev/full: cannot be written")
+    show("thunderx2", "--plot", "/dev/full", code=1, says="/dev/full: cannot be written")
+    expect("a failure leaves what was there", pathlib.Path("old.svg").read_text() == "before")
+
+
 if shutil.which("gnuplot") is None:
     print("gnuplot is not installed")
     sys.exit(77)
@@ -187,6 +243,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_text()
     check_odd_samples()
     check_failures()
+    check_memory()
     os.chdir("/")
 print("\n".join(failures) or "plot: ok")
 sys.exit(1 if failures else 0)

@@ -111,9 +111,28 @@ def kinds(folder):
     expect_fits("4,096 ranks", database(folder / "many.db", made_run(4096, 2, 77)), "4096 ranks on 64 nodes", "rank 77 is computing for")
 
 
+def not_looked_for(folder):
+    """The run can be read, but not all that findings need: a node without ranks has processors that nobody can tell."""
+    damage = ("CREATE TABLE other AS SELECT id, host, sockets, cores, topology, machine FROM node; DROP TABLE node;"
+              "CREATE TABLE node(id INTEGER PRIMARY KEY, host, sockets, cores, topology, machine); INSERT INTO node SELECT * FROM other;"
+              "INSERT INTO node(id, host) VALUES (99, 'x'); DROP TABLE other; ALTER TABLE node ADD COLUMN processors INTEGER "
+              "GENERATED ALWAYS AS (CASE id WHEN 99 THEN abs(id - 100 - 9223372036854775807) END) VIRTUAL;")
+    whole = json.loads(run("report", database(folder / "whole.db", made_run(8, 20, 5)), "--json")[1])
+    trace = database(folder / "odd.db", made_run(8, 20, 5), damage)
+    why = "cannot be read: integer overflow"
+    expect_fits("findings not known", trace, "Diagnosis " + why, "Time of all ranks all ranks", "rank 5 is computing for")
+    report = json.loads(run("report", trace, "--json")[1])
+    check("findings not known: JSON", report["no_findings"] == why and report["findings"] == [] and report["time"] == whole["time"],
+          (report.get("no_findings"), report["findings"]))
+    check("findings known: JSON", "no_findings" not in whole and whole["findings"] != [], whole["findings"])
+    code, text, errors = run("report", trace, "--section", "findings")
+    check("findings not known: section", (code, text, errors) == (0, f"Findings\n  not known: {why}\n", ""), (code, text, errors))
+
+
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     whole(folder)
     figures(folder)
     kinds(folder)
+    not_looked_for(folder)
 end("first screen")

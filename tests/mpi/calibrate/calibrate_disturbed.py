@@ -71,7 +71,7 @@ def quiet(lines, waited):
 
 
 def refused():
-    for seconds in "4", "20":  # the longer one on a machine with much else to do
+    for seconds in "3", "6", "20":  # the longer ones on a machine with much else to do
         words = command("m", seconds)
         done = subprocess.run(words, capture_output=True, timeout=150, env={**ENVIRONMENT, "MPISTAIR_DISTURBED": "1"})
         if done.returncode == 0 and " bw " in read("m.tbl"):

@@ -79,7 +79,7 @@ def calls_of(parameters, level, said, samples):
 def observed_place():
     """Two ranks on the one socket that this test's machine surely has."""
     benchmarks = {"pingpong", "algorithm1", "self", "queue", "eager", "buffer", "overhead", "progress"}
-    said = calibrate("here", ("6", "15"), 2, 1, benchmarks)
+    said = calibrate("here", ("4", "8", "15"), 2, 1, benchmarks)
     expect("says which levels are left out", "left out: inter_node" in said)
     parameters = table("here")
     samples, comments = samples_of("here")
@@ -113,7 +113,7 @@ def placed_by_hand():
     """Four ranks on three sockets of two nodes, wherever they really are: every level, and its groups."""
     with open("L.csv", "w") as file:
         file.write("rank,node,socket\n0,0,0\n1,0,0\n2,0,1\n3,1,0\n")
-    calibrate("three", ("7", "25"), 4, 3, MPISTAIR_PLACEMENT="L.csv")
+    calibrate("three", ("4", "8", "25"), 4, 3, MPISTAIR_PLACEMENT="L.csv")
     pairs = {"intra_socket": {"0-1"}, "inter_socket": {"0-2", "1-2"}, "inter_node": {"0-3", "1-3", "2-3"}}
     for sample in samples_of("three")[0]:
         expected = pairs.get(sample["level"], set())  # none but itself: self
@@ -138,7 +138,7 @@ def synthetic_topology():
         return
     bind = ["--bind-to", "core"] if MPI == "openmpi" else ["-bind-to", "core"]
     two_sockets = ["env", "HWLOC_SYNTHETIC=package:2 core:1 pu:1"]
-    run("calibrate", "--seconds", "4", "-o", "two.tbl", "--", MPIEXEC, *bind, "-n", "2", *two_sockets)
+    run("calibrate", "--seconds", "2", "-o", "two.tbl", "--", MPIEXEC, *bind, "-n", "2", *two_sockets)
     expect("only inter_socket", {p["level"] for p in table("two")} - {"any", "self"} == {"inter_socket"})
 
 

@@ -11,7 +11,7 @@ import tempfile
 
 PINGPONG, ALGORITHM1, MPIEXEC, MPI = *map(os.path.abspath, sys.argv[1:3]), *sys.argv[3:]
 CPUS = sorted(os.sched_getaffinity(0))
-FOR_EIGHT = "2", "6", "25"  # seconds for eight ranks
+FOR_EIGHT = "1", "3", "8", "25"  # seconds for eight ranks
 failures = []
 
 
@@ -70,7 +70,7 @@ def synthetic_topologies():
         "pack:2 core:2 pu:1": ("0 0 0 -", "0 0 0 -", "intra_socket"),
     }
     for topology, (first, second, level) in cases.items():
-        notes, samples = launch_until(bool, ("0.8", "3"), PINGPONG, 2, bound=True, HWLOC_SYNTHETIC=topology)
+        notes, samples = launch_until(bool, ("0.3", "0.8", "3"), PINGPONG, 2, bound=True, HWLOC_SYNTHETIC=topology)
         places = of(notes, "place")
         expect(f"{topology}: places", [" ".join(p[1:5]) for p in places], [first, second])
         expect(f"{topology}: processors", [p[6] for p in places], ["0", "1"])

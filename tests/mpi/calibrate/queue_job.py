@@ -40,7 +40,7 @@ def missing(samples):
 
 def measure(raw, options):
     """The samples, kept in the file raw. None: the job cannot be run with these options."""
-    for seconds in ("6", "15"):  # the second on a machine with much else to do
+    for seconds in ("3", "7", "15"):  # longer on a machine with much else to do
         words = [MPIEXEC, *OPTIONS, *options, "-n", "2", PROGRAM, "--seconds", seconds]
         done = subprocess.run(words, capture_output=True, text=True, timeout=100, env=ENVIRONMENT)
         if done.returncode != 0:

@@ -1,15 +1,10 @@
 /* Runs `mpistair machine`: finds the subcommand that was asked for and hands over. */
-#include "calibrate/cmd_machine.h"
-
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "calibrate/cmd_machine.h"
+#include "predictor/cmd_machine_memory.h"
 #include "share/base/command.h"
 #include "share/base/help_text.h"
-#include "interpose/database/database.h"
-#include "calibrate/machine_database.h"
 
 const struct command machine_subcommands[] = {
     {"list", machine_command_list, "the shipped machines, and those in a database", NULL},
@@ -30,25 +25,4 @@ int cmd_machine(int argc, char **argv)
     command_list(machine_subcommands);
     help_text_line("\n'mpistair machine SUBCOMMAND --help' explains a subcommand.");
     return EXIT_DONE;
-}
-
-int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error)
-{
-    if (database == NULL)
-        return machine_find(name, machine, error);
-    sqlite3 *opened = NULL;
-    if (database_open(database, false, &opened, error) != 0)
-        return -1;
-    int result = machine_load(opened, database, name, machine, error);
-    sqlite3_close(opened);
-    return result == 1 ? machine_find(name, machine, error) : result;
-}
-
-const char *machine_command_raw(const char *table, char *path)
-{
-    size_t length = strlen(table);
-    if (length < 5 || strcmp(table + length - 4, ".tbl") != 0 ||
-        snprintf(path, PATH_MAX, "%.*s.raw.csv", (int)(length - 4), table) >= PATH_MAX)
-        return NULL;
-    return access(path, R_OK) == 0 ? path : NULL;
 }

@@ -30,51 +30,72 @@
  * Domain: cores of one socket that compute, a message that is received, the kernel and size of the measurement (the
  * heaviest: non-temporal stores, 64 MB). Limits: no sending; with more than two NUMA nodes a socket D7 is coarse (D,
  * 5). */
-#include "calibrate/machine/memory_contention.h"
+#include "predictor/models/memory_contention.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-static const struct {
-    const char *quantity;
-    size_t offset;
-} values[] = {
-    {"memory_cores_par", offsetof(struct memory_side, cores_par)},
-    {"memory_total_par", offsetof(struct memory_side, total_par)},
-    {"memory_cores_seq", offsetof(struct memory_side, cores_seq)},
-    {"memory_total_seq", offsetof(struct memory_side, total_seq)},
-    {"memory_total_par2", offsetof(struct memory_side, total_par2)},
-    {"memory_alpha", offsetof(struct memory_side, alpha)},
-    {"memory_loss_left", offsetof(struct memory_side, loss_left)},
-    {"memory_loss_right", offsetof(struct memory_side, loss_right)},
-    {"memory_computation", offsetof(struct memory_side, computation)},
-    {"memory_message", offsetof(struct memory_side, message)},
+#include "calibrate/machine/memory_quantity.h"
+
+/* Says where a value of the table stands in a side. */
+static const size_t offsets[MEMORY_PARAMETER_COUNT] = {
+    [MEMORY_CORES_PAR] = offsetof(struct memory_side, cores_par),
+    [MEMORY_TOTAL_PAR] = offsetof(struct memory_side, total_par),
+    [MEMORY_CORES_SEQ] = offsetof(struct memory_side, cores_seq),
+    [MEMORY_TOTAL_SEQ] = offsetof(struct memory_side, total_seq),
+    [MEMORY_TOTAL_PAR2] = offsetof(struct memory_side, total_par2),
+    [MEMORY_ALPHA] = offsetof(struct memory_side, alpha),
+    [MEMORY_LOSS_LEFT] = offsetof(struct memory_side, loss_left),
+    [MEMORY_LOSS_RIGHT] = offsetof(struct memory_side, loss_right),
+    [MEMORY_ONE_CORE] = offsetof(struct memory_side, computation),
+    [MEMORY_ONE_MESSAGE] = offsetof(struct memory_side, message),
 };
 
-static int read_side(const struct machine *machine, enum level level, struct memory_side *side, struct error *error)
+/* Reads one side; *has says whether the machine has any of its values. */
+static int read_side(const struct machine *machine, enum level level, struct memory_side *side, bool *has,
+                     struct error *error)
 {
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        double value = machine_value(machine, level, PROTOCOL_ANY, values[i].quantity, NAN);
-        if (isnan(value))
-            return error_set(
-                error,
-                "machine '%s' has no %s at level %s, which memory contention needs: henri, bora and others "
-                "have it ('mpistair machine list')",
-                machine->name, values[i].quantity, level_text(level));
-        memcpy((char *)side + values[i].offset, &value, sizeof value);
+    size_t n_read = 0, lacking = 0;
+    for (size_t i = 0; i < MEMORY_PARAMETER_COUNT; i++) {
+        double value = machine_value(machine, level, PROTOCOL_ANY, memory_quantities[i].name, NAN);
+        if (isnan(value)) {
+            lacking = i;
+            continue;
+        }
+        memcpy((char *)side + offsets[i], &value, sizeof value);
+        n_read++;
     }
+    *has = n_read > 0;
+    if (n_read > 0 && n_read < MEMORY_PARAMETER_COUNT)
+        return error_set(error, "machine '%s' has no %s at level %s, beside others of memory contention there",
+                         machine->name, memory_quantities[lacking].name, level_text(level));
     return 0;
+}
+
+static bool copied_by_cpu(const struct machine *machine)
+{
+    static const char begin[] = "memory_";
+    bool copied = false;
+    for (size_t i = 0; i < machine->n_parameters; i++)
+        copied = copied || (strncmp(machine->parameters[i].quantity, begin, sizeof begin - 1) == 0 &&
+                            strcmp(machine->parameters[i].method, "cpu-copy") == 0);
+    return copied;
 }
 
 int memory_model_read(const struct machine *machine, struct memory_model *model, struct error *error)
 {
-    struct memory_model read;
+    struct memory_model read = {.cpu_copy = copied_by_cpu(machine)};
     double numa_nodes = machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, "numa_nodes", 1);
     double cores = machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, "cores", 0);
-    if (read_side(machine, LEVEL_INTRA_SOCKET, &read.local, error) != 0 ||
-        read_side(machine, LEVEL_INTER_SOCKET, &read.remote, error) != 0)
+    if (read_side(machine, LEVEL_INTRA_SOCKET, &read.local, &read.has_local, error) != 0 ||
+        read_side(machine, LEVEL_INTER_SOCKET, &read.remote, &read.has_remote, error) != 0)
         return -1;
+    if (!read.has_local && !read.has_remote)
+        return error_set(error,
+                         "machine '%s' has no %s at level intra_socket or inter_socket, which memory contention needs: "
+                         "henri, bora and others have it ('mpistair machine list')",
+                         machine->name, memory_quantities[0].name);
     if (numa_nodes > MEMORY_MAX_CORES || cores > MEMORY_MAX_CORES)
         return error_set(error, "machine '%s': %g cores and %g NUMA nodes of a socket, expected at most %d",
                          machine->name, cores, numa_nodes, MEMORY_MAX_CORES);
@@ -82,6 +103,21 @@ int memory_model_read(const struct machine *machine, struct memory_model *model,
     read.cores = (uint32_t)cores;
     *model = read;
     return 0;
+}
+
+int memory_model_covers(const struct memory_model *model, const char *name, uint32_t computation_numa,
+                        uint32_t message_numa, struct error *error)
+{
+    bool remote = computation_numa >= model->numa_nodes || message_numa >= model->numa_nodes;
+    bool local = computation_numa != message_numa || !remote; /* D7 */
+    if ((!remote || model->has_remote) && (!local || model->has_local))
+        return 0;
+    bool lacks_remote = remote && !model->has_remote;
+    return error_set(error,
+                     "machine '%s' has no memory_... at level %s, which data of computation in NUMA node %u and of the "
+                     "message in %u ask for: only data on the NUMA nodes of %s were measured",
+                     name, level_text(lacks_remote ? LEVEL_INTER_SOCKET : LEVEL_INTRA_SOCKET), computation_numa,
+                     message_numa, lacks_remote ? "the socket that computes" : "the other socket");
 }
 
 static double smaller(double a, double b)

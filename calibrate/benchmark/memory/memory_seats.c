@@ -1,0 +1,146 @@
+/* A benchmark of memory is only as good as its seats: a second thread on a core, or data on another node than is said,
+ * and its samples tell of something else. So seats are chosen apart, where made-up machines can test it. */
+#include "calibrate/benchmark/memory/memory_seats.h"
+
+#include <stdlib.h>
+
+/* Returns the type by which a machine without that kind of object counts. */
+static hwloc_obj_type_t socket_type(hwloc_topology_t topology)
+{
+    return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE) > 0 ? HWLOC_OBJ_PACKAGE : HWLOC_OBJ_MACHINE;
+}
+
+static hwloc_obj_type_t core_type(hwloc_topology_t topology)
+{
+    return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+}
+
+/* Returns the first hardware thread of a core that is allowed, -1 if none is. */
+static int thread_of(hwloc_const_bitmap_t core, hwloc_const_bitmap_t allowed)
+{
+    int thread = hwloc_bitmap_first(core);
+    while (thread >= 0 && !hwloc_bitmap_isset(allowed, (unsigned)thread))
+        thread = hwloc_bitmap_next(core, thread);
+    return thread;
+}
+
+/* Counts the cores of a socket, and those that are allowed, whose threads go to threads unless it is NULL. */
+static uint32_t count_cores(hwloc_topology_t topology, hwloc_obj_t socket, hwloc_const_bitmap_t allowed, uint32_t *all,
+                            unsigned *threads)
+{
+    uint32_t n = 0;
+    *all = 0;
+    for (hwloc_obj_t core = NULL;
+         (core = hwloc_get_next_obj_inside_cpuset_by_type(topology, socket->cpuset, core_type(topology), core));) {
+        int thread = thread_of(core->cpuset, allowed);
+        ++*all;
+        if (thread >= 0 && threads != NULL)
+            threads[n] = (unsigned)thread;
+        n += thread >= 0;
+    }
+    return n;
+}
+
+static hwloc_obj_t choose_socket(hwloc_topology_t topology, hwloc_const_bitmap_t allowed)
+{
+    hwloc_obj_t first = NULL;
+    for (hwloc_obj_t socket = NULL;
+         (socket = hwloc_get_next_obj_by_type(topology, socket_type(topology), socket)) != NULL;) {
+        uint32_t all, n = count_cores(topology, socket, allowed, &all, NULL);
+        if (n >= MEMORY_CORES_NEEDED)
+            return socket;
+        if (n > 0 && first == NULL)
+            first = socket;
+    }
+    return first != NULL ? first : hwloc_get_obj_by_type(topology, socket_type(topology), 0);
+}
+
+static bool is_listed(const struct memory_seats *seats, hwloc_obj_t node)
+{
+    for (uint32_t i = 0; i < seats->numa_all; i++)
+        if (hwloc_bitmap_isequal(seats->numa[i]->complete_cpuset, node->complete_cpuset))
+            return true;
+    return false;
+}
+
+/* Appends the NUMA nodes with processors of the socket, or those without. */
+static void list_nodes(hwloc_topology_t topology, hwloc_obj_t socket, bool local, struct memory_seats *seats)
+{
+    for (hwloc_obj_t node = NULL; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != NULL;) {
+        bool is_local = hwloc_bitmap_intersects(node->complete_cpuset, socket->complete_cpuset);
+        if (is_local == local && !hwloc_bitmap_iszero(node->complete_cpuset) && !is_listed(seats, node))
+            seats->numa[seats->numa_all++] = node;
+    }
+}
+
+/* Finds a core outside of the socket that the sender may use. Returns its hardware thread, -1 if there is none. */
+static int thread_elsewhere(hwloc_topology_t topology, hwloc_obj_t socket, hwloc_const_bitmap_t allowed)
+{
+    for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_by_type(topology, core_type(topology), core)) != NULL;) {
+        int thread = thread_of(core->cpuset, allowed);
+        if (thread >= 0 && !hwloc_bitmap_intersects(core->cpuset, socket->cpuset))
+            return thread;
+    }
+    return -1;
+}
+
+/* Gives a sender on the same machine a core of its own, where one is left. */
+static int place_sender(hwloc_topology_t topology, hwloc_obj_t socket, const struct memory_sender *sender,
+                        struct memory_seats *seats)
+{
+    hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+    if (allowed == NULL)
+        return -1;
+    for (unsigned i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &sender->cpus))
+            hwloc_bitmap_set(allowed, i);
+    int elsewhere = thread_elsewhere(topology, socket, allowed);
+    unsigned last = seats->n_computing > 1 ? seats->cores[seats->n_computing - 1] : 0;
+    seats->level = LEVEL_INTRA_SOCKET;
+    if (elsewhere >= 0) {
+        seats->level = LEVEL_INTER_SOCKET;
+        seats->sender_is_bound = true;
+        seats->sending = (unsigned)elsewhere;
+    } else if (seats->n_computing > 1 && hwloc_bitmap_isset(allowed, last)) {
+        seats->n_computing--;
+        seats->sender_is_bound = true;
+        seats->sending = last;
+    }
+    hwloc_bitmap_free(allowed);
+    return 0;
+}
+
+int memory_seats_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, const struct memory_sender *sender,
+                      struct memory_seats *seats)
+{
+    *seats = (struct memory_seats){.level = LEVEL_INTER_NODE};
+    hwloc_obj_t socket = choose_socket(topology, allowed);
+    int n_threads = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    int n_nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+    seats->cores = calloc((size_t)n_threads + 1, sizeof *seats->cores);
+    seats->numa = calloc((size_t)n_nodes + 1, sizeof(hwloc_obj_t));
+    if (seats->cores == NULL || seats->numa == NULL) {
+        memory_seats_release(seats);
+        return -1;
+    }
+    seats->n_cores = count_cores(topology, socket, allowed, &seats->n_cores_socket, seats->cores);
+    if (seats->n_cores > 0) {
+        seats->n_computing = seats->n_cores - 1;
+        seats->receiving = seats->cores[seats->n_cores - 1];
+    }
+    list_nodes(topology, socket, true, seats);
+    seats->numa_nodes = seats->numa_all;
+    list_nodes(topology, socket, false, seats);
+    if (sender->same_machine && place_sender(topology, socket, sender, seats) != 0) {
+        memory_seats_release(seats);
+        return -1;
+    }
+    return 0;
+}
+
+void memory_seats_release(struct memory_seats *seats)
+{
+    free(seats->cores);
+    free(seats->numa);
+    *seats = (struct memory_seats){0};
+}

@@ -1,0 +1,42 @@
+/* Finds what counts of a sample: the time in which every computing core was between its first and its last iteration,
+ * what the cores wrote in it, and the messages that came wholly within it (Denis, Jeannot, Swartvagher 2022, section
+ * 4.1.1). All times are of one clock, in seconds. */
+#ifndef MPISTAIR_CALIBRATE_MEMORY_STEADY_H
+#define MPISTAIR_CALIBRATE_MEMORY_STEADY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Holds the iterations of one core: each begins when the one before ends. */
+struct memory_iterations {
+    double *end_s; /* [n] ascending */
+    size_t n;
+};
+
+struct memory_window {
+    double begin_s;
+    double end_s;
+};
+
+/* Holds messages in the order of their arrival: each from the call that receives it until it is there. */
+struct memory_messages {
+    struct memory_window *times; /* [n] */
+    size_t n;
+};
+
+/* Returns false where no time is left: a core made fewer than three iterations, or another began later than it ended.
+ */
+bool memory_steady_window(const struct memory_iterations *cores, size_t n_cores, struct memory_window *window);
+
+/* Returns the bytes that the cores wrote within the window, block_bytes an iteration; of an iteration that is partly in
+ * it, that part. */
+uint64_t memory_steady_bytes(const struct memory_iterations *cores, size_t n_cores, uint64_t block_bytes,
+                             const struct memory_window *window);
+
+/* Counts the messages behind the first that are wholly within the window (NULL: all are), and adds up their times in
+ * *seconds. */
+size_t memory_steady_messages(const struct memory_messages *messages, const struct memory_window *window,
+                              double *seconds);
+
+#endif

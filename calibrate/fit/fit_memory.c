@@ -1,0 +1,346 @@
+/* The two sides are measured alike and fitted alike; a replicate of the samples is fitted as the samples were, and the
+ * scatter of the replicates says both how well a point is known and how well a parameter is. */
+#include "calibrate/fit/fit_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_statistics_double.h>
+
+#include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/intervals.h"
+#include "calibrate/fit/memory_estimate.h"
+#include "calibrate/fit/resample.h"
+#include "share/base/array.h"
+
+#define SEED 20220210ul /* any; the same samples give the same table */
+/* Is the least relative standard error: samples that are all alike are not known better. */
+#define ERROR_LEAST 1e-6
+
+/* Says where the points of one number of cores are. */
+struct step_at {
+    uint32_t n;
+    size_t alone, computation, message;
+};
+
+/* Holds the points of a side: data of computation and message on one NUMA node. */
+struct side {
+    enum level level;
+    uint32_t numa;
+    const struct memory_samples *samples;
+    size_t message_alone;
+    struct step_at *at; /* [n_steps] by n */
+    size_t n_steps;
+    struct memory_step *steps; /* [n_steps] */
+    double values[MEMORY_PARAMETER_COUNT];
+    double *replicates; /* [MEMORY_PARAMETER_COUNT][INTERVALS_REPLICATES] */
+};
+
+/* Holds the points of all samples as drawn again and again. */
+struct replicates {
+    size_t n_points, n_launches;
+    double *drawn; /* [INTERVALS_REPLICATES][n_points] */
+    double *error; /* [n_points] standard error of each median */
+};
+
+static struct memory_place place_of(const struct side *side, enum memory_variant variant, uint32_t n)
+{
+    struct memory_place place = {variant, side->numa, side->numa, n};
+    if (variant == MEMORY_MESSAGE_ALONE)
+        place.computing_numa = MEMORY_NO_DATA;
+    if (variant == MEMORY_COMPUTATION_ALONE)
+        place.message_numa = MEMORY_NO_DATA;
+    return place;
+}
+
+/* Finds a point; returns whether it was measured. */
+static bool find(const struct side *side, enum memory_variant variant, uint32_t n, size_t *at)
+{
+    const struct memory_place place = place_of(side, variant, n);
+    const struct memory_point *point = memory_samples_find(side->samples, &place);
+    if (point != NULL)
+        *at = (size_t)(point - side->samples->points);
+    return point != NULL;
+}
+
+static int lacks(const struct side *side, enum memory_variant variant, uint32_t n, const char *expected,
+                 struct error *error)
+{
+    return error_set(error, "no samples of %s with n = %u and data on NUMA node %u; expected %s: calibrate again",
+                     memory_variant_name[variant], n, side->numa, expected);
+}
+
+/* Takes the points with n cores, if there are any. */
+static int gather_step(struct side *side, uint32_t n, struct error *error)
+{
+    static const enum memory_variant variants[] = {MEMORY_COMPUTATION_ALONE, MEMORY_COMPUTATION, MEMORY_MESSAGE};
+    struct step_at at = {.n = n};
+    size_t *points[] = {&at.alone, &at.computation, &at.message};
+    enum memory_variant missing = MEMORY_VARIANT_COUNT;
+    int found = 0;
+    for (int i = 0; i < 3; i++) {
+        if (find(side, variants[i], n, points[i]))
+            found++;
+        else
+            missing = variants[i];
+    }
+    if (found == 0)
+        return 0;
+    if (found < 3)
+        return lacks(side, missing, n, "computation_alone, computation and message of each number of cores", error);
+    if (array_grow(&side->at, side->n_steps, sizeof *side->at) != 0)
+        return error_set(error, "no memory");
+    side->at[side->n_steps++] = at;
+    return 0;
+}
+
+/* Collects a side's points. Returns 1, 0 where nothing of it was measured, or -1 with what is missing. */
+static int gather(struct side *side, struct error *error)
+{
+    bool has_message = find(side, MEMORY_MESSAGE_ALONE, 0, &side->message_alone);
+    for (uint32_t n = 1; n <= side->samples->cores; n++)
+        if (gather_step(side, n, error) != 0)
+            return -1;
+    if (!has_message && side->n_steps == 0)
+        return 0;
+    if (!has_message)
+        return lacks(side, MEMORY_MESSAGE_ALONE, 0, "the bandwidth of a message alone", error);
+    if (side->n_steps == 0 || side->at[0].n != 1)
+        return lacks(side, MEMORY_COMPUTATION_ALONE, 1, "every number of cores from 1 to the peak", error);
+    side->steps = calloc(side->n_steps, sizeof *side->steps);
+    side->replicates = calloc((size_t)MEMORY_PARAMETER_COUNT * INTERVALS_REPLICATES, sizeof *side->replicates);
+    return side->steps != NULL && side->replicates != NULL ? 1 : error_set(error, "no memory");
+}
+
+/* Draws all replicates. What the bootstrap draws are a sample's seconds: here these are B/s. */
+static int draw(const struct memory_samples *all, struct replicates *replicates)
+{
+    int result = -1;
+    size_t n_points = all->n_points;
+    struct samples samples = {.samples = calloc(all->n_samples + 1, sizeof *samples.samples),
+                              .n_samples = all->n_samples};
+    struct curve curve = {.n_points = n_points,
+                          .first = calloc(n_points + 1, sizeof *curve.first),
+                          .n_samples = calloc(n_points + 1, sizeof *curve.n_samples)};
+    struct resampling resampling = {.n_launches = 0};
+    *replicates = (struct replicates){.n_points = n_points,
+                                      .drawn = calloc(n_points * INTERVALS_REPLICATES + 1, sizeof *replicates->drawn),
+                                      .error = calloc(n_points + 1, sizeof *replicates->error)};
+    if (samples.samples == NULL || curve.first == NULL || curve.n_samples == NULL || replicates->drawn == NULL ||
+        replicates->error == NULL)
+        goto out;
+    for (size_t i = 0; i < all->n_samples; i++)
+        samples.samples[i] = (struct sample){.seconds = all->samples[i].bytes_per_s, .launch = all->samples[i].launch};
+    for (size_t i = 0; i < n_points; i++) {
+        curve.first[i] = all->points[i].first;
+        curve.n_samples[i] = all->points[i].n_samples;
+    }
+    if (resampling_init(&resampling, &samples, &(struct curves){&curve, 1}, STATISTIC_MEDIAN, SEED) != 0)
+        goto out;
+    for (size_t k = 0; k < INTERVALS_REPLICATES; k++) {
+        resampling_next(&resampling);
+        memcpy(&replicates->drawn[k * n_points], resampling.curves.curves[0].seconds,
+               n_points * sizeof *replicates->drawn);
+    }
+    replicates->n_launches = resampling.n_launches;
+    result = 0;
+out:
+    resampling_release(&resampling);
+    free(samples.samples);
+    free(curve.first);
+    free(curve.n_samples);
+    return result;
+}
+
+/* Finds the standard errors of the medians. That of few samples is badly known itself, so each is at least the median
+ * of those of its variant, relative to the bandwidth. */
+static int find_errors(const struct memory_samples *samples, struct replicates *replicates)
+{
+    double *relative = calloc(samples->n_points + 1, sizeof *relative);
+    if (relative == NULL)
+        return -1;
+    for (size_t first = 0, end; first < samples->n_points; first = end) {
+        size_t count = 0;
+        for (end = first;
+             end < samples->n_points && samples->points[end].place.variant == samples->points[first].place.variant;
+             end++) {
+            double deviation = gsl_stats_sd(&replicates->drawn[end], replicates->n_points, INTERVALS_REPLICATES);
+            relative[count++] = replicates->error[end] = deviation / samples->points[end].bytes_per_s;
+        }
+        double usual = fmax(samples_reduce(relative, count, STATISTIC_MEDIAN), ERROR_LEAST);
+        for (size_t i = first; i < end; i++)
+            replicates->error[i] = fmax(replicates->error[i], usual) * samples->points[i].bytes_per_s;
+    }
+    free(relative);
+    return 0;
+}
+
+/* Estimates a side's parameters from bandwidths of all points. */
+static int estimate(struct side *side, const struct replicates *replicates, const double *bytes_per_s,
+                    double values[MEMORY_PARAMETER_COUNT])
+{
+    const double *error = replicates->error;
+    for (size_t i = 0; i < side->n_steps; i++) {
+        const struct step_at *at = &side->at[i];
+        side->steps[i] = (struct memory_step){
+            .n = at->n,
+            .alone = bytes_per_s[at->alone],
+            .alone_error = error[at->alone],
+            .computation = bytes_per_s[at->computation],
+            .computation_error = error[at->computation],
+            .message = bytes_per_s[at->message],
+            .message_error = error[at->message],
+        };
+    }
+    return memory_estimate(side->steps, side->n_steps, bytes_per_s[side->message_alone], values);
+}
+
+/* Estimates a side and its replicates. */
+static int estimate_all(struct side *side, const struct replicates *replicates)
+{
+    double again[MEMORY_PARAMETER_COUNT];
+    size_t n_points = replicates->n_points;
+    double *medians = calloc(n_points + 1, sizeof *medians);
+    int result = medians == NULL ? -1 : 0;
+    for (size_t i = 0; i < n_points && result == 0; i++)
+        medians[i] = side->samples->points[i].bytes_per_s;
+    if (result == 0)
+        result = estimate(side, replicates, medians, side->values);
+    for (size_t k = 0; k < INTERVALS_REPLICATES && result == 0; k++) {
+        result = estimate(side, replicates, &replicates->drawn[k * n_points], again);
+        for (int i = 0; i < MEMORY_PARAMETER_COUNT && result == 0; i++)
+            side->replicates[(size_t)i * INTERVALS_REPLICATES + k] = again[i];
+    }
+    free(medians);
+    return result;
+}
+
+/* Refuses numbers of cores that were left out below a peak, where the peak itself may be. */
+static int check_gaps(const struct side *side, struct error *error)
+{
+    double peak = fmax(side->values[MEMORY_CORES_PAR], side->values[MEMORY_CORES_SEQ]);
+    char expected[80];
+    snprintf(expected, sizeof expected, "every number of cores from 1 to the peak at n = %.0f", peak);
+    for (size_t i = 1; i < side->n_steps && side->at[i].n <= peak; i++)
+        if (side->at[i].n != side->at[i - 1].n + 1)
+            return lacks(side, MEMORY_COMPUTATION_ALONE, side->at[i - 1].n + 1, expected, error);
+    return 0;
+}
+
+/* Returns the fewest samples of a point that a parameter is read from. */
+static size_t fewest_samples(const struct side *side, int parameter)
+{
+    const struct memory_point *points = side->samples->points;
+    size_t fewest = points[side->message_alone].n_samples;
+    if (parameter == MEMORY_ONE_MESSAGE)
+        return fewest;
+    if (parameter == MEMORY_ONE_CORE)
+        return points[side->at[0].alone].n_samples;
+    bool alone = parameter == MEMORY_CORES_SEQ || parameter == MEMORY_TOTAL_SEQ;
+    for (size_t i = 0; i < side->n_steps; i++) {
+        const struct step_at *at = &side->at[i];
+        size_t n = alone ? points[at->alone].n_samples : points[at->message].n_samples;
+        if (!alone && points[at->computation].n_samples < n)
+            n = points[at->computation].n_samples;
+        fewest = i == 0 || n < fewest ? n : fewest;
+    }
+    return fewest;
+}
+
+static int append_rows(struct side *side, size_t n_launches, struct machine *machine)
+{
+    double factor = interval_few_launches(n_launches);
+    for (int i = 0; i < MEMORY_PARAMETER_COUNT; i++) {
+        size_t n_samples = fewest_samples(side, i);
+        struct line_value value = {side->values[i], NAN, NAN};
+        if (n_samples > 1)
+            interval_of_replicates(&value, &side->replicates[(size_t)i * INTERVALS_REPLICATES], INTERVALS_REPLICATES,
+                                   factor);
+        if (i == MEMORY_ALPHA)
+            value.high = fmin(value.high, 1);
+        if (i == MEMORY_CORES_PAR || i == MEMORY_CORES_SEQ) { /* there are whole cores only */
+            value.low = fmax(floor(value.low), 1);
+            value.high = fmin(ceil(value.high), side->at[side->n_steps - 1].n);
+        }
+        if (benchmark_append(machine, side->level, PROTOCOL_ANY, memory_quantities[i].name, MACHINE_NO_N, &value,
+                             memory_quantities[i].unit, n_samples,
+                             side->samples->cpu_copy ? "cpu-copy" : "memory") != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Says what a side's samples do not show. */
+static void remark_on(const struct side *side, FILE *remarks)
+{
+    uint32_t last = side->at[side->n_steps - 1].n, cores = side->samples->cores;
+    const char *name = level_text(side->level);
+    if (last + 1 < cores)
+        benchmark_note(remarks, "%s: measured up to n = %u, of %u cores: what more cores lose is not known", name, last,
+                       cores);
+    if (side->values[MEMORY_CORES_SEQ] < side->values[MEMORY_CORES_PAR])
+        benchmark_note(remarks,
+                       "%s: computation alone is fastest with n = %.0f, with a message besides not before n = %.0f: "
+                       "memory_loss_left serves no n",
+                       name, side->values[MEMORY_CORES_SEQ], side->values[MEMORY_CORES_PAR]);
+}
+
+/* Fits one side. Returns 1, 0 where it was not measured, or -1 with the reason. */
+static int fit_side(struct side *side, const struct replicates *replicates, struct machine *machine, FILE *remarks,
+                    struct error *error)
+{
+    int found = gather(side, error);
+    if (found <= 0)
+        return found;
+    if (estimate_all(side, replicates) != 0)
+        return error_set(error, "no memory");
+    if (check_gaps(side, error) != 0)
+        return -1;
+    if (append_rows(side, replicates->n_launches, machine) != 0)
+        return error_set(error, "no memory");
+    remark_on(side, remarks);
+    return 1;
+}
+
+static int append_count(struct machine *machine, const char *quantity, uint32_t count)
+{
+    struct machine_parameter row = {
+        .level = LEVEL_COUNT, .n = MACHINE_NO_N, .value = count, .unit = "1", .ci_low = NAN, .ci_high = NAN};
+    snprintf(row.quantity, sizeof row.quantity, "%s", quantity);
+    return machine_append(machine, &row);
+}
+
+int fit_memory(const struct memory_samples *samples, struct machine *machine, FILE *remarks, struct error *error)
+{
+    struct side sides[] = {{.level = LEVEL_INTRA_SOCKET, .numa = 0, .samples = samples},
+                           {.level = LEVEL_INTER_SOCKET, .numa = samples->numa_nodes, .samples = samples}};
+    struct replicates replicates = {.n_points = 0};
+    int found[2] = {0, 0}, result = 0;
+    if (draw(samples, &replicates) != 0 || find_errors(samples, &replicates) != 0)
+        result = error_set(error, "no memory");
+    for (int i = 0; i < 2 && result == 0; i++) {
+        found[i] = fit_side(&sides[i], &replicates, machine, remarks, error);
+        result = found[i] < 0 ? -1 : 0;
+    }
+    if (result == 0 && found[0] + found[1] == 0)
+        result = error_set(error,
+                           "no samples with the data of computation and message both on NUMA node 0, or both "
+                           "on %u",
+                           samples->numa_nodes);
+    for (int i = 0; i < 2 && result == 0; i++)
+        if (found[i] == 0)
+            benchmark_note(remarks, "%s: left out: no samples with data on NUMA node %u%s", level_text(sides[i].level),
+                           sides[i].numa, samples->numa_all > samples->numa_nodes ? "" : ", which is not there");
+    if (result == 0 && (append_count(machine, "numa_nodes", samples->numa_nodes) != 0 ||
+                        append_count(machine, "cores", samples->cores) != 0))
+        result = error_set(error, "no memory");
+    for (int i = 0; i < 2; i++) {
+        free(sides[i].at);
+        free(sides[i].steps);
+        free(sides[i].replicates);
+    }
+    free(replicates.drawn);
+    free(replicates.error);
+    return result;
+}

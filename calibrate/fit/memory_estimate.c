@@ -1,0 +1,282 @@
+/* A peak is looked for in two steps: a generous look finds the first n that may have reached it, and then each that the
+ * values behind it contradict is passed. */
+#include "calibrate/fit/memory_estimate.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_fit.h>
+#include <gsl/gsl_multifit.h>
+
+#include "calibrate/fit/pool.h"
+
+/* Are standard errors of a difference: half a 95 % interval, and what hardly ever happens by chance. */
+#define ALIKE    1.96
+#define GENEROUS 3.0
+#define FAR      4.5 /* the largest of many values is itself some above what it should be */
+enum { MOST_KNOTS = 3 };
+
+/* Holds a curve: what was measured at each n. */
+struct curve_points {
+    size_t count;
+    double *n;
+    struct pool_value *values;
+};
+
+/* Holds a line that is straight between its knots, which are n of the curve. */
+struct broken_line {
+    size_t n_knots;
+    double n[MOST_KNOTS];
+    double value[MOST_KNOTS], error[MOST_KNOTS];
+};
+
+static void add_knot(struct broken_line *line, double n)
+{
+    if (line->n_knots == 0 || n > line->n[line->n_knots - 1])
+        line->n[line->n_knots++] = n;
+}
+
+/* Returns how much of a knot's value the line has at n. */
+static double part_of(const struct broken_line *line, size_t knot, double n)
+{
+    double at = line->n[knot];
+    if (n < at)
+        return knot > 0 ? fmax(0, (n - line->n[knot - 1]) / (at - line->n[knot - 1])) : 1;
+    if (n > at)
+        return knot + 1 < line->n_knots ? fmax(0, (line->n[knot + 1] - n) / (line->n[knot + 1] - at)) : 1;
+    return 1;
+}
+
+static double line_at(const struct broken_line *line, double n)
+{
+    double value = 0;
+    for (size_t knot = 0; knot < line->n_knots; knot++)
+        value += part_of(line, knot, n) * line->value[knot];
+    return value;
+}
+
+/* Fits the knots' values by weighted least squares to the points from first on. */
+static int fit_knots(struct broken_line *line, const struct curve_points *points, size_t first)
+{
+    size_t count = points->count - first;
+    double unused;
+    gsl_matrix *parts = gsl_matrix_alloc(count, line->n_knots),
+               *covariance = gsl_matrix_alloc(line->n_knots, line->n_knots);
+    gsl_vector *weights = gsl_vector_alloc(count), *values = gsl_vector_alloc(count),
+               *found = gsl_vector_alloc(line->n_knots);
+    gsl_multifit_linear_workspace *work = gsl_multifit_linear_alloc(count, line->n_knots);
+    int result = -1;
+    if (parts == NULL || covariance == NULL || weights == NULL || values == NULL || found == NULL || work == NULL)
+        goto out;
+    for (size_t i = 0; i < count; i++) {
+        const struct pool_value *value = &points->values[first + i];
+        for (size_t knot = 0; knot < line->n_knots; knot++)
+            gsl_matrix_set(parts, i, knot, part_of(line, knot, points->n[first + i]));
+        gsl_vector_set(weights, i, 1 / (value->error * value->error));
+        gsl_vector_set(values, i, value->value);
+    }
+    gsl_multifit_wlinear(parts, weights, values, found, covariance, &unused, work);
+    for (size_t knot = 0; knot < line->n_knots; knot++) {
+        line->value[knot] = gsl_vector_get(found, knot);
+        line->error[knot] = sqrt(gsl_matrix_get(covariance, knot, knot));
+    }
+    result = 0;
+out:
+    gsl_matrix_free(parts);
+    gsl_matrix_free(covariance);
+    gsl_vector_free(weights);
+    gsl_vector_free(values);
+    gsl_vector_free(found);
+    gsl_multifit_linear_free(work);
+    return result;
+}
+
+/* Makes the line through the points from first on that bends at bend (0: nowhere), and gives way to the measured values
+ * where it does not describe them. */
+static int line_behind(struct broken_line *line, const struct curve_points *points, size_t first, double bend)
+{
+    size_t count = points->count - first;
+    double *expected = calloc(count, sizeof *expected);
+    *line = (struct broken_line){.n_knots = 0};
+    add_knot(line, points->n[first]);
+    if (bend < points->n[points->count - 1])
+        add_knot(line, bend);
+    add_knot(line, points->n[points->count - 1]);
+    if (expected == NULL || fit_knots(line, points, first) != 0) {
+        free(expected);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        expected[i] = line_at(line, points->n[first + i]);
+    double share = pool_share(&points->values[first], expected, count, count - line->n_knots);
+    for (size_t knot = 0, i = first; knot < line->n_knots; knot++) {
+        while (points->n[i] < line->n[knot])
+            i++;
+        line->value[knot] = share * line->value[knot] + (1 - share) * points->values[i].value;
+        line->error[knot] = share * line->error[knot] + (1 - share) * points->values[i].error;
+    }
+    free(expected);
+    return 0;
+}
+
+/* Says whether a value is below another one by more than so many standard errors. */
+static bool is_below(const struct pool_value *value, const struct pool_value *other, double errors)
+{
+    return value->value < other->value - errors * hypot(value->error, other->error);
+}
+
+/* Returns the value of a point on the way to the maximum behind it, of which values rise on a straight line: as
+ * measured, and as that line or the maximum has it, weighed by their errors as far as both are alike. */
+static struct pool_value on_the_way(const struct curve_points *points, size_t at, const struct pool_value *behind,
+                                    double *room)
+{
+    double c0, c1, cov00, cov01, cov11, unused;
+    struct pool_value measured = points->values[at], told;
+    if (at < 3)
+        return measured;
+    double *weights = room, *values = room + at, *expected = room + 2 * at;
+    for (size_t i = 0; i < at; i++) {
+        weights[i] = 1 / (points->values[i].error * points->values[i].error);
+        values[i] = points->values[i].value;
+    }
+    gsl_fit_wlinear(points->n, 1, weights, 1, values, 1, at, &c0, &c1, &cov00, &cov01, &cov11, &unused);
+    for (size_t i = 0; i < at; i++)
+        expected[i] = c0 + c1 * points->n[i];
+    double share = pool_share(points->values, expected, at, at - 2);
+    gsl_fit_linear_est(points->n[at], c0, c1, cov00, cov01, cov11, &told.value, &told.error);
+    if (told.value > behind->value)
+        told = *behind;
+    told.error /= sqrt(share);
+    if (is_below(&told, &measured, GENEROUS) || is_below(&measured, &told, GENEROUS))
+        return measured;
+    const struct pool_value both[] = {measured, told};
+    return (struct pool_value){pool_mean(both, 2), 1 / hypot(1 / measured.error, 1 / told.error)};
+}
+
+/* Finds the smallest n at which the curve has reached its maximum, *at, and the line from there on, which may bend. */
+static int find_peak(const struct curve_points *points, double bend, size_t *at, struct broken_line *line)
+{
+    size_t largest = 0, first = 0;
+    double *room = calloc(3 * points->count, sizeof *room);
+    int result = room != NULL ? 0 : -1;
+    for (size_t i = 1; i < points->count; i++)
+        if (points->values[i].value > points->values[largest].value)
+            largest = i;
+    while (is_below(&points->values[first], &points->values[largest], FAR))
+        first++;
+    for (; first < largest && result == 0; first++) {
+        result = line_behind(line, points, first + 1, bend);
+        const struct pool_value behind = {line->value[0], line->error[0]};
+        struct pool_value own = on_the_way(points, first, &behind, room);
+        if (!is_below(&own, &behind, ALIKE))
+            break;
+    }
+    free(room);
+    *at = first;
+    return result == 0 ? line_behind(line, points, first, bend) : -1;
+}
+
+/* Returns the mean of the smallest values, those that are alike within their intervals. */
+static double mean_of_smallest(const struct curve_points *points, struct pool_value *alike)
+{
+    const struct pool_value *smallest = &points->values[0];
+    size_t n_alike = 0;
+    for (size_t i = 1; i < points->count; i++)
+        if (points->values[i].value < smallest->value)
+            smallest = &points->values[i];
+    for (size_t i = 0; i < points->count; i++)
+        if (!is_below(smallest, &points->values[i], ALIKE))
+            alike[n_alike++] = points->values[i];
+    return pool_mean(alike, n_alike);
+}
+
+/* Holds the three curves over the same n. */
+struct curves_of_side {
+    struct curve_points alone, totals, shares;
+    struct pool_value *alike; /* room for as many */
+};
+
+static bool curve_init(struct curve_points *points, size_t count)
+{
+    *points = (struct curve_points){
+        .count = count, .n = calloc(count, sizeof *points->n), .values = calloc(count, sizeof *points->values)};
+    return points->n != NULL && points->values != NULL;
+}
+
+static void curves_release(struct curves_of_side *curves)
+{
+    struct curve_points *all[] = {&curves->alone, &curves->totals, &curves->shares};
+    for (int i = 0; i < 3; i++) {
+        free(all[i]->n);
+        free(all[i]->values);
+    }
+    free(curves->alike);
+}
+
+static int curves_make(struct curves_of_side *curves, const struct memory_step *steps, size_t n_steps,
+                       double message_alone)
+{
+    *curves = (struct curves_of_side){.alike = calloc(n_steps, sizeof *curves->alike)};
+    if (curves->alike == NULL || !curve_init(&curves->alone, n_steps) || !curve_init(&curves->totals, n_steps) ||
+        !curve_init(&curves->shares, n_steps)) {
+        curves_release(curves);
+        return -1;
+    }
+    for (size_t i = 0; i < n_steps; i++) {
+        const struct memory_step *step = &steps[i];
+        curves->alone.n[i] = curves->totals.n[i] = curves->shares.n[i] = step->n;
+        curves->alone.values[i] = (struct pool_value){step->alone, step->alone_error};
+        curves->totals.values[i] =
+            (struct pool_value){step->computation + step->message, hypot(step->computation_error, step->message_error)};
+        curves->shares.values[i] =
+            (struct pool_value){step->message / message_alone, step->message_error / message_alone};
+    }
+    return 0;
+}
+
+/* Finds both peaks and the lines from there on. Computation alone needs no fewer cores for its maximum than it needs
+ * beside a message: of its alike values the smallest n is taken from N_par on, where that is one of them. */
+static int find_peaks(const struct curves_of_side *curves, size_t *at_seq, struct broken_line *alone, size_t *at_par,
+                      struct broken_line *together)
+{
+    const struct curve_points *totals = &curves->totals;
+    if (find_peak(&curves->alone, 0, at_seq, alone) != 0 ||
+        find_peak(totals, totals->n[*at_seq], at_par, together) != 0)
+        return -1;
+    const struct pool_value peak = {alone->value[0], alone->error[0]};
+    if (*at_seq >= *at_par || is_below(&curves->alone.values[*at_par], &peak, ALIKE))
+        return 0;
+    *at_seq = *at_par;
+    return line_behind(alone, &curves->alone, *at_seq, 0) == 0 ? line_behind(together, totals, *at_par, 0) : -1;
+}
+
+int memory_estimate(const struct memory_step *steps, size_t n_steps, double message_alone,
+                    double values[MEMORY_PARAMETER_COUNT])
+{
+    struct curves_of_side curves;
+    struct broken_line alone, together;
+    size_t at_seq, at_par;
+    if (curves_make(&curves, steps, n_steps, message_alone) != 0)
+        return -1;
+    int result = find_peaks(&curves, &at_seq, &alone, &at_par, &together);
+    if (result == 0) {
+        double n_seq = steps[at_seq].n, n_par = steps[at_par].n, last = steps[n_steps - 1].n;
+        double most = together.value[0];
+        double bend = n_seq < n_par ? curves.totals.values[at_seq].value : line_at(&together, n_seq);
+        if (bend > most) /* nothing is above the maximum: both are it */
+            most = bend = (most + bend) / 2;
+        values[MEMORY_CORES_PAR] = n_par;
+        values[MEMORY_TOTAL_PAR] = most;
+        values[MEMORY_CORES_SEQ] = n_seq;
+        values[MEMORY_TOTAL_SEQ] = fmax(alone.value[0], (alone.value[0] + line_at(&alone, last)) / 2);
+        values[MEMORY_TOTAL_PAR2] = bend;
+        values[MEMORY_ALPHA] = fmin(mean_of_smallest(&curves.shares, curves.alike), 1);
+        values[MEMORY_LOSS_LEFT] = at_seq == at_par ? 0 : (most - bend) / (n_seq - n_par);
+        values[MEMORY_LOSS_RIGHT] = n_seq < last ? (bend - line_at(&together, last)) / (last - n_seq) : 0;
+        values[MEMORY_ONE_CORE] = steps[0].alone;
+        values[MEMORY_ONE_MESSAGE] = message_alone;
+    }
+    curves_release(&curves);
+    return result;
+}

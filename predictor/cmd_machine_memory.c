@@ -1,0 +1,66 @@
+/* Runs `mpistair machine memory`: says what computing cores and messages leave each other, by their number and where
+ * the data are. */
+#include "predictor/cmd_machine_memory.h"
+
+#include "calibrate/cmd_machine.h"
+#include "predictor/memory/memory_choice.h"
+#include "predictor/memory/memory_show.h"
+#include "share/base/options.h"
+
+struct request {
+    const char *database;
+    uint64_t computing; /* 0: all numbers of cores */
+    bool json;
+};
+
+static int parse(int *argc, char ***argv, struct request *request)
+{
+    *request = (struct request){0};
+    const struct option_row rows[] = {
+        {0, "computing", "N", "for so many cores; default: every number of them", .whole = &request->computing,
+         .least = 1, .most = UINT32_MAX},
+        {0, "database", "trace.db", "where the machine is looked for first", .text = &request->database},
+        {0, "json", NULL, "as JSON", .flag = &request->json},
+    };
+    const struct option_table table = {
+        .command = "machine memory",
+        .words = {WORDS_MACHINE, WORDS_NONE},
+        .usage = "usage: mpistair machine memory NAME|FILE.tbl [OPTIONS]\n\n"
+                 "The memory bandwidth that N computing cores of a socket and a message that is received leave each "
+                 "other, by\nwhere their data are.\n",
+        .rows = rows,
+        .n_rows = sizeof rows / sizeof rows[0]};
+    int code = options_read(&table, argc, argv);
+    return code == OPTIONS_READ && *argc != 1 ? wrong_usage("machine memory", "expected one NAME or FILE.tbl") : code;
+}
+
+static int show(const struct memory_model *model, const char *name, const struct memory_choice *choice, bool json,
+                struct error *error)
+{
+    if (json)
+        return memory_show_json(stdout, model, choice, error);
+    return memory_show_text(stdout, model, name, choice, MEMORY_SIDES, error);
+}
+
+int machine_command_memory(int argc, char **argv)
+{
+    struct request request;
+    struct error error;
+    struct machine machine;
+    struct memory_model model;
+    struct memory_choice choice = {0};
+    int code = parse(&argc, &argv, &request);
+    if (code != OPTIONS_READ)
+        return code;
+    if (machine_command_find(argv[0], request.database, &machine, &error) != 0)
+        return error_report(&error);
+    const struct memory_options options = {.cores_given = request.computing > 0, .cores = request.computing};
+    code = EXIT_DONE;
+    if (memory_model_read(&machine, &model, &error) != 0 ||
+        memory_choice_make(&model, machine.name, &options, "--computing", &choice, &error) != 0 ||
+        show(&model, machine.name, &choice, request.json, &error) != 0)
+        code = error_report(&error);
+    memory_choice_release(&choice);
+    machine_release(&machine);
+    return code;
+}

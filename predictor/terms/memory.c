@@ -1,0 +1,173 @@
+/* +memory adds to any model what cores that compute take from the memory's bandwidth while a message arrives.
+ *
+ * A. Denis, E. Jeannot and P. Swartvagher, Modeling Memory Contention between Communications and Computations in
+ * Distributed HPC Systems (Extended Version), RR-9451, 2022 (D), equations 1-6 (memory_contention.c); how they enter a
+ * model's time is ours:
+ *
+ *   r_k = B_par_comm(n_k) / B_seq_comm                   what message k keeps of its bandwidth
+ *   a_k = s_k / BW_k(1)                                  what its bytes take alone
+ *   F_i = max over in, out of sum(a_k / r_k) / sum(a_k)  by how much the bytes of rank i take longer, mean by time
+ *   memory_i = (bandwidth_i + contention_i) (F_i - 1)
+ *   slow_i = sum(a_k / r_k  c(n_k)) / sum(a_k / r_k)     over the messages that arrive at i's socket
+ *   c(n) = B_seq_comp(n) / B_par_comp(n)
+ *
+ *   n_k        cores of the receiver's socket that compute while      pattern.computing       -
+ *              message k may move, in the mean; between whole
+ *              numbers r and c are on the line between their values
+ *   s_k        bytes of a message                                     pattern.bytes           B
+ *   BW_k(1)    bandwidth of its class                                 traffic                 B/s
+ *   memory_i   what the term adds                                     PART_MEMORY             s
+ *   slow_i     how much longer computation takes meanwhile            prediction.memory       -
+ *
+ * Messages of a rank that all have one class count by their bytes. A rank waits for what it receives and for what it
+ * sends, whose end its receiver's memory decides: the direction that takes longer counts. r_k is 1 for messages of a
+ * level for which the table was not measured: by a NIC between nodes, or by a copy of the CPU within them
+ * (memory_share.h).
+ *
+ * Limits: data are on one NUMA node of the receiver's socket; D's kernel, which does nothing but store, and its message
+ * of 64 MB give the most contention that there is. Messages below 1 MB are counted (prediction.memory). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/pattern/group.h"
+#include "predictor/pattern/traffic.h"
+#include "predictor/terms/memory_share.h"
+#include "predictor/terms/terms.h"
+
+struct memory_sums {
+    double *alone_s[DIRECTION_COUNT]; /* [n_ranks] sum of a_k, in and out; the first owns all four arrays */
+    double *slowed_s[DIRECTION_COUNT];
+};
+
+static int sums_init(struct memory_sums *sums, size_t n_ranks)
+{
+    double *values = calloc(2 * DIRECTION_COUNT * n_ranks + 1, sizeof *values);
+    for (size_t d = 0; values != NULL && d < DIRECTION_COUNT; d++) {
+        sums->alone_s[d] = values + d * n_ranks;
+        sums->slowed_s[d] = values + (DIRECTION_COUNT + d) * n_ranks;
+    }
+    return values != NULL ? 0 : -1;
+}
+
+static double computing_of(const struct pattern *pattern, const struct model_options *options, size_t k)
+{
+    return pattern->computing != NULL ? pattern->computing[k] : options->compute_cores;
+}
+
+/* Counts a message that contends with n cores for its receiver; socket_of numbers what shares a socket. */
+static void count_arrival(struct prediction_memory *memory, const struct memory_share *share, uint32_t socket,
+                          uint64_t bytes, double n, double slowed_s)
+{
+    memory->n_messages++;
+    memory->n_small += bytes < MEMORY_LEAST_BYTES;
+    memory->arriving_s[socket] += slowed_s;
+    memory->computing_s[socket] += slowed_s * (n < share->n_most ? n : share->n_most);
+    memory->slowed_s[socket] += slowed_s * memory_share_slows(share, n);
+}
+
+/* Adds up the messages; what arrives is summed by socket, at its number. */
+static void add_messages(const struct traffic *traffic, const struct memory_share *share,
+                         const struct model_options *options, const struct grouping *sockets,
+                         struct prediction_memory *memory, struct memory_sums *sums)
+{
+    const struct pattern *pattern = traffic->pattern;
+    double bytes_per_s[MAX_CLASSES];
+    traffic_single_bandwidth(traffic, bytes_per_s);
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        if (traffic->class_of[k] == NO_CLASS || pattern->bytes[k] == 0)
+            continue;
+        double alone_s = (double)pattern->bytes[k] / bytes_per_s[traffic->class_of[k]], slowed_s = alone_s;
+        if (traffic_class_in(traffic, traffic->class_of[k], share->levels)) {
+            double n = computing_of(pattern, options, k);
+            slowed_s /= memory_share_keeps(share, n);
+            count_arrival(memory, share, sockets->of[pattern->dst[k]], pattern->bytes[k], n, slowed_s);
+        } else {
+            memory->n_other++;
+        }
+        const uint32_t ends[DIRECTION_COUNT] = {[INCOMING] = pattern->dst[k], [OUTGOING] = pattern->src[k]};
+        for (size_t d = 0; d < DIRECTION_COUNT; d++) {
+            sums->alone_s[d][ends[d]] += alone_s;
+            sums->slowed_s[d][ends[d]] += slowed_s;
+        }
+    }
+}
+
+/* Returns F_i. */
+static double factor_of(const struct memory_sums *sums, size_t rank)
+{
+    double factor = 1;
+    for (size_t d = 0; d < DIRECTION_COUNT; d++)
+        if (sums->alone_s[d][rank] > 0)
+            factor = fmax(factor, sums->slowed_s[d][rank] / sums->alone_s[d][rank]);
+    return factor;
+}
+
+/* Gives every rank what arrives at its socket, which stands at the socket's number before: values[n_ranks],
+ * room[n_ranks]. */
+static void spread(const struct grouping *sockets, double *values, double *room, size_t n_ranks)
+{
+    memcpy(room, values, sockets->n_groups * sizeof *room);
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        values[rank] = room[sockets->of[rank]];
+}
+
+static bool between_nodes(const struct traffic *traffic)
+{
+    for (size_t k = 0; k < traffic->pattern->n_messages; k++)
+        if (traffic->class_of[k] != NO_CLASS && traffic->pattern->bytes[k] > 0 &&
+            traffic_class_in(traffic, traffic->class_of[k], LEVEL_BIT(LEVEL_INTER_NODE)))
+            return true;
+    return false;
+}
+
+static int memory_add(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
+                      const struct model_options *options, struct prediction *prediction, struct error *error)
+{
+    struct memory_share share = {0};
+    struct memory_sums sums = {0};
+    struct grouping sockets = {0};
+    struct traffic traffic = {0};
+    struct prediction_memory *memory = &prediction->memory;
+    size_t n_ranks = placement->n_ranks;
+    double n_most = options->compute_cores;
+    int result = -1;
+    for (size_t k = 0; pattern->computing != NULL && k < pattern->n_messages; k++)
+        n_most = fmax(n_most, pattern->computing[k]);
+    if (memory_share_init(&share, machine, (size_t)ceil(n_most), error) != 0 ||
+        traffic_init(&traffic, pattern, placement, machine, error) != 0)
+        goto out;
+    if ((share.levels & LEVEL_BIT(LEVEL_INTER_NODE)) == 0 && between_nodes(&traffic)) {
+        memory_share_refuse(machine, error);
+        goto out;
+    }
+    if (options->compute_cores > share.n_most) {
+        error_set(error, "--compute-cores %.0f: a socket of machine '%s' has %u cores", options->compute_cores,
+                  machine->name, share.n_most);
+        goto out;
+    }
+    if (sums_init(&sums, n_ranks) != 0 || grouping_init(&sockets, placement, GROUP_BY_SOCKET) != 0) {
+        error_set(error, "no memory for %zu ranks", n_ranks);
+        goto out;
+    }
+    add_messages(&traffic, &share, options, &sockets, memory, &sums);
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        prediction->part_s[PART_MEMORY][rank] +=
+            (prediction->part_s[PART_BANDWIDTH][rank] + prediction->part_s[PART_CONTENTION][rank]) *
+            (factor_of(&sums, rank) - 1);
+    double *const totals[] = {memory->arriving_s, memory->computing_s, memory->slowed_s};
+    for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++)
+        spread(&sockets, totals[i], sums.alone_s[0], n_ranks);
+    result = 0;
+out:
+    grouping_release(&sockets);
+    traffic_release(&traffic);
+    free(sums.alone_s[0]);
+    memory_share_release(&share);
+    return result;
+}
+
+const struct model_term memory_term = {.name = "memory",
+                                       .summary = "memory bandwidth that cores which compute meanwhile take (D)",
+                                       .computing = true,
+                                       .add = memory_add};
