@@ -96,6 +96,29 @@ expect "slots" "$(grep -c 'slots=2' "$TMPDIR/kept/hostfile")" 3
 "$cluster" down -d "$TMPDIR/kept" || fail "down"
 expect_soon "nothing is left by down" no_namespace_holds
 
+# Prints whether a cluster sees what another has in its memory: their processes the same numbers and
+# their hosts the same names, of which Open MPI makes those of its files.
+memory_of_two() {
+    "$cluster" run -d "$TMPDIR/kept" -- sh -c 'touch "$OMPI_MCA_btl_vader_backing_directory/other"'
+    "$cluster" run -n 1 -- sh -c '
+        for folder in "$OMPI_MCA_btl_vader_backing_directory" "$OMPI_MCA_orte_tmpdir_base"; do
+            [ -d "$folder" ] && [ ! -e "$folder/other" ] && echo own
+        done' | tr '\n' ' '
+}
+"$cluster" up -n 1 -d "$TMPDIR/kept" || fail "up"
+expect "memory of a cluster's own for Open MPI" "$(memory_of_two)" "own own "
+"$cluster" down -d "$TMPDIR/kept" || fail "down"
+pids=
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    "$cluster" run -n 1 -- true &
+    pids="$pids $!"
+done
+ended=
+for pid in $pids; do
+    wait "$pid" && ended="$ended."
+done
+expect "clusters that begin and end at once" "$ended" "............"
+
 "$cluster" run -n 2 -- sleep 600 &
 killed=$!
 expect_soon "a cluster to be killed is up" sh -c 'ls "$TMPDIR"/mpistair-cluster.*/ready >/dev/null 2>&1'

@@ -21,12 +21,14 @@ def line_of(variant):
     return next(number for number, line in enumerate(lines, 1) if f"/* late: {variant} */" in line)
 
 
-def expect_named(test, variant, machine, rank):
+def not_named(test, variant, machine, rank):
+    """What the section on the whole run lacks, or None."""
     test.must([test.mpistair, "replay", test.trace, "--machine", machine])
     screen = test.must([test.mpistair, "report", test.trace, "--section", "whole-run"]).stdout.splitlines()[:SCREEN]
     place = f"culprit.c:{line_of(variant)}"
-    if not any(line.split()[:1] == [str(rank)] and line.endswith(place) for line in screen):
-        job.fail(f"{variant}: the first {SCREEN} lines do not name rank {rank} and {place}")
+    if any(line.split()[:1] == [str(rank)] and line.endswith(place) for line in screen):
+        return None
+    return f"{variant}: the first {SCREEN} lines do not name rank {rank} and {place}"
 
 
 def findings_of(test, kind):
@@ -48,15 +50,16 @@ def expect_in_one(record, wrong):
     job.fail("; ".join(found))
 
 
-def expect_finding(test, record, kind, variant, *words, rank=None):
-    """One that the first screen tells, with its line, where the program marks one, and its rank, where it has one."""
+def expect_finding(test, record, kind, variant, *words, rank=None, also=lambda: None):
+    """One that the first screen tells, with its line, where the program marks one, and its rank, where it has one; also:
+    returns what else the same recording does not show, or None."""
     place = f"culprit.c:{line_of(variant)}" if variant else ""
 
     def wrong():
         found, told = findings_of(test, kind)
         if any(finding["place"].endswith(place) and rank in (None, finding["rank"]) and all(word in finding["sentence"] for word in words)
                for finding in told):
-            return None
+            return also()
         return f"the first screen has no {kind} with {place or 'no line'}, rank {rank}, {words}: {found}"
 
     expect_in_one(record, wrong)
@@ -84,8 +87,7 @@ def on_hosts(test, nodes, ranks, *command, slow=False):
 
 def slow_link(test, machine):
     expect_finding(test, lambda: on_hosts(test, 3, 3, "ring", "0", slow=True), "slow-link", None, "node1 (rank 1) to node2 (rank 2)",
-                   rank=1)
-    expect_named(test, "ring", machine, 2)
+                   rank=1, also=lambda: not_named(test, "ring", machine, 2))
     expect_none(test, lambda: on_hosts(test, 3, 3, "ring", "0"), "slow-link", "ring")
 
 
@@ -120,8 +122,8 @@ def main():
         return
     last = test.ranks - 1
     for variant in ("reduce", "send", "receive"):
-        expect_finding(test, job_of(test, variant, LATE_MS), "late-rank", variant, f"rank {last} ", rank=last)
-        expect_named(test, variant, machine, last)
+        expect_finding(test, job_of(test, variant, LATE_MS), "late-rank", variant, f"rank {last} ", rank=last,
+                       also=lambda: not_named(test, variant, machine, last))
         expect_none(test, job_of(test, variant, "0"), "late-rank", variant)
     more = [("small", "2000", "small-messages")] + ([("site", LATE_MS, "late-site")] if test.ranks >= 4 else [])
     for variant, amount, kind in more:
