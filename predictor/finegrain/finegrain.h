@@ -1,0 +1,43 @@
+/* Computes what it takes to send a rank's buffers whole, once all threads are done, or in parts as they get ready
+ * (share/doc/MODELS.md, Fine-grained messages). */
+#ifndef MPISTAIR_PREDICTOR_FINEGRAIN_H
+#define MPISTAIR_PREDICTOR_FINEGRAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Holds what one rank sends: each of its peers gets a buffer of so many bytes, to which every thread contributes an
+ * equal share, and which leaves whole or in equal parts. */
+struct finegrain_problem {
+    uint32_t peers;
+    uint64_t bytes;           /* to each peer, from 0 on */
+    uint32_t threads, parts;  /* parts divides threads */
+    double tau_s;             /* of a whole buffer's message */
+    double tau_fine_s;        /* of a part's message, with what threads cost each other */
+    double bytes_per_s;       /* at which whole buffers move; INFINITY is allowed, too */
+    double fine_bytes_per_s;  /* at which parts move: another one where they have another protocol */
+    double queue_s;           /* search for the receives of all whole buffers */
+    double queue_fine_s;      /* search for the receives of all parts of all buffers */
+    const double *arrivals_s; /* [threads], from the begin of the computation until a thread is done */
+};
+
+/* Holds times from the begin of the computation until all is sent. */
+struct finegrain_times {
+    double bsp_s;
+    double fine_s;
+    double bound_s; /* fine_s is never less, whatever the interface costs */
+};
+
+/* Computes the times. scratch_s[problem->parts] is overwritten. O(threads + parts log parts). */
+void finegrain_predict(const struct finegrain_problem *problem, double *scratch_s, struct finegrain_times *times);
+
+/* Returns what one part costs, to all peers, in s. */
+double finegrain_part_s(const struct finegrain_problem *problem);
+
+/* Returns fine_s in closed form where all threads are done after compute_s, but one is delay_s late. */
+double finegrain_laggard_s(const struct finegrain_problem *problem, double compute_s, double delay_s);
+
+/* Returns by how many per cent fine_s is less than bsp_s; 0 where nothing takes time. */
+double finegrain_speedup_percent(double bsp_s, double fine_s);
+
+#endif
