@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/arrivals/arrivals.h"
 #include "share/base/array.h"
 #include "share/base/number.h"
 #include "share/base/text_file.h"

@@ -9,6 +9,9 @@
 
 #include "share/base/error.h"
 
+/* Bounds all times: what is longer was most likely not written in seconds. */
+#define ARRIVALS_MOST_S 86400.0
+
 struct arrival_row {
     uint32_t rank;
     uint32_t thread;

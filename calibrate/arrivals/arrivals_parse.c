@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/arrivals/arrivals.h"
+#include "calibrate/arrivals/thread_arrivals.h"
+#include "calibrate/arrivals/arrival_file.h"
 #include "share/base/nearest.h"
 #include "share/base/number.h"
 

@@ -1,5 +1,5 @@
 /* Tests calibrate/arrivals: exact times, the distributions that draws follow, and files good and bad. */
-#include "calibrate/arrivals/arrivals.h"
+#include "calibrate/arrivals/thread_arrivals.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -130,8 +130,9 @@ static double distance_to_samples(const double *drawn, size_t n, const double *s
     return largest;
 }
 
-/* Draws from the samples' estimate and compares by the Kolmogorov-Smirnov distance: with the estimate's own distribution
- * at the level of 0.1 %, 1.95 / sqrt(n); with the samples it says how much the kernel blurs, at most blur. */
+/* Draws from the samples' estimate and compares by the Kolmogorov-Smirnov distance: with the estimate's own
+ * distribution at the level of 0.1 %, 1.95 / sqrt(n); with the samples it says how much the kernel blurs, at most
+ * blur. */
 static void check_density(const char *name, double *samples, size_t n, double width_s, double blur)
 {
     char path[] = "/tmp/mpistair-arrivals-XXXXXX";
@@ -266,7 +267,7 @@ static void test_fixed(void **state)
     (void)state;
     struct error error;
     double seconds[2];
-    /* out of order, with a header, a comment, CRLF, blanks and an empty line; two turns for rank 0, one for rank 2 */
+    /* Has rows out of order, with a header, a comment, CRLF, blanks and an empty line; two turns for rank 0, one for rank 2 */
     struct arrivals_request request = {
         .kind = ARRIVAL_FIXED,
         .path =

@@ -3,15 +3,15 @@
  *
  * The benchmark of fine-grained messages makes its threads sleep so long, and its model computes with the same times.
  * Needs neither MPI nor SQLite, since both programs link it. */
-#ifndef MPISTAIR_CALIBRATE_ARRIVALS_H
-#define MPISTAIR_CALIBRATE_ARRIVALS_H
+#ifndef MPISTAIR_CALIBRATE_THREAD_ARRIVALS_H
+#define MPISTAIR_CALIBRATE_THREAD_ARRIVALS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "share/base/error.h"
 
-/* TRACE is a trace.db, out of which arrivals_trace.h makes a file that FIXED reads. */
+/* TRACE is a trace.db, out of which the commands make a file that FIXED reads. */
 enum arrival_kind { ARRIVAL_LAGGARD, ARRIVAL_NORMAL, ARRIVAL_KDE, ARRIVAL_FIXED, ARRIVAL_TRACE };
 
 struct arrivals_request {
@@ -20,9 +20,6 @@ struct arrivals_request {
     const char *path; /* of kde, fixed and trace: within the text that was parsed */
     double width_s;   /* kde: standard deviation of the Gaussian kernel; 0: Silverman's width */
 };
-
-/* No time is longer: what is, was most likely not written in seconds. */
-#define ARRIVALS_MOST_S 86400.0
 
 /* Takes "laggard:PERCENT", "normal:SD" (in s, or with s, ms, us or ns behind it), "kde:FILE", "fixed:FILE" or
  * "trace:TRACE.db". Sets *request, its width_s 0; returns 0, or -1 with what was expected. */

@@ -1,7 +1,7 @@
 /* A place of counted_random.h is (iteration, rank, thread, attempt, use), so that times have nothing to do with
  * each other. A time below 0 is drawn again, as is one above ARRIVALS_MOST_S: what is left is the distribution cut at
  * these. */
-#include "calibrate/arrivals/arrivals.h"
+#include "calibrate/arrivals/thread_arrivals.h"
 
 #include <inttypes.h>
 #include <math.h>
