@@ -14,6 +14,7 @@
 enum { MAX_ARGUMENTS = 24, MAX_PATHS = 32 };
 
 const struct reader readers[] = {
+    {"arrivals", read_arrivals},
     {"database", read_database},
     {"machine", read_machine},
     {"maps", read_maps},

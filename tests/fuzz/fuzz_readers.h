@@ -17,6 +17,7 @@ struct reader {
 /* Lists the readers, ended by a NULL name. */
 extern const struct reader readers[];
 
+void read_arrivals(const uint8_t *data, size_t size);
 void read_database(const uint8_t *data, size_t size);
 void read_machine(const uint8_t *data, size_t size);
 void read_maps(const uint8_t *data, size_t size);

@@ -1,5 +1,9 @@
-/* Reads what a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued. */
+/* Reads what a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued; and
+ * the times of threads that a benchmark takes. */
+#include <math.h>
+
 #include "share/base/command.h"
+#include "calibrate/arrivals/thread_arrivals.h"
 #include "calibrate/job/raw_file.h"
 #include "tests/fuzz/fuzz_readers.h"
 #include "calibrate/measure/resume.h"
@@ -45,4 +49,45 @@ void read_resume(const uint8_t *data, size_t size)
     struct error error;
     if (resume_read(scratch_file("resume.csv", data, size), names, 2, 1, &resume, &error) == 0)
         resume_release(&resume);
+}
+
+/* Draws times of a few threads: all of them are times that a thread can sleep. */
+static void check_draws(const struct arrivals *arrivals, uint32_t n_ranks, size_t n_threads)
+{
+    double seconds[8];
+    for (uint64_t iteration = 0; iteration < 3; iteration++)
+        for (uint32_t rank = 0; rank < n_ranks; rank++) {
+            if (arrivals_draw(arrivals, 1, iteration, rank, n_threads, seconds) != 0)
+                __builtin_trap();
+            for (size_t t = 0; t < n_threads; t++)
+                if (!(seconds[t] >= 0 && isfinite(seconds[t])))
+                    __builtin_trap();
+        }
+}
+
+void read_arrivals(const uint8_t *data, size_t size)
+{
+    struct arrivals_request request = {.kind = ARRIVAL_KDE, .path = scratch_file("arrivals.csv", data, size)};
+    struct arrivals *arrivals;
+    struct error error;
+    if (arrivals_open(&request, 0, &arrivals, &error) == 0) {
+        check_draws(arrivals, 2, 8);
+        arrivals_close(arrivals);
+    }
+    request.kind = ARRIVAL_FIXED;
+    if (arrivals_open(&request, 0, &arrivals, &error) != 0)
+        return;
+    for (size_t n_threads = 1; n_threads <= 8; n_threads++)
+        for (uint32_t n_ranks = 1; n_ranks <= 2; n_ranks++) {
+            if (arrivals_check(arrivals, n_ranks, n_threads, &error) != 0)
+                continue;
+            check_draws(arrivals, n_ranks, n_threads);
+            struct arrivals_request of_dump = {.kind = ARRIVAL_FIXED, .path = scratch_path("dumped.csv")};
+            struct arrivals *again;
+            if (arrivals_dump(arrivals, of_dump.path, 1, 2, n_ranks, n_threads, &error) != 0 ||
+                arrivals_open(&of_dump, 0, &again, &error) != 0)
+                __builtin_trap(); /* times of ours that we do not read */
+            arrivals_close(again);
+        }
+    arrivals_close(arrivals);
 }

@@ -39,6 +39,8 @@ MEMORY = ("# memory cores 4\n# memory numa_nodes 1\n# memory numa_all 2\n# memor
                   ("message", f"{numa},{numa}", enumerate((8, 7, 6, 6), 1))) for n, gb in rows))
 
 TEXTS = {
+    "arrivals": ["rank,thread,seconds\n0,0,1e-3\n0,1,2e-3\n1,0,3e-3\n1,1,4e-3\n", "seconds\n1e-3\n2e-3\n# more\n2.5e-3\n",
+                 "1,1,0.2\r\n0,0,0.1\r\n 1, 0,.3\r\n0,0,0.5\r\n", "5e-3\n5e-3\n5e-3\n7e-3\n"],
     "pattern": ["src,dst,bytes\n0,1,100\n1,2,8000\n3,3,0\n",
                 "src,dst,bytes,send_s,recv_s,comm,any_source\n0,1,100,0,1e-6,0,0\n2,1,5000,1e-6,0,1,1\n# x\n1,3,9,,,0,1\n"],
     "placement": ["rank,node,socket\n0,0,0\n1,0,1\n2,1,0\n3,1,1\n", "rank,node,socket,numa,l3\n1,0,1,0,-\n0,0,0,,1\n"],

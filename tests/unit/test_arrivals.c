@@ -267,7 +267,7 @@ static void test_fixed(void **state)
     (void)state;
     struct error error;
     double seconds[2];
-    /* Has rows out of order, with a header, a comment, CRLF, blanks and an empty line; two turns for rank 0, one for rank 2 */
+    /* Has rows out of order, a header, a comment, CRLF, blanks and an empty line; two turns for rank 0. */
     struct arrivals_request request = {
         .kind = ARRIVAL_FIXED,
         .path =
