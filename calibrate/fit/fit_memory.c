@@ -35,6 +35,7 @@ struct side {
     struct memory_step *steps; /* [n_steps] */
     double values[MEMORY_PARAMETER_COUNT];
     double *replicates; /* [MEMORY_PARAMETER_COUNT][INTERVALS_REPLICATES] */
+    struct line_value losses[2];
 };
 
 /* Holds the points of all samples as drawn again and again. */
@@ -248,6 +249,24 @@ static size_t fewest_samples(const struct side *side, int parameter)
     return fewest;
 }
 
+/* Says what is known of a loss, [0] left and [1] right of N_seq: a small one may be anything within its interval. */
+static void say_loss(const struct side *side, int which, FILE *remarks)
+{
+    int parameter = which == 0 ? MEMORY_LOSS_LEFT : MEMORY_LOSS_RIGHT;
+    const struct line_value *loss = &side->losses[which];
+    double begin = side->values[which == 0 ? MEMORY_CORES_PAR : MEMORY_CORES_SEQ];
+    double end = which == 0 ? side->values[MEMORY_CORES_SEQ] : side->at[side->n_steps - 1].n;
+    char interval[80] = "one sample bounds it in no interval";
+    if (!(end > begin))
+        return;
+    if (isfinite(loss->low) && isfinite(loss->high))
+        snprintf(interval, sizeof interval, "in 95 %% %.4g to %.4g%s", loss->low * 1e-6, loss->high * 1e-6,
+                 loss->low <= 0 && loss->high >= 0 ? ", maybe none" : "");
+    benchmark_note(remarks, "%s: from n = %.0f to %.0f, a core more takes %.4g MB/s of both together (%s): %s",
+                   level_text(side->level), begin, end, loss->value * 1e-6, memory_quantities[parameter].name,
+                   interval);
+}
+
 static int append_rows(struct side *side, size_t n_launches, struct machine *machine)
 {
     double factor = interval_few_launches(n_launches);
@@ -267,6 +286,8 @@ static int append_rows(struct side *side, size_t n_launches, struct machine *mac
                              memory_quantities[i].unit, n_samples,
                              side->samples->cpu_copy ? "cpu-copy" : "memory") != 0)
             return -1;
+        if (i == MEMORY_LOSS_LEFT || i == MEMORY_LOSS_RIGHT)
+            side->losses[i - MEMORY_LOSS_LEFT] = value;
     }
     return 0;
 }
@@ -335,6 +356,9 @@ int fit_memory(const struct memory_samples *samples, struct machine *machine, FI
     if (result == 0 && (append_count(machine, "numa_nodes", samples->numa_nodes) != 0 ||
                         append_count(machine, "cores", samples->cores) != 0))
         result = error_set(error, "no memory");
+    for (int i = 0; i < 2 && result == 0; i++)
+        for (int which = 0; which < 2 && found[i] > 0; which++)
+            say_loss(&sides[i], which, remarks);
     for (int i = 0; i < 2; i++) {
         free(sides[i].at);
         free(sides[i].steps);

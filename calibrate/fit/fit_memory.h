@@ -9,7 +9,8 @@
 #include "calibrate/machine/machine.h"
 
 /* Appends the rows of each side that was measured, with intervals and the method `memory` or `cpu-copy`, then cores and
- * numa_nodes; says on remarks (may be NULL) what the samples do not show. A side needs samples with both data on its
+ * numa_nodes; says on remarks (may be NULL) what the samples do not show, and
+ * the interval of each loss. A side needs samples with both data on its
  * first NUMA node: of the message alone, of one core alone, and of every number of cores to the peak of the
  * computation, alone and together. Returns 0, or -1 with the reason in error, which names what was not measured; the
  * machine then may have some of the rows. */

@@ -13,8 +13,8 @@
 #include "calibrate/fit/memory_samples.h"
 #include "calibrate/measure/point.h"
 
-/* Is the least that `mpistair machine check` takes without doubt; a median has a 95 % interval from 6 on (plan.h). */
-enum { MEMORY_SAMPLES = 10 };
+/* Is more than `mpistair machine check` takes without doubt, 10; a median has a 95 % interval from 6 on (plan.h). */
+enum { MEMORY_SAMPLES = 12 };
 
 struct memory_task {
     struct memory_place place; /* its variant MEMORY_COMPUTATION stands for both together */

@@ -21,7 +21,7 @@ ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROO
 for name in ("HWLOC_SYNTHETIC", "HWLOC_XMLFILE"):
     ENVIRONMENT.pop(name, None)
 LIMIT_S = 120
-SAMPLES = 10
+SAMPLES = 12
 SKIPPED = 77
 failures = []
 
