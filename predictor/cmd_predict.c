@@ -1,5 +1,5 @@
 /* Runs `mpistair predict`: turns a pattern into the times of its ranks, a recorded run into the errors of the models,
- * or a table into what computing cores and messages leave each other. */
+ * or a table into what computing cores and messages leave each other, or what sending in parts gains. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "predictor/interval.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
+#include "predictor/finegrain/finegrain_run.h"
 #include "predictor/memory/memory_run.h"
 #include "predictor/predict_machine.h"
 #include "predictor/predict_options.h"
@@ -187,6 +188,8 @@ int cmd_predict(int argc, char **argv)
     int result = predict_options_parse(argc, argv, &options);
     if (result != OPTIONS_READ)
         return result;
+    if (options.finegrain.asked)
+        return finegrain_run(&options);
     struct topology topology = {.name = ""};
     if (options.topology != NULL) {
         if (topology_find(options.topology, &topology, &error) != 0)

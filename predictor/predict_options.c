@@ -13,6 +13,7 @@ static const char usage[] =
     "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model M[,M]|all] [OPTIONS]\n"
     "       mpistair predict --pattern P.csv --placement L.csv --machine NAME|FILE [--model M[,M]|all] [OPTIONS]\n"
     "       mpistair predict --memory --machine NAME|FILE [OPTIONS]\n"
+    "       mpistair predict --finegrain --machine NAME|FILE --bytes BYTES --threads N [OPTIONS]\n"
     "\n"
     "Models the point-to-point time of every rank. With a trace: every kind of round in it; the predictions are "
     "stored\n"
@@ -106,8 +107,8 @@ static bool repetitions_unused(const struct predict_options *options)
     return !used;
 }
 
-/* Says what does not go with --memory. latency: that option was given. */
-static int check_memory(struct predict_options *options, int n_arguments, bool latency)
+/* Says what does not go with --memory or --finegrain, which is called mode. latency: that option was given. */
+static int check_table_alone(struct predict_options *options, const char *mode, int n_arguments, bool latency)
 {
     int result = what_if_options_check(&options->what_if);
     const struct {
@@ -123,15 +124,14 @@ static int check_memory(struct predict_options *options, int n_arguments, bool l
         {"--repetitions", options->model.repetitions > 0},
         {"--interval", options->interval},
         {"--what-if", options->what_if.asked},
+        {"--compute-cores", options->finegrain.asked && options->memory.cores_given},
     };
     for (size_t i = 0; result == 0 && i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
-            return wrong_usage("predict",
-                               "--memory and %s: expected one of them, since --memory takes a machine's table "
-                               "alone",
-                               others[i].name);
+            return wrong_usage("predict", "%s and %s: expected one of them, since %s takes a machine's table alone",
+                               mode, others[i].name, mode);
     if (result == 0 && options->machine == NULL)
-        return wrong_usage("predict", "--memory needs --machine NAME|FILE");
+        return wrong_usage("predict", "%s needs --machine NAME|FILE", mode);
     return result;
 }
 
@@ -196,7 +196,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     bool latency_given = false;
     uint64_t repetitions = 0;
     enum { N_OWN = 11 };
-    struct option_row rows[N_OWN + WHAT_IF_ROWS + MEMORY_ROWS] = {
+    struct option_row rows[N_OWN + WHAT_IF_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS] = {
         {'m', "machine", "NAME|FILE",
          "a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
          "default: the trace's, if it holds one only",
@@ -223,6 +223,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     };
     what_if_option_rows(&options->what_if, rows + N_OWN);
     memory_option_rows(&options->memory, rows + N_OWN + WHAT_IF_ROWS);
+    finegrain_option_rows(&options->finegrain, rows + N_OWN + WHAT_IF_ROWS + MEMORY_ROWS);
     const struct option_table table = {"predict",
                                        usage,
                                        rows,
@@ -237,11 +238,16 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     options->model.latency = (enum latency_side)latency;
     options->model.repetitions = (size_t)repetitions;
     options->model.compute_cores = (double)options->memory.cores;
+    if (options->finegrain.asked && options->memory.asked)
+        return wrong_usage("predict", "both --memory and --finegrain: expected one of them");
     code = memory_options_check(&options->memory);
+    if (code == 0)
+        code = finegrain_options_check(&options->finegrain);
     if (code != 0)
         return code;
-    if (options->memory.asked) {
-        code = check_memory(options, argc, latency_given);
+    if (options->finegrain.asked || options->memory.asked) {
+        options->what_if.seed_given = options->what_if.seed_given && !options->finegrain.asked;
+        code = check_table_alone(options, options->memory.asked ? "--memory" : "--finegrain", argc, latency_given);
         return code == 0 ? OPTIONS_READ : code;
     }
     if (options->n_models == 0)

@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 #define MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 
+#include "predictor/finegrain/finegrain_options.h"
 #include "predictor/memory/memory_options.h"
 #include "predictor/model.h"
 #include "predictor/what_if/what_if_options.h"
@@ -22,8 +23,9 @@ struct predict_options {
     size_t n_models;
     struct model_options model;
     struct what_if_options what_if;
-    struct memory_options memory; /* asked: there is neither trace nor pattern; cores: for the term, too */
-    bool interval;                /* every time has an interval */
+    struct memory_options memory;       /* asked: there is neither trace nor pattern; cores: for the term, too */
+    struct finegrain_options finegrain; /* asked: there is neither trace nor pattern */
+    bool interval;                      /* every time has an interval */
 };
 
 /* Reads the arguments. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */

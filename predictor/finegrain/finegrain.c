@@ -21,8 +21,8 @@
  *   BSP  = max a_t + p (tau + s/BW) + Q_1
  *   fine = e_K
  *
- * Domain: parts leave one after the other, in the order in which they get ready; nobody else uses what they use. Limits:
- * the receiver has its buffers ready, and other ranks are as late as this one. */
+ * Domain: parts leave one after the other, in the order in which they get ready; nobody else uses what they use.
+ * Limits: the receiver has its buffers ready, and other ranks are as late as this one. */
 #include "predictor/finegrain/finegrain.h"
 
 #include <math.h>
@@ -65,6 +65,7 @@ void finegrain_predict(const struct finegrain_problem *problem, double *scratch_
     for (uint32_t part = 0; part < problem->parts; part++)
         end_s = fmax(end_s, scratch_s[part]) + part_s;
     double last_s = scratch_s[problem->parts - 1];
+    times->last_s = last_s;
     times->fine_s = end_s;
     times->bsp_s = last_s + (double)problem->peers * (problem->tau_s + (double)problem->bytes / problem->bytes_per_s) +
                    problem->queue_s;

@@ -26,6 +26,7 @@ struct finegrain_times {
     double bsp_s;
     double fine_s;
     double bound_s; /* fine_s is never less, whatever the interface costs */
+    double last_s; /* when the last thread is done: fine_s is never less, into however many parts buffers are divided */
 };
 
 /* Computes the times. scratch_s[problem->parts] is overwritten. O(threads + parts log parts). */

@@ -17,7 +17,8 @@ struct what_if_options {
     uint64_t eager_bytes;
     double seconds; /* limit of the search */
     uint64_t seed;
-    bool search_option;    /* seconds or seed was given */
+    bool search_option;    /* seconds, or seed, was given */
+    bool seed_given;       /* for the search */
     const char *rank_file; /* prefix, or NULL */
 };
 

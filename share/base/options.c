@@ -10,7 +10,7 @@
 #include "share/base/nearest.h"
 #include "share/base/number.h"
 
-enum { LONG = 256, MAX_ROWS = 40 };
+enum { LONG = 256, MAX_ROWS = 48 };
 
 static struct {
     void (*take)(void *context, const struct option_table *table); /* NULL: nobody visits */

@@ -148,7 +148,7 @@ static void bound(void **state)
     }
 }
 
-/* Shuffles threads within their bins, then whole bins. */
+/* The order of threads within their bins, and of whole bins, is nothing to the times. */
 static void order_does_not_matter(void **state)
 {
     (void)state;

@@ -10,6 +10,7 @@ COMMANDS = [
     ["--help"], ["--version"], ["report", "--help"], ["doctor"],
     ["machine", "list"], ["machine", "show", "summit"], ["machine", "check", "summit", "--json"],
     ["machine", "memory", "henri", "--computing", "2"], ["predict", "--memory", "--machine", "henri", "--format", "csv"],
+    ["predict", "--finegrain", "--machine", "blue-waters", "--bytes", "4096", "--threads", "4"],
     ["pattern", "pairs", "--ranks", "8"], ["pattern", "pairs", "--ranks", "8", "--json"],
 ]
 

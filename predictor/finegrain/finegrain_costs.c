@@ -1,0 +1,88 @@
+/* Holds the rules by which rows of a table become the costs of share/doc/MODELS.md, Fine-grained messages, so that
+ * predict and report take the same ones. Papers are named as there. */
+#include "predictor/finegrain/finegrain_costs.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const finegrain_interface_name[FINEGRAIN_INTERFACE_COUNT] = {"p2p", "rma", "partitioned", "persistent"};
+
+int finegrain_interface_parse(const char *name, enum finegrain_interface *found)
+{
+    for (int i = 0; i < FINEGRAIN_INTERFACE_COUNT; i++) {
+        if (strcmp(name, finegrain_interface_name[i]) == 0) {
+            *found = (enum finegrain_interface)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+const char *finegrain_quantity(enum finegrain_interface by)
+{
+    static const char *const quantities[FINEGRAIN_INTERFACE_COUNT] = {"tau_p2p", "tau_rma", "tau_partitioned",
+                                                                      "tau_p2p"};
+    return quantities[by];
+}
+
+/* Returns a quantity of the protocol, else that of any protocol, else that of any level; NaN where there is none. */
+static double value_of(const struct machine *machine, enum level level, enum machine_protocol protocol,
+                       const char *quantity)
+{
+    double value = machine_value(machine, level, protocol, quantity, NAN);
+    if (isnan(value))
+        value = machine_value(machine, level, PROTOCOL_ANY, quantity, NAN);
+    return isnan(value) ? machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, NAN) : value;
+}
+
+/* Sets the cost of a message of so many bytes, and the rate of one of the ranks that share the level. */
+static int message_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
+                         uint64_t bytes, double *tau_s, double *bytes_per_s, struct finegrain_notes *notes,
+                         struct error *error)
+{
+    struct machine_protocols protocols;
+    struct machine_bandwidth bandwidth;
+    if (machine_protocols(machine, level, &protocols, error) != 0)
+        return -1;
+    enum machine_protocol protocol = machine_protocol_of(&protocols, bytes);
+    double own_s = value_of(machine, level, protocol, finegrain_quantity(by));
+    if (machine_bandwidth(machine, level, protocol, &bandwidth, error) != 0)
+        return -1;
+    *bytes_per_s = machine_bandwidth_at(&bandwidth, ppn, &notes->extrapolated) / ppn;
+    machine_bandwidth_release(&bandwidth);
+    *tau_s = own_s;
+    if (!isnan(own_s))
+        return 0;
+    notes->tau_missing[by] = true;
+    return machine_tau_s(machine, level, protocol, tau_s, error);
+}
+
+/* Returns gamma n^2 of B3 over n posted receives; 0 where the table does not tell it. */
+static double queue_s(const struct machine *machine, double n, struct finegrain_notes *notes)
+{
+    double step_s;
+    if (machine_queue_step_s(machine, MACHINE_QUEUE_POSTED, n, &step_s, NULL) == 0)
+        return step_s / 2 * n * n;
+    notes->queue_missing = true;
+    return 0;
+}
+
+int finegrain_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
+                    struct finegrain_problem *problem, struct finegrain_notes *notes, struct error *error)
+{
+    bool matched = by == FINEGRAIN_P2P || by == FINEGRAIN_PERSISTENT;
+    uint64_t part_bytes = problem->bytes / problem->parts;
+    if (message_costs(machine, level, FINEGRAIN_P2P, ppn, problem->bytes, &problem->tau_s, &problem->bytes_per_s, notes,
+                      error) != 0 ||
+        message_costs(machine, level, by, ppn, part_bytes, &problem->tau_fine_s, &problem->fine_bytes_per_s, notes,
+                      error) != 0)
+        return -1;
+    double n = (double)problem->peers;
+    problem->queue_s = queue_s(machine, n, notes);
+    problem->queue_fine_s = matched ? queue_s(machine, n * problem->parts, notes) : 0;
+    double thread_s = value_of(machine, level, PROTOCOL_ANY, "tau_thread");
+    notes->tau_thread_missing = notes->tau_thread_missing || (isnan(thread_s) && problem->parts > 1);
+    if (!isnan(thread_s) && problem->parts > 1)
+        problem->tau_fine_s += thread_s;
+    return 0;
+}

@@ -1,0 +1,210 @@
+"""`mpistair predict --finegrain` as its users call it: worked values, random tables and arrivals against the reference, formats,
+notes, and what a user gives wrongly.
+
+usage: test_finegrain.py MPISTAIR
+"""
+import csv
+import io
+import json
+import math
+import os
+import random
+import statistics
+import subprocess
+import sys
+import unittest
+
+from predict_test import PredictTest
+from reference_finegrain import predict
+
+MPISTAIR = os.path.abspath(sys.argv[1])
+COLUMNS = ["interface", "parts", "bsp_s", "fine_s", "speedup_percent", "low_percent", "high_percent", "bound_percent"]
+WORKED = "name m\nsource test\ninter_node any tau - 2e-6 s\ninter_node any bw 1 12e9 B/s\n"
+NEEDED = ["--bytes", 1048576, "--threads", 32]
+
+
+class Finegrain(PredictTest):
+    def setUp(self):
+        super().setUp()
+        self.worked = self.write("worked.tbl", WORKED)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def call(self, *arguments, code=0, says=""):
+        done = subprocess.run([MPISTAIR, "predict", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, (arguments, done.stderr))
+        self.assertIn(says, done.stderr)
+        if code != 0:
+            self.assertEqual(done.stdout, "")
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.errors = done.stderr
+        return done.stdout
+
+    def rows(self, machine, *arguments):
+        """{(interface, parts): [bsp_s, ...]}, from CSV."""
+        text = self.call("--finegrain", "--machine", machine, "--format", "csv", *arguments)
+        rows = list(csv.reader(io.StringIO(text)))
+        self.assertEqual(rows[0], COLUMNS)
+        return {(row[0], int(row[1])): [float(value) for value in row[2:]] for row in rows[1:]}
+
+    def test_worked_values(self):
+        rows = self.rows(self.worked, "--level", "inter_node", "--peers", 6, *NEEDED, "--parts", "2,4,8,16,32",
+                         "--compute-s", "4.194304e-3", "--arrivals", "laggard:4")
+        self.assertEqual(list(rows), [(name, parts) for name in ("p2p", "rma", "partitioned") for parts in (2, 4, 8, 16, 32)])
+        for name in ("p2p", "rma", "partitioned"):
+            found = [rows[name, parts] for parts in (2, 4, 8, 16, 32)]
+            self.assertEqual({f"{row[0] * 1e6:.3f}" for row in found}, {"4898.364"})
+            self.assertEqual([f"{row[2]:.3f}" for row in found], ["3.180", "2.690", "1.710", "-0.250", "-4.169"])
+            for row in found:
+                self.assertEqual(row[3:5], [row[2], row[2]])
+                self.assertLess(row[2], row[5])
+        self.assertIn("lacks tau_p2p, tau_rma, tau_partitioned at inter_node; tau was taken", self.errors)
+        self.assertIn("lacks tau_thread", self.errors)
+        self.assertIn("lacks queue_step and gamma", self.errors)
+
+    def test_defaults_are_those_of_the_worked_values(self):
+        everything = self.rows(self.worked, *NEEDED)
+        self.assertEqual([parts for name, parts in everything if name == "p2p"], [1, 2, 4, 8, 16, 32])
+        self.assertEqual(everything["p2p", 1][2], 0)
+        self.assertEqual(f"{everything['rma', 2][2]:.3f}", "3.180")
+
+    def random_table(self, chance):
+        rows, protocols = {}, chance.choice([["any"], ["eager", "rendezvous"], ["short", "eager", "rendezvous"]])
+        for i, protocol in enumerate(protocols):
+            rows["inter_node", protocol, "tau", None] = chance.uniform(0, 1e-5)
+            for n in (1, 2, 4):
+                rows["inter_node", protocol, "bw", n] = chance.uniform(1e8, 2e10)
+            if i > 0:
+                rows["inter_node", protocol, "threshold", None] = 3000 * i ** 3
+            for quantity in ("tau_p2p", "tau_rma", "tau_partitioned"):
+                if chance.random() < 0.6:
+                    rows["inter_node", chance.choice([protocol, "any"]), quantity, None] = chance.uniform(0, 1e-5)
+        if chance.random() < 0.6:
+            rows[chance.choice(["inter_node", "any"]), "any", "tau_thread", None] = chance.uniform(0, 1e-6)
+        kind = chance.choice(["queue_step", "gamma", ""])
+        if kind == "queue_step":
+            rows.update({("any", "any", kind, n): chance.uniform(0, 1e-8) for n in (1, 64, 512)})
+        elif kind:
+            rows["any", "any", kind, None] = chance.uniform(0, 1e-8)
+        units = {"bw": "B/s", "threshold": "B"}
+        lines = [f"{level} {protocol} {quantity} {'-' if n is None else n} {value!r} {units.get(quantity, 's')}"
+                 for (level, protocol, quantity, n), value in rows.items()]
+        return rows, self.write("r.tbl", "\n".join(["name r", "source chance", *lines]) + "\n")
+
+    def test_random_problems_against_the_reference(self):
+        chance = random.Random(194304)
+        compared = 0
+        for _ in range(60):
+            rows, machine = self.random_table(chance)
+            threads, turns = chance.choice([1, 2, 6, 12, 16]), chance.choice([1, 1, 5])
+            peers, size, ppn = chance.randint(1, 26), int(10 ** chance.uniform(1.5, 6.5)), chance.choice([1, 1, 2, 3, 9])
+            spread = 10 ** chance.uniform(-6, -2)
+            arrivals = [[1e-3 + chance.uniform(0, spread) for _ in range(threads)] for _ in range(turns)]
+            fixed = self.write("fixed.csv", "".join(f"0,{thread},{turn[thread]!r}\n"
+                                                    for turn in arrivals for thread in range(threads)))
+            found = self.rows(machine, "--peers", peers, "--bytes", size, "--threads", threads, "--ppn", ppn, "--draws", turns,
+                              "--arrivals", "fixed:" + fixed, "--interface", "p2p,rma,partitioned,persistent")
+            self.assertEqual(len(found), 4 * sum(threads % k == 0 for k in range(1, threads + 1)))
+            for (name, parts), values in found.items():
+                draws = [predict(rows, "inter_node", name, ppn, peers, size, parts, turn) for turn in arrivals]
+                bsp, fine, bound = (statistics.median(column) for column in zip(*draws))
+                singles = [100 * (whole - part) / whole for whole, part, _ in draws]
+                for value, expected in zip(values[:2], (bsp, fine)):
+                    self.assertTrue(math.isclose(value, expected, rel_tol=1e-9), (name, parts, value, expected))
+                self.assertAlmostEqual(values[2], 100 * (bsp - fine) / bsp, places=6)
+                self.assertAlmostEqual(values[5], 100 * (bsp - bound) / bsp, places=6)
+                self.assertLessEqual(values[3], min(values[2], statistics.median(singles)) + 1e-9)
+                self.assertGreaterEqual(values[4], max(values[2], statistics.median(singles)) - 1e-9)
+                self.assertGreaterEqual(values[3], min(*singles, values[2]) - 1e-6)
+                self.assertLessEqual(values[2], values[5] + 1e-9)
+                compared += 1
+        self.assertGreater(compared, 500)
+
+    def test_random_arrivals_have_an_interval_and_a_seed(self):
+        arguments = [*NEEDED, "--arrivals", "normal:100us", "--parts", 8, "--interface", "p2p"]
+        first, again = (self.rows(self.worked, *arguments, "--seed", 7)["p2p", 8] for _ in range(2))
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, self.rows(self.worked, *arguments, "--seed", 8)["p2p", 8])
+        self.assertLess(first[3], first[2])
+        self.assertLess(first[2], first[4])
+
+    def test_formats(self):
+        table = self.rows(self.worked, *NEEDED)
+        document = json.loads(self.call("--finegrain", "--machine", self.worked, *NEEDED, "--json"))
+        self.assertEqual({(row["interface"], row["parts"]): [row[column] for column in COLUMNS[2:]] for row in document["rows"]},
+                         table)
+        self.assertEqual([(one["interface"], one["best_parts"], one["loses_from_parts"]) for one in document["interfaces"]],
+                         [(name, 2, 16) for name in ("p2p", "rma", "partitioned")])
+        self.assertAlmostEqual(document["limit_percent"], 100 * 6 * (2e-6 + 1048576 / 12e9) / 4898.36416e-6, places=9)
+        text = self.call("--finegrain", "--machine", self.worked, *NEEDED)
+        self.assertIn("rma: best with 2 parts, 3.18 %; it loses from 16 parts on", text)
+        self.assertIn("none gains more than 10.95 %", text)
+        alone = self.call("--finegrain", "--machine", self.worked, "--bytes", 8, "--threads", 2, "--arrivals", "laggard:0")
+        self.assertIn("p2p: no number of parts gains anything; it loses from 2 parts on", alone)
+        self.call("--finegrain", "--machine", self.worked, *NEEDED, "-o", self.path("out"), "--json")
+        with open(self.path("out")) as file:
+            self.assertEqual(json.load(file), document)
+
+    def test_rates_are_shared(self):
+        machine = self.write("shared.tbl", WORKED + "inter_node any bw 4 24e9 B/s\n")
+        alone, shared = (self.rows(machine, *NEEDED, "--ppn", ppn)["rma", 1][0] for ppn in (1, 4))
+        self.assertAlmostEqual(shared - alone, 6 * 1048576 / 12e9, places=12)
+        self.rows(machine, *NEEDED, "--ppn", 5)
+        self.assertIn("no bw of 5 at inter_node", self.errors)
+
+    def test_wrong_usage(self):
+        one, empty, negative = (self.write(name, text) for name, text in (("one", "1e-3\n"), ("empty", ""), ("negative", "-1\n2\n")))
+        good = ["--finegrain", "--machine", self.worked, *NEEDED]
+        for arguments, says in (
+                (["--parts", "3"], "--parts 3 does not divide --threads 32"),
+                (["--parts", "0"], "--parts 0: expected whole numbers"),
+                (["--parts", "2,,4"], "--parts 2,,4"),
+                (["--parts", "2,four"], "--parts 2,four"),
+                (["--bytes", "16", "--parts", "32"], "--parts 32 of --bytes 16"),
+                (["--bytes", "0"], "--bytes 0"),
+                (["--threads", "0"], "--threads 0"),
+                (["--peers", "0"], "--peers 0"),
+                (["--peers", "-1"], "--peers -1"),
+                (["--ppn", "0"], "--ppn 0"),
+                (["--draws", "0"], "--draws 0"),
+                (["--level", "moon"], "--level moon: expected intra_socket"),
+                (["--level", "self"], "--level self"),
+                (["--interface", "rdma"], "--interface rdma: expected p2p, rma"),
+                (["--interface", ""], "--interface"),
+                (["--arrivals", "uniform:3"], "--arrivals"),
+                (["--arrivals", "laggard:nan"], "--arrivals"),
+                (["--arrivals", "kde:" + empty], "empty"),
+                (["--arrivals", "kde:" + one], "one"),
+                (["--arrivals", "fixed:" + negative], "negative:1"),
+                (["--arrivals", "fixed:" + one, "--threads", "2"], "--arrivals"),
+                (["--arrivals", "kde:/nothing/here"], "/nothing/here"),
+                (["--width", "1e-6"], "--width is for --arrivals kde:FILE"),
+                (["--compute-s", "-1"], "--compute-s -1"),
+                (["--compute-s", "nan"], "--compute-s nan"),
+                (["--compute-s", "1e9"], "--compute-s 1e9"),
+                (["--memory"], "both --memory and --finegrain"),
+                (["--model", "flow"], "--finegrain and --model"),
+                (["--pattern", "P.csv"], "--finegrain and --pattern"),
+                (["--interval"], "--finegrain and --interval"),
+                (["--aggregate"], "--finegrain and --what-if"),
+                (["--seconds", "3"], "--seconds and --seed are for --best-placement"),
+                (["--compute-cores", "3"], "--finegrain and --compute-cores"),
+                (["trace.db"], "--finegrain and a trace")):
+            self.call(*good, *arguments, code=2, says=says)
+        self.call("--finegrain", *NEEDED, code=2, says="--finegrain needs --machine")
+        self.call("--finegrain", "--machine", self.worked, "--threads", 4, code=2, says="--finegrain needs --bytes")
+        self.call("--finegrain", "--machine", self.worked, "--bytes", 4, code=2, says="--finegrain needs --threads")
+        self.call("--pattern", "P.csv", "--parts", 4, code=2, says="are for --finegrain")
+
+    def test_what_a_table_lacks(self):
+        self.call("--finegrain", "--machine", self.worked, "--level", "intra_socket", *NEEDED, code=1, says="level intra_socket")
+        self.call("--finegrain", "--machine", "/nothing.tbl", *NEEDED, code=1, says="/nothing.tbl")
+        full = subprocess.run([MPISTAIR, "predict", "--finegrain", "--machine", self.worked, *map(str, NEEDED), "-o", "/dev/full"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(full.returncode, 1)
+        self.assertIn("/dev/full", full.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
