@@ -1,7 +1,8 @@
-/* Reads messages: each has an item at its sender and one at its receiver. */
+/* Reads messages: each has an item at its sender and one at its receiver. A partitioned one is one for each of its
+ * pieces (partitions.h). */
 #include <stdlib.h>
 
-#include "predictor/run_read/reading.h"
+#include "predictor/run_read/partitions.h"
 #include "share/base/array.h"
 
 /* Describes an end of the messages of a form. */
@@ -26,6 +27,7 @@ struct message_reader {
     int64_t *special; /* [n_special] ascending ids of messages that a persistent request of a special mode sent */
     uint32_t *special_flags;
     size_t n_special, next_special;
+    struct partition_reader partitions;
 };
 
 static int read_form_end(struct message_reader *reader, struct cursor *rows, int column, struct form_end *end)
@@ -143,10 +145,58 @@ static const char messages_sql[] =
     "SELECT id, src, dst, bytes, form, send_post_ns, send_ns, late_ns, recv_ns, send_call_ns, recv_call_ns"
     " FROM message_row ORDER BY id";
 
+/* Adds a message with the items of its ends, which have no object yet. */
+static int add_ends(struct reading *reading, const struct run_message *message, int64_t limit_bytes, struct item *out,
+                    struct item *in)
+{
+    uint32_t object = (uint32_t)reading->program->n_messages;
+    if (array_grow(&reading->posts, object, sizeof *reading->posts) != 0 ||
+        run_program_message(reading->program, message) != 0)
+        return reading_no_memory(reading);
+    reading->posts[object] = (struct message_posts){out->begin_ns, in->begin_ns};
+    out->object = in->object = object;
+    out->waits = ((message->flags & MESSAGE_SYNCHRONOUS) != 0 || (int64_t)message->bytes > limit_bytes) &&
+                 out->done_ns != NO_TIME && out->done_ns >= in->begin_ns;
+    return item_add(reading, message->src, out) != 0 ? -1 : item_add(reading, message->dst, in);
+}
+
+/* Adds a message, or the messages that the pieces of a partitioned one are: the call that started it posts nothing,
+ * those that marked partitions ready post their pieces. */
+static int add_pieces(struct message_reader *reader, int64_t id, struct run_message *message, int64_t limit_bytes,
+                      struct item *out, struct item *in)
+{
+    struct reading *reading = reader->reading;
+    struct partition_reader *partitions = &reader->partitions;
+    uint64_t bytes = message->bytes, n = 0;
+    /* A call that begins within 2 ns of the end of another one counts as behind it (strands.c). */
+    int64_t before_ns = out->done_ns == NO_TIME ? NO_TIME : out->done_ns - 2;
+    if (partitions_of(partitions, id, out->begin_ns, before_ns) != 0)
+        return -1;
+    if (partitions->n_pieces == 0)
+        return add_ends(reading, message, limit_bytes, out, in);
+    struct item start = *out;
+    start.kind = ITEM_CALL;
+    start.object = NO_OBJECT;
+    start.done_ns = NO_TIME;
+    if (item_add(reading, message->src, &start) != 0)
+        return -1;
+    out->completed = 0;
+    for (size_t i = 0; i < partitions->n_pieces; i++) {
+        const struct piece *piece = &partitions->pieces[i];
+        uint64_t before = partitions_bytes(bytes, partitions->partitions, n);
+        n += piece->partitions;
+        message->bytes = partitions_bytes(bytes, partitions->partitions, n) - before;
+        out->begin_ns = out->end_ns = piece->ready_ns;
+        out->site = piece->site;
+        if (add_ends(reading, message, limit_bytes, out, in) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int add_message(struct message_reader *reader, struct cursor *rows)
 {
     struct reading *reading = reader->reading;
-    struct run_program *program = reading->program;
     struct run_message message;
     int64_t post, late, send, recv, send_call, recv_call;
     if (row_rank(reading, rows, COL_SRC, "message_row.src", &message.src) != 0 ||
@@ -169,7 +219,6 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
             "more of its spools without that option",
             reading->path);
     message.flags = form->flags | special_flags(reader, cursor_integer(rows, COL_ID));
-    uint32_t object = (uint32_t)program->n_messages;
     int64_t recv_post = post + late;
     const struct run_recorded_message told = {.bytes = message.bytes,
                                               .src = message.src,
@@ -181,35 +230,30 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
                                               .send_call_ns = send_call,
                                               .recv_call_ns = recv_call};
     const struct run_message_watch *watch = reading->message_watch;
-    if ((watch != NULL && watch->message(watch->context, &told) != 0) ||
-        array_grow(&reading->posts, object, sizeof *reading->posts) != 0 || run_program_message(program, &message) != 0)
+    if (watch != NULL && watch->message(watch->context, &told) != 0)
         return reading_no_memory(reading);
-    reading->posts[object] = (struct message_posts){post, recv_post};
-    bool waits = ((message.flags & MESSAGE_SYNCHRONOUS) != 0 || (int64_t)message.bytes > form->limit_bytes) &&
-                 send != NO_TIME && send >= late;
     struct item out = {.begin_ns = post,
                        .end_ns = post + send_call,
                        .done_ns = send == NO_TIME ? NO_TIME : post + send,
-                       .object = object,
                        .site = form->send.site,
                        .completed = form->send.completed,
-                       .kind = ITEM_SEND,
-                       .waits = waits};
+                       .kind = ITEM_SEND};
     struct item in = {.begin_ns = recv_post,
                       .end_ns = recv_post + recv_call,
                       .done_ns = recv == NO_TIME ? NO_TIME : recv_post + recv,
-                      .object = object,
                       .site = form->receive.site,
                       .completed = form->receive.completed,
                       .kind = ITEM_RECEIVE};
-    return item_add(reading, message.src, &out) != 0 ? -1 : item_add(reading, message.dst, &in);
+    return add_pieces(reader, cursor_integer(rows, COL_ID), &message, form->limit_bytes, &out, &in);
 }
 
 int messages_read(struct reading *reading)
 {
     struct message_reader reader = {.reading = reading, .form = MAP_ABSENT};
     struct cursor rows;
-    int result = read_forms(&reader) != 0 ? -1 : read_special(&reader);
+    int result = read_forms(&reader) != 0 || read_special(&reader) != 0 ? -1 : 0;
+    if (result == 0 && partitions_open(&reader.partitions, reading) != 0)
+        result = -1;
     if (result == 0) {
         cursor_open(&rows, reading->database, reading->path, messages_sql, reading->error);
         while (cursor_next(&rows))
@@ -217,6 +261,7 @@ int messages_read(struct reading *reading)
                 rows.result = -1;
         result = cursor_close(&rows);
     }
+    result = partitions_close(&reader.partitions) != 0 ? -1 : result;
     free(reader.forms);
     free(reader.special);
     free(reader.special_flags);

@@ -288,7 +288,8 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
         return -1;
     progress_show("report: models and ranks");
     if (report_collect_rounds(report, database, choice, error) != 0 ||
-        (choice->details && report_collect_sites(report, database, error) != 0))
+        (choice->details && (report_collect_sites(report, database, error) != 0 ||
+                             report_collect_partitions(report, database, error) != 0)))
         return -1;
     progress_show("report: the stored replay");
     int result = report_collect_replay(report, database, choice, error);

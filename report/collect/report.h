@@ -11,6 +11,7 @@
 #include "report/collect/report_activity.h"
 #include "report/collect/report_replay.h"
 #include "report/diagnose/finding.h"
+#include "report/collect/report_partitions.h"
 #include "report/collect/report_sites.h"
 
 struct report_run {
@@ -178,6 +179,7 @@ struct report {
     struct report_overlap overlap;
     struct report_replay replay;
     struct report_sites collectives, rma, files;
+    struct report_partitions partitions;
     struct report_activities activities;
     struct findings findings;
     const char *no_findings;   /* why none were looked for; NULL: they were */
@@ -199,7 +201,8 @@ struct report {
 };
 
 /* Says which predictions are wanted, NULL: all; and whether details are: without them overlap, why, and the call sites
- * of collectives, one-sided communication and files stay empty, as the first screen needs none of them. */
+ * of collectives, one-sided communication, files and partitioned messages stay empty, as the first screen needs none of
+ * them. */
 struct report_choice {
     const char *machine, *model;
     bool details;
@@ -226,6 +229,8 @@ int report_collect_replay(struct report *report, sqlite3 *database, const struct
                           struct error *error);
 /* Collects the call sites of collectives, one-sided communication and files. */
 int report_collect_sites(struct report *report, sqlite3 *database, struct error *error);
+/* Collects the call sites of partitioned messages. */
+int report_collect_partitions(struct report *report, sqlite3 *database, struct error *error);
 /* Collects, after the ranks, what they did with their time. Where the recorded run cannot be read, as without times of
  * calls, report->activities.unknown says why. */
 int report_collect_activity(struct report *report, sqlite3 *database, struct error *error);

@@ -1,38 +1,10 @@
 /* Writes the sections on collectives, one-sided communication and files: the call sites that take most time, and how
  * much of it ranks wait for others to arrive. */
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
-#include <string.h>
 
 #include "report/render/sections.h"
 #include "report/render/words.h"
-
-enum { SITE_WIDTH = 35 };
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
-/* Adds a cell that names a site: "Allreduce at dot halo.c:119, rows". What does not fit on a line of 80 columns goes
- * without the caller's name. */
-static void site_cell(struct document *document, const struct report_site *site)
-{
-    const char *function = site->function, *mark = site->nonblocking ? "*" : "";
-    const char *comma = site->communicator[0] != '\0' ? ", " : "";
-    char file[NAME_MAX + 32] = "";
-    if (strncmp(function, "MPI_", 4) == 0)
-        function += strncmp(function, "MPI_File_", 9) == 0 ? 9 : 4;
-    if (site->file[0] != '\0')
-        snprintf(file, sizeof file, " %.*s:%" PRId64, NAME_MAX, last_part(site->file), site->line);
-    size_t width = strlen(function) + strlen(mark) + strlen(" at ") + strlen(site->caller) + strlen(file) +
-                   strlen(comma) + strlen(site->communicator);
-    bool named = site->caller[0] != '\0' && (file[0] == '\0' || width <= SITE_WIDTH);
-    document_cell(document, "%s%s%s%s%s%s%s", function, mark, named ? " at " : "", named ? site->caller : "", file,
-                  comma, site->communicator);
-}
 
 static void count_cells(struct document *document, const struct report_site *site)
 {
@@ -102,7 +74,7 @@ void present_collectives(struct document *document, const struct report *report)
             document_cell(document, "%" PRId64 ", %.0f %%", site->last_rank, 100 * site->last_s / site->wait_s);
         else
             document_cell(document, "-");
-        site_cell(document, site);
+        words_site(document, site);
     }
     if (waited)
         document_add(document, DOCUMENT_LINE,
@@ -128,7 +100,7 @@ void present_rma(struct document *document, const struct report *report)
         document_seconds(document, site->inside_s);
         document_seconds(document, site->time_s);
         document_percent(document, waiting(site->wait_s, site->transfer_s), false);
-        site_cell(document, site);
+        words_site(document, site);
     }
     present_rest(document, sites, "rma_sites");
 }
@@ -152,7 +124,7 @@ void present_files(struct document *document, const struct report *report)
         document_seconds(document, site->time_s);
         document_percent(document, site->joint ? waiting(site->wait_s, site->transfer_s) : NAN, false);
         document_bytes(document, site->bytes_per_s);
-        site_cell(document, site);
+        words_site(document, site);
     }
     document_add(document, DOCUMENT_LINE, "a s: bytes in a second of a rank that does not wait for others");
     present_rest(document, sites, "files");

@@ -304,6 +304,23 @@ static json_t *sites_object(const struct report_sites *sites)
                      json_finite(sites->wait_s), "transfer_s", json_finite(sites->transfer_s), "longest", array);
 }
 
+static json_t *partitions_object(const struct report_partitions *all)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < all->n; i++) {
+        const struct report_partitioned *row = &all->rows[i];
+        json_array_append_new(array,
+                              json_pack("{ss ss ss sI ss sI sI so so so so}", "function", row->site.function, "caller",
+                                        row->site.caller, "file", row->site.file, "line", (json_int_t)row->site.line,
+                                        "communicator", row->site.communicator, "partitions",
+                                        (json_int_t)row->partitions, "messages", (json_int_t)row->messages, "bytes",
+                                        json_finite(row->bytes), "ready_s", json_finite(row->ready_s), "arrival_s",
+                                        json_finite(row->arrival_s), "hidden_share", json_finite(row->hidden)));
+    }
+    return json_pack("{sI sI so so}", "sites", (json_int_t)all->sites, "messages", (json_int_t)all->messages, "bytes",
+                     json_finite(all->bytes), "largest", array);
+}
+
 static json_t *activity_object(const struct report *report)
 {
     static const char *const waits[WAITING_COUNT] = {"late_sender_s", "late_receiver_s", "last_rank_s", "transfer_s"};
@@ -373,6 +390,7 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
                             overlap_object(report), "why", why_object(report), "replay", replay_object(&report->replay),
                             "collectives", sites_object(&report->collectives), "rma", sites_object(&report->rma),
                             "files", sites_object(&report->files));
+    json_object_set_new(all, "partitions", partitions_object(&report->partitions));
     json_object_set_new(all, "time", activity_object(report));
     json_object_set_new(all, "findings", findings_array(&report->findings));
     if (report->no_findings != NULL)

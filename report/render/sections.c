@@ -20,6 +20,8 @@ static const struct section sections[] = {
      "no collective was recorded", present_collectives},
     {"rma", "One-sided communication", "call sites of transfers and synchronisations", "no one-sided call was recorded",
      present_rma},
+    {"partitions", "Partitioned messages", "call sites of partitioned messages, and what arrived early",
+     "no partitioned message was recorded", present_partitions},
     {"files", "Files", "call sites of MPI_File_..., bytes, time and rate", "no call on a file was recorded",
      present_files},
     {"call-sites", "Call sites", "time inside MPI by place in the source, and what it waits for",

@@ -48,6 +48,8 @@ void present_overlap(struct document *document, const struct report *report);
 void present_collectives(struct document *document, const struct report *report);
 void present_rma(struct document *document, const struct report *report);
 void present_files(struct document *document, const struct report *report);
+/* Presents the call sites of partitioned messages, and how much of them moved while the rest was made ready. */
+void present_partitions(struct document *document, const struct report *report);
 /* Presents why ranks take their time. */
 void present_why(struct document *document, const struct report *report);
 

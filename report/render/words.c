@@ -1,7 +1,11 @@
 /* Says in one way what several sections say. */
 #include "report/render/words.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 const char *words_plural(int64_t n)
 {
@@ -33,4 +37,28 @@ void words_unknown(struct document *document)
     document_add(
         document, DOCUMENT_LINE,
         "~ the model knows nothing of what this rank does: max-rate counts receives only, node-aware sends only");
+}
+
+enum { SITE_WIDTH = 35 };
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+void words_site(struct document *document, const struct report_site *site)
+{
+    const char *function = site->function, *mark = site->nonblocking ? "*" : "";
+    const char *comma = site->communicator[0] != '\0' ? ", " : "";
+    char file[NAME_MAX + 32] = "";
+    if (strncmp(function, "MPI_", 4) == 0)
+        function += strncmp(function, "MPI_File_", 9) == 0 ? 9 : 4;
+    if (site->file[0] != '\0')
+        snprintf(file, sizeof file, " %.*s:%" PRId64, NAME_MAX, last_part(site->file), site->line);
+    size_t width = strlen(function) + strlen(mark) + strlen(" at ") + strlen(site->caller) + strlen(file) +
+                   strlen(comma) + strlen(site->communicator);
+    bool named = site->caller[0] != '\0' && (file[0] == '\0' || width <= SITE_WIDTH);
+    document_cell(document, "%s%s%s%s%s%s%s", function, mark, named ? " at " : "", named ? site->caller : "", file,
+                  comma, site->communicator);
 }

@@ -14,7 +14,10 @@ double words_claimed(const struct report *report, double error);
 /* Adds the cell of a model's time of a rank, in s; returns true where it is marked: the rank was busy, and nothing of
  * that is in the model. */
 bool words_modelled(struct document *document, double measured, double modelled);
-/* Adds the line that explains the mark. */
+/* Adds a cell that names a site: "Allreduce at dot halo.c:119, rows". What does not fit on a line of 80 columns goes
+ * without the caller's name. */
+void words_site(struct document *document, const struct report_site *site);
+/* Adds the line that explains the mark of words_modelled. */
 void words_unknown(struct document *document);
 
 #endif

@@ -880,7 +880,33 @@ CREATE VIEW file_site(function, callsite, comm, collective, nonblocking, calls, 
         SELECT function, callsite, comm, 0, 0, calls, 0, bytes, time_ns, NULL, NULL, NULL FROM call_sum WHERE kind = 'file')
   GROUP BY function, callsite, comm, collective, nonblocking;
 
--- The same calls by size: from_bytes is the largest power of two that a call's bytes reach, 0 for none. source as in joint_call.
+-- Partitioned messages. ready_ns: from the first to the last partition made ready. arrival_ns: from there until all had been
+-- seen to arrive, where each was asked for, else until the receive was reported complete. hidden_bytes: those of partitions
+-- that had arrived before the last one was ready; NULL unless each of the receiver's was kept (MPISTAIR_PARTITIONS=1).
+CREATE VIEW partition_message(message_id, src, dst, comm, bytes, function, callsite, partitions, ready_ns, arrival_ns,
+                              hidden_bytes) AS
+  WITH side AS MATERIALIZED (SELECT message_id, direction, first_ns, last_ns, done, partitions
+                             FROM partition WHERE partition IS NULL AND message_id IS NOT NULL),
+       arrived AS (SELECT e.message_id, count(DISTINCT e.partition) AS kept,
+                          count(DISTINCT iif(e.first_ns < s.last_ns, e.partition, NULL)) AS early
+                   FROM partition e JOIN side s ON s.message_id = e.message_id AND s.direction = 'send'
+                   WHERE e.direction = 'receive' AND e.partition IS NOT NULL GROUP BY e.message_id)
+  SELECT m.id, m.src, m.dst, m.comm, m.bytes, m.send_function, m.send_callsite, s.partitions, s.last_ns - s.first_ns,
+         iif(r.done >= r.partitions AND r.last_ns IS NOT NULL, r.last_ns, m.recv_complete_ns) - s.last_ns,
+         iif(a.kept = r.partitions AND s.last_ns IS NOT NULL, m.bytes * a.early / a.kept, NULL)
+  FROM side s JOIN message m ON m.id = s.message_id
+       LEFT JOIN side r ON r.message_id = s.message_id AND r.direction = 'receive'
+       LEFT JOIN arrived a ON a.message_id = s.message_id
+  WHERE s.direction = 'send';
+
+-- The same by the call site that started them, communicator and number of partitions; times are means of a message.
+-- kept_bytes: of the messages of which hidden_bytes is known.
+CREATE VIEW partition_site(function, callsite, comm, partitions, messages, bytes, ready_s, arrival_s, kept_bytes, hidden_bytes) AS
+  SELECT function, callsite, comm, partitions, count(*), total(bytes), avg(ready_ns) * 1e-9, avg(max(arrival_ns, 0)) * 1e-9,
+         sum(iif(hidden_bytes IS NOT NULL, 1.0 * bytes, NULL)), sum(1.0 * hidden_bytes)
+  FROM partition_message GROUP BY function, callsite, comm, partitions;
+
+-- Collectives, one-sided communication and files by size: from_bytes is the largest power of two that a call's bytes reach, 0 for none. source as in joint_call.
 CREATE VIEW call_size(source, function, comm, from_bytes, calls, bytes, time_s) AS
   WITH RECURSIVE power(n) AS (SELECT 1 UNION ALL SELECT 2 * n FROM power WHERE n < 1 << 61)
   SELECT source, function, comm, coalesce((SELECT max(n) FROM power WHERE n <= bytes), 0) AS from_bytes, sum(calls),

@@ -4,7 +4,7 @@ completed it ends. Nanoseconds, bytes.
 """
 import shutil
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reference import level_of
 from reference_run import ALL, Collective, LOWER, Message, OF_ROOT, Program, ROOT, Strand
@@ -30,7 +30,7 @@ class Idle:
 @dataclass
 class Call:
     """gap_ns: computation before it. posts, completes: [(side, message)], completes also ("member", collective) of nonblocking
-    ones. probe: a message; collective: a number."""
+    ones. probe: a message; collective: a number. ready: a message, partitions of it; such a call is in no table but partition."""
     function: str
     gap_ns: int
     length_ns: int
@@ -39,6 +39,7 @@ class Call:
     probe: int | None = None
     collective: int | None = None
     idle: Idle | None = None
+    ready: tuple | None = None
     begin_ns: int = 0
     end_ns: int = 0
 
@@ -62,6 +63,8 @@ class Job:
         self.places, self.begins_ns, self.tails_ns = places, begins_ns, tails_ns
         self.calls = [[] for _ in places]
         self.messages, self.meetings, self.comms = [], [], [list(range(len(places)))]
+        self.partitions = {}  # {message: how many}
+        self.each = set()  # messages whose partitions have a row each
 
     def dependence(self, meeting, rank):
         kind = DEPENDENCE[meeting.function]
@@ -121,24 +124,50 @@ class Job:
                      for rank in meeting.members}
             collectives.append(Collective(DEPENDENCE[meeting.function], meeting.members, after, meeting.root))
         first = min(self.begins_ns)
-        strands = []
+        strands, (messages, pieces) = [], self.pieces()
         for rank, calls in enumerate(self.calls):
             strand = Strand(rank, (self.begins_ns[rank] - first) * 1e-9, self.tails_ns[rank] * 1e-9)
+            before_ns = 0
             for call in calls:
-                self.add_steps(strand, call)
+                if call.ready is not None and id(call) not in pieces:  # the trace does not know of it
+                    before_ns += call.gap_ns
+                    continue
+                self.add_steps(strand, call, before_ns, pieces)
+                before_ns = 0
             strands.append(strand)
-        return Program(self.places, self.messages, collectives, strands)
+        return Program(self.places, messages, collectives, strands)
 
-    def add_steps(self, strand, call):
-        compute_ns = call.gap_ns
+    def pieces(self):
+        """The messages with pieces in the place of partitioned ones, and {message: numbers, id(call that makes a piece ready): its}."""
+        messages, numbers = [], {}
+        for k, message in enumerate(self.messages):
+            n = self.partitions.get(k)
+            calls = [call for of_rank in self.calls for call in of_rank if call.ready is not None and call.ready[0] == k]
+            shares = [(call, len(call.ready[1])) for call in calls]
+            if n is not None and k not in self.each:
+                shares = [(calls[0], 1), (calls[-1], n - 1)] if calls[0] is not calls[-1] else [(calls[0], n)]
+            numbers[k], before = [], 0
+            for call, share in shares or [(None, 1)]:
+                through = before + share
+                size = sum(message.bytes // (n or 1) + (i < message.bytes % (n or 1)) for i in range(before, through))
+                numbers[k].append(len(messages))
+                if call is not None:
+                    numbers[id(call)] = [len(messages)]
+                messages.append(replace(message, bytes=size))
+                before = through
+        return messages, numbers
+
+    def add_steps(self, strand, call, before_ns, pieces):
+        compute_ns = call.gap_ns + before_ns
         if call.idle is not None and not call.idle.waits():
             strand.call(compute_ns * 1e-9, ("spend", call.idle.tests_ns * 1e-9), function=call.function)
             compute_ns = call.idle.gap_ns
-        steps = [({"send": "send", "receive": "receive"}[side], k) for side, k in call.posts]
+        steps = [(side, piece) for side, k in call.posts if side == "receive" or k not in self.partitions for piece in pieces[k]]
+        steps += [("send", piece) for piece in (pieces[id(call)] if call.ready is not None else [])]
         if call.completes:
-            steps.append(("wait", call.completes))
+            steps.append(("wait", [(side, of) for side, k in call.completes for of in ([k] if side == "member" else pieces[k])]))
         if call.probe is not None:
-            steps.append(("probe", call.probe))
+            steps.append(("probe", pieces[call.probe][0]))
         if call.collective is not None:
             steps.append(("begin" if self.meetings[call.collective].nonblocking() else "collective", call.collective))
         strand.call(compute_ns * 1e-9, *(steps or [("spend", call.length_ns * 1e-9)]), function=call.function)
@@ -195,8 +224,19 @@ class Rows:
         if call.idle is not None:
             yield {**row, "begin_ns": call.begin_ns - call.idle.gap_ns - call.idle.tests_ns, "call_ns": call.idle.tests_ns,
                    "completed": 0, "idle_calls": call.idle.calls}
-        if not call.posts:
+        if not call.posts and call.ready is None:
             yield row
+
+    def partition(self, k, n):
+        """Rows of a message's partitions as they were made ready: of all, and each where that was kept."""
+        calls = [call for calls in self.job.calls for call in calls if call.ready is not None and call.ready[0] == k]
+        row = {"message_id": k + 1, "rank": self.job.messages[k].src, "direction": "send", "partition": None,
+               "first_ns": calls[0].begin_ns, "last_ns": calls[-1].begin_ns, "done": n, "partitions": n, "function": None}
+        yield row
+        for call in calls if k in self.job.each else []:
+            for partition in call.ready[1]:
+                yield {**row, "partition": partition, "first_ns": call.begin_ns, "last_ns": call.begin_ns, "done": 1,
+                       "function": call.function}
 
     def tables(self):
         job = self.job
@@ -229,6 +269,7 @@ class Rows:
             "kind": [{"id": 1, "rounds": 1, "messages": len(messages), "bytes": sum(row["bytes"] for row in messages)}],
             "round": [{"id": 1, "kind_id": 1, "begin_ns": first, "end_ns": last}],
             "message_row": messages, "call_row": calls, "collective": collectives,
+            "partition": [row for k, n in job.partitions.items() for row in self.partition(k, n)],
         }
 
 
@@ -244,7 +285,7 @@ class Builder:
         self.pending = [[] for _ in places]
         if ranks > 2:
             self.job.comms += [sorted(chance.sample(range(ranks), 2)), sorted(chance.sample(range(ranks), ranks - 1))]
-        acts = [self.pair] * 5 + [self.exchange] * 3 + [self.ring, self.collective, self.collective, self.to_self, self.spend] + [self.wait] * 4
+        acts = [self.pair] * 5 + [self.partitioned] + [self.exchange] * 3 + [self.ring, self.collective, self.collective, self.to_self, self.spend] + [self.wait] * 4
         for _ in range(actions):
             chance.choice(acts)()
         for rank in chance.sample(range(ranks), ranks):
@@ -288,6 +329,25 @@ class Builder:
         if way == "MPI_Probe":
             self.call(rank, way, probe=k)
         self.call(rank, "MPI_Recv", [("receive", k)], [("receive", k)])
+
+    def partitioned(self):
+        """The partitions become ready one by one or several at once; the trace has all times, or the first and the last."""
+        src, dst = self.ranks(2)
+        k, n = self.message(src, dst, "MPI_Start"), self.chance.randrange(1, 9)
+        self.job.partitions[k] = n
+        if self.chance.random() < 0.6:
+            self.job.each.add(k)
+        left = self.chance.sample(range(n), n)
+        sides = [("send", src), ("receive", dst)]
+        for side, rank in self.chance.sample(sides, 2):
+            self.call(rank, "MPI_Start", [(side, k)])
+        while left:
+            marked = self.chance.randrange(1, len(left) + 1)
+            self.call(src, "MPI_Pready_list", ready=(k, left[:marked]))
+            self.job.calls[src][-1].length_ns = 0
+            left = left[marked:]
+        for side, rank in sides:
+            self.pending[rank].append((side, k))
 
     def exchange(self):
         """Some ranks post to each other, receives first or not, and wait for all of it, some of them later."""

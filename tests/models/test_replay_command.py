@@ -51,6 +51,18 @@ def lonely():
     return job
 
 
+def partitioned(each):
+    """4 MB in 4 partitions, ready at 1, 2, 3 and 10 ms; the receiver waits from 1 ms on."""
+    job = Job([(0, 0)] * 2, [0] * 2, [0] * 2)
+    job.messages, job.partitions, job.each = [Message(0, 1, 4000000)], {0: 4}, {0} if each else set()
+    job.calls[0] = [Call("MPI_Start", 0, 0, [("send", 0)])]
+    job.calls[0] += [Call("MPI_Pready", gap_ns * MS, 0, ready=(0, [i])) for i, gap_ns in enumerate((1, 1, 1, 7))]
+    job.calls[0].append(Call("MPI_Wait", 0, 4 * MS, completes=[("send", 0)]))
+    job.calls[1] = [Call("MPI_Start", 0, 0, [("receive", 0)]), Call("MPI_Wait", MS, 13 * MS, completes=[("receive", 0)])]
+    job.finish()
+    return job
+
+
 class ReplayCommand(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -115,6 +127,24 @@ class ReplayCommand(unittest.TestCase):
             done = self.tool("query", self.trace, query, "--json")
             self.assertGreater(len(json.loads(done.stdout)), 0, (query, done.stderr))
         self.assertGreater(run, 0)
+
+    def test_partitions(self):
+        """At 1 GB/s a partition takes 1 ms: three leave while rank 0 computes, the last one at 10 ms. Where only the first and the
+        last time were kept, three leave at 10 ms. Without any the message leaves with MPI_Start."""
+        for each, sql, run_s, late_s, transfer_s in ((True, "SELECT 1", 0.011, 0.009, 0.001), (False, "SELECT 1", 0.013, 0.009, 0.003),
+                                                     (False, "DELETE FROM partition", 0.010, 0, 0.003)):
+            self.write(partitioned(each), sql)
+            shown = json.loads(self.replay("--json"))
+            rank = shown["ranks"][1]["predicted"]
+            self.assertAlmostEqual(shown["run"]["predicted_s"], run_s, delta=1e-9)
+            self.assertAlmostEqual(rank["late_sender_s"], late_s, delta=1e-9)
+            self.assertAlmostEqual(rank["transfer_s"], transfer_s, delta=1e-9)
+        self.write(partitioned(True))
+        (at,), = self.query("SELECT count(*) FROM replay_run")
+        self.assertEqual(at, 0)
+        shown = json.loads(self.tool("replay", self.trace, "--machine", self.machine, "--scale-computation", "rank:0:2",
+                                     "--json").stdout)
+        self.assertAlmostEqual(shown["what_if"]["predicted_s"], 0.021, delta=1e-9)
 
     def test_memory(self):
         """By the made-up rows one core leaves a message half. Rank 2 has computed its 3 ms when the first one begins at 5; if it

@@ -354,6 +354,51 @@ class RunRead(unittest.TestCase):
             self.call(1, 7 * MS, 8 * MS, "MPI_Wait")
             self.assertIn(expected, self.read(statement, fails=True), statement)
 
+    def partitioned(self):
+        """8 bytes in 4 partitions of 2: two by one call at 2 ms, one at 3, one at 4; MPI_Wait from 5 to 6 ms."""
+        self.start()
+        k = self.message(0, 1, 8)
+        self.job.partitions, self.job.each = {k: 4}, {k}
+        for rank, side in (0, "send"), (1, "receive"):
+            self.call(rank, 1 * MS, 1 * MS + 5 * US, "MPI_Start", [(side, k)])
+        for at_ms, partitions in (2, [3, 0]), (3, [1]), (4, [2]):
+            self.call(0, at_ms * MS, at_ms * MS, "MPI_Pready_list", ready=(k, partitions))
+        for rank, side in (0, "send"), (1, "receive"):
+            self.call(rank, 5 * MS, 6 * MS, "MPI_Wait", [], [(side, k)])
+
+    def test_partitions(self):
+        """What a call marks ready leaves with it. Where a time is missing, or cannot be right, the first and the last one count,
+        or that of MPI_Start."""
+        self.partitioned()
+        program = self.read()
+        self.assertEqual([size for _, _, size, _ in program["messages"]], [4, 2, 2])
+        self.assertEqual(self.steps(program, 0), [
+            ("MPI_Start", 1000, [("spend", 5)]), ("MPI_Pready_list", 995, [("send", 0)]), ("MPI_Pready_list", 1000, [("send", 1)]),
+            ("MPI_Pready_list", 1000, [("send", 2)]), ("MPI_Wait", 1000, [("wait", [("send", 0), ("send", 1), ("send", 2)])])])
+        self.assertEqual(self.steps(program, 1), [("MPI_Start", 1000, [("receive", 0), ("receive", 1), ("receive", 2)]),
+                                                  ("MPI_Wait", 3995, [("wait", [("receive", 0), ("receive", 1), ("receive", 2)])])])
+        for statement, sizes in (("DELETE FROM partition WHERE partition = 1", (2, 6)),
+                                 ("INSERT INTO partition SELECT * FROM partition WHERE partition = 1", (4, 2, 2)),
+                                 ("UPDATE partition SET first_ns = 4500000 WHERE partition = 1", (4, 2, 2)),
+                                 ("UPDATE partition SET partition = 2 WHERE partition = 1", (4, 2, 2)),
+                                 ("UPDATE partition SET partitions = 7", (2, 6)),
+                                 ("UPDATE partition SET first_ns = NULL WHERE partition = 1", (2, 6)),
+                                 ("UPDATE partition SET first_ns = NULL, last_ns = NULL", (8,)),
+                                 ("UPDATE partition SET first_ns = 3", (8,)),
+                                 ("UPDATE partition SET first_ns = 5999998 WHERE partition = 1", (8,)),
+                                 ("UPDATE partition SET first_ns = 5999997 WHERE partition = 1", (4, 2, 2)),
+                                 ("UPDATE partition SET message_id = 99", (8,)),
+                                 ("UPDATE partition SET direction = 'receive'", (8,))):
+            self.partitioned()
+            program = self.read(statement)
+            self.assertEqual([size for _, _, size, _ in program["messages"]], list(sizes), statement)
+        for statement, expected in (("UPDATE partition SET partitions = 0", "partition.partitions: 0 of message 1"),
+                                    ("UPDATE partition SET partitions = 1e12", "partition.partitions: 1000000000000 of message 1"),
+                                    ("UPDATE partition SET first_ns = 9223372036854775807", "partition.first_ns: 9223372036854775807 ns"),
+                                    ("DROP TABLE partition", "no such table: partition")):
+            self.partitioned()
+            self.assertIn(expected, self.read(statement, fails=True), statement)
+
     def test_odd_values(self):
         """What is odd but can be replayed is."""
         for statement in ("UPDATE message_row SET recv_ns = -5", "UPDATE message_row SET send_call_ns = -5", "UPDATE form SET send_completed = NULL",
