@@ -189,11 +189,19 @@ static int check(struct predict_options *options, int n_arguments)
     return result;
 }
 
+/* Makes the row of --seed, which --finegrain takes as well, set given by itself. */
+static void share_seed(struct option_row *rows, bool *given)
+{
+    for (size_t i = 0; i < WHAT_IF_ROWS; i++)
+        if (rows[i].name != NULL && strcmp(rows[i].name, "seed") == 0)
+            rows[i].given = given;
+}
+
 int predict_options_parse(int argc, char **argv, struct predict_options *options)
 {
     *options = (struct predict_options){0};
     int latency = 0;
-    bool latency_given = false;
+    bool latency_given = false, seed_given = false;
     uint64_t repetitions = 0;
     enum { N_OWN = 11 };
     struct option_row rows[N_OWN + WHAT_IF_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS] = {
@@ -222,6 +230,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {'o', "output", "FILE", "default: standard output", .text = &options->output},
     };
     what_if_option_rows(&options->what_if, rows + N_OWN);
+    share_seed(rows + N_OWN, &seed_given);
     memory_option_rows(&options->memory, rows + N_OWN + WHAT_IF_ROWS);
     finegrain_option_rows(&options->finegrain, rows + N_OWN + WHAT_IF_ROWS + MEMORY_ROWS);
     const struct option_table table = {"predict",
@@ -238,6 +247,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     options->model.latency = (enum latency_side)latency;
     options->model.repetitions = (size_t)repetitions;
     options->model.compute_cores = (double)options->memory.cores;
+    options->what_if.search_option = options->what_if.search_option || (seed_given && !options->finegrain.asked);
     if (options->finegrain.asked && options->memory.asked)
         return wrong_usage("predict", "both --memory and --finegrain: expected one of them");
     code = memory_options_check(&options->memory);
@@ -246,7 +256,6 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     if (code != 0)
         return code;
     if (options->finegrain.asked || options->memory.asked) {
-        options->what_if.seed_given = options->what_if.seed_given && !options->finegrain.asked;
         code = check_table_alone(options, options->memory.asked ? "--memory" : "--finegrain", argc, latency_given);
         return code == 0 ? OPTIONS_READ : code;
     }

@@ -48,7 +48,7 @@ void finegrain_option_rows(struct finegrain_options *options, struct option_row 
          .text = &options->interface_text, .given = own, .words = WORDS_NONE},
         {0, "ppn", "N", "ranks of a node or socket that share the level's bandwidth; default 1", .u32 = &options->ppn,
          .least = 1, .most = MOST_PEERS, .given = own},
-        {0, "draws", "N", "of arrivals, by --seed; default 1000", .whole = &options->draws, .least = 1,
+        {0, "draws", "N", "of arrivals, by --seed; default 1000 (and seed 1)", .whole = &options->draws, .least = 1,
          .most = MOST_DRAWS, .given = own},
     };
     memcpy(rows, all, sizeof all);

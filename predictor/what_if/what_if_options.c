@@ -26,8 +26,7 @@ void what_if_option_rows(struct what_if_options *options, struct option_row rows
          .flag = &options->best_placement},
         {0, "seconds", "S", "for that search, at most; default 10", .real = &options->seconds, .most = MOST_SECONDS,
          .given = &options->search_option},
-        {0, "seed", "N", "of that search, or of the draws of --finegrain; default 1", .whole = &options->seed,
-         .given = &options->seed_given},
+        {0, "seed", "N", "of that search; default 1", .whole = &options->seed, .given = &options->search_option},
         {0, "eager-threshold", "BYTES", "smallest size that goes by rendezvous", .whole = &options->eager_bytes,
          .given = &options->eager_given},
         {0, "aggregate", NULL, "messages to one partner in a round as one", .flag = &options->aggregate},
@@ -40,7 +39,6 @@ void what_if_option_rows(struct what_if_options *options, struct option_row rows
 
 int what_if_options_check(struct what_if_options *options)
 {
-    options->search_option = options->search_option || options->seed_given;
     bool places = options->placement != NULL || options->best_placement;
     bool changes = places || options->machine != NULL || options->aggregate || options->eager_given;
     options->asked = options->asked || changes || options->search_option || options->rank_file != NULL;

@@ -17,8 +17,7 @@ struct what_if_options {
     uint64_t eager_bytes;
     double seconds; /* limit of the search */
     uint64_t seed;
-    bool search_option;    /* seconds, or seed, was given */
-    bool seed_given;       /* for the search */
+    bool search_option;    /* seconds or seed was given */
     const char *rank_file; /* prefix, or NULL */
 };
 
