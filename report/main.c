@@ -13,6 +13,7 @@ static const struct command commands[] = {
     {"run", cmd_run, "record an MPI job: mpistair run -- mpiexec -n 8 ./app", NULL},
     {"ingest", cmd_ingest, "spools, also of a killed job, to trace.db", NULL},
     {"calibrate", cmd_calibrate, "measure this machine into a machine table", NULL},
+    {"finegrain", cmd_finegrain, "is it worth sending the parts of a buffer early?", NULL},
     {"machine", cmd_machine, "list, show, import, export, fit, check machine tables", machine_subcommands},
     {"predict", cmd_predict, "model a recorded run, or a pattern", NULL},
     {"replay", cmd_replay, "the whole run: where its time goes, who is to blame, what if", NULL},

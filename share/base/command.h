@@ -22,6 +22,7 @@ void command_list(const struct command *commands);
 int cmd_run(int argc, char **argv);
 int cmd_ingest(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
+int cmd_finegrain(int argc, char **argv);
 int cmd_machine(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_replay(int argc, char **argv);

@@ -1,0 +1,160 @@
+/* Runs `mpistair finegrain`: measures what it gains to send the parts of buffers as they get ready, against sending
+ * whole buffers when all threads are done. */
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrate/arrivals/thread_arrivals.h"
+#include "calibrate/finegrain/finegrain_job.h"
+#include "share/base/command.h"
+#include "share/base/output_file.h"
+
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_NOT_GIVEN };
+
+struct request {
+    struct finegrain_config config;
+    struct launcher launcher;
+    const char *output, *raw, *dump; /* raw, dump: NULL where they are not asked for */
+    int format;                      /* enum format */
+};
+
+static const char usage[] =
+    "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n\n"
+    "Measures iterations in which threads compute, that is sleep, and then buffers go to peers: whole, when all "
+    "threads\n"
+    "are done (BSP), or in parts, each sent by the last of the threads that fill it (fine-grained).\n";
+static const char notes[] =
+    "Speed-up is 100 (BSP - fine) / BSP. A result is void where the last thread overslept more than a tenth of the "
+    "time\n"
+    "by which it was to be late. Sleeping threads need processors: bind as you would bind threads that compute.\n";
+
+static int parse(int argc, char **argv, struct request *request)
+{
+    struct option_row rows[FINEGRAIN_ROWS + 4];
+    struct error error;
+    *request = (struct request){.output = "-", .format = FORMAT_NOT_GIVEN};
+    finegrain_config_init(&request->config);
+    size_t n = finegrain_config_rows(&request->config, rows);
+    rows[n++] = (struct option_row){0, "format", "text|csv|json", "of the result (text; csv with -o)",
+                                    .choice = &request->format};
+    rows[n++] = (struct option_row){'o', "output", "FILE", "the result", .text = &request->output};
+    rows[n++] = (struct option_row){0, "raw", "FILE", "the times of all iterations, as CSV", .text = &request->raw};
+    rows[n++] = (struct option_row){0, "dump", "FILE", "when each thread was to arrive, as fixed:FILE takes it",
+                                    .text = &request->dump};
+    const struct option_table table = {
+        .command = "finegrain", .usage = usage, .rows = rows, .n_rows = n, .notes = notes, .is_launcher = true};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    if (argc < 1)
+        return wrong_usage("finegrain", "no launcher: expected -- mpiexec -n RANKS");
+    if (finegrain_config_check(&request->config, &error) != 0)
+        return wrong_usage("finegrain", "%s", error.text);
+    if (request->format == FORMAT_NOT_GIVEN)
+        request->format = strcmp(request->output, "-") == 0 ? FORMAT_TEXT : FORMAT_CSV;
+    request->launcher.words = argv;
+    request->launcher.n_words = argc;
+    return OPTIONS_READ;
+}
+
+/* Opens the arrivals. Returns OPTIONS_READ, or the exit code after saying what was expected. */
+static int open_arrivals(const struct finegrain_config *config, struct arrivals **arrivals)
+{
+    struct arrivals_request asked;
+    struct error error;
+    if (arrivals_parse(config->arrivals, &asked, &error) != 0)
+        return wrong_usage("finegrain", "%s", error.text);
+    asked.width_s = config->width_s;
+    if (arrivals_open(&asked, config->compute_s, arrivals, &error) != 0) {
+        error_report(&error);
+        return EXIT_WRONG_USAGE;
+    }
+    return OPTIONS_READ;
+}
+
+static int write_row(const struct request *request, const struct finegrain_row *row, FILE *stream, struct error *error)
+{
+    if (request->format == FORMAT_JSON)
+        return finegrain_row_write_json(stream, row, error);
+    if (request->format == FORMAT_TEXT) {
+        finegrain_row_write_text(stream, row);
+    } else {
+        fputs(FINEGRAIN_ROW_HEADER "\n", stream);
+        finegrain_row_write_csv(stream, row);
+    }
+    return 0;
+}
+
+/* Holds the files that are written, opened before anything is measured. */
+struct results {
+    struct output_file output, raw;
+    bool output_is_open, raw_is_open;
+};
+
+static int open_results(const struct request *request, struct results *results, struct error *error)
+{
+    results->output_is_open = output_file_open(&results->output, request->output, error) == 0;
+    if (!results->output_is_open)
+        return -1;
+    results->raw_is_open = request->raw != NULL && output_file_open(&results->raw, request->raw, error) == 0;
+    return request->raw == NULL || results->raw_is_open ? 0 : -1;
+}
+
+/* Gives the files their names where all is well, else throws them away. */
+static int close_results(struct results *results, int result, struct error *error)
+{
+    if (results->raw_is_open && result == 0)
+        result = output_file_commit(&results->raw, error);
+    else if (results->raw_is_open)
+        output_file_discard(&results->raw);
+    if (results->output_is_open && result == 0)
+        result = output_file_commit(&results->output, error);
+    else if (results->output_is_open)
+        output_file_discard(&results->output);
+    return result;
+}
+
+/* Measures and writes. Returns 0, or -1 with the reason, and the exit code. */
+static int measure(struct request *request, const struct arrivals *arrivals, struct results *results, int *code,
+                   struct error *error)
+{
+    const struct finegrain_config *config = &request->config;
+    struct finegrain_samples samples = {0};
+    struct finegrain_row row;
+    int result = finegrain_job_run(&request->launcher, config, config->arrivals, &samples, code, error);
+    if (result == 0)
+        result = finegrain_row_make(config, request->launcher.mpi, &samples, &row, error);
+    if (result == 0 && results->raw_is_open)
+        finegrain_samples_write(results->raw.stream, &samples);
+    if (result == 0)
+        result = write_row(request, &row, results->output.stream, error);
+    if (result == 0 && request->dump != NULL)
+        result = arrivals_dump(arrivals, request->dump, config->seed, config->trials * config->iterations,
+                               (uint32_t)samples.ranks, config->threads, error);
+    finegrain_samples_release(&samples);
+    return result;
+}
+
+int cmd_finegrain(int argc, char **argv)
+{
+    struct request request;
+    struct results results = {.output_is_open = false};
+    struct arrivals *arrivals = NULL;
+    struct error error;
+    int code = parse(argc, argv, &request);
+    if (code == OPTIONS_READ)
+        code = open_arrivals(&request.config, &arrivals);
+    if (code != OPTIONS_READ)
+        return code;
+    code = EXIT_WORK_FAILED;
+    int result = launcher_identify(&request.launcher, &error);
+    if (result == 0)
+        result = open_results(&request, &results, &error);
+    if (result == 0)
+        result = measure(&request, arrivals, &results, &code, &error);
+    result = close_results(&results, result, &error);
+    arrivals_close(arrivals);
+    if (result == 0)
+        return EXIT_DONE;
+    error_report(&error);
+    return code;
+}

@@ -1,0 +1,37 @@
+/* Says which bytes a thread fills, which bytes a part has, and who gets which buffer: both sides know it beforehand, so
+ * that sizes need no message and nothing is copied. */
+#ifndef MPISTAIR_CALIBRATE_FINEGRAIN_LAYOUT_H
+#define MPISTAIR_CALIBRATE_FINEGRAIN_LAYOUT_H
+
+#include <stddef.h>
+
+#include "share/base/error.h"
+
+struct byte_range {
+    size_t begin, bytes;
+};
+
+/* Returns piece `which` of n pieces of a range that begins at begin: all alike, the last one longer by the rest. */
+struct byte_range layout_piece(struct byte_range whole, size_t n, size_t which);
+
+/* Returns the bytes of part k of K parts of a buffer. */
+struct byte_range layout_part(size_t buffer_bytes, size_t n_parts, size_t part);
+
+/* Returns the bytes of a thread's user partition. Those of the threads of a part, n_threads / n_parts neighbours, fill
+ * the part. */
+struct byte_range layout_user(size_t buffer_bytes, size_t n_threads, size_t n_parts, size_t thread);
+
+/* Returns how far up the ring of `ranks` >= 2 the rank is that gets the buffer: 1, -1, 2, -2, ... for buffers 0, 1, 2,
+ * 3, ... With fewer ranks than peers + 1 the distances begin again behind ranks - 1: no rank sends to itself. */
+int layout_distance(size_t buffer, int ranks);
+
+/* Returns the rank at that distance. */
+int layout_rank(int rank, int distance, int ranks);
+
+/* Returns the most buffers that a rank sends to the same one: 1 where there are more ranks than peers. */
+size_t layout_buffers_per_rank(size_t peers, int ranks);
+
+/* Says whether so many ranks can have so many peers. Returns 0, or -1 with what to do. */
+int layout_check(size_t peers, int ranks, int fold, struct error *error);
+
+#endif

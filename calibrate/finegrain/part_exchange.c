@@ -1,0 +1,115 @@
+/* Ranks, tags and places of parts are the same for all interfaces. */
+#include "calibrate/finegrain/part_exchange.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include "calibrate/finegrain/layout.h"
+
+const struct transport *transport_of(const struct finegrain_config *config)
+{
+    switch ((enum finegrain_interface)config->interface) {
+    case FINEGRAIN_RMA:
+        return config->rma == FINEGRAIN_FENCE ? &rma_fence_transport : &rma_passive_transport;
+    case FINEGRAIN_PARTITIONED:
+        return &partitioned_transport;
+    case FINEGRAIN_PERSISTENT:
+        return &persistent_transport;
+    case FINEGRAIN_P2P:
+    case FINEGRAIN_INTERFACES:
+        break;
+    }
+    return &p2p_transport;
+}
+
+/* Allocates on this rank. Returns 0, or -1 without memory. */
+static int allocate(struct exchange *exchange, const struct transport *transport)
+{
+    size_t peers = exchange->config->peers, n_requests = peers * exchange->config->parts * transport->n_requests_each;
+    exchange->to = calloc(peers, sizeof *exchange->to);
+    exchange->from = calloc(peers, sizeof *exchange->from);
+    exchange->requests = malloc((n_requests + 1) * sizeof *exchange->requests);
+    if (!transport->needs_window)
+        exchange->received = calloc(peers, exchange->config->bytes);
+    if (exchange->to == NULL || exchange->from == NULL || exchange->requests == NULL ||
+        (!transport->needs_window && exchange->received == NULL))
+        return -1;
+    for (size_t i = 0; i < n_requests; i++)
+        exchange->requests[i] = MPI_REQUEST_NULL;
+    for (size_t i = 0; i < peers; i++) {
+        int distance = layout_distance(i, exchange->size);
+        exchange->to[i] = layout_rank(exchange->rank, distance, exchange->size);
+        exchange->from[i] = layout_rank(exchange->rank, -distance, exchange->size);
+    }
+    return 0;
+}
+
+/* Returns the largest tag of a communicator. */
+static int tag_most(MPI_Comm comm)
+{
+    int *most, is_set;
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &most, &is_set);
+    return is_set ? *most : 32767;
+}
+
+int exchange_open(struct exchange *exchange, const struct finegrain_config *config, const struct transport *transport,
+                  const char *sent, struct error *error)
+{
+    *exchange = (struct exchange){.config = config, .sent = sent, .window = MPI_WIN_NULL};
+    MPI_Comm_dup(MPI_COMM_WORLD, &exchange->comm);
+    MPI_Comm_rank(exchange->comm, &exchange->rank);
+    MPI_Comm_size(exchange->comm, &exchange->size);
+    if (config->peers * config->parts > (uint64_t)tag_most(exchange->comm))
+        return error_set(error, "--peers times --parts: expected at most %d, the largest tag of this MPI",
+                         tag_most(exchange->comm));
+    int lacks = allocate(exchange, transport) != 0;
+    MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPI_INT, MPI_MAX, exchange->comm);
+    if (lacks)
+        return error_set(error, "no memory for %llu buffers of %llu bytes a rank", (unsigned long long)config->peers,
+                         (unsigned long long)config->bytes);
+    return transport->open != NULL ? transport->open(exchange, error) : 0;
+}
+
+void exchange_close(struct exchange *exchange, const struct transport *transport)
+{
+    if (exchange->config == NULL)
+        return;
+    if (transport->close != NULL && exchange->requests != NULL)
+        transport->close(exchange);
+    if (!transport->needs_window)
+        free(exchange->received);
+    free(exchange->to);
+    free(exchange->from);
+    free(exchange->requests);
+    MPI_Comm_free(&exchange->comm);
+}
+
+size_t exchange_at(const struct exchange *exchange, size_t buffer, size_t part)
+{
+    const struct finegrain_config *config = exchange->config;
+    return buffer * config->bytes + layout_part(config->bytes, config->parts, part).begin;
+}
+
+int exchange_bytes(const struct exchange *exchange, size_t part)
+{
+    return (int)layout_part(exchange->config->bytes, exchange->config->parts, part).bytes;
+}
+
+int exchange_tag(const struct exchange *exchange, size_t buffer, size_t part)
+{
+    return (int)(buffer * exchange->config->parts + part);
+}
+
+void exchange_wait(int n, MPI_Request *requests)
+{
+    int done = 0;
+    for (;;) {
+        if (n == 1)
+            MPI_Test(requests, &done, MPI_STATUS_IGNORE);
+        else
+            MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
+        if (done)
+            return;
+        sched_yield();
+    }
+}
