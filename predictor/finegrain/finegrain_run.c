@@ -2,6 +2,7 @@
  * own through `mpistair predict`. */
 #include "predictor/finegrain/finegrain_run.h"
 
+#include "calibrate/arrivals/arrivals_trace.h"
 #include "predictor/finegrain/finegrain_rows.h"
 #include "predictor/finegrain/finegrain_show.h"
 #include "share/base/output_file.h"
@@ -32,7 +33,7 @@ int finegrain_run(const struct predict_options *options)
     struct machine machine;
     struct finegrain_rows rows;
     struct error error;
-    if (arrivals_open(&asked->arrivals, asked->compute_s, &arrivals, &error) != 0 ||
+    if (arrivals_trace_open(&asked->arrivals, asked->compute_s, &arrivals, &error) != 0 ||
         arrivals_check(arrivals, 1, asked->threads, &error) != 0) {
         arrivals_close(arrivals);
         return wrong_usage("predict", "--arrivals: %s", error.text);
