@@ -1,9 +1,11 @@
 /* Runs `mpistair finegrain`: measures what it gains to send the parts of buffers as they get ready, against sending
  * whole buffers when all threads are done. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "calibrate/arrivals/thread_arrivals.h"
+#include "calibrate/arrivals/arrivals_trace.h"
 #include "calibrate/finegrain/finegrain_job.h"
 #include "share/base/command.h"
 #include "share/base/output_file.h"
@@ -15,6 +17,7 @@ struct request {
     struct launcher launcher;
     const char *output, *raw, *dump; /* raw, dump: NULL where they are not asked for */
     int format;                      /* enum format */
+    char *of_trace;                  /* fixed:FILE with the times of a trace; NULL: none */
 };
 
 static const char usage[] =
@@ -56,14 +59,42 @@ static int parse(int argc, char **argv, struct request *request)
     return OPTIONS_READ;
 }
 
-/* Opens the arrivals. Returns OPTIONS_READ, or the exit code after saying what was expected. */
-static int open_arrivals(const struct finegrain_config *config, struct arrivals **arrivals)
+/* Puts the times of a trace into a file in this folder, where the ranks find it, as they are on other nodes as well; it
+ * becomes what is asked for. */
+static int take_trace(struct request *request, struct arrivals_request *asked, struct error *error)
 {
+    char *path = arrivals_trace_keep(asked->path, ".", error);
+    if (path == NULL)
+        return -1;
+    int length = asprintf(&request->of_trace, "fixed:%s", path);
+    if (length < 0) {
+        request->of_trace = NULL;
+        unlink(path);
+    }
+    free(path);
+    return length < 0 ? error_set(error, "no memory") : arrivals_parse(request->of_trace, asked, error);
+}
+
+static void drop_trace(struct request *request)
+{
+    if (request->of_trace != NULL)
+        unlink(strchr(request->of_trace, ':') + 1);
+    free(request->of_trace);
+}
+
+/* Opens the arrivals. Returns OPTIONS_READ, or the exit code after saying what was expected. */
+static int open_arrivals(struct request *request, struct arrivals **arrivals)
+{
+    const struct finegrain_config *config = &request->config;
     struct arrivals_request asked;
     struct error error;
     if (arrivals_parse(config->arrivals, &asked, &error) != 0)
         return wrong_usage("finegrain", "%s", error.text);
     asked.width_s = config->width_s;
+    if (asked.kind == ARRIVAL_TRACE && take_trace(request, &asked, &error) != 0) {
+        error_report(&error);
+        return EXIT_WRONG_USAGE;
+    }
     if (arrivals_open(&asked, config->compute_s, arrivals, &error) != 0) {
         error_report(&error);
         return EXIT_WRONG_USAGE;
@@ -120,7 +151,8 @@ static int measure(struct request *request, const struct arrivals *arrivals, str
     const struct finegrain_config *config = &request->config;
     struct finegrain_samples samples = {0};
     struct finegrain_row row;
-    int result = finegrain_job_run(&request->launcher, config, config->arrivals, &samples, code, error);
+    const char *words = request->of_trace != NULL ? request->of_trace : config->arrivals;
+    int result = finegrain_job_run(&request->launcher, config, words, &samples, code, error);
     if (result == 0)
         result = finegrain_row_make(config, request->launcher.mpi, &samples, &row, error);
     if (result == 0 && results->raw_is_open)
@@ -142,9 +174,11 @@ int cmd_finegrain(int argc, char **argv)
     struct error error;
     int code = parse(argc, argv, &request);
     if (code == OPTIONS_READ)
-        code = open_arrivals(&request.config, &arrivals);
-    if (code != OPTIONS_READ)
+        code = open_arrivals(&request, &arrivals);
+    if (code != OPTIONS_READ) {
+        drop_trace(&request);
         return code;
+    }
     code = EXIT_WORK_FAILED;
     int result = launcher_identify(&request.launcher, &error);
     if (result == 0)
@@ -153,6 +187,7 @@ int cmd_finegrain(int argc, char **argv)
         result = measure(&request, arrivals, &results, &code, &error);
     result = close_results(&results, result, &error);
     arrivals_close(arrivals);
+    drop_trace(&request);
     if (result == 0)
         return EXIT_DONE;
     error_report(&error);

@@ -59,6 +59,10 @@ struct arrivals_found {
 int arrivals_trace_write(const char *trace_path, const char *csv_path, struct arrivals_found *found,
                          struct error *error);
 
+/* Does the same with a new file in a folder. Returns its path, which the caller removes and frees, or NULL with the
+ * reason. */
+char *arrivals_trace_keep(const char *trace_path, const char *folder, struct error *error);
+
 /* Does what arrivals_open does, and takes traces as well: their times go through a file in TMPDIR (/tmp), which is
  * gone when this returns. */
 int arrivals_trace_open(const struct arrivals_request *request, double compute_s, struct arrivals **arrivals,

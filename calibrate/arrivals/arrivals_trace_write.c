@@ -130,26 +130,40 @@ int arrivals_trace_write(const char *trace_path, const char *csv_path, struct ar
     return result;
 }
 
+char *arrivals_trace_keep(const char *trace_path, const char *folder, struct error *error)
+{
+    struct arrivals_found found;
+    char *path = NULL;
+    if (asprintf(&path, "%s/mpistair-arrivals-XXXXXX", folder) < 0) {
+        error_set(error, "%s: no memory", trace_path);
+        return NULL;
+    }
+    int descriptor = mkstemp(path);
+    if (descriptor < 0) {
+        error_set(error, "%s: cannot be made for the times of %s: %s", path, trace_path, strerror(errno));
+        free(path);
+        return NULL;
+    }
+    close(descriptor);
+    if (arrivals_trace_write(trace_path, path, &found, error) == 0)
+        return path;
+    unlink(path);
+    free(path);
+    return NULL;
+}
+
 int arrivals_trace_open(const struct arrivals_request *request, double compute_s, struct arrivals **arrivals,
                         struct error *error)
 {
-    char path[4096];
     const char *folder = getenv("TMPDIR");
-    struct arrivals_request fixed = {.kind = ARRIVAL_FIXED, .path = path};
-    struct arrivals_found found;
     if (request->kind != ARRIVAL_TRACE)
         return arrivals_open(request, compute_s, arrivals, error);
-    int length = snprintf(path, sizeof path, "%s/mpistair-arrivals-XXXXXX",
-                          folder != NULL && folder[0] != '\0' ? folder : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof path)
-        return error_set(error, "TMPDIR: longer than %zu bytes", sizeof path);
-    int descriptor = mkstemp(path);
-    if (descriptor < 0)
-        return error_set(error, "%s: cannot be made for the times of %s: %s", path, request->path, strerror(errno));
-    close(descriptor);
-    int result = arrivals_trace_write(request->path, path, &found, error);
-    if (result == 0)
-        result = arrivals_open(&fixed, compute_s, arrivals, error);
+    char *path = arrivals_trace_keep(request->path, folder != NULL && folder[0] != '\0' ? folder : "/tmp", error);
+    if (path == NULL)
+        return -1;
+    struct arrivals_request fixed = {.kind = ARRIVAL_FIXED, .path = path};
+    int result = arrivals_open(&fixed, compute_s, arrivals, error);
     unlink(path);
+    free(path);
     return result;
 }
