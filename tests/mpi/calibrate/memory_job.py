@@ -1,8 +1,8 @@
 """mpistair calibrate --memory on one machine: what it refuses and why, what it measures all the same where it is told to,
 what a SIGTERM leaves, and what goes on from there.
 
-Usage: memory_job.py MPISTAIR MPIEXEC MPI; MPI: mpich, openmpi. Two processors are taken, whatever the machine has. No
-assertion on how fast anything is.
+Usage: memory_job.py MPISTAIR MPIEXEC MPI [brief]; MPI: mpich, openmpi. brief leaves out what knows no MPI. Two processors are
+taken, whatever the machine has. No assertion on how fast anything is.
 """
 import collections
 import csv
@@ -14,7 +14,7 @@ import tempfile
 import time
 import traceback
 
-TOOL, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), *sys.argv[2:]
+TOOL, MPIEXEC, MPI, *BRIEF = os.path.abspath(sys.argv[1]), *sys.argv[2:]
 OPTIONS = ["--oversubscribe", "--bind-to", "none"] if MPI == "openmpi" else []
 OVER_TCP = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"] if MPI == "openmpi" else []
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -197,7 +197,8 @@ def over_tcp():
 socket_cores = take_two_cores()
 nodes = len([entry for entry in os.listdir("/sys/devices/system/node") if entry[4:].isdigit()]) \
     if os.path.isdir("/sys/devices/system/node") else 1
-for case in (lambda: refusals(socket_cores), one_core, usage, lambda: ended_and_continued(nodes), all_placements, over_tcp):
+cases = [lambda: refusals(socket_cores), one_core, lambda: ended_and_continued(nodes), over_tcp]
+for case in cases if BRIEF else [*cases, usage, all_placements]:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
