@@ -10,6 +10,7 @@ extern const struct benchmark_program burst_program;
 extern const struct benchmark_program contention_program;
 extern const struct benchmark_program curves_program;
 extern const struct benchmark_program eager_program;
+extern const struct benchmark_program fine_program;
 extern const struct benchmark_program injection_program;
 extern const struct benchmark_program overhead_program;
 extern const struct benchmark_program pingpong_program;

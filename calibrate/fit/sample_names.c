@@ -3,7 +3,7 @@
 
 const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong", "algorithm1", "self",   "injection",
                                                      "queue",    "contention", "buffer", "eager",
-                                                     "overhead", "progress",   "burst"};
+                                                     "overhead", "progress",   "burst",  "fine"};
 const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "posted_inorder",
                                                  "posted_reversed",
@@ -19,4 +19,8 @@ const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "receiver",
                                                  "both",
                                                  "rested",
-                                                 "stream"};
+                                                 "stream",
+                                                 "p2p",
+                                                 "threads",
+                                                 "rma",
+                                                 "partitioned"};

@@ -29,6 +29,7 @@ enum benchmark {
     BENCHMARK_OVERHEAD,   /* seconds of one MPI_Isend or MPI_Irecv */
     BENCHMARK_PROGRESS,   /* seconds that are left of a transfer when the computation is over; alone: all of it */
     BENCHMARK_BURST,      /* seconds of so many bytes of a stream between nodes, after a rest or behind as many */
+    BENCHMARK_FINE,       /* seconds of so many bytes as count messages */
     BENCHMARK_COUNT,
 };
 
@@ -50,6 +51,10 @@ enum variant {
     VARIANT_BOTH,
     VARIANT_RESTED, /* burst */
     VARIANT_STREAM,
+    VARIANT_P2P, /* fine: by what the messages go */
+    VARIANT_THREADS,
+    VARIANT_RMA,
+    VARIANT_PARTITIONED,
     VARIANT_COUNT,
 };
 extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm1, self, ... */

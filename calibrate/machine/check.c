@@ -19,6 +19,7 @@ enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE };
  *   burst                         share/doc/MODELS.md, Whole run: what passes a network card at once after a rest
  *   overhead_...                  share/doc/MODELS.md, Whole run: what a post costs
  *   progress                      share/doc/MODELS.md, Whole run: 0 nobody, 1 the sender, 2 the receiver, 3 both
+ *   tau_p2p ...                   share/doc/MODELS.md, Fine-grained messages: what a message of many costs
  *   memory_...                    D Table 3 and following, memory_contention.c
  *   numa_nodes                    of a socket
  *   tau_gpu ...                   between GPUs (H Tables I, II, IV, as the next two)
@@ -49,6 +50,10 @@ static const struct quantity {
     {"overhead_receive", "s", N_NONE, FROM_ZERO, false},
     {"progress", "1", N_NONE, PROGRESS, true},
     {"queue_step_unexpected", "s", N_POSITIVE, FROM_ZERO, false},
+    {"tau_p2p", "s", N_NONE, FROM_ZERO, false},
+    {"tau_rma", "s", N_NONE, FROM_ZERO, false},
+    {"tau_partitioned", "s", N_NONE, FROM_ZERO, false},
+    {"tau_thread", "s", N_NONE, FROM_ZERO, false},
     {"tau_l3", "s", N_NONE, FROM_ZERO, false},
     {"bw_l3", "B/s", N_POSITIVE, ABOVE_ZERO, false},
     {"tau_gpu", "s", N_NONE, FROM_ZERO, false},

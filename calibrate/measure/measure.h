@@ -134,6 +134,7 @@ struct benchmark_program {
      */
     const struct benchmark_part *parts; /* [n_parts] */
     int n_parts;
+    bool is_threaded; /* asks for MPI_THREAD_MULTIPLE; what it got MPI_Query_thread() says */
     /* Is called on every rank, once the places are known; may be NULL. Returns 0, or an exit code, the same on all of
      * them, if this job or these options are not for this benchmark. Only a rank that is to speak says why. */
     int (*prepare)(struct measure *measure, bool speak);
@@ -146,6 +147,8 @@ struct benchmark_program {
     /* Does the task once on a rank of the item and returns the seconds of one repetition; 0 where only the partner's
      * time counts. */
     double (*exchange)(struct measure *measure, const struct task *task);
+    /* Is called on every rank at the end, if prepare returned 0; may be NULL. */
+    void (*release)(struct measure *measure);
 };
 
 struct benchmark_part {

@@ -82,9 +82,18 @@ void program_note_job(int size)
     fprintf(stderr, MEASURE_NOTE "ranks %d\n" MEASURE_NOTE "library %s\n", size, library);
 }
 
+static void initialize(int *argc, char ***argv, bool is_threaded)
+{
+    int provided;
+    if (is_threaded)
+        MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+    else
+        MPI_Init(argc, argv);
+}
+
 int measure_main(int argc, char **argv, const struct benchmark_program *program)
 {
-    MPI_Init(&argc, &argv);
+    initialize(&argc, &argv, program->is_threaded);
     struct measure measure = {.program = program,
                               .lead_s = LEAD_S,
                               .machine = sharing_machine(),
@@ -114,6 +123,8 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
             } else {
                 visit_follow(&measure, program);
             }
+            if (program->release != NULL)
+                program->release(&measure);
         }
         placement_release(&measure.placement);
         free(measure.host);

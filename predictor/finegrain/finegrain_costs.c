@@ -35,6 +35,22 @@ static double value_of(const struct machine *machine, enum level level, enum mac
     return isnan(value) ? machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, NAN) : value;
 }
 
+/* Adds what threads that send at once cost each other. Returns 0, or -1 with the reason. */
+static int add_thread(const struct machine *machine, enum level level, struct finegrain_problem *problem,
+                      struct finegrain_notes *notes, struct error *error)
+{
+    struct machine_protocols protocols;
+    if (problem->parts == 1)
+        return 0;
+    if (machine_protocols(machine, level, &protocols, error) != 0)
+        return -1;
+    enum machine_protocol protocol = machine_protocol_of(&protocols, problem->bytes / problem->parts);
+    double thread_s = value_of(machine, level, protocol, "tau_thread");
+    notes->tau_thread_missing = notes->tau_thread_missing || isnan(thread_s);
+    problem->tau_fine_s += isnan(thread_s) ? 0 : thread_s;
+    return 0;
+}
+
 /* Sets the cost of a message of so many bytes, and the rate of one of the ranks that share the level. */
 static int message_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
                          uint64_t bytes, double *tau_s, double *bytes_per_s, struct finegrain_notes *notes,
@@ -80,9 +96,5 @@ int finegrain_costs(const struct machine *machine, enum level level, enum finegr
     double n = (double)problem->peers;
     problem->queue_s = queue_s(machine, n, notes);
     problem->queue_fine_s = matched ? queue_s(machine, n * problem->parts, notes) : 0;
-    double thread_s = value_of(machine, level, PROTOCOL_ANY, "tau_thread");
-    notes->tau_thread_missing = notes->tau_thread_missing || (isnan(thread_s) && problem->parts > 1);
-    if (!isnan(thread_s) && problem->parts > 1)
-        problem->tau_fine_s += thread_s;
-    return 0;
+    return add_thread(machine, level, problem, notes, error);
 }

@@ -76,7 +76,8 @@ def costs(rows, level, interface, ppn, peers, size, parts):
     quantity = "tau_p2p" if interface in ("p2p", "persistent") else "tau_" + interface
     whole = (*message("tau_p2p", size), queue(peers))
     tau, rate = message(quantity, size // parts)
-    tau += (row_value(rows, level, "any", "tau_thread") or 0) if parts > 1 else 0
+    protocol = protocol_of(rows, level, size // parts)
+    tau += (row_value(rows, level, protocol, "tau_thread") or 0) if parts > 1 else 0
     return whole, (tau, rate, queue(peers * parts) if quantity == "tau_p2p" else 0)
 
 

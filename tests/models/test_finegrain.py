@@ -81,7 +81,7 @@ class Finegrain(PredictTest):
                 if chance.random() < 0.6:
                     rows["inter_node", chance.choice([protocol, "any"]), quantity, None] = chance.uniform(0, 1e-5)
         if chance.random() < 0.6:
-            rows[chance.choice(["inter_node", "any"]), "any", "tau_thread", None] = chance.uniform(0, 1e-6)
+            rows[(*chance.choice([("inter_node", "any"), ("inter_node", protocols[0]), ("any", "any")]), "tau_thread", None)] = chance.uniform(0, 1e-6)
         kind = chance.choice(["queue_step", "gamma", ""])
         if kind == "queue_step":
             rows.update({("any", "any", kind, n): chance.uniform(0, 1e-8) for n in (1, 64, 512)})

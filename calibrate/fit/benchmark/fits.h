@@ -16,6 +16,7 @@ fit_benchmark fit_buffer;
 fit_benchmark fit_burst;
 fit_benchmark fit_contention;
 fit_benchmark fit_domain;
+fit_benchmark fit_fine;
 fit_benchmark fit_injection;
 fit_benchmark fit_overhead;
 fit_benchmark fit_progress;

@@ -86,7 +86,7 @@ def observed_place():
     expect("the launcher is kept", any(c.startswith(f"asked launcher {MPIEXEC} ") for c in comments))
     expect("notes are kept once", comments.count("ranks 2") == 1 and len([c for c in comments if "library" in c]) == 1)
     done = {c.split()[1] for c in comments if c.startswith("done ")}
-    expect(f"all programs are done: {done}", {"eager", "buffer", "curves"} <= done)
+    expect(f"all programs are done: {done}", {"eager", "buffer", "fine", "curves"} <= done)
     expect("what was begun is done", {c.split()[1] for c in comments if c.startswith("begin ")} == done)
     expect("raw samples of all benchmarks", benchmarks <= {s["benchmark"] for s in samples})
     expect("raw samples are positive", all(float(s["seconds"]) > 0 for s in samples))

@@ -175,7 +175,7 @@ def several_launches(seconds):
     expect(f"begins anew: {said}", "continuing with" not in said)
     expect("its failure is kept", any(line.startswith("# failed buffer: ") for line in lines_of("two.raw.csv")))
     done = [line.split()[2:4] for line in lines_of("two.raw.csv") if line.startswith("# done ")]
-    for launch, expected in ("1", {"eager", "curves"}), ("2", {"eager", "buffer", "curves"}):
+    for launch, expected in ("1", {"eager", "fine", "curves"}), ("2", {"eager", "buffer", "fine", "curves"}):
         programs = [program for program, number in done if number == launch]
         expect(f"launch {launch} runs {programs}", expected == set(programs) and len(set(programs)) == len(programs))
     expect("the table says so", "of 2 launches" in open("two.tbl").read())

@@ -72,6 +72,17 @@ def self_messages():
     expect(f"self: {table}", set(table) == {("self", "tau"), ("self", "bw")} and table["self", "bw"]["value"] > 0)
 
 
+def fine_messages():
+    """Every interface that the MPI has, as few messages and as many; its costs, or why there are none."""
+    variants = {"p2p", "threads", "rma"} | ({"partitioned"} if MPI == "mpich" else set())
+    rows = run("fine", 2, "--seconds", "2.5")
+    expect_rows("fine", rows, "intra_socket")
+    expect_all("fine", "variants", {r["variant"] for r in rows}, variants)
+    expect_all("fine", "shapes", {(r["variant"], int(r["bytes"]), int(r["count"])) for r in rows},
+               {(variant, *shape) for variant in variants
+                for shape in ((16384, 8), (16384, 32), (16384, 128), (1048576, 2), (1048576, 16))})
+
+
 def injection():
     rows = run("injection", 2, "--seconds", "1", says="left_out injection: all 2 ranks are on one node")
     expect("injection: nothing is measured on one node", rows == [])
@@ -112,6 +123,7 @@ def contention():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     self_messages()
+    fine_messages()
     injection()
     contention()
     os.chdir("/")

@@ -1,0 +1,289 @@
+/* Measures what a message of many costs that is not its bytes, for each interface by which parts of a buffer can be
+ * sent (share/doc/MODELS.md, Fine-grained messages).
+ *
+ * A pair of each level moves the same bytes as few large messages and as many small ones. What is the same for both
+ * (bytes, the way there, the first message's latency) cancels, so that the difference over the messages that there are
+ * more is the cost of one (fit/benchmark/fit_fine.c). Messages of one pair stand for those to several peers: they go
+ * through one rank's MPI one after the other.
+ *   - p2p: MPI_Irecv are posted, then the sender is told to go and posts MPI_Isend. The receiver's time counts.
+ *   - threads: the same, but two threads of the sender post half of the messages each at the same time.
+ *   - partitioned: both sides have started, then the sender is told to go: MPI_Pready for each. The receiver's time
+ *     counts. An MPI before version 4 has none.
+ *   - rma: MPI_Put into a window that was locked by all once, MPI_Win_flush. The origin's time counts; the target waits
+ *     in MPI_Recv, since some MPIs put only while the target is inside MPI.
+ * All of it is under MPI_THREAD_MULTIPLE, as a program is whose threads send; a program of its own does so, since its
+ * locks would cost every other benchmark. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/benchmark/one_pair.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/shared_clock.h"
+
+enum mode { P2P, THREADS, RMA, PARTITIONED, N_MODES };
+enum { REPEATS_MAX = 256, COUNT_MAX = 128, DATA_TAG = 1, GO_TAG = 2 };
+
+#define WINDOW_BYTES 1048576u
+
+static const char *const variants[N_MODES] = {"p2p", "threads", "rma", "partitioned"};
+
+/* Lists totals and numbers of messages. The smaller total is of eager messages nearly everywhere, the larger one of
+ * those by rendezvous. */
+static const struct {
+    uint64_t bytes;
+    int count;
+} shapes[] = {{16384, 8}, {16384, 32}, {16384, 128}, {WINDOW_BYTES, 2}, {WINDOW_BYTES, 16}};
+enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static struct one_pair levels[LEVEL_COUNT];
+static bool has_mode[N_MODES]; /* the same on all ranks */
+static MPI_Win window = MPI_WIN_NULL;
+static MPI_Request requests[COUNT_MAX];
+static MPI_Status statuses[COUNT_MAX];
+
+/* Makes the window of all ranks. An MPI may refuse it under MPI_THREAD_MULTIPLE, or on this network. Returns whether
+ * all ranks have it. */
+static bool make_window(struct measure *measure)
+{
+    void *memory;
+    int has = 0, all = 0;
+    MPI_Comm_set_errhandler(measure->comm, MPI_ERRORS_RETURN);
+    has = MPI_Win_allocate(WINDOW_BYTES, 1, MPI_INFO_NULL, measure->comm, &memory, &window) == MPI_SUCCESS;
+    MPI_Comm_set_errhandler(measure->comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Allreduce(&has, &all, 1, MPI_INT, MPI_MIN, measure->control);
+    if (all)
+        MPI_Win_lock_all(0, window);
+    return all != 0;
+}
+
+static int prepare(struct measure *measure, bool speak)
+{
+    int threads;
+    MPI_Query_thread(&threads);
+    has_mode[P2P] = true;
+    has_mode[THREADS] = threads == MPI_THREAD_MULTIPLE;
+    has_mode[RMA] = make_window(measure);
+    has_mode[PARTITIONED] = MPI_VERSION >= 4;
+    if (speak && !has_mode[THREADS])
+        fprintf(stderr, MEASURE_NOTE "left_out threads: this MPI does not let several threads call it\n");
+    if (speak && !has_mode[RMA])
+        fprintf(stderr, MEASURE_NOTE "left_out rma: this MPI makes no window of all ranks\n");
+    return 0;
+}
+
+static void release(struct measure *measure)
+{
+    (void)measure;
+    if (!has_mode[RMA])
+        return;
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+}
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    *items = calloc((size_t)LEVEL_COUNT * N_SHAPES * N_MODES, sizeof **items);
+    if (*items == NULL)
+        return -1;
+    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        struct one_pair *own = &levels[level];
+        if (levels_pairs(&measure->placement, (enum level)level, 1, &own->pair) == 0)
+            continue;
+        snprintf(own->ranks, sizeof own->ranks, "%d-%d", own->pair.first, own->pair.second);
+        for (size_t i = 0; i < N_SHAPES; i++)
+            for (int mode = 0; mode < N_MODES; mode++)
+                if (has_mode[mode] && shapes[i].bytes <= measure->buffer_bytes)
+                    (*items)[(*n_items)++] = (struct item){.level = (enum level)level,
+                                                           .mode = mode,
+                                                           .variant = variants[mode],
+                                                           .n = 1,
+                                                           .bytes = shapes[i].bytes,
+                                                           .count = shapes[i].count,
+                                                           .repeats = REPEATS_MAX,
+                                                           .n_pairs = 1,
+                                                           .pairs = &own->pair,
+                                                           .ranks = own->ranks};
+    }
+    return 0;
+}
+
+/* Holds what a thread sends: messages first to end - 1 of the task. */
+struct half {
+    struct measure *measure;
+    const struct task *task;
+    char *data;
+    int first, end;
+    int repeats;          /* of the second thread */
+    atomic_int *told;     /* number of the repetition that may be sent; the second thread waits for it */
+    atomic_int *finished; /* number of the repetition that the second thread has posted */
+};
+
+static void post(const struct half *half)
+{
+    const struct task *task = half->task;
+    int bytes = (int)task->bytes / task->count;
+    for (int i = half->first; i < half->end; i++)
+        MPI_Isend(half->data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, DATA_TAG + i,
+                  half->measure->comm, &requests[i]);
+}
+
+static void *post_beside(void *context)
+{
+    const struct half *half = context;
+    for (int i = 1; i <= half->repeats; i++) {
+        while (atomic_load(half->told) < i)
+            sched_yield();
+        post(half);
+        atomic_store(half->finished, i);
+    }
+    return NULL;
+}
+
+static void await_go(struct measure *measure, const struct task *task)
+{
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+}
+
+static void tell_go(struct measure *measure, const struct task *task)
+{
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
+}
+
+static void send_alone(struct measure *measure, const struct task *task, char *data)
+{
+    const struct half all = {.measure = measure, .task = task, .data = data, .end = task->count};
+    for (int i = 0; i < task->repeats; i++) {
+        await_go(measure, task);
+        post(&all);
+        MPI_Waitall(task->count, requests, statuses);
+    }
+}
+
+/* Sends by two threads, of which this one waits for all messages, so that nobody else is inside MPI meanwhile. */
+static void send_by_two(struct measure *measure, const struct task *task, char *data)
+{
+    atomic_int told = 0, finished = 0;
+    struct half second = {measure, task, data, task->count / 2, task->count, task->repeats, &told, &finished};
+    const struct half first = {.measure = measure, .task = task, .data = data, .end = task->count / 2};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, post_beside, &second) != 0) {
+        fprintf(stderr, "mpistair: rank %d: no second thread\n", measure->rank);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (int i = 1; i <= task->repeats; i++) {
+        await_go(measure, task);
+        atomic_store(&told, i);
+        post(&first);
+        while (atomic_load(&finished) < i)
+            sched_yield();
+        MPI_Waitall(task->count, requests, statuses);
+    }
+    pthread_join(thread, NULL);
+}
+
+static double receive(struct measure *measure, const struct task *task, char *data)
+{
+    int bytes = (int)task->bytes / task->count;
+    double seconds = 0;
+    for (int i = 0; i < task->repeats; i++) {
+        for (int k = 0; k < task->count; k++)
+            MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, DATA_TAG + k, measure->comm,
+                      &requests[k]);
+        double begin_s = clock_now_s();
+        tell_go(measure, task);
+        MPI_Waitall(task->count, requests, statuses);
+        seconds += clock_now_s() - begin_s;
+    }
+    return seconds / task->repeats;
+}
+
+static double put(struct measure *measure, const struct task *task, const char *data)
+{
+    int bytes = (int)task->bytes / task->count;
+    double seconds = 0;
+    await_go(measure, task);
+    for (int i = 0; i < task->repeats; i++) {
+        double begin_s = clock_now_s();
+        for (int k = 0; k < task->count; k++)
+            MPI_Put(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, (MPI_Aint)k * bytes, bytes,
+                    MPI_BYTE, window);
+        MPI_Win_flush(task->partner, window);
+        seconds += clock_now_s() - begin_s;
+    }
+    tell_go(measure, task);
+    return seconds / task->repeats;
+}
+
+static double exchange_by_rma(struct measure *measure, const struct task *task, const char *data)
+{
+    if (task->is_first)
+        return put(measure, task, data);
+    tell_go(measure, task);
+    await_go(measure, task);
+    return 0;
+}
+
+/* Makes the first exchange untimed: with it the two sides of a partitioned message find each other. */
+static double exchange_partitioned(struct measure *measure, const struct task *task, char *data)
+{
+    double seconds = 0;
+#if MPI_VERSION >= 4
+    MPI_Count bytes = (MPI_Count)task->bytes / task->count;
+    MPI_Request request;
+    if (task->is_first)
+        MPI_Psend_init(data, task->count, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_INFO_NULL,
+                       &request);
+    else
+        MPI_Precv_init(data, task->count, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_INFO_NULL,
+                       &request);
+    for (int i = -1; i < task->repeats; i++) {
+        MPI_Start(&request);
+        double begin_s = clock_now_s();
+        if (task->is_first) {
+            await_go(measure, task);
+            for (int k = 0; k < task->count; k++)
+                MPI_Pready(k, request);
+        } else {
+            tell_go(measure, task);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (i >= 0)
+            seconds += clock_now_s() - begin_s;
+    }
+    MPI_Request_free(&request);
+#else
+    (void)measure;
+    (void)data;
+#endif
+    return task->is_first ? 0 : seconds / task->repeats;
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    size_t place;
+    measure_places(measure, task->bytes, 1, &place);
+    char *data = (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
+    if (task->mode == RMA)
+        return exchange_by_rma(measure, task, data);
+    if (task->mode == PARTITIONED)
+        return exchange_partitioned(measure, task, data);
+    if (!task->is_first)
+        return receive(measure, task, data);
+    (task->mode == THREADS ? send_by_two : send_alone)(measure, task, data);
+    return 0;
+}
+
+const struct benchmark_program fine_program = {
+    .name = "fine",
+    .summary = "What a message of many costs beside its bytes, by MPI_Isend, MPI_Put, MPI_Pready and two threads.",
+    .is_threaded = true,
+    .prepare = prepare,
+    .list = list,
+    .exchange = exchange,
+    .release = release,
+};
