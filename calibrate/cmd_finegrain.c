@@ -30,6 +30,11 @@ static const char notes[] =
     "time\n"
     "by which it was to be late. Sleeping threads need processors: bind as you would bind threads that compute.\n";
 
+static int is_standard(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
 static int parse(int argc, char **argv, struct request *request)
 {
     struct option_row rows[FINEGRAIN_ROWS + 4];
@@ -54,13 +59,15 @@ static int parse(int argc, char **argv, struct request *request)
         return wrong_usage("finegrain", "%s", error.text);
     if (request->format == FORMAT_NOT_GIVEN)
         request->format = strcmp(request->output, "-") == 0 ? FORMAT_TEXT : FORMAT_CSV;
+    if (is_standard(request->output) + is_standard(request->raw) + is_standard(request->dump) > 1)
+        return wrong_usage("finegrain", "--output, --raw, --dump: expected one of them on standard output at most");
     request->launcher.words = argv;
     request->launcher.n_words = argc;
     return OPTIONS_READ;
 }
 
-/* Puts the times of a trace into a file in this folder, where the ranks find it, as they are on other nodes as well; it
- * becomes what is asked for. */
+/* Puts the times of a trace into a file in this folder, where the ranks find it, as they are on other nodes as
+ * well; it becomes what is asked for. */
 static int take_trace(struct request *request, struct arrivals_request *asked, struct error *error)
 {
     char *path = arrivals_trace_keep(asked->path, ".", error);
@@ -123,6 +130,11 @@ struct results {
 
 static int open_results(const struct request *request, struct results *results, struct error *error)
 {
+    struct output_file dump; /* arrivals_dump() opens it again, when the number of ranks is known */
+    if (request->dump != NULL && output_file_open(&dump, request->dump, error) != 0)
+        return -1;
+    if (request->dump != NULL)
+        output_file_discard(&dump);
     results->output_is_open = output_file_open(&results->output, request->output, error) == 0;
     if (!results->output_is_open)
         return -1;

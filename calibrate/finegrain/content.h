@@ -1,5 +1,5 @@
-/* Fills buffers with bytes that tell who sent them, in which iteration and for which place, and compares what arrived.
- */
+/* Fills buffers with bytes that tell who sent them, in which iteration and for which place, and compares what
+ * arrived. */
 #ifndef MPISTAIR_CALIBRATE_FINEGRAIN_CONTENT_H
 #define MPISTAIR_CALIBRATE_FINEGRAIN_CONTENT_H
 

@@ -26,8 +26,8 @@ struct crew_work {
 /* Starts n_threads threads for n_parts parts, a divisor. Returns 0, or -1 with the reason when none runs. */
 int crew_open(struct crew **crew, size_t n_threads, size_t n_parts, struct error *error);
 
-/* Lets thread t arrive arrival_s[t] after start_s (clock_now_s()), and returns when all are done. arrived_s[t] is when
- * it was really there, after start_s as well. */
+/* Lets thread t arrive arrival_s[t] after start_s (clock_now_s()), and returns when all are done. arrived_s[t] is
+ * when it was really there, after start_s as well. */
 void crew_run(struct crew *crew, const struct crew_work *work, double start_s, const double *arrival_s,
               double *arrived_s);
 

@@ -1,5 +1,5 @@
-/* The command, a line of a sweep and the program under the launcher ask for the same things: names, ranges and defaults
- * of options stand here once. */
+/* The command, a line of a sweep and the program under the launcher ask for the same things: names, ranges and
+ * defaults of options stand here once. */
 #include "calibrate/finegrain/finegrain_config.h"
 
 #include <limits.h>

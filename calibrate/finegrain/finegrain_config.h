@@ -1,5 +1,5 @@
-/* Holds what a run of the benchmark of fine-grained messaging is asked to do. The command and the MPI programs read it
- * from the same table of options, a sweep from its file. */
+/* Holds what a run of the benchmark of fine-grained messaging is asked to do. The command and the MPI programs
+ * read it from the same table of options, a sweep from its file. */
 #ifndef MPISTAIR_CALIBRATE_FINEGRAIN_CONFIG_H
 #define MPISTAIR_CALIBRATE_FINEGRAIN_CONFIG_H
 

@@ -1,5 +1,5 @@
-/* The program prints a row an iteration and tells in notes who it is, or why it refuses. What else comes, of launchers
- * and of the MPI, is kept back and shown where the program has not told what is wrong itself. */
+/* The program prints a row an iteration and tells in notes who it is, or why it refuses. What else comes, of
+ * launchers and of the MPI, is kept back and shown where the program has not told what is wrong itself. */
 #include "calibrate/finegrain/finegrain_job.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #include "share/base/array.h"
 
-/* Bound what a run may take: so long for its start, and for each iteration so long, ten times the computation, and its
- * bytes at the least rate. */
+/* Bound what a run may take: so long for its start, and for each iteration so long, ten times the computation, and
+ * its bytes at the least rate. */
 #define START_S         120.0
 #define LEAST_BYTES_S   10e6
 #define ITERATION_S     0.05

@@ -1,5 +1,6 @@
-/* An iteration is prepared, agreed on, run and only then looked at: whatever is not the exchange itself happens before
- * the common start or after the end. Its time is the slowest rank's, from that start until all is sent and received. */
+/* An iteration is prepared, agreed on, run and only then looked at: whatever is not the exchange itself happens
+ * before the common start or after the end. Its time is the slowest rank's, from that start until all is sent and
+ * received. */
 #include "calibrate/finegrain/finegrain_measure.h"
 
 #include <sched.h>

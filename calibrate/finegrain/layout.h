@@ -1,5 +1,5 @@
-/* Says which bytes a thread fills, which bytes a part has, and who gets which buffer: both sides know it beforehand, so
- * that sizes need no message and nothing is copied. */
+/* Says which bytes a thread fills, which bytes a part has, and who gets which buffer: both sides know it
+ * beforehand, so that sizes need no message and nothing is copied. */
 #ifndef MPISTAIR_CALIBRATE_FINEGRAIN_LAYOUT_H
 #define MPISTAIR_CALIBRATE_FINEGRAIN_LAYOUT_H
 
@@ -17,12 +17,13 @@ struct byte_range layout_piece(struct byte_range whole, size_t n, size_t which);
 /* Returns the bytes of part k of K parts of a buffer. */
 struct byte_range layout_part(size_t buffer_bytes, size_t n_parts, size_t part);
 
-/* Returns the bytes of a thread's user partition. Those of the threads of a part, n_threads / n_parts neighbours, fill
- * the part. */
+/* Returns the bytes of a thread's user partition. Those of the threads of a part, n_threads / n_parts neighbours,
+ * fill the part. */
 struct byte_range layout_user(size_t buffer_bytes, size_t n_threads, size_t n_parts, size_t thread);
 
-/* Returns how far up the ring of `ranks` >= 2 the rank is that gets the buffer: 1, -1, 2, -2, ... for buffers 0, 1, 2,
- * 3, ... With fewer ranks than peers + 1 the distances begin again behind ranks - 1: no rank sends to itself. */
+/* Returns how far up the ring of `ranks` >= 2 the rank is that gets the buffer: 1, -1, 2, -2, ... for buffers 0,
+ * 1, 2, 3, ... With fewer ranks than peers + 1 the distances begin again behind ranks - 1: no rank sends to
+ * itself. */
 int layout_distance(size_t buffer, int ranks);
 
 /* Returns the rank at that distance. */

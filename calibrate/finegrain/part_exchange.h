@@ -42,8 +42,8 @@ extern const struct transport bsp_transport, p2p_transport, persistent_transport
 /* Returns how the parts of a config are sent. */
 const struct transport *transport_of(const struct finegrain_config *config);
 
-/* Makes an exchange of sent[peers][bytes] over a communicator of its own. Collective. Returns 0, or -1 with the reason
- * on all ranks. */
+/* Makes an exchange of sent[peers][bytes] over a communicator of its own. Collective. Returns 0, or -1 with the
+ * reason on all ranks. */
 int exchange_open(struct exchange *exchange, const struct finegrain_config *config, const struct transport *transport,
                   const char *sent, struct error *error);
 void exchange_close(struct exchange *exchange, const struct transport *transport);

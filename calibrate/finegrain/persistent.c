@@ -1,4 +1,5 @@
-/* Sends a part by a persistent request, which is made once and started by the thread that is last in the part's bin. */
+/* Sends a part by a persistent request, which is made once and started by the thread that is last in the part's
+ * bin. */
 #include "calibrate/finegrain/part_exchange.h"
 
 static size_t n_of_side(const struct exchange *exchange)

@@ -1,9 +1,8 @@
 /* Puts a part into the window of its peer, by the thread that is last in the part's bin. The window is made once.
- *
- * fence: an epoch opens before the compute phase and closes when all threads are done; the closing fence says that all
- * has arrived. passive: all targets are locked once. A thread flushes what it has put, so that early parts move early.
- * The one that flushes the last part of the iteration notifies each peer by an empty message a buffer, since a flush
- * tells the target nothing: so many messages an iteration, however many parts there are. */
+ * fence: an epoch opens before the compute phase and closes when all threads are done; the closing fence says that
+ * all has arrived. passive: all targets are locked once. A thread flushes what it has put, so that early parts
+ * move early. The one that flushes the last part of the iteration notifies each peer by an empty message a buffer,
+ * since a flush tells the target nothing: so many messages an iteration, however many parts there are. */
 #include "calibrate/finegrain/part_exchange.h"
 
 /* Windows have whole pages: of other sizes MPICH 4.0 lays those of a node over each other by some bytes. */
@@ -22,8 +21,11 @@ static int open_window(struct exchange *exchange, struct error *error)
     int lacks = result != MPI_SUCCESS;
     MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPI_INT, MPI_MAX, exchange->comm);
     if (lacks)
-        return error_set(error, "MPI_Win_allocate failed: this MPI makes no window of %llu bytes here",
-                         (unsigned long long)step_bytes);
+        return error_set(
+            error,
+            "MPI_Win_allocate of %llu bytes failed: this MPI has no windows between these ranks for threads "
+            "(Open MPI 4 has none over TCP); take another --interface",
+            (unsigned long long)step_bytes);
     return 0;
 }
 

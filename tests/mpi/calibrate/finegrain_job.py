@@ -25,6 +25,8 @@ SHORT = ["--compute", "2e-4", "--trials", "1", "--iterations", "3", "--threads",
 INTERFACES = [["p2p"], ["persistent"], ["rma", "--rma", "fence"], ["rma", "--rma", "passive"]]
 if MPI == "mpich":
     INTERFACES.append(["partitioned"])
+# Open MPI takes a second to start and end.
+COUNTED = INTERFACES if MPI == "mpich" else [["p2p"], ["rma"]]
 COLUMNS = ("interface,rma,mpi,ranks,buffers_per_rank,peers,bytes,threads,parts,compute_s,arrivals,seed,trials,iterations,"
            "bsp_s,bsp_low_s,bsp_high_s,fine_s,fine_low_s,fine_high_s,speedup_percent,speedup_low_percent,speedup_high_percent,"
            "oversleep_s,void").split(",")
@@ -94,7 +96,7 @@ def counts():
     one iteration more of either way, whose content is compared before any is timed."""
     iterations = 3 + 1
     for peers in (6, 26):
-        for interface in INTERFACES if peers == 6 else INTERFACES[:1]:
+        for interface in COUNTED if peers == 6 else COUNTED[:1]:
             trace = record("t.db", "--peers", str(peers), "--parts", "4", "--bytes", "4096", "--interface", *interface)
             messages = query(trace, "SELECT src, comm, bytes, count(*) FROM message WHERE bytes > 0 GROUP BY 1, 2, 3 ORDER BY 1, 2")
             found = sorted((src, size, count) for src, _, size, count in messages)
@@ -139,6 +141,8 @@ def files():
     last = [{(row["trial"], row["iteration"]): row["last_arrival_s"] for row in csv.DictReader(open(name))}
             for name in ("a.raw", "b.raw")]
     expect(f"the same arrivals: {last}", last[0] == last[1])
+    if MPI == "openmpi":
+        return
     told = json.loads(run("finegrain", *words, "--format", "json", *launcher()))
     expect(f"JSON: {told}", set(COLUMNS) <= set(told) and told["buffers_per_rank"] == 6)
     text = run("finegrain", *words, *launcher())
@@ -179,6 +183,7 @@ def bad_input():
         (["--width", "1e-6"], "--width: only with --arrivals kde"),
         (["--format", "xml"], "--format xml"),
         (["--seed", "x"], "--seed x"),
+        (["--raw", "-"], "--output, --raw, --dump: expected one"),
     ]
     for words, says in cases:
         run("finegrain", "--fold", *words, *launcher(), code=2, says=says, lines=1)
@@ -193,6 +198,7 @@ def bad_input():
         run("finegrain", *SHORT, "--interface", "partitioned", *launcher(), code=1,
             says="this MPI has no partitioned communication", lines=1)
     run("finegrain", *SHORT, "-o", "nowhere/a.csv", *launcher(), code=1, says="nowhere", lines=1)
+    run("finegrain", *SHORT, "--dump", "nowhere/a.csv", *launcher(), code=1, says="nowhere", lines=1)
     run("finegrain", *SHORT, "-o", "/dev/full", *launcher(), code=1, says="/dev/full", lines=1)
 
 
