@@ -7,6 +7,8 @@
 
 #include "calibrate/arrivals/arrivals_trace.h"
 #include "calibrate/finegrain/finegrain_job.h"
+#include "calibrate/sweep/sweep_plot.h"
+#include "calibrate/sweep/sweep_run.h"
 #include "share/base/command.h"
 #include "share/base/output_file.h"
 
@@ -16,12 +18,15 @@ struct request {
     struct finegrain_config config;
     struct launcher launcher;
     const char *output, *raw, *dump; /* raw, dump: NULL where they are not asked for */
+    const char *sweep, *plot, *rows; /* NULL: none; rows: results that are drawn without a job */
     int format;                      /* enum format */
     char *of_trace;                  /* fixed:FILE with the times of a trace; NULL: none */
 };
 
 static const char usage[] =
-    "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n\n"
+    "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n"
+    "       mpistair finegrain [OPTIONS] --sweep FILE -o OUT.csv -- mpiexec -n RANKS\n"
+    "       mpistair finegrain --plot FILE.svg OUT.csv\n\n"
     "Measures iterations in which threads compute, that is sleep, and then buffers go to peers: whole, when all "
     "threads\n"
     "are done (BSP), or in parts, each sent by the last of the threads that fill it (fine-grained).\n";
@@ -35,9 +40,47 @@ static int is_standard(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
+/* Says whether the options of a sweep, or of a picture alone, fit each other. */
+static int check_sweep(struct request *request)
+{
+    const char *lone = request->raw != NULL                                               ? "--raw"
+                       : request->dump != NULL                                            ? "--dump"
+                       : request->format == FORMAT_TEXT || request->format == FORMAT_JSON ? "--format"
+                                                                                          : NULL;
+    if (lone != NULL)
+        return wrong_usage("finegrain", "%s: not with --%s, which makes and takes rows of CSV", lone,
+                           request->sweep != NULL ? "sweep" : "plot");
+    bool has_output = strcmp(request->output, "-") != 0;
+    if (request->sweep == NULL) {
+        if (request->launcher.n_words != 1 || has_output)
+            return wrong_usage("finegrain", "--plot without --sweep: expected results to draw and nothing else, as "
+                                            "mpistair finegrain --plot FILE.svg OUT.csv");
+        request->rows = request->launcher.words[0];
+        return OPTIONS_READ;
+    }
+    if (!has_output)
+        return wrong_usage("finegrain", "--sweep: expected -o OUT.csv, the file that gets the rows");
+    if (request->launcher.n_words < 1)
+        return wrong_usage("finegrain", "no launcher: expected -- mpiexec -n RANKS");
+    return OPTIONS_READ;
+}
+
+/* Measures a sweep where one was asked for, then draws. Returns the exit code. */
+static int sweep_and_plot(struct request *request)
+{
+    struct error error;
+    int code = EXIT_DONE;
+    if (request->sweep != NULL)
+        code = sweep_run(request->sweep, &request->config, &request->launcher, request->output);
+    if (code == EXIT_DONE && request->plot != NULL &&
+        sweep_plot(request->rows != NULL ? request->rows : request->output, request->plot, &error) != 0)
+        code = error_report(&error);
+    return code;
+}
+
 static int parse(int argc, char **argv, struct request *request)
 {
-    struct option_row rows[FINEGRAIN_ROWS + 4];
+    struct option_row rows[FINEGRAIN_ROWS + 6];
     struct error error;
     *request = (struct request){.output = "-", .format = FORMAT_NOT_GIVEN};
     finegrain_config_init(&request->config);
@@ -48,11 +91,21 @@ static int parse(int argc, char **argv, struct request *request)
     rows[n++] = (struct option_row){0, "raw", "FILE", "the times of all iterations, as CSV", .text = &request->raw};
     rows[n++] = (struct option_row){0, "dump", "FILE", "when each thread was to arrive, as fixed:FILE takes it",
                                     .text = &request->dump};
+    rows[n++] = (struct option_row){0, "sweep", "FILE",
+                                    "measure all combinations of values, a line an option, and add a row for each\n"
+                                    "to OUT.csv; what has a row there is not measured again",
+                                    .text = &request->sweep};
+    rows[n++] = (struct option_row){0, "plot", "FILE.svg", "draw the rows of OUT.csv, of a sweep once it is done",
+                                    .text = &request->plot};
     const struct option_table table = {
         .command = "finegrain", .usage = usage, .rows = rows, .n_rows = n, .notes = notes, .is_launcher = true};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
+    request->launcher.words = argv;
+    request->launcher.n_words = argc;
+    if (request->sweep != NULL || request->plot != NULL)
+        return check_sweep(request);
     if (argc < 1)
         return wrong_usage("finegrain", "no launcher: expected -- mpiexec -n RANKS");
     if (finegrain_config_check(&request->config, &error) != 0)
@@ -61,8 +114,6 @@ static int parse(int argc, char **argv, struct request *request)
         request->format = strcmp(request->output, "-") == 0 ? FORMAT_TEXT : FORMAT_CSV;
     if (is_standard(request->output) + is_standard(request->raw) + is_standard(request->dump) > 1)
         return wrong_usage("finegrain", "--output, --raw, --dump: expected one of them on standard output at most");
-    request->launcher.words = argv;
-    request->launcher.n_words = argc;
     return OPTIONS_READ;
 }
 
@@ -185,6 +236,8 @@ int cmd_finegrain(int argc, char **argv)
     struct arrivals *arrivals = NULL;
     struct error error;
     int code = parse(argc, argv, &request);
+    if (code == OPTIONS_READ && (request.sweep != NULL || request.plot != NULL))
+        return sweep_and_plot(&request);
     if (code == OPTIONS_READ)
         code = open_arrivals(&request, &arrivals);
     if (code != OPTIONS_READ) {

@@ -17,7 +17,7 @@ static struct {
     void *context;
 } visitor;
 
-static int take_choice(const char *command, const struct option_row *row, const char *text)
+static int take_choice(const struct option_row *row, const char *text, struct error *error)
 {
     size_t length = strlen(text), used = 0;
     char expected[256] = "";
@@ -35,23 +35,23 @@ static int take_choice(const char *command, const struct option_row *row, const 
     }
     struct nearest nearest = nearest_to(text);
     nearest_add_choices(&nearest, row->argument);
-    return wrong_usage(command, "--%s %.40s: expected %s%s", row->name, text, expected, nearest_hint(&nearest));
+    return error_set(error, "--%s %.40s: expected %s%s", row->name, text, expected, nearest_hint(&nearest));
 }
 
-static int take_number(const char *command, const struct option_row *row, const char *text)
+static int take_number(const struct option_row *row, const char *text, struct error *error)
 {
     uint64_t most = row->most != 0 ? row->most : row->u32 != NULL ? UINT32_MAX : UINT64_MAX, whole = 0;
     double real = 0;
     if (row->real != NULL) {
         if (number_real(text, &real) != NULL || real < (double)row->least || real > (double)most)
-            return wrong_usage(command, "--%s %.40s: expected a number, %llu to %llu", row->name, text,
-                               (unsigned long long)row->least, (unsigned long long)most);
+            return error_set(error, "--%s %.40s: expected a number, %llu to %llu", row->name, text,
+                             (unsigned long long)row->least, (unsigned long long)most);
         *row->real = real;
         return 0;
     }
     if (number_u64(text, &whole) != NULL || whole < row->least || whole > most)
-        return wrong_usage(command, "--%s %.40s: expected a whole number, %llu to %llu", row->name, text,
-                           (unsigned long long)row->least, (unsigned long long)most);
+        return error_set(error, "--%s %.40s: expected a whole number, %llu to %llu", row->name, text,
+                         (unsigned long long)row->least, (unsigned long long)most);
     if (row->whole != NULL)
         *row->whole = whole;
     else
@@ -59,16 +59,14 @@ static int take_number(const char *command, const struct option_row *row, const 
     return 0;
 }
 
-static int take(const struct option_table *table, const struct option_row *row, const char *text)
+int option_set(const struct option_row *row, const char *text, struct error *error)
 {
     if (row->given != NULL)
         *row->given = true;
-    if (row->take != NULL)
-        return row->take(table->context, text);
     if (row->choice != NULL && row->argument != NULL)
-        return take_choice(table->command, row, text);
+        return take_choice(row, text, error);
     if (row->whole != NULL || row->u32 != NULL || row->real != NULL)
-        return take_number(table->command, row, text);
+        return take_number(row, text, error);
     if (row->choice != NULL)
         *row->choice = row->value;
     else if (row->text != NULL)
@@ -76,6 +74,17 @@ static int take(const struct option_table *table, const struct option_row *row, 
     else if (row->flag != NULL)
         *row->flag = true;
     return 0;
+}
+
+static int take(const struct option_table *table, const struct option_row *row, const char *text)
+{
+    struct error error;
+    if (row->take != NULL) {
+        if (row->given != NULL)
+            *row->given = true;
+        return row->take(table->context, text);
+    }
+    return option_set(row, text, &error) == 0 ? 0 : wrong_usage(table->command, "%s", error.text);
 }
 
 /* Holds what getopt_long needs to know of a table. */

@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "share/base/error.h"
+
 /* Says what the words of an option or argument are: for completion in shells. Choices, "text|csv", are completed by
  * themselves, and so are files: of an argument that ends in ".csv" or contains "FILE" or "DIR". */
 enum option_words {
@@ -53,6 +55,10 @@ struct option_row {
     bool *given; /* set where the option is there; may be NULL */
     enum option_words words;
 };
+
+/* Gives the option of a row without take a value that does not come from the command line; text NULL where it takes
+ * none. Returns 0, or -1 with what was expected. */
+int option_set(const struct option_row *row, const char *text, struct error *error);
 
 enum { OPTIONS_MAX_WORDS = 4 };
 

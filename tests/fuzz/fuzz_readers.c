@@ -26,6 +26,8 @@ const struct reader readers[] = {
     {"resume", read_resume},
     {"samples", read_samples},
     {"spool", read_spool},
+    {"sweep", read_sweep},
+    {"sweep_rows", read_sweep_rows},
     {"topology", read_topology},
     {NULL, NULL},
 };

@@ -29,6 +29,8 @@ void read_raw_file(const uint8_t *data, size_t size);
 void read_resume(const uint8_t *data, size_t size);
 void read_samples(const uint8_t *data, size_t size);
 void read_spool(const uint8_t *data, size_t size);
+void read_sweep(const uint8_t *data, size_t size);
+void read_sweep_rows(const uint8_t *data, size_t size);
 void read_topology(const uint8_t *data, size_t size);
 
 /* Returns the reader of that name, NULL if there is none. Sends what the project's own code prints to nowhere. */

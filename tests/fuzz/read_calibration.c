@@ -1,10 +1,12 @@
-/* Reads what a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued; and
- * the times of threads that a benchmark takes. */
+/* Reads what a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued; the
+ * times of threads that a benchmark takes; its sweeps and their results. */
 #include <math.h>
 
 #include "share/base/command.h"
 #include "calibrate/arrivals/thread_arrivals.h"
 #include "calibrate/job/raw_file.h"
+#include "calibrate/sweep/sweep_file.h"
+#include "calibrate/sweep/sweep_rows.h"
 #include "tests/fuzz/fuzz_readers.h"
 #include "calibrate/measure/resume.h"
 
@@ -90,4 +92,31 @@ void read_arrivals(const uint8_t *data, size_t size)
             arrivals_close(again);
         }
     arrivals_close(arrivals);
+}
+
+void read_sweep(const uint8_t *data, size_t size)
+{
+    struct finegrain_config base;
+    struct sweep sweep;
+    struct error error;
+    finegrain_config_init(&base);
+    if (sweep_read(scratch_file("sweep.txt", data, size), &base, &sweep, &error) != 0)
+        return;
+    for (size_t i = 0; i < sweep.n; i++)
+        if (finegrain_config_check(&sweep.configs[i], &error) != 0 ||
+            (i > 0 && sweep_compare(&sweep.configs[i - 1], &sweep.configs[i]) == 0))
+            __builtin_trap();
+    sweep_release(&sweep);
+}
+
+void read_sweep_rows(const uint8_t *data, size_t size)
+{
+    struct sweep_rows rows;
+    struct error error;
+    if (sweep_rows_read(scratch_file("rows.csv", data, size), &rows, &error) != 0)
+        return;
+    for (size_t i = 0; i < rows.n; i++)
+        if (finegrain_config_check(&rows.rows[i].config, &error) != 0 || isinf(rows.rows[i].speedup_percent))
+            __builtin_trap();
+    sweep_rows_release(&rows);
 }

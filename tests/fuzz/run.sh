@@ -6,7 +6,7 @@
 #
 # FOLDER (build-fuzz) gets the build, the logs and what was found; each reader has SECONDS (60), one after the other.
 # Readers: arrivals database machine maps memory_samples node_topology pattern placement raw_file resume samples spool
-# topology.
+# sweep sweep_rows topology.
 # An input that is worth keeping goes to corpus/READER, small: `FUZZ_READER=NAME FOLDER/fuzz/tests/fuzz/fuzzer
 # -minimize_crash=1 FILE`.
 set -eu

@@ -38,6 +38,11 @@ MEMORY = ("# memory cores 4\n# memory numa_nodes 1\n# memory numa_all 2\n# memor
                   ("computation", f"{numa},{numa}", enumerate((5, 9, 8, 8), 1)),
                   ("message", f"{numa},{numa}", enumerate((8, 7, 6, 6), 1))) for n, gb in rows))
 
+RESULTS = ("interface,rma,mpi,ranks,buffers_per_rank,peers,bytes,threads,parts,compute_s,arrivals,seed,trials,iterations,bsp_s,bsp_low_s,"
+           "bsp_high_s,fine_s,fine_low_s,fine_high_s,speedup_percent,speedup_low_percent,speedup_high_percent,oversleep_s,void\n"
+           "p2p,,mpich,8,1,6,4096,16,4,0.004,laggard:4,1,5,200,1,1,1,1,1,1,1.5,1,2,1e-6,\n"
+           "rma,passive,mpich,8,1,6,4096,16,4,0.004,\"kde:a,b\",1,5,200,1,,,1,,,-3,,,1e-6,overslept\n")
+
 TEXTS = {
     "arrivals": ["rank,thread,seconds\n0,0,1e-3\n0,1,2e-3\n1,0,3e-3\n1,1,4e-3\n", "seconds\n1e-3\n2e-3\n# more\n2.5e-3\n",
                  "1,1,0.2\r\n0,0,0.1\r\n 1, 0,.3\r\n0,0,0.5\r\n", "5e-3\n5e-3\n5e-3\n7e-3\n"],
@@ -73,6 +78,9 @@ TEXTS = {
                "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,waited,at_s\n"
                "pingpong,,intra_socket,8,1,1,1e-6,1,0-1,l3,1,0.3,0.5\npingpong,,intra_socket,8,1,1,1e-6,1,0-1,l3,1,,0.6\n"
                "# probe pingpong 1 1.1 1e-07 2e-04 0.2 0 waited\n"],
+    "sweep": ["# two\n--bytes 4096 65536\n--parts 2 4 3\n--interface p2p rma\n--rma fence passive\n--fold\n",
+              "\xef\xbb\xbf--arrivals laggard:4 normal:2us\r\n--compute 1e-3 .002\r\n--width 1e-6\r\n--threads 4 # of four\r\n"],
+    "sweep_rows": [RESULTS, RESULTS.replace("\n", "\r\n") + "# more\n"],
     "maps": ["00400000-00500000 r-xp 00001000 08:01 123 /bin/true\n7f00-8f00 r--p 0 0:0 0 /x\n7f00000-8f00000 r-xp 0 0:0 0 [vdso]\n"],
     "machine": [], "topology": [], "node_topology": [SMALL_NODE],
     "database": [bytes([command, 0]) + sql for command in range(8) for sql in (
