@@ -72,7 +72,7 @@ void finegrain_row_write_text(FILE *stream, const struct finegrain_row *row)
     fprintf(stream, "%s, %d ranks, %llu peers, %llu bytes a peer in %llu parts, %llu threads\n", row->mpi, row->ranks,
             (unsigned long long)config->peers, (unsigned long long)config->bytes, (unsigned long long)config->parts,
             (unsigned long long)config->threads);
-    fprintf(stream, "%llu trials of %llu iterations, %.9g s of computation, arrivals %s\n\n",
+    fprintf(stream, "%llu x %llu iterations of either way, %.9g s of computation, arrivals %s\n\n",
             (unsigned long long)config->trials, (unsigned long long)config->iterations, config->compute_s,
             config->arrivals);
     print_bounded(stream, "BSP", &row->bsp_s, 1e3, "ms");

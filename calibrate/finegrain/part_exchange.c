@@ -29,13 +29,13 @@ static int allocate(struct exchange *exchange, const struct transport *transport
     exchange->to = calloc(peers, sizeof *exchange->to);
     exchange->from = calloc(peers, sizeof *exchange->from);
     exchange->requests = malloc((n_requests + 1) * sizeof *exchange->requests);
+    for (size_t i = 0; i < n_requests && exchange->requests != NULL; i++)
+        exchange->requests[i] = MPI_REQUEST_NULL;
     if (!transport->needs_window)
         exchange->received = calloc(peers, exchange->config->bytes);
     if (exchange->to == NULL || exchange->from == NULL || exchange->requests == NULL ||
         (!transport->needs_window && exchange->received == NULL))
         return -1;
-    for (size_t i = 0; i < n_requests; i++)
-        exchange->requests[i] = MPI_REQUEST_NULL;
     for (size_t i = 0; i < peers; i++) {
         int distance = layout_distance(i, exchange->size);
         exchange->to[i] = layout_rank(exchange->rank, distance, exchange->size);
