@@ -9,6 +9,7 @@
  *   - threads: the same, but two threads of the sender post half of the messages each at the same time.
  *   - partitioned: both sides have started, then the sender is told to go: MPI_Pready for each. The receiver's time
  *     counts. An MPI before version 4 has none.
+ *   - early: whether the first of several partitions arrives before the last is ready (fine_partitioned.h).
  *   - rma: MPI_Put into a window that was locked by all once, MPI_Win_flush. The origin's time counts; the target waits
  *     in MPI_Recv, since some MPIs put only while the target is inside MPI.
  * All of it is under MPI_THREAD_MULTIPLE, as a program is whose threads send; a program of its own does so, since its
@@ -20,17 +21,18 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/benchmark/fine_partitioned.h"
 #include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/place/levels.h"
 #include "calibrate/measure/shared_clock.h"
 
-enum mode { P2P, THREADS, RMA, PARTITIONED, N_MODES };
-enum { REPEATS_MAX = 256, COUNT_MAX = 128, DATA_TAG = 1, GO_TAG = 2 };
+enum mode { P2P, THREADS, RMA, PARTITIONED, EARLY, N_MODES };
+enum { REPEATS_MAX = 256, COUNT_MAX = 128 };
 
 #define WINDOW_BYTES 1048576u
 
-static const char *const variants[N_MODES] = {"p2p", "threads", "rma", "partitioned"};
+static const char *const variants[N_MODES] = {"p2p", "threads", "rma", "partitioned", "early"};
 
 /* Lists totals and numbers of messages. The smaller total is of eager messages nearly everywhere, the larger one of
  * those by rendezvous. */
@@ -38,6 +40,7 @@ static const struct {
     uint64_t bytes;
     int count;
 } shapes[] = {{16384, 8}, {16384, 32}, {16384, 128}, {WINDOW_BYTES, 2}, {WINDOW_BYTES, 16}};
+enum { EARLY_COUNT = 8 }; /* of those with more nothing else is to be learned */
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
 static struct one_pair levels[LEVEL_COUNT];
@@ -68,7 +71,7 @@ static int prepare(struct measure *measure, bool speak)
     has_mode[P2P] = true;
     has_mode[THREADS] = threads == MPI_THREAD_MULTIPLE;
     has_mode[RMA] = make_window(measure);
-    has_mode[PARTITIONED] = MPI_VERSION >= 4;
+    has_mode[PARTITIONED] = has_mode[EARLY] = MPI_VERSION >= 4;
     if (speak && !has_mode[THREADS])
         fprintf(stderr, MEASURE_NOTE "left_out threads: this MPI does not let several threads call it\n");
     if (speak && !has_mode[RMA])
@@ -97,14 +100,15 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
         snprintf(own->ranks, sizeof own->ranks, "%d-%d", own->pair.first, own->pair.second);
         for (size_t i = 0; i < N_SHAPES; i++)
             for (int mode = 0; mode < N_MODES; mode++)
-                if (has_mode[mode] && shapes[i].bytes <= measure->buffer_bytes)
+                if (has_mode[mode] && shapes[i].bytes <= measure->buffer_bytes &&
+                    (mode != EARLY || shapes[i].count <= EARLY_COUNT))
                     (*items)[(*n_items)++] = (struct item){.level = (enum level)level,
                                                            .mode = mode,
                                                            .variant = variants[mode],
                                                            .n = 1,
                                                            .bytes = shapes[i].bytes,
                                                            .count = shapes[i].count,
-                                                           .repeats = REPEATS_MAX,
+                                                           .repeats = mode == EARLY ? 1 : REPEATS_MAX,
                                                            .n_pairs = 1,
                                                            .pairs = &own->pair,
                                                            .ranks = own->ranks};
@@ -128,7 +132,7 @@ static void post(const struct half *half)
     const struct task *task = half->task;
     int bytes = (int)task->bytes / task->count;
     for (int i = half->first; i < half->end; i++)
-        MPI_Isend(half->data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, DATA_TAG + i,
+        MPI_Isend(half->data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + i,
                   half->measure->comm, &requests[i]);
 }
 
@@ -144,21 +148,11 @@ static void *post_beside(void *context)
     return NULL;
 }
 
-static void await_go(struct measure *measure, const struct task *task)
-{
-    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
-}
-
-static void tell_go(struct measure *measure, const struct task *task)
-{
-    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
-}
-
 static void send_alone(struct measure *measure, const struct task *task, char *data)
 {
     const struct half all = {.measure = measure, .task = task, .data = data, .end = task->count};
     for (int i = 0; i < task->repeats; i++) {
-        await_go(measure, task);
+        fine_await(measure, task);
         post(&all);
         MPI_Waitall(task->count, requests, statuses);
     }
@@ -176,7 +170,7 @@ static void send_by_two(struct measure *measure, const struct task *task, char *
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (int i = 1; i <= task->repeats; i++) {
-        await_go(measure, task);
+        fine_await(measure, task);
         atomic_store(&told, i);
         post(&first);
         while (atomic_load(&finished) < i)
@@ -192,10 +186,10 @@ static double receive(struct measure *measure, const struct task *task, char *da
     double seconds = 0;
     for (int i = 0; i < task->repeats; i++) {
         for (int k = 0; k < task->count; k++)
-            MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, DATA_TAG + k, measure->comm,
-                      &requests[k]);
+            MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + k,
+                      measure->comm, &requests[k]);
         double begin_s = clock_now_s();
-        tell_go(measure, task);
+        fine_tell(measure, task);
         MPI_Waitall(task->count, requests, statuses);
         seconds += clock_now_s() - begin_s;
     }
@@ -206,7 +200,7 @@ static double put(struct measure *measure, const struct task *task, const char *
 {
     int bytes = (int)task->bytes / task->count;
     double seconds = 0;
-    await_go(measure, task);
+    fine_await(measure, task);
     for (int i = 0; i < task->repeats; i++) {
         double begin_s = clock_now_s();
         for (int k = 0; k < task->count; k++)
@@ -215,7 +209,7 @@ static double put(struct measure *measure, const struct task *task, const char *
         MPI_Win_flush(task->partner, window);
         seconds += clock_now_s() - begin_s;
     }
-    tell_go(measure, task);
+    fine_tell(measure, task);
     return seconds / task->repeats;
 }
 
@@ -223,44 +217,9 @@ static double exchange_by_rma(struct measure *measure, const struct task *task, 
 {
     if (task->is_first)
         return put(measure, task, data);
-    tell_go(measure, task);
-    await_go(measure, task);
+    fine_tell(measure, task);
+    fine_await(measure, task);
     return 0;
-}
-
-/* Makes the first exchange untimed: with it the two sides of a partitioned message find each other. */
-static double exchange_partitioned(struct measure *measure, const struct task *task, char *data)
-{
-    double seconds = 0;
-#if MPI_VERSION >= 4
-    MPI_Count bytes = (MPI_Count)task->bytes / task->count;
-    MPI_Request request;
-    if (task->is_first)
-        MPI_Psend_init(data, task->count, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_INFO_NULL,
-                       &request);
-    else
-        MPI_Precv_init(data, task->count, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_INFO_NULL,
-                       &request);
-    for (int i = -1; i < task->repeats; i++) {
-        MPI_Start(&request);
-        double begin_s = clock_now_s();
-        if (task->is_first) {
-            await_go(measure, task);
-            for (int k = 0; k < task->count; k++)
-                MPI_Pready(k, request);
-        } else {
-            tell_go(measure, task);
-        }
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        if (i >= 0)
-            seconds += clock_now_s() - begin_s;
-    }
-    MPI_Request_free(&request);
-#else
-    (void)measure;
-    (void)data;
-#endif
-    return task->is_first ? 0 : seconds / task->repeats;
 }
 
 static double exchange(struct measure *measure, const struct task *task)
@@ -271,7 +230,9 @@ static double exchange(struct measure *measure, const struct task *task)
     if (task->mode == RMA)
         return exchange_by_rma(measure, task, data);
     if (task->mode == PARTITIONED)
-        return exchange_partitioned(measure, task, data);
+        return fine_partitioned(measure, task, data);
+    if (task->mode == EARLY)
+        return fine_early(measure, task, data);
     if (!task->is_first)
         return receive(measure, task, data);
     (task->mode == THREADS ? send_by_two : send_alone)(measure, task, data);

@@ -23,4 +23,5 @@ const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "p2p",
                                                  "threads",
                                                  "rma",
-                                                 "partitioned"};
+                                                 "partitioned",
+                                                 "early"};

@@ -55,6 +55,7 @@ enum variant {
     VARIANT_THREADS,
     VARIANT_RMA,
     VARIANT_PARTITIONED,
+    VARIANT_EARLY,
     VARIANT_COUNT,
 };
 extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm1, self, ... */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum n_rule { N_NONE, N_POSITIVE };
-enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE };
+enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE, EITHER };
 
 /* Lists the quantities; units are SI.
  *
@@ -20,6 +20,7 @@ enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE };
  *   overhead_...                  share/doc/MODELS.md, Whole run: what a post costs
  *   progress                      share/doc/MODELS.md, Whole run: 0 nobody, 1 the sender, 2 the receiver, 3 both
  *   tau_p2p ...                   share/doc/MODELS.md, Fine-grained messages: what a message of many costs
+ *   partitions_early              as well: whether a partition leaves before the last is ready, 0 or 1
  *   memory_...                    D Table 3 and following, memory_contention.c
  *   numa_nodes                    of a socket
  *   tau_gpu ...                   between GPUs (H Tables I, II, IV, as the next two)
@@ -54,6 +55,7 @@ static const struct quantity {
     {"tau_rma", "s", N_NONE, FROM_ZERO, false},
     {"tau_partitioned", "s", N_NONE, FROM_ZERO, false},
     {"tau_thread", "s", N_NONE, FROM_ZERO, false},
+    {"partitions_early", "1", N_NONE, EITHER, true},
     {"tau_l3", "s", N_NONE, FROM_ZERO, false},
     {"bw_l3", "B/s", N_POSITIVE, ABOVE_ZERO, false},
     {"tau_gpu", "s", N_NONE, FROM_ZERO, false},
@@ -110,6 +112,8 @@ int machine_check_parameter(const struct machine_parameter *parameter, struct er
     if (quantity->range == PROGRESS && parameter->value > 3)
         return error_set(error, "%s of %g, expected 0 (nobody), 1 (the sender), 2 (the receiver) or 3 (both)",
                          quantity->name, parameter->value);
+    if (quantity->range == EITHER && parameter->value > 1)
+        return error_set(error, "%s of %g, expected 0 (no) or 1 (yes)", quantity->name, parameter->value);
     if (quantity->whole && (floor(parameter->value) < parameter->value || parameter->value > 9007199254740992.0))
         return error_set(error, "%s of %g, expected a whole number", quantity->name, parameter->value);
     return 0;

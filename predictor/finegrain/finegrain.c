@@ -17,7 +17,7 @@
  *   c         what a part costs                                   part_s                         s
  *
  *   c    = p (tau_f + s/(K BW)) + Q_K/K
- *   e_j  = max(e_(j-1), r_j) + c            e_0 = 0
+ *   e_j  = max(e_(j-1), r_j) + c            e_0 = 0, or r_K where parts leave only when the last one is ready
  *   BSP  = max a_t + p (tau + s/BW) + Q_1
  *   fine = e_K
  *
@@ -60,11 +60,11 @@ static void order_parts(const struct finegrain_problem *problem, double *ready_s
 
 void finegrain_predict(const struct finegrain_problem *problem, double *scratch_s, struct finegrain_times *times)
 {
-    double part_s = finegrain_part_s(problem), end_s = 0;
+    double part_s = finegrain_part_s(problem);
     order_parts(problem, scratch_s);
+    double last_s = scratch_s[problem->parts - 1], end_s = problem->is_late ? last_s : 0;
     for (uint32_t part = 0; part < problem->parts; part++)
         end_s = fmax(end_s, scratch_s[part]) + part_s;
-    double last_s = scratch_s[problem->parts - 1];
     times->last_s = last_s;
     times->fine_s = end_s;
     times->bsp_s = last_s + (double)problem->peers * (problem->tau_s + (double)problem->bytes / problem->bytes_per_s) +
@@ -75,7 +75,8 @@ void finegrain_predict(const struct finegrain_problem *problem, double *scratch_
 double finegrain_laggard_s(const struct finegrain_problem *problem, double compute_s, double delay_s)
 {
     double part_s = finegrain_part_s(problem);
-    return fmax(compute_s + (problem->parts - 1) * part_s, compute_s + delay_s) + part_s;
+    double begin_s = compute_s + (problem->is_late ? delay_s : 0);
+    return fmax(begin_s + (problem->parts - 1) * part_s, compute_s + delay_s) + part_s;
 }
 
 double finegrain_speedup_percent(double bsp_s, double fine_s)

@@ -3,6 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_FINEGRAIN_H
 #define MPISTAIR_PREDICTOR_FINEGRAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@ struct finegrain_problem {
     uint32_t peers;
     uint64_t bytes;           /* to each peer, from 0 on */
     uint32_t threads, parts;  /* parts divides threads */
+    bool is_late;             /* parts leave only when the last one is ready */
     double tau_s;             /* of a whole buffer's message */
     double tau_fine_s;        /* of a part's message, with what threads cost each other */
     double bytes_per_s;       /* at which whole buffers move; INFINITY is allowed, too */

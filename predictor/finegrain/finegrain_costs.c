@@ -35,6 +35,14 @@ static double value_of(const struct machine *machine, enum level level, enum mac
     return isnan(value) ? machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, NAN) : value;
 }
 
+/* Says whether partitions of so many bytes leave only when the last one is ready; false where the table does not. */
+static bool leaves_late(const struct machine *machine, enum level level, uint64_t bytes)
+{
+    struct machine_protocols protocols;
+    return machine_protocols(machine, level, &protocols, NULL) == 0 &&
+           value_of(machine, level, machine_protocol_of(&protocols, bytes), "partitions_early") <= 0;
+}
+
 /* Adds what threads that send at once cost each other. Returns 0, or -1 with the reason. */
 static int add_thread(const struct machine *machine, enum level level, struct finegrain_problem *problem,
                       struct finegrain_notes *notes, struct error *error)
@@ -93,6 +101,8 @@ int finegrain_costs(const struct machine *machine, enum level level, enum finegr
         message_costs(machine, level, by, ppn, part_bytes, &problem->tau_fine_s, &problem->fine_bytes_per_s, notes,
                       error) != 0)
         return -1;
+    problem->is_late = by == FINEGRAIN_PARTITIONED && leaves_late(machine, level, part_bytes);
+    notes->is_late = notes->is_late || problem->is_late;
     double n = (double)problem->peers;
     problem->queue_s = queue_s(machine, n, notes);
     problem->queue_fine_s = matched ? queue_s(machine, n * problem->parts, notes) : 0;

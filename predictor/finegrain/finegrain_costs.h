@@ -24,6 +24,7 @@ struct finegrain_notes {
     bool tau_missing[FINEGRAIN_INTERFACE_COUNT]; /* tau stands in its place */
     bool tau_thread_missing;                     /* 0 stands in its place */
     bool queue_missing;                          /* as well */
+    bool is_late;                                /* partitions leave only when the last one is ready */
     bool extrapolated;                           /* BW(ppn) is beyond the table's n */
 };
 

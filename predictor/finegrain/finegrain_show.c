@@ -129,6 +129,10 @@ void finegrain_show_notes(const struct finegrain_rows *rows, const struct finegr
         fprintf(stderr,
                 "mpistair: note: the table of '%s' lacks queue_step and gamma; the search of queues costs nothing\n",
                 name);
+    if (notes->is_late)
+        fprintf(stderr,
+                "mpistair: note: the MPI of the table of '%s' moves partitions only when the last one is ready\n",
+                name);
     if (notes->extrapolated)
         fprintf(stderr, "mpistair: note: the table of '%s' has no bw of %u at %s; that of the nearest n was taken\n",
                 name, options->ppn, level);

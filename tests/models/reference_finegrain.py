@@ -84,5 +84,7 @@ def costs(rows, level, interface, ppn, peers, size, parts):
 def predict(rows, level, interface, ppn, peers, size, parts, arrivals):
     """(BSP, fine-grained, bound) in s."""
     whole, part = costs(rows, level, interface, ppn, peers, size, parts)
-    return (whole_s(arrivals, peers, size, *whole), parts_s(arrivals, parts, peers, size, *part),
+    early = row_value(rows, level, protocol_of(rows, level, size // parts), "partitions_early")
+    seen = [max(arrivals)] * len(arrivals) if interface == "partitioned" and early == 0 else arrivals
+    return (whole_s(arrivals, peers, size, *whole), parts_s(seen, parts, peers, size, *part),
             max(arrivals) + peers * size / parts / part[1])

@@ -181,6 +181,7 @@ static void laggard_in_closed_form(void **state)
     for (int i = 0; i < CASES; i++) {
         struct made made;
         make_random(&made, &chance);
+        made.problem.is_late = i % 3 == 0;
         double compute_s = chance_real(&chance, 1e-2), delay_s = chance_real(&chance, 1e-2);
         uint32_t late = (uint32_t)chance_below(&chance, made.problem.threads);
         for (uint32_t t = 0; t < made.problem.threads; t++)

@@ -82,12 +82,14 @@ class Finegrain(PredictTest):
                     rows["inter_node", chance.choice([protocol, "any"]), quantity, None] = chance.uniform(0, 1e-5)
         if chance.random() < 0.6:
             rows[(*chance.choice([("inter_node", "any"), ("inter_node", protocols[0]), ("any", "any")]), "tau_thread", None)] = chance.uniform(0, 1e-6)
+        if chance.random() < 0.6:
+            rows["inter_node", chance.choice([protocols[-1], "any"]), "partitions_early", None] = chance.randint(0, 1)
         kind = chance.choice(["queue_step", "gamma", ""])
         if kind == "queue_step":
             rows.update({("any", "any", kind, n): chance.uniform(0, 1e-8) for n in (1, 64, 512)})
         elif kind:
             rows["any", "any", kind, None] = chance.uniform(0, 1e-8)
-        units = {"bw": "B/s", "threshold": "B"}
+        units = {"bw": "B/s", "threshold": "B", "partitions_early": "1"}
         lines = [f"{level} {protocol} {quantity} {'-' if n is None else n} {value!r} {units.get(quantity, 's')}"
                  for (level, protocol, quantity, n), value in rows.items()]
         return rows, self.write("r.tbl", "\n".join(["name r", "source chance", *lines]) + "\n")
@@ -152,6 +154,16 @@ class Finegrain(PredictTest):
         self.assertAlmostEqual(shared - alone, 6 * 1048576 / 12e9, places=12)
         self.rows(machine, *NEEDED, "--ppn", 5)
         self.assertIn("no bw of 5 at inter_node", self.errors)
+
+    def test_partitions_that_leave_together_hide_nothing(self):
+        machine = self.write("late.tbl", WORKED + "inter_node any partitions_early - 0 1\n")
+        rows = self.rows(machine, *NEEDED)
+        self.assertIn("moves partitions only when the last one is ready", self.errors)
+        self.assertEqual(f"{rows['p2p', 2][2]:.3f}", "3.180")
+        for parts in (1, 2, 4, 8, 16, 32):
+            self.assertAlmostEqual(rows["partitioned", parts][1], 4.36207616e-3 + 6 * (parts * 2e-6 + 1048576 / 12e9), places=12)
+        self.call("--finegrain", "--machine", self.write("two.tbl", WORKED + "inter_node any partitions_early - 2 1\n"), *NEEDED,
+                  code=1, says="two.tbl:5")
 
     def test_wrong_usage(self):
         one, empty, negative = (self.write(name, text) for name, text in (("one", "1e-3\n"), ("empty", ""), ("negative", "-1\n2\n")))

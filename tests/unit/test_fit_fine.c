@@ -144,7 +144,12 @@ static void threads_cost_nothing(void **state)
         append(&samples, VARIANT_P2P, 16384, count, 1e-6 * count, SAMPLES);
         append(&samples, VARIANT_THREADS, 16384, count, 0.6e-6 * count, SAMPLES);
     }
+    append(&samples, VARIANT_EARLY, 16384, 8, 21e-3, SAMPLES);   /* never early */
+    append(&samples, VARIANT_EARLY, 1048576, 2, 21e-3, SAMPLES); /* once */
+    append(&samples, VARIANT_EARLY, 1048576, 2, 100e-6, 1);
     struct machine machine = fitted(&samples, notes, sizeof notes);
+    assert_value(&machine, PROTOCOL_EAGER, "partitions_early", 0);
+    assert_value(&machine, PROTOCOL_RENDEZVOUS, "partitions_early", 1);
     assert_value(&machine, PROTOCOL_EAGER, "tau_p2p", 1e-6);
     assert_value(&machine, PROTOCOL_EAGER, "tau_thread", 0);
     assert_true(value_of(&machine, PROTOCOL_EAGER, "tau_rma") < 0);

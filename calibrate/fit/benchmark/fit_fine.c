@@ -10,7 +10,10 @@
  * with the larger n - m counts. tau_thread is what two threads that send at once add to tau_p2p; it is 0 where they
  * send no slower. Where there are fewer than SAMPLES_MIN samples of either, or more messages take no longer, there is
  * no row, and a note says so: a model then takes tau, not a message that costs nothing. No end of an interval is below
- * 0. */
+ * 0.
+ *
+ * partitions_early is 1 if the first partition arrived before the others were ready in any sample, else 0: whoever has
+ * to wait for a processor may be late. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,6 +21,9 @@
 #include "calibrate/fit/benchmark/fits.h"
 
 enum { SAMPLES_MIN = 3 };
+
+/* Is how long the others were held back (calibrate/benchmark/fine_partitioned.h). */
+#define EARLY_S 20e-3
 
 static const struct interface {
     const char *quantity;
@@ -133,6 +139,24 @@ static int append_thread(const struct samples *samples, enum samples_statistic s
     return append(machine, wanted, "tau_thread", "two-threads", &by_two);
 }
 
+/* Appends whether partitions leave before all are ready. Returns 0, or -1 without memory. */
+static int append_early(const struct samples *samples, struct wanted *wanted, struct machine *machine)
+{
+    struct line_value early = {0, NAN, NAN};
+    size_t n_samples = 0;
+    wanted->variant = VARIANT_EARLY;
+    for (size_t i = 0; i < samples->n_samples; i++) {
+        if (!is_wanted(wanted, &samples->samples[i]))
+            continue;
+        early.value = samples->samples[i].seconds < EARLY_S ? 1 : early.value;
+        n_samples++;
+    }
+    if (n_samples < SAMPLES_MIN)
+        return 0;
+    return benchmark_append(machine, wanted->level, wanted->protocol, "partitions_early", MACHINE_NO_N, &early, "1",
+                            n_samples, "parrived");
+}
+
 static void note_left_out(FILE *notes, const struct wanted *wanted, const char *quantity,
                           const struct message_cost *cost)
 {
@@ -154,6 +178,8 @@ static int fit_one(const struct samples *samples, enum samples_statistic statist
         else if (result == 0 && costs[i].measured)
             result = append(machine, wanted, interfaces[i].quantity, "many-few", &costs[i]);
     }
+    if (result == 0)
+        result = append_early(samples, wanted, machine);
     return result == 0 ? append_thread(samples, statistic, wanted, &costs[0], machine) : result;
 }
 

@@ -77,6 +77,10 @@ def fine_messages():
     variants = {"p2p", "threads", "rma"} | ({"partitioned"} if MPI == "mpich" else set())
     rows = run("fine", 2, "--seconds", "2.5")
     expect_rows("fine", rows, "intra_socket")
+    early = [r for r in rows if r["variant"] == "early"]
+    rows = [r for r in rows if r["variant"] != "early"]
+    expect("fine: early partitions", MPI == "mpich" or not early)
+    expect("fine: shapes of early partitions", {r["count"] for r in early} <= {"8", "2"})
     expect_all("fine", "variants", {r["variant"] for r in rows}, variants)
     expect_all("fine", "shapes", {(r["variant"], int(r["bytes"]), int(r["count"])) for r in rows},
                {(variant, *shape) for variant in variants
