@@ -1,8 +1,10 @@
 /* Puts a part into the window of its peer, by the thread that is last in the part's bin. The window is made once.
  * fence: an epoch opens before the compute phase and closes when all threads are done; the closing fence says that
- * all has arrived. passive: all targets are locked once. A thread flushes what it has put, so that early parts
- * move early. The one that flushes the last part of the iteration notifies each peer by an empty message a buffer,
- * since a flush tells the target nothing: so many messages an iteration, however many parts there are. */
+ * all has arrived. passive: all targets are locked once. A thread waits for its puts and flushes them, so that
+ * early parts move early; it puts by MPI_Rput, since a thread that only flushes spins in the MPI until all is
+ * done, and others arrive a millisecond late where processors are few. The one that flushes the last part of the
+ * iteration notifies each peer by an empty message a buffer, since a flush tells the target nothing: so many
+ * messages an iteration, however many parts there are. */
 #include "calibrate/finegrain/part_exchange.h"
 
 /* Windows have whole pages: of other sizes MPICH 4.0 lays those of a node over each other by some bytes. */
@@ -77,11 +79,27 @@ static void passive_begin(struct exchange *exchange)
         MPI_Irecv(NULL, 0, MPI_BYTE, exchange->from[i], (int)i, exchange->comm, &exchange->requests[i]);
 }
 
+/* Returns the requests of a part's puts; those of the notifications that come, and that go, are before them. */
+static MPI_Request *puts_of(struct exchange *exchange, size_t part)
+{
+    return exchange->requests + (2 + part) * exchange->config->peers;
+}
+
+static void passive_ready(struct exchange *exchange, size_t part)
+{
+    int bytes = exchange_bytes(exchange, part);
+    for (size_t i = 0; i < exchange->config->peers; i++) {
+        size_t at = exchange_at(exchange, i, part);
+        MPI_Rput(exchange->sent + at, bytes, MPI_BYTE, exchange->to[i], (MPI_Aint)at, bytes, MPI_BYTE, exchange->window,
+                 &puts_of(exchange, part)[i]);
+    }
+}
+
 /* Lets the part arrive, and tells the peers when it was the last one. */
 static void passive_complete(struct exchange *exchange, size_t part)
 {
     size_t peers = exchange->config->peers;
-    (void)part;
+    exchange_wait((int)peers, puts_of(exchange, part));
     MPI_Win_flush_all(exchange->window);
     if (atomic_fetch_sub(&exchange->n_pending, 1) != 1)
         return;
@@ -104,10 +122,10 @@ static void passive_close(struct exchange *exchange)
 }
 
 const struct transport rma_passive_transport = {.needs_window = 1,
-                                                .n_requests_each = 2,
+                                                .n_requests_each = 3,
                                                 .open = passive_open,
                                                 .begin = passive_begin,
-                                                .ready = put,
+                                                .ready = passive_ready,
                                                 .complete = passive_complete,
                                                 .end = passive_end,
                                                 .close = passive_close};

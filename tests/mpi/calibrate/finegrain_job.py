@@ -104,7 +104,7 @@ def counts():
             parts = [(src, "1024", str(iterations * peers * 4)) for src in "01"]
             if interface[0] == "rma":
                 parts = []
-                puts = query(trace, "SELECT rank, bytes, count(*) FROM rma WHERE function = 'MPI_Put' GROUP BY 1, 2 ORDER BY 1")
+                puts = query(trace, "SELECT rank, bytes, count(*) FROM rma WHERE function IN ('MPI_Put', 'MPI_Rput') GROUP BY 1, 2 ORDER BY 1")
                 expect(f"puts with {interface}: {puts}", puts == [(rank, "1024", str(iterations * peers * 4)) for rank in "01"])
             elif interface[0] == "partitioned":
                 parts = whole
