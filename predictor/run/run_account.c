@@ -16,9 +16,13 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
     struct wait_parts parts = {.late_receiver = side == OPERATION_SEND, .cause.strand = RUN_NOBODY};
     bool rendezvous = message_is_rendezvous(sim, message);
     double from_s = strand->wait_begin_s, to_s = sim->now_s;
-    double other_s = state->post_s[side == OPERATION_SEND ? OPERATION_RECEIVE : OPERATION_SEND];
-    if (other_s > from_s && (side == OPERATION_RECEIVE || rendezvous)) {
-        parts.late_s = fmin(other_s, to_s) - from_s;
+    /* Its own end may be posted by another thread meanwhile. */
+    double send_s = state->post_s[OPERATION_SEND];
+    double receive_s = side == OPERATION_RECEIVE || rendezvous ? state->post_s[OPERATION_RECEIVE] : -INFINITY;
+    parts.late_receiver = receive_s > send_s;
+    double late_s = fmax(send_s, receive_s);
+    if (late_s > from_s) {
+        parts.late_s = fmin(late_s, to_s) - from_s;
         from_s += parts.late_s;
     }
     if (state->flight == RUN_NOBODY)

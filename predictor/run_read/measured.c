@@ -78,12 +78,13 @@ int measure_call(const struct building *building, const struct call *call, uint3
     if (last != NULL && last->kind == ITEM_COLLECTIVE)
         return divide_collective(building, call, &reading->members[last->object], parts);
     if (last != NULL) {
-        bool receives = last->kind == ITEM_RECEIVE;
+        /* A send waits for its own post as well: another thread may make the partitions ready. */
+        bool sender = last->kind != ITEM_ONE_SIDED && awaited_ns(reading, last) == reading->posts[last->object].send_ns;
         return divide(building, call, awaited_ns(reading, last),
                       last->kind == ITEM_ONE_SIDED
                           ? NO_OBJECT
-                          : run_operation(last->object, receives ? OPERATION_RECEIVE : OPERATION_SEND),
-                      receives ? RUN_LATE_SENDER : RUN_LATE_RECEIVER, RUN_BANDWIDTH, parts);
+                          : run_operation(last->object, sender ? OPERATION_RECEIVE : OPERATION_SEND),
+                      sender ? RUN_LATE_SENDER : RUN_LATE_RECEIVER, RUN_BANDWIDTH, parts);
     }
     if (probed != NO_OBJECT)
         return divide(building, call, reading->posts[probed].send_ns, run_operation(probed, OPERATION_RECEIVE),

@@ -461,10 +461,9 @@ class Run:
             self.divide_collective(rank, begin, end, k)
             return
         flow, parts, found = self.flows[k], self.parts[rank], {}
-        if kind == "receive":
-            found["late_sender"] = self.before(begin, end, flow.send_post)
-        elif flow.rendezvous:
-            found["late_receiver"] = self.before(begin, end, flow.recv_post)
+        needs_receive = kind == "receive" or flow.rendezvous
+        late = "receiver" if needs_receive and flow.recv_post > flow.send_post else "sender"
+        found["late_" + late] = self.before(begin, end, max(flow.send_post, flow.recv_post if needs_receive else 0.0))
         latest = flow.begin - flow.tau if flow.rendezvous else flow.delivered() - flow.tau
         found["latency"] = self.common(begin, end, latest, latest + flow.tau)
         found["progress"] = sum(self.common(begin, end, *segment[:2]) for segment in flow.segments if segment[2] == 0)

@@ -146,6 +146,21 @@ class ReplayCommand(unittest.TestCase):
                                      "--json").stdout)
         self.assertAlmostEqual(shown["what_if"]["predicted_s"], 0.021, delta=1e-9)
 
+    def test_partitions_of_threads(self):
+        """Other threads make the same ready while rank 0 is in MPI_Wait from 1 ms on: it waits for its own sender until 10 ms."""
+        job = partitioned(True)
+        for call, begin_ms, length_ms in zip(job.calls[0], (0, 2, 3, 4, 10, 1), (0, 0, 0, 0, 0, 13)):
+            call.begin_ns, call.end_ns = begin_ms * MS, (begin_ms + length_ms) * MS
+        self.write(job)
+        shown = json.loads(self.replay("--json"))
+        self.assertAlmostEqual(shown["run"]["predicted_s"], 0.011, delta=1e-9)
+        for rank in shown["ranks"]:
+            found = [rank["predicted"][part + "_s"] for part in ("late_sender", "late_receiver", "transfer", "other")]
+            for value, expected in zip(found, (0.009, 0, 0.001, 0), strict=True):
+                self.assertAlmostEqual(value, expected, delta=1e-9, msg=rank)
+            self.assertAlmostEqual(rank["measured"]["late_sender_s"], 0.009, delta=1e-9)
+            self.assertAlmostEqual(rank["measured"]["transfer_s"], 0.004, delta=1e-9)
+
     def test_memory(self):
         """By the made-up rows one core leaves a message half. Rank 2 has computed its 3 ms when the first one begins at 5; if it
         took 9, that message took 2 ms, and the second one, which nobody meets, began at 9."""
