@@ -78,6 +78,7 @@ static int parse(int argc, char **argv, struct report_options *options)
         options->sections = sections_summary();
     }
     options->choice.details = options->format != FORMAT_TEXT || options->sections != sections_summary();
+    options->choice.fine_grained = options->format == FORMAT_JSON || sections_has(options->sections, "fine-grained");
     return OPTIONS_READ;
 }
 

@@ -31,12 +31,14 @@ static const char posts_sql[] =
     "  UNION ALL SELECT message_id, 1, NULL, NULL, 0 FROM parted WHERE message_id NOT IN (SELECT message_id FROM seen)"
     "  UNION ALL SELECT id, 0, send_cpu, send_post_ns, 0 FROM message_row"
     "            WHERE id NOT IN (SELECT message_id FROM parted))"
-    " SELECT m.src, m.round_id, p.kind, p.place, p.at_ns, p.n, m.id, m.dst, m.bytes, r.begin_ns"
+    " SELECT m.src, m.round_id, p.kind, p.place, p.at_ns, p.n, m.id, m.dst, m.bytes, r.begin_ns,"
+    " o.kind_id, f.level"
     " FROM post p JOIN message_row m ON m.id = p.message_id"
     "      JOIN round_process r ON r.round_id = m.round_id AND r.rank = m.src"
+    "      JOIN round o ON o.id = m.round_id LEFT JOIN form f ON f.id = m.form"
     " WHERE m.round_id IS NOT NULL AND m.src <> m.dst ORDER BY m.src, r.begin_ns, m.round_id, m.dst, m.id";
 
-enum { SRC, ROUND, KIND, PLACE, AT, N_PARTS, MESSAGE, DST, BYTES, BEGIN };
+enum { SRC, ROUND, KIND, PLACE, AT, N_PARTS, MESSAGE, DST, BYTES, BEGIN, KIND_ID, LEVEL };
 
 struct post {
     bool partitioned;
@@ -56,6 +58,7 @@ struct reading {
     double *seconds;
     size_t seconds_capacity;
     struct round_arrivals round;
+    uint64_t level_bytes[LEVEL_COUNT + 1]; /* the last ones without a level */
     int64_t begin_ns, last_peer, last_message, n_partitions;
     struct arrivals_left_out left_out;
     int (*take)(void *context, const struct round_arrivals *round, struct error *error);
@@ -135,6 +138,15 @@ static bool all_partitions(const struct reading *reading, size_t n)
     return true;
 }
 
+static enum level usual_level(const struct reading *reading)
+{
+    enum level usual = LEVEL_COUNT;
+    for (int level = LEVEL_COUNT - 1; level >= 0; level--)
+        if (reading->level_bytes[level] > reading->level_bytes[usual])
+            usual = (enum level)level;
+    return usual;
+}
+
 /* Hands the round that was read to take, or counts it as left out. */
 static int end_round(struct reading *reading)
 {
@@ -171,18 +183,32 @@ static int end_round(struct reading *reading)
     }
     round->n_threads = n;
     round->seconds = reading->seconds;
+    round->level = usual_level(reading);
     return reading->take(reading->context, round, reading->error);
 }
 
 static void begin_round(struct reading *reading)
 {
     struct cursor *posts = &reading->posts;
-    reading->round =
-        (struct round_arrivals){.round = cursor_integer(posts, ROUND), .rank = (uint32_t)cursor_integer(posts, SRC)};
+    reading->round = (struct round_arrivals){.round = cursor_integer(posts, ROUND),
+                                             .kind = cursor_integer(posts, KIND_ID),
+                                             .rank = (uint32_t)cursor_integer(posts, SRC)};
     reading->begin_ns = cursor_integer(posts, BEGIN);
     reading->n_posts = 0;
     reading->n_partitions = 0;
+    memset(reading->level_bytes, 0, sizeof reading->level_bytes);
     reading->last_peer = reading->last_message = -1;
+}
+
+static void add_bytes(struct reading *reading)
+{
+    struct cursor *posts = &reading->posts;
+    int64_t bytes = cursor_integer(posts, BYTES), level = cursor_integer(posts, LEVEL);
+    bool known = sqlite3_column_type(posts->statement, LEVEL) != SQLITE_NULL && level >= 0 && level < LEVEL_COUNT;
+    if (bytes < 0)
+        return;
+    reading->round.bytes += (uint64_t)bytes;
+    reading->level_bytes[known ? level : LEVEL_COUNT] += (uint64_t)bytes;
 }
 
 static int take_post(struct reading *reading)
@@ -201,7 +227,7 @@ static int take_post(struct reading *reading)
     if (reading->last_peer != cursor_integer(posts, DST)) /* peers come in order */
         reading->round.peers++;
     if (reading->last_message != cursor_integer(posts, MESSAGE))
-        reading->round.bytes += (uint64_t)cursor_integer(posts, BYTES);
+        add_bytes(reading);
     reading->last_peer = cursor_integer(posts, DST);
     reading->last_message = cursor_integer(posts, MESSAGE);
     return 0;

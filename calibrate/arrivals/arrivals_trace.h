@@ -14,10 +14,11 @@
 
 #include "calibrate/arrivals/thread_arrivals.h"
 #include "share/base/error.h"
+#include "share/base/level.h"
 
 /* Holds what one rank did in one round. */
 struct round_arrivals {
-    int64_t round;
+    int64_t round, kind;
     uint32_t rank;
     /* Partitions stand for threads: thread t made partition t ready. Else the trace does not say who posted, and each
      * processor from which sends were posted counts as a thread, in the order of their numbers; one, where the MPI was
@@ -27,6 +28,7 @@ struct round_arrivals {
     const double *seconds; /* [n_threads] since the computation began; good during the call of take */
     uint32_t peers;        /* that the rank sent to */
     uint64_t bytes;        /* to all of them */
+    enum level level;      /* that most of the bytes take, of equal ones the farther; LEVEL_COUNT: not known */
 };
 
 /* Counts what gave no times, by rank and round. */

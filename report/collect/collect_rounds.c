@@ -281,7 +281,8 @@ size_t report_best_model(const struct report *report)
 int report_collect(struct report *report, sqlite3 *database, const char *path, const struct report_choice *choice,
                    struct error *error)
 {
-    *report = (struct report){.path = path, .replicate_error = NAN, .replicate_basis = ""};
+    *report =
+        (struct report){.path = path, .replicate_error = NAN, .replicate_basis = "", .fine_grained = {.machine = ""}};
     progress_show("report: sums of rounds and messages");
     if (working_tables_make(database, path, error) != 0 || report_collect_run(report, database, error) != 0 ||
         report_collect_completeness(report, database, error) != 0)
@@ -291,6 +292,11 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
         (choice->details && (report_collect_sites(report, database, error) != 0 ||
                              report_collect_partitions(report, database, error) != 0)))
         return -1;
+    if (choice->fine_grained) {
+        progress_show("report: what parts would give");
+        if (report_collect_fine_grained(report, database, choice, error) != 0)
+            return -1;
+    }
     progress_show("report: the stored replay");
     int result = report_collect_replay(report, database, choice, error);
     if (result == 0) {

@@ -321,6 +321,35 @@ static json_t *partitions_object(const struct report_partitions *all)
                      json_finite(all->bytes), "largest", array);
 }
 
+/* Lists for an interface what each number of parts saves. */
+static json_t *parts_array(const double saved[REPORT_FINE_PARTS])
+{
+    json_t *array = json_array();
+    for (size_t k = 0; k < REPORT_FINE_PARTS; k++)
+        json_array_append_new(
+            array, json_pack("{sI so}", "parts", (json_int_t)report_parts[k], "saved_share", json_finite(saved[k])));
+    return array;
+}
+
+static json_t *fine_grained_object(const struct report_fine_grained *fine)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < fine->n; i++) {
+        const struct report_fine_kind *row = &fine->rows[i];
+        json_array_append_new(
+            array,
+            json_pack("{sI sI sI so so so so so so so so so}", "kind", (json_int_t)row->kind, "threads",
+                      (json_int_t)row->threads, "times", (json_int_t)row->times, "peers", json_finite(row->peers),
+                      "bytes", json_finite(row->bytes), "late_s", json_finite(row->late_s), "whole_s",
+                      json_finite(row->whole_s), "limit_share", json_finite(row->limit), "p2p",
+                      parts_array(row->saved[FINE_BY_P2P]), "rma", parts_array(row->saved[FINE_BY_RMA]), "partitioned",
+                      parts_array(row->saved[FINE_BY_PARTITIONED]), "bound", parts_array(row->saved[FINE_BY_BOUND])));
+    }
+    return json_pack("{ss ss sI sI sI so}", "machine", fine->machine, "unknown",
+                     fine->unknown != NULL ? fine->unknown : "", "kinds", (json_int_t)fine->all, "unseen",
+                     (json_int_t)fine->unseen, "left_out", (json_int_t)fine->left_out, "longest", array);
+}
+
 static json_t *activity_object(const struct report *report)
 {
     static const char *const waits[WAITING_COUNT] = {"late_sender_s", "late_receiver_s", "last_rank_s", "transfer_s"};
@@ -391,6 +420,7 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
                             "collectives", sites_object(&report->collectives), "rma", sites_object(&report->rma),
                             "files", sites_object(&report->files));
     json_object_set_new(all, "partitions", partitions_object(&report->partitions));
+    json_object_set_new(all, "fine_grained", fine_grained_object(&report->fine_grained));
     json_object_set_new(all, "time", activity_object(report));
     json_object_set_new(all, "findings", findings_array(&report->findings));
     if (report->no_findings != NULL)

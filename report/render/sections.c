@@ -22,6 +22,10 @@ static const struct section sections[] = {
      present_rma},
     {"partitions", "Partitioned messages", "call sites of partitioned messages, and what arrived early",
      "no partitioned message was recorded", present_partitions},
+    {"fine-grained", "Fine-grained messages", "what sending buffers in parts, as threads get done, would give",
+     "no machine is stored to predict with, or no rank sent in a round; 'mpistair predict TRACE --machine NAME' stores "
+     "one",
+     present_fine_grained},
     {"files", "Files", "call sites of MPI_File_..., bytes, time and rate", "no call on a file was recorded",
      present_files},
     {"call-sites", "Call sites", "time inside MPI by place in the source, and what it waits for",
@@ -80,6 +84,14 @@ int sections_read(section_set *set, const char *command, const char *text)
             return 0;
         text += length + 1;
     }
+}
+
+bool sections_has(section_set set, const char *name)
+{
+    for (size_t i = 0; i < N_SECTIONS; i++)
+        if (strcmp(sections[i].name, name) == 0)
+            return (set >> i & 1) != 0;
+    return false;
 }
 
 void sections_list(void)

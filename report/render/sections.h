@@ -3,6 +3,7 @@
 #ifndef MPISTAIR_REPORT_SECTIONS_H
 #define MPISTAIR_REPORT_SECTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report/collect/report.h"
@@ -25,6 +26,8 @@ section_set sections_all(void);
 /* Adds to *set those of text, names with commas between. Returns 0, or the exit code after saying which names there
  * are. */
 int sections_read(section_set *set, const char *command, const char *text);
+/* Says whether the section of that name is in a set. */
+bool sections_has(section_set set, const char *name);
 /* Prints each name with what the section holds, for --help. */
 void sections_list(void);
 /* Adds the sections of a set to the document. by_name: one that has nothing to say says that. */
@@ -50,6 +53,8 @@ void present_rma(struct document *document, const struct report *report);
 void present_files(struct document *document, const struct report *report);
 /* Presents the call sites of partitioned messages, and how much of them moved while the rest was made ready. */
 void present_partitions(struct document *document, const struct report *report);
+/* Presents what it would have given to send the buffers of rounds in parts. */
+void present_fine_grained(struct document *document, const struct report *report);
 /* Presents why ranks take their time. */
 void present_why(struct document *document, const struct report *report);
 
