@@ -1,6 +1,7 @@
-/* Is the program that `mpistair finegrain` starts under the user's launcher, one an MPI. It can be run by hand as
- * well, and then prints the times of its iterations as CSV.  Why it cannot measure it tells in a note, `refused
- * CODE REASON`: what a launcher makes of an exit code says less. */
+/* Is the program that `mpistair finegrain` starts under the user's launcher, one an MPI. It can be run by hand as well,
+ * and then prints the times of its iterations as CSV.
+ *
+ * Why it cannot measure it tells in a note, `refused CODE REASON`: what a launcher makes of an exit code says less. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Puts a part into the window of its peer, by the thread that is last in the part's bin. The window is made once.
+ *
  * fence: an epoch opens before the compute phase and closes when all threads are done; the closing fence says that
  * all has arrived. passive: all targets are locked once. A thread waits for its puts and flushes them, so that
  * early parts move early; it puts by MPI_Rput, since a thread that only flushes spins in the MPI until all is
