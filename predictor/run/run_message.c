@@ -1,6 +1,7 @@
 /* Messages on their way: when they begin, who must be inside MPI for them to move, when their ends are complete. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/simulation.h"
@@ -24,7 +25,7 @@ static enum level message_level(const struct simulation *sim, const struct run_m
 const struct run_message *message_told(const struct simulation *sim, uint32_t message)
 {
     size_t n = sim->program->n_messages;
-    return message < n ? &sim->program->messages[message] : &sim->stage.messages[message - n].told;
+    return message < n ? &sim->told[message] : &sim->stage.messages[message - n].told;
 }
 
 struct message_state *message_state(const struct simulation *sim, uint32_t message)
@@ -46,13 +47,45 @@ uint8_t message_class(struct simulation *sim, const struct run_message *message)
     return (uint8_t) class;
 }
 
+/* Gives all bytes of a partitioned message to its last piece, from first to last, where the MPI sends none before. */
+static void merge_pieces(struct simulation *sim, size_t first, size_t last)
+{
+    struct run_message whole = sim->program->messages[first];
+    for (size_t k = first + 1; k <= last; k++)
+        whole.bytes += sim->program->messages[k].bytes;
+    uint8_t class = message_class(sim, &whole);
+    if (class == RUN_NO_CLASS || !sim->rates.classes[class].partitions_late)
+        return;
+    if (sim->merged == NULL) {
+        size_t bytes = sim->program->n_messages * sizeof *sim->merged;
+        sim->merged = malloc(bytes);
+        if (sim->merged == NULL) {
+            sim->no_memory = true;
+            return;
+        }
+        memcpy(sim->merged, sim->program->messages, bytes);
+        sim->told = sim->merged;
+    }
+    for (size_t k = first; k < last; k++)
+        sim->merged[k].bytes = 0;
+    sim->merged[last].bytes = whole.bytes;
+}
+
 void simulation_classify(struct simulation *sim)
 {
+    const struct run_message *messages = sim->program->messages;
+    sim->told = messages;
+    for (size_t first = 0, last; first < sim->program->n_messages; first = last + 1) {
+        for (last = first; last + 1 < sim->program->n_messages && (messages[last].flags & MESSAGE_GOES_ON) != 0;)
+            last++;
+        if (last > first)
+            merge_pieces(sim, first, last);
+    }
     for (size_t k = 0; k < sim->program->n_messages; k++)
         sim->messages[k] = (struct message_state){.post_s = {NAN, NAN},
                                                   .waiter = {RUN_NOBODY, RUN_NOBODY},
                                                   .flight = RUN_NOBODY,
-                                                  .class = message_class(sim, &sim->program->messages[k])};
+                                                  .class = message_class(sim, &sim->told[k])};
 }
 
 static bool is_one_sided(const struct simulation *sim, uint32_t message)

@@ -78,6 +78,7 @@ enum run_message_flag {
     MESSAGE_BUFFERED = 1U << 1,    /* Bsend: its send is complete at once */
     MESSAGE_ONE_SIDED = 1U << 2,   /* Put: no receive is posted; its send is complete once it is delivered */
     MESSAGE_TENDED = 1U << 3,      /* moves as if both ranks were inside MPI */
+    MESSAGE_GOES_ON = 1U << 4,     /* a piece of a partitioned message, whose next piece is the next message */
 };
 
 struct run_message {

@@ -52,6 +52,7 @@ static int read_class(struct run_class *class, const struct machine *machine, si
     unsigned progress = (unsigned)value_of(class, machine, "progress", 0);
     class->needs_sender = (progress & 1) != 0;
     class->needs_receiver = (progress & 2) != 0;
+    class->partitions_late = value_of(class, machine, "partitions_early", 1) <= 0;
     if (ideal.no_latency)
         class->tau_s = class->overhead_s[0] = class->overhead_s[1] = class->overhead_byte_s = 0;
     return read_bandwidth(class, machine, n_max, ideal.no_transfer, error);

@@ -11,6 +11,7 @@ struct run_class {
     enum machine_protocol protocol;
     bool rendezvous;                   /* begins when both ends are posted */
     bool needs_sender, needs_receiver; /* moves only while that rank is inside MPI */
+    bool partitions_late;              /* those of a message leave when the last one is ready */
     double tau_s;
     double overhead_s[2];    /* of posting a send, a receive */
     double overhead_byte_s;  /* what a byte adds to the post of a send */

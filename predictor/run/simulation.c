@@ -174,7 +174,7 @@ static bool post(struct simulation *sim, uint32_t number, const struct run_step 
     uint8_t class = sim->messages[step->object].class;
     double overhead_s = class != RUN_NO_CLASS ? sim->rates.classes[class].overhead_s[side] : 0;
     if (side == OPERATION_SEND && class != RUN_NO_CLASS)
-        overhead_s += sim->rates.classes[class].overhead_byte_s * (double)sim->program->messages[step->object].bytes;
+        overhead_s += sim->rates.classes[class].overhead_byte_s * (double)message_told(sim, step->object)->bytes;
     message_post(sim, step->object, side);
     add_part(sim, step->place, RUN_OTHER, overhead_s);
     sim->strands[number].phase = STRAND_ENDS;
@@ -393,6 +393,7 @@ static void release(struct simulation *sim)
     free(sim->n_going);
     free(sim->strands);
     free(sim->messages);
+    free(sim->merged);
     free(sim->members);
     free(sim->collectives);
     free(sim->flights);

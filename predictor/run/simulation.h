@@ -158,6 +158,8 @@ struct simulation {
     struct strand *strands;
     size_t n_done; /* strands */
     struct message_state *messages;
+    const struct run_message *told; /* the program's messages, or those of merged */
+    struct run_message *merged;     /* with all bytes of a partitioned message in its last piece; NULL: none is so */
     struct flight *flights;
     size_t n_flights, flights_room;
     uint32_t free_flight;

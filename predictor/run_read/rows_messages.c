@@ -188,6 +188,8 @@ static int add_pieces(struct message_reader *reader, int64_t id, struct run_mess
         message->bytes = partitions_bytes(bytes, partitions->partitions, n) - before;
         out->begin_ns = out->end_ns = piece->ready_ns;
         out->site = piece->site;
+        message->flags &= ~(uint32_t)MESSAGE_GOES_ON;
+        message->flags |= i + 1 < partitions->n_pieces ? MESSAGE_GOES_ON : 0;
         if (add_ends(reading, message, limit_bytes, out, in) != 0)
             return -1;
     }

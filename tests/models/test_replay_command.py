@@ -146,6 +146,15 @@ class ReplayCommand(unittest.TestCase):
                                      "--json").stdout)
         self.assertAlmostEqual(shown["what_if"]["predicted_s"], 0.021, delta=1e-9)
 
+    def test_partitions_that_leave_together(self):
+        """With partitions_early 0 nothing leaves before 10 ms, then 4 MB; with 1 it is as without the row."""
+        self.write(partitioned(True))
+        for early, run_s in (0, 0.014), (1, 0.011):
+            self.machine.write_text(MACHINE + f"intra_socket any partitions_early - {early} 1\n")
+            shown = json.loads(self.replay("--json"))
+            self.assertAlmostEqual(shown["run"]["predicted_s"], run_s, delta=1e-9)
+            self.assertAlmostEqual(shown["ranks"][1]["predicted"]["late_sender_s"], 0.009, delta=1e-9)
+
     def test_partitions_of_threads(self):
         """Other threads make the same ready while rank 0 is in MPI_Wait from 1 ms on: it waits for its own sender until 10 ms."""
         job = partitioned(True)
