@@ -6,17 +6,9 @@
 #include <string.h>
 
 #include "calibrate/arrivals/arrival_file.h"
+#include "calibrate/arrivals/rank_returns.h"
 #include "interpose/database/cursor.h"
 #include "share/base/array.h"
-
-/* A call whose length is not known stands at its post. */
-static const char returns_sql[] =
-    "SELECT rank, begin_ns + call_ns AS end_ns FROM call_row "
-    "WHERE function NOT IN (SELECT id FROM function WHERE name GLOB 'MPI_Pready*') "
-    "UNION ALL SELECT src, send_post_ns + coalesce(send_call_ns, 0) FROM message_row "
-    "UNION ALL SELECT dst, send_post_ns + late_ns + coalesce(recv_call_ns, 0) FROM message_row "
-    "UNION ALL SELECT rank, begin_ns FROM process WHERE begin_ns IS NOT NULL "
-    "ORDER BY 1, 2";
 
 /* Gives a NULL place to a partitioned message without rows of its partitions. */
 static const char posts_sql[] =
@@ -47,12 +39,9 @@ struct post {
 };
 
 struct reading {
-    struct cursor returns, posts;
+    struct rank_returns returns;
+    struct cursor posts;
     bool one_thread; /* the MPI was told that one thread calls it */
-    int64_t *returned_ns;
-    size_t n_returned, returned_capacity;
-    int64_t returned_rank; /* whose returns these are; -1: none */
-    bool more_returns;     /* the cursor stands at a row that is not taken */
     struct post *post;
     size_t n_posts, posts_capacity;
     double *seconds;
@@ -65,41 +54,6 @@ struct reading {
     void *context;
     struct error *error;
 };
-
-/* Loads the returns of a rank, those of ranks before it are passed over. */
-static int load_returns(struct reading *reading, int64_t rank)
-{
-    if (reading->returned_rank == rank)
-        return 0;
-    reading->returned_rank = rank;
-    reading->n_returned = 0;
-    while (reading->more_returns && cursor_integer(&reading->returns, 0) <= rank) {
-        if (cursor_integer(&reading->returns, 0) == rank) {
-            if (array_reserve(&reading->returned_ns, &reading->returned_capacity, reading->n_returned + 1,
-                              sizeof *reading->returned_ns) != 0) {
-                cursor_no_memory(&reading->returns);
-                return -1;
-            }
-            reading->returned_ns[reading->n_returned++] = cursor_integer(&reading->returns, 1);
-        }
-        reading->more_returns = cursor_next(&reading->returns);
-    }
-    return reading->returns.result;
-}
-
-/* Returns the last return not after at_ns; at_ns itself where there is none. */
-static int64_t last_return(const struct reading *reading, int64_t at_ns)
-{
-    size_t low = 0, high = reading->n_returned;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reading->returned_ns[middle] <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? reading->returned_ns[low - 1] : at_ns;
-}
 
 static int compare_posts(const void *first, const void *second)
 {
@@ -171,7 +125,7 @@ static int end_round(struct reading *reading)
         from_ns = post[i].at_ns < from_ns ? post[i].at_ns : from_ns;
     if (!round->partitioned && reading->begin_ns < from_ns)
         from_ns = reading->begin_ns;
-    from_ns = last_return(reading, from_ns);
+    from_ns = rank_returns_last(&reading->returns, from_ns);
     double longest_s = 0;
     for (size_t i = 0; i < n; i++) {
         reading->seconds[i] = (double)(post[i].at_ns - from_ns) * 1e-9;
@@ -243,7 +197,7 @@ static int read_rounds(struct reading *reading)
         if (!same) {
             result = end_round(reading);
             if (result == 0)
-                result = load_returns(reading, rank);
+                result = rank_returns_load(&reading->returns, rank);
             begin_round(reading);
         }
         if (result == 0)
@@ -267,18 +221,18 @@ int arrivals_trace_each(sqlite3 *database, const char *path,
                         int (*take)(void *context, const struct round_arrivals *round, struct error *error),
                         void *context, struct arrivals_left_out *left_out, struct error *error)
 {
-    struct reading reading = {.take = take, .context = context, .error = error, .returned_rank = -1};
+    struct reading reading = {.take = take, .context = context, .error = error};
     if (read_level(&reading, database, path) != 0)
         return -1;
-    cursor_open(&reading.returns, database, path, returns_sql, error);
+    rank_returns_open(&reading.returns, database, path, error);
     cursor_open(&reading.posts, database, path, posts_sql, error);
-    reading.more_returns = cursor_next(&reading.returns);
     int result = read_rounds(&reading);
-    if (cursor_close(&reading.returns) != 0 || cursor_close(&reading.posts) != 0)
+    if (rank_returns_close(&reading.returns) != 0)
+        result = -1;
+    if (cursor_close(&reading.posts) != 0)
         result = -1;
     if (result == 0)
         *left_out = reading.left_out;
-    free(reading.returned_ns);
     free(reading.post);
     free(reading.seconds);
     return result;
