@@ -43,9 +43,9 @@ static void present_notes(struct document *document, const struct report_fine_gr
                  "late: from the first thread that was done to the last; parts: time saved from the begin of the "
                  "computation until all is sent, + less time, - more; at most: what no interface can pass");
     if (fine->one_thread)
-        document_add(
-            document, DOCUMENT_LINE,
-            "where one thread posts, all parts are ready at once: all that can be gained is that another interface costs less");
+        document_add(document, DOCUMENT_LINE,
+                     "where one thread posts, all parts are ready at once: all that can be gained is that another "
+                     "interface costs less");
     if (fine->tau_missing)
         document_add(document, DOCUMENT_LINE, "%s has no tau_p2p: its tau stands for what a part costs", fine->machine);
     if (fine->all > fine->n)
