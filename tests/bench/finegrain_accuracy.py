@@ -69,7 +69,7 @@ def predict(table, place, row):
 def groups(rows):
     found = collections.defaultdict(list)
     for row in rows:
-        found[row["interface"], row["arrivals"], int(row["bytes"])].append(row)
+        found[row["interface"], row["arrivals"], int(row["bytes"]), row["mpi"], row["ranks"]].append(row)
     return found
 
 
@@ -98,7 +98,7 @@ def findings(rows):
     answer("two parts never lose more than 1 %", [(f"{r['interface']} {r['bytes']} B {r['arrivals']}", r["measured"]) for r in rows
                                                  if r["parts"] == "2"], lambda value: value > -1)
     found, worst, spread, growth = groups(rows), [], [], []
-    for (interface, arrivals, bytes_), group in sorted(found.items(), key=str):
+    for (interface, arrivals, bytes_, _, _), group in sorted(found.items(), key=str):
         by_parts = {int(row["parts"]): row["measured"] for row in group}
         if interface == "p2p" and len(group) > 1 and parts in by_parts:
             worst.append((f"{bytes_} B {arrivals}", by_parts[parts] - min(by_parts.values())))
