@@ -22,10 +22,16 @@ const struct transport *transport_of(const struct finegrain_config *config)
     return &p2p_transport;
 }
 
+/* Returns how many requests an exchange has room for. */
+static size_t n_requests_of(const struct exchange *exchange, const struct transport *transport)
+{
+    return exchange->config->peers * exchange->config->parts * transport->n_requests_each;
+}
+
 /* Allocates on this rank. Returns 0, or -1 without memory. */
 static int allocate(struct exchange *exchange, const struct transport *transport)
 {
-    size_t peers = exchange->config->peers, n_requests = peers * exchange->config->parts * transport->n_requests_each;
+    size_t peers = exchange->config->peers, n_requests = n_requests_of(exchange, transport);
     exchange->to = calloc(peers, sizeof *exchange->to);
     exchange->from = calloc(peers, sizeof *exchange->from);
     exchange->requests = malloc((n_requests + 1) * sizeof *exchange->requests);
@@ -74,8 +80,11 @@ void exchange_close(struct exchange *exchange, const struct transport *transport
 {
     if (exchange->config == NULL)
         return;
-    if (transport->close != NULL && exchange->requests != NULL)
+    if (transport->close != NULL)
         transport->close(exchange);
+    for (size_t i = 0; exchange->requests != NULL && i < n_requests_of(exchange, transport); i++)
+        if (exchange->requests[i] != MPI_REQUEST_NULL) /* persistent */
+            MPI_Request_free(&exchange->requests[i]);
     if (!transport->needs_window)
         free(exchange->received);
     free(exchange->to);

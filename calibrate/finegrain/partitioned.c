@@ -58,20 +58,8 @@ static void end(struct exchange *exchange)
         exchange_wait(1, &exchange->requests[i]);
 }
 
-static void close_requests(struct exchange *exchange)
-{
-    for (size_t i = 0; i < 2 * exchange->config->peers; i++)
-        if (exchange->requests[i] != MPI_REQUEST_NULL)
-            MPI_Request_free(&exchange->requests[i]);
-}
-
-const struct transport partitioned_transport = {.n_requests_each = 2,
-                                                .open = open_requests,
-                                                .begin = begin,
-                                                .ready = ready,
-                                                .complete = complete,
-                                                .end = end,
-                                                .close = close_requests};
+const struct transport partitioned_transport = {
+    .n_requests_each = 2, .open = open_requests, .begin = begin, .ready = ready, .complete = complete, .end = end};
 
 #else
 

@@ -55,17 +55,5 @@ static void end(struct exchange *exchange)
     (void)exchange; /* each part has been waited for */
 }
 
-static void close_requests(struct exchange *exchange)
-{
-    for (size_t i = 0; i < 2 * n_of_side(exchange); i++)
-        if (exchange->requests[i] != MPI_REQUEST_NULL)
-            MPI_Request_free(&exchange->requests[i]);
-}
-
-const struct transport persistent_transport = {.n_requests_each = 2,
-                                               .open = open_requests,
-                                               .begin = begin,
-                                               .ready = ready,
-                                               .complete = complete,
-                                               .end = end,
-                                               .close = close_requests};
+const struct transport persistent_transport = {
+    .n_requests_each = 2, .open = open_requests, .begin = begin, .ready = ready, .complete = complete, .end = end};

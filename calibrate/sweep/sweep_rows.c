@@ -1,4 +1,4 @@
-/* What is read here is what finegrain_row_write_csv wrote, or somebody put together: every value is held to the range
+/* Trusts no value: finegrain_row_write_csv wrote the rows, or somebody put them together, so each is held to the range
  * that its option has. */
 #include "calibrate/sweep/sweep_rows.h"
 

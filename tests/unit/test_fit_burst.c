@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrate/fit/benchmark/fits.h"
+#include "tests/unit/fitted.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -61,30 +62,10 @@ static struct samples with_bucket(double bucket_bytes, const double scatter[SAMP
     return samples;
 }
 
-/* Fits, and releases the samples; notes[size] gets what the fit says. */
-static struct machine fitted(struct samples *samples, char *notes, size_t size)
-{
-    struct fit_options options = {0};
-    struct error error = {""};
-    struct machine machine = {.name = "made"};
-    memset(notes, 0, size);
-    FILE *stream = fmemopen(notes, size, "w");
-    assert_non_null(stream);
-    samples_sort(samples);
-    if (fit_burst(samples, &options, &machine, stream, &error) != 0)
-        fail_msg("%s", error.text);
-    fclose(stream);
-    for (size_t i = 0; i < machine.n_parameters; i++)
-        if (machine_check_parameter(&machine.parameters[i], &error) != 0)
-            fail_msg("%s", error.text);
-    samples_release(samples);
-    return machine;
-}
-
 static void assert_bucket(struct samples samples, double expected_bytes)
 {
     char notes[256];
-    struct machine machine = fitted(&samples, notes, sizeof notes);
+    struct machine machine = fitted_onto((struct machine){.name = "made"}, fit_burst, &samples, notes, sizeof notes);
     assert_string_equal(notes, "");
     assert_int_equal(machine.n_parameters, 1);
     const struct machine_parameter *row = &machine.parameters[0];
@@ -103,7 +84,7 @@ static void assert_bucket(struct samples samples, double expected_bytes)
 static void assert_nothing(struct samples samples, const char *says)
 {
     char notes[256];
-    struct machine machine = fitted(&samples, notes, sizeof notes);
+    struct machine machine = fitted_onto((struct machine){.name = "made"}, fit_burst, &samples, notes, sizeof notes);
     if (machine.n_parameters != 0)
         fail_msg("a bucket of %g", machine.parameters[0].value);
     assert_string_equal(notes, says);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrate/fit/benchmark/fits.h"
+#include "tests/unit/fitted.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -61,27 +62,6 @@ static void append(struct samples *samples, enum benchmark benchmark, enum varia
     }
 }
 
-static struct machine fitted(fit_benchmark *fit, struct samples *samples, char *notes, size_t size)
-{
-    struct fit_options options = {0};
-    struct error error = {""};
-    struct machine machine = three_protocols();
-    memset(notes, 0, size);
-    FILE *stream = fmemopen(notes, size, "w");
-    assert_non_null(stream);
-    samples_sort(samples);
-    if (fit(samples, &options, &machine, stream, &error) != 0)
-        fail_msg("%s", error.text);
-    fclose(stream);
-    if (machine_check(&machine, &error) != 0)
-        fail_msg("%s", error.text);
-    for (size_t i = 0; i < machine.n_parameters; i++)
-        if (machine_check_parameter(&machine.parameters[i], &error) != 0)
-            fail_msg("%s", error.text);
-    samples_release(samples);
-    return machine;
-}
-
 static double value_of(const struct machine *machine, enum machine_protocol protocol, const char *quantity)
 {
     return machine_value(machine, LEVEL_INTRA_SOCKET, protocol, quantity, -1);
@@ -112,7 +92,7 @@ static void posts_cost(void **state)
         append(&samples, BENCHMARK_OVERHEAD, VARIANT_SEND, overhead_sizes[i], send_s(overhead_sizes[i]));
         append(&samples, BENCHMARK_OVERHEAD, VARIANT_RECEIVE, overhead_sizes[i], i % 3 == 0 ? 20e-9 : 30e-9);
     }
-    struct machine machine = fitted(fit_overhead, &samples, notes, sizeof notes);
+    struct machine machine = fitted_onto(three_protocols(), fit_overhead, &samples, notes, sizeof notes);
     assert_value(&machine, PROTOCOL_SHORT, "overhead_send", 50e-9);
     assert_value(&machine, PROTOCOL_EAGER, "overhead_send", 300e-9);
     assert_value(&machine, PROTOCOL_EAGER, "overhead_send_byte", 0.5e-9);
@@ -141,7 +121,7 @@ static void posts_copy(void **state)
     append(&samples, BENCHMARK_OVERHEAD, VARIANT_SEND, 1024, 0.6e-7);
     append(&samples, BENCHMARK_OVERHEAD, VARIANT_SEND, 2048, 2.6e-7);
     append(&samples, BENCHMARK_OVERHEAD, VARIANT_SEND, 4000, 4.6e-7);
-    struct machine machine = fitted(fit_overhead, &samples, notes, sizeof notes);
+    struct machine machine = fitted_onto(three_protocols(), fit_overhead, &samples, notes, sizeof notes);
     assert_value(&machine, PROTOCOL_EAGER, "overhead_send", 0);
     double byte_s = value_of(&machine, PROTOCOL_EAGER, "overhead_send_byte");
     assert_true(byte_s > 0.05e-9 && byte_s < 0.15e-9);
@@ -189,7 +169,7 @@ static void bytes_move(void **state)
         for (size_t j = 0; j < sizeof progress_sizes / sizeof progress_sizes[0]; j++)
             append_progress(&samples, progress_sizes[j] < RENDEZVOUS_FROM ? &independent : &rules[i], progress_sizes[j],
                             BYTE_S);
-        struct machine machine = fitted(fit_progress, &samples, notes, sizeof notes);
+        struct machine machine = fitted_onto(three_protocols(), fit_progress, &samples, notes, sizeof notes);
         double value = value_of(&machine, PROTOCOL_RENDEZVOUS, "progress");
         if (fabs(value - rules[i].value) > 0 || strstr(notes, rules[i].says) == NULL ||
             (rules[i].value >= 0 && strstr(notes, "rendezvous") != NULL))
@@ -206,16 +186,16 @@ static void nothing_shows(void **state)
     char notes[512];
     struct samples samples = {0};
     append(&samples, BENCHMARK_PINGPONG, VARIANT_NONE, 8, TAU_S);
-    struct machine machine = fitted(fit_progress, &samples, notes, sizeof notes);
+    struct machine machine = fitted_onto(three_protocols(), fit_progress, &samples, notes, sizeof notes);
     assert_true(value_of(&machine, PROTOCOL_RENDEZVOUS, "progress") < 0 && notes[0] == '\0');
     machine_release(&machine);
     samples = (struct samples){0};
-    machine = fitted(fit_overhead, &samples, notes, sizeof notes);
+    machine = fitted_onto(three_protocols(), fit_overhead, &samples, notes, sizeof notes);
     assert_true(value_of(&machine, PROTOCOL_SHORT, "overhead_send") < 0 && notes[0] == '\0');
     machine_release(&machine);
     samples = (struct samples){0};
     append(&samples, BENCHMARK_PROGRESS, VARIANT_SENDER, 262144, 1e-3); /* all else was disturbed */
-    machine = fitted(fit_progress, &samples, notes, sizeof notes);
+    machine = fitted_onto(three_protocols(), fit_progress, &samples, notes, sizeof notes);
     assert_non_null(strstr(notes, "intra_socket rendezvous: progress left out: not all cases of two sizes"));
     machine_release(&machine);
     /* 256 B in 1 us: the bytes do not show. Beside them a case was not measured. */
@@ -225,7 +205,7 @@ static void nothing_shows(void **state)
     append(&samples, BENCHMARK_PROGRESS, VARIANT_ALONE, 262144, 1e-3);
     append_progress(&samples, &receiver, 524288, BYTE_S);
     samples.n_samples -= SAMPLES - 2; /* of what was measured last there are two */
-    machine = fitted(fit_progress, &samples, notes, sizeof notes);
+    machine = fitted_onto(three_protocols(), fit_progress, &samples, notes, sizeof notes);
     assert_true(value_of(&machine, PROTOCOL_SHORT, "progress") < 0);
     assert_true(value_of(&machine, PROTOCOL_RENDEZVOUS, "progress") < 0);
     assert_non_null(strstr(notes, "intra_socket short: progress left out: bytes take too little of the time to tell"));

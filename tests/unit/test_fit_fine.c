@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrate/fit/benchmark/fits.h"
+#include "tests/unit/fitted.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -67,28 +68,6 @@ static void append(struct samples *samples, enum variant variant, uint64_t bytes
     }
 }
 
-/* Fits; notes[size] has what it said. */
-static struct machine fitted(struct samples *samples, char *notes, size_t size)
-{
-    struct fit_options options = {0};
-    struct error error = {""};
-    struct machine machine = two_protocols();
-    memset(notes, 0, size);
-    FILE *stream = fmemopen(notes, size, "w");
-    assert_non_null(stream);
-    samples_sort(samples);
-    if (fit_fine(samples, &options, &machine, stream, &error) != 0)
-        fail_msg("%s", error.text);
-    fclose(stream);
-    if (machine_check(&machine, &error) != 0)
-        fail_msg("%s", error.text);
-    for (size_t i = 0; i < machine.n_parameters; i++)
-        if (machine_check_parameter(&machine.parameters[i], &error) != 0)
-            fail_msg("%s", error.text);
-    samples_release(samples);
-    return machine;
-}
-
 static double value_of(const struct machine *machine, enum machine_protocol protocol, const char *quantity)
 {
     return machine_value(machine, LEVEL_INTER_NODE, protocol, quantity, -1);
@@ -114,7 +93,7 @@ static void messages_cost(void **state)
             append(&samples, costs[i].variant, shapes[j].bytes, shapes[j].count,
                    5e-6 + message_s * shapes[j].count + BYTE_S * (double)shapes[j].bytes, SAMPLES);
         }
-    struct machine machine = fitted(&samples, notes, sizeof notes);
+    struct machine machine = fitted_onto(two_protocols(), fit_fine, &samples, notes, sizeof notes);
     assert_string_equal(notes, "");
     assert_value(&machine, PROTOCOL_EAGER, "tau_p2p", 300e-9);
     assert_value(&machine, PROTOCOL_RENDEZVOUS, "tau_p2p", 2e-6);
@@ -147,7 +126,7 @@ static void threads_cost_nothing(void **state)
     append(&samples, VARIANT_EARLY, 16384, 8, 21e-3, SAMPLES);   /* never early */
     append(&samples, VARIANT_EARLY, 1048576, 2, 21e-3, SAMPLES); /* once */
     append(&samples, VARIANT_EARLY, 1048576, 2, 100e-6, 1);
-    struct machine machine = fitted(&samples, notes, sizeof notes);
+    struct machine machine = fitted_onto(two_protocols(), fit_fine, &samples, notes, sizeof notes);
     assert_value(&machine, PROTOCOL_EAGER, "partitions_early", 0);
     assert_value(&machine, PROTOCOL_RENDEZVOUS, "partitions_early", 1);
     assert_value(&machine, PROTOCOL_EAGER, "tau_p2p", 1e-6);
@@ -171,7 +150,7 @@ static void nothing_shows(void **state)
     append(&samples, VARIANT_RMA, 16384, 128, 9e-5, 2);
     append(&samples, VARIANT_PARTITIONED, 16384, 8, 1e-5, SAMPLES); /* many are none of this protocol */
     append(&samples, VARIANT_PARTITIONED, 1048576, 16, 1e-4, SAMPLES);
-    struct machine machine = fitted(&samples, notes, sizeof notes);
+    struct machine machine = fitted_onto(two_protocols(), fit_fine, &samples, notes, sizeof notes);
     assert_int_equal(machine.n_parameters, 5);
     assert_non_null(strstr(notes, "inter_node eager: tau_p2p left out: more messages take no longer"));
     assert_non_null(strstr(notes, "inter_node eager: tau_rma left out: too few samples"));

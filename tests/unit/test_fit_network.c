@@ -9,6 +9,7 @@
 
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/benchmark/fits.h"
+#include "tests/unit/fitted.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -47,26 +48,6 @@ static const struct machine_parameter *row_of(const struct machine *machine, con
             return &machine->parameters[i];
     fail_msg("no row %s", quantity);
     return NULL;
-}
-
-/* Runs one fit behind the rows of machine, and releases the samples; notes[size] gets what it says. */
-static struct machine fitted_onto(struct machine machine, fit_benchmark *fit, struct samples *samples, char *notes,
-                                  size_t size)
-{
-    struct fit_options options = {0};
-    struct error error = {""};
-    notes[0] = '\0';
-    FILE *stream = fmemopen(notes, size, "w");
-    assert_non_null(stream);
-    samples_sort(samples);
-    if (fit(samples, &options, &machine, stream, &error) != 0)
-        fail_msg("%s", error.text);
-    fclose(stream);
-    assert_int_equal(machine_check(&machine, &error), 0);
-    for (size_t i = 0; i < machine.n_parameters; i++)
-        assert_int_equal(machine_check_parameter(&machine.parameters[i], &error), 0);
-    samples_release(samples);
-    return machine;
 }
 
 static struct machine fitted(fit_benchmark *fit, struct samples *samples, char *notes, size_t size)
