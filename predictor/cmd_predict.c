@@ -1,5 +1,6 @@
 /* Runs `mpistair predict`: turns a pattern into the times of its ranks, a recorded run into the errors of the models,
- * or a table into what computing cores and messages leave each other, or what sending in parts gains. */
+ * or a table into what computing cores and messages leave each other, what sending in parts gains, or which way between
+ * GPUs is the fastest. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "predictor/finegrain/finegrain_run.h"
+#include "predictor/gpu/gpu_run.h"
 #include "predictor/memory/memory_run.h"
 #include "predictor/predict_machine.h"
 #include "predictor/predict_options.h"
@@ -190,6 +192,8 @@ int cmd_predict(int argc, char **argv)
         return result;
     if (options.finegrain.asked)
         return finegrain_run(&options);
+    if (options.gpu.asked)
+        return gpu_run(&options);
     struct topology topology = {.name = ""};
     if (options.topology != NULL) {
         if (topology_find(options.topology, &topology, &error) != 0)

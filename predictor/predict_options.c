@@ -14,6 +14,7 @@ static const char usage[] =
     "       mpistair predict --pattern P.csv --placement L.csv --machine NAME|FILE [--model M[,M]|all] [OPTIONS]\n"
     "       mpistair predict --memory --machine NAME|FILE [OPTIONS]\n"
     "       mpistair predict --finegrain --machine NAME|FILE --bytes BYTES --threads N [OPTIONS]\n"
+    "       mpistair predict --gpu --machine NAME|FILE --bytes BYTES [OPTIONS]\n"
     "\n"
     "Models the point-to-point time of every rank. With a trace: every kind of round in it; the predictions are "
     "stored\n"
@@ -107,7 +108,33 @@ static bool repetitions_unused(const struct predict_options *options)
     return !used;
 }
 
-/* Says what does not go with --memory or --finegrain, which is called mode. latency: that option was given. */
+/* Returns the option that asks for what a machine's table alone tells; NULL where none does. */
+static const char *table_mode(const struct predict_options *options)
+{
+    if (options->memory.asked)
+        return "--memory";
+    if (options->finegrain.asked)
+        return "--finegrain";
+    return options->gpu.asked ? "--gpu" : NULL;
+}
+
+/* Checks that at most one of them is asked for, and their own options. */
+static int check_modes(struct predict_options *options)
+{
+    const struct memory_options *memory = &options->memory;
+    const struct finegrain_options *finegrain = &options->finegrain;
+    if (memory->asked + finegrain->asked + options->gpu.asked > 1)
+        return wrong_usage("predict", "%s and %s: expected one of them", memory->asked ? "--memory" : "--finegrain",
+                           options->gpu.asked ? "--gpu" : "--finegrain");
+    if (finegrain->shared && !finegrain->asked && !options->gpu.asked)
+        return wrong_usage("predict", "--level, --bytes and --ppn are for --finegrain and --gpu");
+    int result = memory_options_check(&options->memory);
+    if (result == 0)
+        result = finegrain_options_check(&options->finegrain);
+    return result == 0 ? gpu_options_check(&options->gpu, &options->finegrain) : result;
+}
+
+/* Says what does not go with --memory, --finegrain or --gpu, which is called mode. latency: that option was given. */
 static int check_table_alone(struct predict_options *options, const char *mode, int n_arguments, bool latency)
 {
     int result = what_if_options_check(&options->what_if);
@@ -124,7 +151,7 @@ static int check_table_alone(struct predict_options *options, const char *mode, 
         {"--repetitions", options->model.repetitions > 0},
         {"--interval", options->interval},
         {"--what-if", options->what_if.asked},
-        {"--compute-cores", options->finegrain.asked && options->memory.cores_given},
+        {"--compute-cores", !options->memory.asked && options->memory.cores_given},
     };
     for (size_t i = 0; result == 0 && i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
@@ -204,7 +231,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     bool latency_given = false, seed_given = false;
     uint64_t repetitions = 0;
     enum { N_OWN = 11 };
-    struct option_row rows[N_OWN + WHAT_IF_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS] = {
+    struct option_row rows[N_OWN + WHAT_IF_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS + GPU_ROWS] = {
         {'m', "machine", "NAME|FILE",
          "a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
          "default: the trace's, if it holds one only",
@@ -233,6 +260,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     share_seed(rows + N_OWN, &seed_given);
     memory_option_rows(&options->memory, rows + N_OWN + WHAT_IF_ROWS);
     finegrain_option_rows(&options->finegrain, rows + N_OWN + WHAT_IF_ROWS + MEMORY_ROWS);
+    gpu_option_rows(&options->gpu, rows + N_OWN + WHAT_IF_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS);
     const struct option_table table = {"predict",
                                        usage,
                                        rows,
@@ -248,15 +276,12 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     options->model.repetitions = (size_t)repetitions;
     options->model.compute_cores = (double)options->memory.cores;
     options->what_if.search_option = options->what_if.search_option || (seed_given && !options->finegrain.asked);
-    if (options->finegrain.asked && options->memory.asked)
-        return wrong_usage("predict", "both --memory and --finegrain: expected one of them");
-    code = memory_options_check(&options->memory);
-    if (code == 0)
-        code = finegrain_options_check(&options->finegrain);
+    code = check_modes(options);
     if (code != 0)
         return code;
-    if (options->finegrain.asked || options->memory.asked) {
-        code = check_table_alone(options, options->memory.asked ? "--memory" : "--finegrain", argc, latency_given);
+    const char *mode = table_mode(options);
+    if (mode != NULL) {
+        code = check_table_alone(options, mode, argc, latency_given);
         return code == 0 ? OPTIONS_READ : code;
     }
     if (options->n_models == 0)

@@ -3,6 +3,7 @@
 #define MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 
 #include "predictor/finegrain/finegrain_options.h"
+#include "predictor/gpu/gpu_options.h"
 #include "predictor/memory/memory_options.h"
 #include "predictor/model.h"
 #include "predictor/what_if/what_if_options.h"
@@ -25,6 +26,7 @@ struct predict_options {
     struct what_if_options what_if;
     struct memory_options memory;       /* asked: there is neither trace nor pattern; cores: for the term, too */
     struct finegrain_options finegrain; /* asked: there is neither trace nor pattern */
+    struct gpu_options gpu;             /* asked: as well */
     bool interval;                      /* every time has an interval */
 };
 

@@ -84,6 +84,9 @@ int machine_protocols(const struct machine *machine, enum level level, struct ma
 enum machine_protocol machine_protocol_of(const struct machine_protocols *protocols, uint64_t bytes);
 int machine_tau_s(const struct machine *machine, enum level level, enum machine_protocol protocol, double *tau_s,
                   struct error *error);
+/* Does the same for another latency than tau, as tau_gpu. */
+int machine_tau_named_s(const struct machine *machine, enum level level, enum machine_protocol protocol,
+                        const char *quantity, double *tau_s, struct error *error);
 
 /* Returns the value of a row that has no n, as injection or buffer; `absent` where there is none. level LEVEL_COUNT
  * stands for `any`. */
@@ -106,6 +109,10 @@ struct machine_bandwidth {
 };
 int machine_bandwidth(const struct machine *machine, enum level level, enum machine_protocol protocol,
                       struct machine_bandwidth *bandwidth, struct error *error);
+/* Does the same for another bandwidth than bw, as bw_gpu, whose R_N has the name injection. */
+int machine_bandwidth_named(const struct machine *machine, enum level level, enum machine_protocol protocol,
+                            const char *quantity, const char *injection, struct machine_bandwidth *bandwidth,
+                            struct error *error);
 void machine_bandwidth_release(struct machine_bandwidth *bandwidth);
 /* Returns BW(n), n >= 1: linear between knots, the end values outside; in the form of B min(n BW(1), R_N). Sets
  * *extrapolated outside, but for R_N, else leaves it. */

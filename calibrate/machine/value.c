@@ -56,14 +56,17 @@ enum machine_protocol machine_protocol_of(const struct machine_protocols *protoc
 int machine_tau_s(const struct machine *machine, enum level level, enum machine_protocol protocol, double *tau_s,
                   struct error *error)
 {
-    for (size_t i = 0; i < machine->n_parameters; i++) {
-        const struct machine_parameter *row = &machine->parameters[i];
-        if (is_quantity(row, level, "tau") && row->protocol == protocol) {
-            *tau_s = row->value;
-            return 0;
-        }
-    }
-    return missing(machine, level, machine_protocol_name[protocol], "tau", error);
+    return machine_tau_named_s(machine, level, protocol, "tau", tau_s, error);
+}
+
+int machine_tau_named_s(const struct machine *machine, enum level level, enum machine_protocol protocol,
+                        const char *quantity, double *tau_s, struct error *error)
+{
+    double found_s = machine_value(machine, level, protocol, quantity, NAN);
+    if (isnan(found_s))
+        return missing(machine, level, machine_protocol_name[protocol], quantity, error);
+    *tau_s = found_s;
+    return 0;
 }
 
 double machine_value(const struct machine *machine, enum level level, enum machine_protocol protocol,
@@ -119,10 +122,10 @@ static int compare_n(const void *a, const void *b)
     return (x->n > y->n) - (x->n < y->n);
 }
 
-static bool tells_injection(const struct machine *machine)
+static bool has_quantity(const struct machine *machine, const char *quantity)
 {
     for (size_t i = 0; i < machine->n_parameters; i++)
-        if (strcmp(machine->parameters[i].quantity, "injection") == 0)
+        if (strcmp(machine->parameters[i].quantity, quantity) == 0)
             return true;
     return false;
 }
@@ -130,19 +133,26 @@ static bool tells_injection(const struct machine *machine)
 int machine_bandwidth(const struct machine *machine, enum level level, enum machine_protocol protocol,
                       struct machine_bandwidth *bandwidth, struct error *error)
 {
+    return machine_bandwidth_named(machine, level, protocol, "bw", "injection", bandwidth, error);
+}
+
+int machine_bandwidth_named(const struct machine *machine, enum level level, enum machine_protocol protocol,
+                            const char *quantity, const char *injection, struct machine_bandwidth *bandwidth,
+                            struct error *error)
+{
     size_t n_knots = 0;
     const struct machine_parameter **rows = malloc((machine->n_parameters + 1) * sizeof *rows);
     if (rows == NULL)
         return error_set(error, "machine '%s': no memory", machine->name);
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        if (is_quantity(row, level, "bw") && row->protocol == protocol)
+        if (is_quantity(row, level, quantity) && row->protocol == protocol)
             rows[n_knots++] = row;
     }
     int result = 0;
     struct machine_bandwidth read = {.n_knots = n_knots};
     if (n_knots == 0) {
-        result = missing(machine, level, machine_protocol_name[protocol], "bw", error);
+        result = missing(machine, level, machine_protocol_name[protocol], quantity, error);
         goto out;
     }
     qsort(rows, n_knots, sizeof *rows, compare_n);
@@ -157,8 +167,8 @@ int machine_bandwidth(const struct machine *machine, enum level level, enum mach
         read.n[i] = (double)rows[i]->n;
         read.bytes_per_s[i] = rows[i]->value;
     }
-    if (n_knots == 1 && rows[0]->n == 1 && tells_injection(machine))
-        read.injection_bytes_per_s = machine_value(machine, level, protocol, "injection", INFINITY);
+    if (n_knots == 1 && rows[0]->n == 1 && has_quantity(machine, injection))
+        read.injection_bytes_per_s = machine_value(machine, level, protocol, injection, INFINITY);
     *bandwidth = read;
 out:
     free(rows);

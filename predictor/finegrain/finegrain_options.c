@@ -22,17 +22,17 @@ void finegrain_option_rows(struct finegrain_options *options, struct option_row 
                                           .level_text = "inter_node",
                                           .arrivals_text = "laggard:4",
                                           .interface_text = "p2p,rma,partitioned"};
-    bool *own = &options->own;
+    bool *own = &options->own, *shared = &options->shared;
     const struct option_row all[FINEGRAIN_ROWS] = {
         {.help = "Whether it pays to send parts of a buffer as threads get done with them, in the place of a trace or "
                  "a pattern:"},
         {0, "finegrain", NULL, "asks for it; needs --machine, --bytes and --threads", .flag = &options->asked},
         {0, "level", "LEVEL", "of the peers: intra_socket, inter_socket or inter_node (default)",
-         .text = &options->level_text, .given = own, .words = WORDS_NONE},
+         .text = &options->level_text, .given = shared, .words = WORDS_NONE},
         {0, "peers", "N", "to which a rank sends; default 6", .u32 = &options->peers, .least = 1, .most = MOST_PEERS,
          .given = own},
-        {0, "bytes", "BYTES", "to each of them", .whole = &options->bytes, .least = 1, .most = 1ull << 50,
-         .given = own},
+        {0, "bytes", "BYTES", "to each of them; with --gpu of all messages of a GPU", .whole = &options->bytes,
+         .least = 1, .most = 1ull << 50, .given = shared},
         {0, "threads", "N", "that fill the buffers of a rank", .u32 = &options->threads, .least = 1,
          .most = MOST_THREADS, .given = own},
         {0, "parts", "K[,K]", "into which a buffer is divided; default: all that divide the threads",
@@ -47,7 +47,7 @@ void finegrain_option_rows(struct finegrain_options *options, struct option_row 
         {0, "interface", "I[,I]", "p2p, rma, partitioned, persistent; default: the first three",
          .text = &options->interface_text, .given = own, .words = WORDS_NONE},
         {0, "ppn", "N", "ranks of a node or socket that share the level's bandwidth; default 1", .u32 = &options->ppn,
-         .least = 1, .most = MOST_PEERS, .given = own},
+         .least = 1, .most = MOST_PEERS, .given = shared},
         {0, "draws", "N", "of arrivals, by --seed; default 1000 (and seed 1)", .whole = &options->draws, .least = 1,
          .most = MOST_DRAWS, .given = own},
     };
@@ -140,20 +140,28 @@ static int take_arrivals(struct finegrain_options *options)
     return 0;
 }
 
+int finegrain_take_level(struct finegrain_options *options)
+{
+    if (level_parse(options->level_text, &options->level) == 0 && options->level != LEVEL_SELF &&
+        options->level != LEVEL_COUNT)
+        return 0;
+    return wrong_usage("predict", "--level %.40s: expected intra_socket, inter_socket or inter_node",
+                       options->level_text);
+}
+
 int finegrain_options_check(struct finegrain_options *options)
 {
     if (!options->asked)
-        return !options->own
-                   ? 0
-                   : wrong_usage("predict", "--level, --peers, --bytes, --threads, --parts, --compute-s, --arrivals, "
-                                            "--width, --interface, --ppn and --draws are for --finegrain");
+        return !options->own ? 0
+                             : wrong_usage("predict",
+                                           "--peers, --threads, --parts, --compute-s, --arrivals, --width, --interface "
+                                           "and --draws are for --finegrain");
     if (options->bytes == 0 || options->threads == 0)
         return wrong_usage("predict", "--finegrain needs --%s N", options->bytes == 0 ? "bytes" : "threads");
-    if (level_parse(options->level_text, &options->level) != 0 || options->level == LEVEL_SELF ||
-        options->level == LEVEL_COUNT)
-        return wrong_usage("predict", "--level %.40s: expected intra_socket, inter_socket or inter_node",
-                           options->level_text);
-    int result = options->parts_text != NULL ? take_parts(options) : (take_divisors(options), 0);
+    int result = finegrain_take_level(options);
+    if (result != 0)
+        return result;
+    result = options->parts_text != NULL ? take_parts(options) : (take_divisors(options), 0);
     if (result == 0)
         result = take_interfaces(options);
     return result == 0 ? take_arrivals(options) : result;

@@ -13,7 +13,8 @@ enum { FINEGRAIN_MOST_PARTS = 64 };
 
 struct finegrain_options {
     bool asked;
-    bool own; /* one of the others was given */
+    bool own;    /* one of the others was given */
+    bool shared; /* --level, --bytes or --ppn was given, which --gpu takes as well */
     enum level level;
     uint32_t peers, threads, ppn;
     uint64_t bytes; /* to a peer */
@@ -34,5 +35,7 @@ void finegrain_option_rows(struct finegrain_options *options, struct option_row 
 /* Checks them once all are read, and sets what they stand for. Returns 0, or the exit code after the reason was
  * printed. */
 int finegrain_options_check(struct finegrain_options *options);
+/* Reads level_text into level. Returns as finegrain_options_check. */
+int finegrain_take_level(struct finegrain_options *options);
 
 #endif

@@ -195,7 +195,7 @@ class Finegrain(PredictTest):
                 (["--compute-s", "-1"], "--compute-s -1"),
                 (["--compute-s", "nan"], "--compute-s nan"),
                 (["--compute-s", "1e9"], "--compute-s 1e9"),
-                (["--memory"], "both --memory and --finegrain"),
+                (["--memory"], "--memory and --finegrain"),
                 (["--model", "flow"], "--finegrain and --model"),
                 (["--pattern", "P.csv"], "--finegrain and --pattern"),
                 (["--interval"], "--finegrain and --interval"),

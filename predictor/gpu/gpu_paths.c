@@ -1,0 +1,200 @@
+/* Times of the paths are lines of the size between the sizes at which a protocol changes. They are kept as lines here,
+ * so that where two paths cross is solved and not searched for. Formulas are those of share/doc/MODELS.md. */
+#include "predictor/gpu/gpu_paths.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const gpu_path_name[GPU_PATH_COUNT] = {"gpudirect", "3-step", "extra-message", "duplicate-pointer"};
+
+int gpu_path_parse(const char *name, enum gpu_path *found)
+{
+    for (int i = 0; i < GPU_PATH_COUNT; i++) {
+        if (strcmp(name, gpu_path_name[i]) == 0) {
+            *found = (enum gpu_path)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+/* Holds a time over the bytes of all messages together. */
+struct line {
+    double at_zero_s, s_per_byte;
+};
+
+/* Returns how many processes share the data of a GPU. */
+static uint32_t processes(const struct gpu_problem *problem)
+{
+    return problem->ppn / problem->gpus;
+}
+
+/* Returns the share of the bytes that is copied: duplicates once only. */
+static double copied(const struct gpu_problem *problem)
+{
+    return 1 - problem->duplicate + problem->duplicate / (double)problem->messages;
+}
+
+/* Returns the protocol of one of so many parts of the bytes. A quotient that only rounding keeps below a whole number
+ * is that number. */
+static enum machine_protocol protocol_of(const struct machine_protocols *protocols, double bytes, double parts)
+{
+    return machine_protocol_of(protocols, (uint64_t)(bytes / parts * (1 + 4 * DBL_EPSILON)));
+}
+
+/* Returns into how many messages the bytes go, those of all processes of a GPU. */
+static double message_parts(const struct gpu_problem *problem, enum gpu_path path)
+{
+    uint32_t senders = path == GPU_DIRECT || path == GPU_3_STEP ? 1 : processes(problem);
+    return (double)problem->messages * senders;
+}
+
+/* Returns the line of a path about a size, without the copies. */
+static struct line message_line(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path,
+                                double bytes)
+{
+    double n = (double)problem->messages;
+    if (path == GPU_DIRECT)
+        return (struct line){n * costs->gpu_tau_s, costs->gpu_s_per_byte};
+    enum machine_protocol p = protocol_of(&costs->protocols, bytes, message_parts(problem, path));
+    if (path == GPU_3_STEP)
+        return (struct line){n * costs->tau_s[p], costs->s_per_byte[p]};
+    return (struct line){n * costs->tau_s[p], costs->split_s_per_byte[p] / processes(problem)};
+}
+
+static struct line path_line(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path,
+                             double bytes)
+{
+    struct line line = message_line(costs, problem, path, bytes);
+    double share = copied(problem), others = processes(problem) - 1.0;
+    if (path == GPU_DIRECT)
+        return line;
+    int by = path == GPU_DUPLICATE_POINTER ? 1 : 0;
+    line.at_zero_s += costs->from_tau_s + costs->to_tau_s;
+    line.s_per_byte += share * (costs->from_s_per_byte[by] + costs->to_s_per_byte[by]);
+    if (path == GPU_EXTRA_MESSAGE) { /* handed out on one side, collected on the other */
+        double parts = processes(problem) / share;
+        enum machine_protocol p = protocol_of(&costs->near_protocols, bytes, parts);
+        line.at_zero_s += 2 * others * costs->near_tau_s[p];
+        line.s_per_byte += 2 * others / parts * costs->near_s_per_byte[p];
+    }
+    return line;
+}
+
+static double line_at(struct line line, double bytes)
+{
+    return line.at_zero_s + line.s_per_byte * bytes;
+}
+
+double gpu_path_s(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path)
+{
+    double bytes = (double)problem->bytes;
+    return costs->available[path] ? line_at(path_line(costs, problem, path, bytes), bytes) : NAN;
+}
+
+enum { MOST_BREAKS = 3 * PROTOCOL_COUNT + 2 };
+
+/* Adds the sizes of which one of so many parts changes its protocol. */
+static void add_breaks(const struct machine_protocols *protocols, double parts, double breaks[MOST_BREAKS], size_t *n)
+{
+    for (size_t i = 1; i < protocols->n; i++) {
+        double from = floor((double)protocols->from_bytes[i] * parts);
+        if (from >= ldexp(1, GPU_MOST_BYTES_LOG2))
+            continue;
+        while (protocol_of(protocols, from, parts) < protocols->protocol[i])
+            from++;
+        breaks[(*n)++] = from;
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Writes the sizes between which both paths are lines, ascending, from 1 on. Returns how many. */
+static size_t find_breaks(const struct gpu_costs *costs, const struct gpu_problem *problem,
+                          const enum gpu_path paths[2], double breaks[MOST_BREAKS])
+{
+    size_t n = 0;
+    breaks[n++] = 1;
+    for (int i = 0; i < 2; i++)
+        if (paths[i] != GPU_DIRECT)
+            add_breaks(&costs->protocols, message_parts(problem, paths[i]), breaks, &n);
+    if (paths[0] == GPU_EXTRA_MESSAGE || paths[1] == GPU_EXTRA_MESSAGE)
+        add_breaks(&costs->near_protocols, processes(problem) / copied(problem), breaks, &n);
+    breaks[n++] = ldexp(1, GPU_MOST_BYTES_LOG2);
+    qsort(breaks, n, sizeof *breaks, compare);
+    return n;
+}
+
+/* Returns by how much the first path takes longer, -1, 0 or 1; lines that differ by rounding alone are equal. */
+static int compare_at(struct line first, struct line second, double bytes)
+{
+    double a = line_at(first, bytes), b = line_at(second, bytes);
+    return fabs(a - b) <= 1e-12 * fmax(a, b) ? 0 : (a > b) - (a < b);
+}
+
+/* Keeps the crossovers found so far, and which path was the slower one. */
+struct search {
+    enum gpu_path paths[2];
+    int sign; /* 0: not known yet */
+    struct gpu_crossover *found;
+    size_t n, most;
+};
+
+static void take(struct search *search, int sign, double bytes)
+{
+    if (sign == 0 || sign == search->sign)
+        return;
+    if (search->sign != 0) {
+        int above = sign > 0 ? 1 : 0;
+        if (search->n < search->most)
+            search->found[search->n] =
+                (struct gpu_crossover){search->paths[!above], search->paths[above], (uint64_t)bytes};
+        search->n++;
+    }
+    search->sign = sign;
+}
+
+/* Goes over the whole sizes from `from` up to the one before `to`, where both paths are lines. */
+static void search_lines(struct search *search, struct line first, struct line second, double from, double to)
+{
+    take(search, compare_at(first, second, from), from);
+    int end = compare_at(first, second, to - 1);
+    if (end == 0 || end == search->sign)
+        return;
+    double root = (second.at_zero_s - first.at_zero_s) / (first.s_per_byte - second.s_per_byte);
+    take(search, end, fmin(fmax(ceil(root), from), to - 1));
+}
+
+size_t gpu_crossovers(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path first,
+                      enum gpu_path second, struct gpu_crossover *found, size_t most)
+{
+    struct search search = {{first, second}, 0, found, 0, most};
+    double breaks[MOST_BREAKS];
+    if (!costs->available[first] || !costs->available[second])
+        return 0;
+    size_t n = find_breaks(costs, problem, search.paths, breaks);
+    for (size_t i = 0; i + 1 < n; i++) {
+        double from = breaks[i], to = breaks[i + 1];
+        if (to > from)
+            search_lines(&search, path_line(costs, problem, first, from), path_line(costs, problem, second, from), from,
+                         to);
+    }
+    return search.n;
+}
+
+uint64_t gpu_copy_pays_from(const struct gpu_costs *costs, const struct gpu_problem *problem)
+{
+    struct gpu_problem one = *problem;
+    for (one.messages = 1; one.messages <= 1 << 20; one.messages++) {
+        one.bytes = one.messages;
+        if (gpu_path_s(costs, &one, GPU_3_STEP) < gpu_path_s(costs, &one, GPU_DIRECT))
+            return one.messages;
+    }
+    return 0;
+}
