@@ -15,7 +15,8 @@ static const char usage[] =
     "usage: mpistair doctor [--json]\n"
     "\n"
     "Looks at what recording needs on this machine: processors, clock, room for spools, LD_PRELOAD, libdw for lines\n"
-    "of call sites, and each MPI's launcher, library and backend. Exit code 0 if a job of at least one MPI can be\n"
+    "of call sites, GPUs, and each MPI's launcher, library and backend. Exit code 0 if a job of at least one MPI can "
+    "be\n"
     "recorded, else 1.\n"
     "On a cluster, run it where the job runs: mpiexec -n 1 mpistair doctor.\n";
 
@@ -74,6 +75,7 @@ int cmd_doctor(int argc, char **argv)
         return wrong_usage("doctor", "%s: takes no arguments", argv[0]);
     struct doctor doctor = {0};
     doctor_look_at_host(&doctor);
+    doctor_look_at_gpus(&doctor);
     doctor_look_at_mpis(&doctor);
     bool works = doctor.preload_works && doctor.spool_works && doctor.recordable > 0;
     if (json && print_json(&doctor, works) != EXIT_DONE)

@@ -33,6 +33,8 @@ struct doctor_check *doctor_add(struct doctor *doctor, const char *name, enum do
 
 /* Looks at processors, hwloc, clock, spool folder, preload, and at what reads call sites. */
 void doctor_look_at_host(struct doctor *doctor);
+/* Looks at GPUs and their driver. */
+void doctor_look_at_gpus(struct doctor *doctor);
 /* Looks at launchers, libraries and backends of each MPI. */
 void doctor_look_at_mpis(struct doctor *doctor);
 

@@ -1,6 +1,6 @@
 """mpistair doctor where something is taken away: the MPIs, the room for spools, the preload library, libdw.
 
-usage: check_doctor.py MPISTAIR
+usage: check_doctor.py MPISTAIR LIBCUDA_OF_TESTS
 """
 import json
 import os
@@ -50,6 +50,25 @@ with tempfile.TemporaryDirectory() as folder:
 synthetic = look("synthetic topology", HWLOC_SYNTHETIC="pack:2 core:3 pu:1")
 if "2 sockets, 6 cores" not in str(synthetic["checks"]):
     failures.append(f"synthetic topology: {synthetic['checks'][0]}")
+drivers = {"ok": ("ok", "2 of NVIDIA (driver of CUDA 12.4): mock 0, mock 1"), "mute": ("ok", "does not tell its version"),
+           "old": ("note", "of CUDA 11.2: expected 11.3"), "lacking": ("note", "and lacks cuDeviceGetName: expected 11.3"),
+           "refused": ("note", "refuses cuInit with CUDA_ERROR_UNKNOWN (999)"),
+           "unnamed": ("note", "refuses cuInit with an unknown error (999)"), "none": ("note", "sees no GPU")}
+can_record = {}
+for state, (expected, words) in drivers.items():
+    report = look(f"a driver that is {state}", LD_LIBRARY_PATH=os.path.dirname(os.path.abspath(sys.argv[2])), MOCK_CUDA=state,
+                  expect={"GPUs": expected})
+    can_record[state] = report["can_record"]
+    found = next(check["found"] for check in report["checks"] if check["check"] == "GPUs")
+    if words not in found or "\n" in found:
+        failures.append(f"a driver that is {state}: {found}")
+if len(set(can_record.values())) > 1:
+    failures.append(f"a driver changes what can be recorded: {can_record}")
+with tempfile.TemporaryDirectory() as folder:
+    open(os.path.join(folder, "libcuda.so.1"), "w").close()
+    report = look("a driver that is none", LD_LIBRARY_PATH=folder, expect={"GPUs": "ok"})
+    if "no NVIDIA driver: " not in str(report["checks"]):
+        failures.append(f"a driver that is none: {report['checks']}")
 text = subprocess.run([mpistair, "doctor"], capture_output=True, timeout=100)
 if text.returncode not in (0, 1) or b"recorded here" not in text.stdout:
     failures.append(f"text: exit {text.returncode}: {text.stdout}")
