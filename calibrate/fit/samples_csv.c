@@ -71,6 +71,12 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
     if (values[COLUMN_BENCHMARK].text != NULL && strcmp(values[COLUMN_BENCHMARK].text, MEMORY_BENCHMARK) == 0)
         return error_set(error, "a sample of memory contention: 'mpistair machine fit --memory' makes a table of such "
                                 "samples");
+    if (values[COLUMN_VARIANT].text != NULL &&
+        strncmp(values[COLUMN_VARIANT].text, MACHINE_MOCK, sizeof MACHINE_MOCK - 1) == 0)
+        return error_set(error,
+                         "variant '%.40s': a sample of a mock of a driver, of which no table can be made; "
+                         "calibrate on the machine itself, or take such samples out",
+                         values[COLUMN_VARIANT].text);
     for (int level = 0; level < LEVEL_COUNT; level++)
         if (strcmp(values[COLUMN_LEVEL].text, level_name[level]) == 0)
             sample.level = (uint8_t)level;

@@ -93,6 +93,11 @@ int machine_check_parameter(const struct machine_parameter *parameter, struct er
     for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++)
         if (strcmp(parameter->quantity, quantities[i].name) == 0)
             quantity = &quantities[i];
+    if (strcmp(parameter->method, MACHINE_MOCK) == 0)
+        return error_set(error,
+                         "%s was measured on a mock of a driver, which says nothing of a machine: calibrate on "
+                         "the machine itself, or take the row out",
+                         parameter->quantity);
     if (!isfinite(parameter->value))
         return error_set(error, "%s: the value is not a finite number", parameter->quantity);
     if (quantity == NULL)

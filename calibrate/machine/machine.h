@@ -26,6 +26,10 @@ extern const char *const machine_protocol_name[PROTOCOL_COUNT];
 
 #define MACHINE_NO_N UINT64_MAX
 
+/* Is the method of what a mock of a driver measured, as tests have one, and begins the variants of its samples: nothing
+ * of it is of a machine, so no table may hold it. */
+#define MACHINE_MOCK "mock"
+
 /* Holds one row. Quantities that a level does not split by (cores, delta) use the levels that the row names; level
  * `any` is not a level: such rows have level LEVEL_COUNT. */
 struct machine_parameter {

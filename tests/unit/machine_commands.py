@@ -33,6 +33,27 @@ CURVE = "intra_socket any bw 2 8e9 B/s #: 7.9e9 8.1e9 30 x\nintra_socket any bw 
 QUEUE = "".join(f"any any queue_step {n} 2e-9 s #: - - {2 + n % 3} x\n" for n in (8, 16, 32, 64, 128))
 
 
+def refuse_mocks():
+    """What a mock of a driver measured is in no table: neither read as a row, nor fitted."""
+    with open("mock.tbl", "w") as file:
+        file.write("name mock\nsource a test\n" + GOOD + "intra_socket any tau_to_gpu - 1e-6 s #: - - 30 mock\n")
+    for command in ("check", "show"):
+        shown = run(command, "./mock.tbl", code=1, says="mock.tbl:5: tau_to_gpu was measured on a mock of a driver")
+        expect(f"{command} of a mock's table: {shown}", shown == "")
+    with open("mock.csv", "w") as file:
+        file.write("level,bytes,seconds,variant\n")
+        file.writelines(f"intra_socket,{size},{1e-6 + size * 1e-9},\n" for size in (1, 1000, 100000))
+    run("fit", "mock.csv", "--name", "x", "-o", "fitted.tbl")
+    with open("mock.csv", "a") as file:
+        file.write("intra_socket,8,1e-6,mock_to_pinned\n")
+    os.remove("fitted.tbl")
+    run("fit", "mock.csv", "--name", "x", "-o", "fitted.tbl", code=1,
+        says="mock.csv:5: variant 'mock_to_pinned': a sample of a mock of a driver")
+    expect("a table of a mock's samples", not os.path.exists("fitted.tbl"))
+    os.remove("mock.csv")
+    os.remove("mock.tbl")
+
+
 def check_verdicts():
     """machine check begins with what the table may be used for; alike doubts are one line."""
     def check(rows, *options, code=0):
@@ -134,6 +155,7 @@ def main():
 
     expect("check tells ThunderX2's BW(1) < BW(2)/2", "inter_socket any bw 1" in run("check", "thunderx2"))
     run("check", "thunderx2", "--strict", code=1)
+    refuse_mocks()
     check_verdicts()
     run("check", "xeon-gold-6230", "--strict")
     expect("check counts samples", "only 5 samples" in run("check", "mine.tbl", "--raw", "raw.csv"))
