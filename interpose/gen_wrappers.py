@@ -92,11 +92,11 @@ def write_fortran(table, out):
 # there is one alone), "&status" its address: begin may put another in its place.
 COMPLETION = "struct completion_call"
 RECORDED_FAMILIES = {
-    "send": ("struct posted_call", "count datatype rank tag comm", ""),
-    "recv": ("struct posted_call", "count datatype rank tag comm &status", ""),
-    "isend": ("struct posted_call", "count datatype rank tag comm", "request"),
-    "irecv": ("struct posted_call", "count datatype rank tag comm", "request"),
-    "sendrecv": ("struct posted_call", "count datatype rank tag count2 datatype2 rank2 tag2 comm &status", ""),
+    "send": ("struct posted_call", "buffer count datatype rank tag comm", ""),
+    "recv": ("struct posted_call", "buffer count datatype rank tag comm &status", ""),
+    "isend": ("struct posted_call", "buffer count datatype rank tag comm", "request"),
+    "irecv": ("struct posted_call", "buffer count datatype rank tag comm", "request"),
+    "sendrecv": ("struct posted_call", "buffer count datatype rank tag buffer2 count2 datatype2 rank2 tag2 comm &status", ""),
     "wait": (COMPLETION, "request &status", "request"),
     "test": (COMPLETION, "request &status", "request out"),
     "waitall": (COMPLETION, "count requests &statuses", "requests"),
@@ -106,8 +106,8 @@ RECORDED_FAMILIES = {
     "waitsome": (COMPLETION, "count requests &statuses", "requests out indices"),
     "testsome": (COMPLETION, "count requests &statuses", "requests out indices"),
     "cancel": (COMPLETION, "request", ""),
-    "isendrecv": ("struct posted_call", "count datatype rank tag count2 datatype2 rank2 tag2 comm", "request"),
-    "persistent_init": ("struct persistent_call", "count datatype rank tag comm", "request"),
+    "isendrecv": ("struct posted_call", "buffer count datatype rank tag buffer2 count2 datatype2 rank2 tag2 comm", "request"),
+    "persistent_init": ("struct persistent_call", "buffer count datatype rank tag comm", "request"),
     "start": ("struct start_call", "request", "request"),
     "startall": ("struct start_call", "count requests", "requests"),
     "request_get_status": (COMPLETION, "handle &status", "out"),
@@ -126,11 +126,11 @@ RECORDED_FAMILIES = {
     "iprobe": ("struct recorded_call", "", "out"),
     "mprobe": ("struct matched_probe", "rank tag comm &status", "message"),
     "improbe": ("struct matched_probe", "rank tag comm &status", "message out"),
-    "mrecv": ("struct matched_receive", "count datatype message", "message"),
-    "imrecv": ("struct matched_receive", "count datatype message", "message request"),
+    "mrecv": ("struct matched_receive", "buffer count datatype message", "message"),
+    "imrecv": ("struct matched_receive", "buffer count datatype message", "message request"),
     "comm_idup": ("struct creation_call", "comm", "made request"),
     "collective_init": ("struct persistent_call", "arguments", "request"),
-    "partitioned_init": ("struct persistent_call", "count count2 datatype rank tag comm", "request"),
+    "partitioned_init": ("struct persistent_call", "buffer count count2 datatype rank tag comm", "request"),
     "pready": ("struct partition_call", "int handle", ""),
     "pready_range": ("struct partition_call", "int int2 handle", ""),
     "pready_list": ("struct partition_call", "int indices handle", ""),
@@ -163,7 +163,7 @@ KIND_ROLES = {
     "REQUEST_INOUT": "request", "REQUEST": "handle", "INT": "int", "REQUEST_ARRAY": "requests", "STATUS_OUT": "status", "STATUS_ARRAY": "statuses",
     "INT_OUT": "out", "INT_ARRAY_OUT": "indices", "COMM_OUT": "made", "STRING": "string",
     "MESSAGE_INOUT": "message", "WINDOW_OUT": "window", "FILE_OUT": "file",
-    "INFO": "info",
+    "INFO": "info", "BUFFER": "buffer", "BUFFER_OUT": "buffer",
 }
 
 

@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LIBRARY "libcuda.so.1"
-
 /* Is the first version with cuGetProcAddress; its functions are asked for as that version had them. */
 enum { OLDEST_VERSION = 11030 };
 
@@ -70,7 +68,7 @@ static enum cuda_driver_state start(struct cuda_driver *driver, struct error *er
     get_version *version;
     const char *missing;
     if (look_up(driver->library, "cuDriverGetVersion", &version) != 0 || version(&driver->version) != 0) {
-        error_set(error, LIBRARY " does not tell its version: expected that of an NVIDIA driver");
+        error_set(error, CUDA_LIBRARY " does not tell its version: expected that of an NVIDIA driver");
         return CUDA_DRIVER_ABSENT;
     }
     if (driver->version < OLDEST_VERSION)
@@ -91,7 +89,7 @@ static enum cuda_driver_state start(struct cuda_driver *driver, struct error *er
 
 enum cuda_driver_state cuda_driver_open(struct cuda_driver *driver, struct error *error)
 {
-    *driver = (struct cuda_driver){.library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
+    *driver = (struct cuda_driver){.library = dlopen(CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL)};
     if (driver->library == NULL) {
         error_set(error, "no NVIDIA driver: %s", dlerror());
         return CUDA_DRIVER_ABSENT;

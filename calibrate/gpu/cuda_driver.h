@@ -1,25 +1,16 @@
 /* Finds NVIDIA's driver at run time. Neither its headers nor its library are needed to build, and nothing but who asks
- * for GPUs opens it; the recorder never does. Prototypes are those of NVIDIA's CUDA Driver API reference. */
+ * for GPUs opens it; the recorder never does. */
 #ifndef MPISTAIR_CALIBRATE_CUDA_DRIVER_H
 #define MPISTAIR_CALIBRATE_CUDA_DRIVER_H
 
+#include "share/base/cuda_functions.h"
 #include "share/base/error.h"
-
-/* The functions of the driver return 0, or the number of an error. */
-#define CUDA_DRIVER_FUNCTIONS(F)                                                                                       \
-    F(cuInit, int, unsigned flags)                                                                                     \
-    F(cuDeviceGetCount, int, int *count)                                                                               \
-    F(cuDeviceGet, int, int *device, int ordinal)                                                                      \
-    F(cuDeviceGetName, int, char *name, int size, int device)                                                          \
-    F(cuGetErrorName, int, int error, const char **name)
 
 struct cuda_driver {
     void *library;
     int version; /* 1000 major + 10 minor, of the CUDA that the driver knows */
     int n_devices;
-#define CUDA_DRIVER_MEMBER(name, type, ...) type (*name)(__VA_ARGS__);
-    CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_MEMBER)
-#undef CUDA_DRIVER_MEMBER
+    CUDA_DRIVER_FUNCTIONS(CUDA_MEMBER)
 };
 
 /* Says why there is no GPU to be used. */

@@ -23,7 +23,7 @@
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      8U
+#define SPOOL_VERSION      9U
 #define SPOOL_HEADER_BYTES 65536U
 #define SPOOL_CHUNK_BYTES  (1U << 20)
 #define SPOOL_SUFFIX       ".mpispool"
@@ -154,6 +154,18 @@ enum spool_record_type {
 
 enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
 
+/* Says in which memory a buffer lies, as NVIDIA's driver tells it. Bits 0 and 1 hold the kind, those above the GPU. */
+enum spool_memory {
+    SPOOL_MEMORY_HOST = 0,    /* the driver does not know it, or there is none */
+    SPOOL_MEMORY_PINNED = 1,  /* of the host, known to the driver */
+    SPOOL_MEMORY_DEVICE = 2,  /* of the GPU */
+    SPOOL_MEMORY_MANAGED = 3, /* moves between host and GPUs; the GPU is that of the allocation */
+    SPOOL_MEMORY_KIND = 3,
+    SPOOL_MEMORY_ALL = 127,
+};
+#define SPOOL_MEMORY_GPU_SHIFT 2
+#define SPOOL_MEMORY_LAST_GPU  31 /* stands for itself and all above */
+
 /* Flags describe operations; collectives and calls on windows and files use the same flags where they make sense. */
 enum spool_operation_flag {
     SPOOL_BLOCKING = 1U << 0,   /* Send, Recv, Sendrecv: post and completion in one call */
@@ -187,7 +199,8 @@ enum spool_operation_flag {
  * when Mprobe returns, with post_ticks and site of Mprobe; the bytes follow at Mrecv. */
 struct spool_operation {
     uint8_t type; /* SPOOL_OPERATION */
-    uint8_t direction;
+    uint8_t direction : 1;
+    uint8_t memory : 7;      /* enum spool_memory of its buffer */
     uint16_t function;       /* number of the MPI function that posted it: MPI_Isend, MPI_Start, MPI_Mprobe ... */
     uint32_t communicator;   /* spool_communicator.index of this process; SPOOL_NO_COMMUNICATOR: MPI does not know it
                               * either */

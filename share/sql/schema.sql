@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -116,7 +116,9 @@ CREATE TABLE form(
   any_tag INTEGER NOT NULL,
   uncertain INTEGER NOT NULL,          -- 0: its order is certain; else why not, bits as in the view doubt
   send_completed INTEGER,              -- operations that the posting call completed; NULL: it posted another one before
-  recv_completed INTEGER               -- (Sendrecv), which stands for the call
+  recv_completed INTEGER,              -- (Sendrecv), which stands for the call
+  send_memory TEXT,                    -- where its buffers lie: pinned, device N, managed N (N: the GPU, 31 and above
+  recv_memory TEXT                     -- as 31); NULL: memory of the host that no GPU's driver knows
 );
 
 -- A matched pair. Completion is the return of the call that reported it: an upper bound.
@@ -415,19 +417,28 @@ CREATE TABLE prediction(
 -- Ingest makes this index after the last row.
 CREATE INDEX message_round ON message_row(round_id);
 
+-- How far the messages of a form go, and whether a GPU has one of their buffers.
+CREATE VIEW form_level(form, name) AS
+  SELECT id, CASE WHEN max(coalesce(send_memory GLOB '[dm]*', 0), coalesce(recv_memory GLOB '[dm]*', 0))
+                  THEN CASE level WHEN 0 THEN 'gpu_on_socket' WHEN 1 THEN 'gpu_on_socket' WHEN 2 THEN 'gpu_on_node'
+                                  WHEN 3 THEN 'gpu_off_node' END
+                  ELSE CASE level WHEN 0 THEN 'self' WHEN 1 THEN 'intra_socket' WHEN 2 THEN 'inter_socket'
+                                  WHEN 3 THEN 'inter_node' END END
+  FROM form;
+
 CREATE VIEW message(id, src, dst, comm, tag, bytes, level, round_id, send_post_ns, send_complete_ns, recv_post_ns,
                     recv_complete_ns, recv_bytes, send_function, recv_function, any_source, any_tag, send_callsite,
-                    recv_callsite, send_cpu, recv_cpu, uncertain) AS
-  SELECT id, src, dst, comm, tag, bytes,
-         CASE (SELECT level FROM form f WHERE f.id = m.form) WHEN 0 THEN 'self' WHEN 1 THEN 'intra_socket'
-              WHEN 2 THEN 'inter_socket' WHEN 3 THEN 'inter_node' END,
+                    recv_callsite, send_cpu, recv_cpu, uncertain, send_memory, recv_memory) AS
+  SELECT id, src, dst, comm, tag, bytes, (SELECT name FROM form_level f WHERE f.form = m.form),
          round_id, send_post_ns, send_post_ns + send_ns, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns,
          bytes + room_bytes,
          (SELECT name FROM form f JOIN function n ON n.id = f.send_function WHERE f.id = m.form),
          (SELECT name FROM form f JOIN function n ON n.id = f.recv_function WHERE f.id = m.form),
          (SELECT any_source FROM form f WHERE f.id = m.form), (SELECT any_tag FROM form f WHERE f.id = m.form),
          (SELECT send_callsite FROM form f WHERE f.id = m.form), (SELECT recv_callsite FROM form f WHERE f.id = m.form),
-         send_cpu, recv_cpu, (SELECT uncertain FROM form f WHERE f.id = m.form)
+         send_cpu, recv_cpu, (SELECT uncertain FROM form f WHERE f.id = m.form),
+         (SELECT coalesce(send_memory, 'host') FROM form f WHERE f.id = m.form),
+         (SELECT coalesce(recv_memory, 'host') FROM form f WHERE f.id = m.form)
   FROM message_row m;
 
 CREATE TRIGGER message_insert INSTEAD OF INSERT ON message BEGIN
@@ -435,9 +446,12 @@ CREATE TRIGGER message_insert INSTEAD OF INSERT ON message BEGIN
     SELECT NEW.send_function WHERE NEW.send_function NOT IN (SELECT name FROM function)
     UNION SELECT NEW.recv_function WHERE NEW.recv_function NOT IN (SELECT name FROM function);
   INSERT INTO form(level, send_function, recv_function, send_callsite, recv_callsite, any_source, any_tag, uncertain,
-                   send_completed, recv_completed)
-    SELECT CASE NEW.level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 WHEN 'inter_node' THEN 3
-           END, s.id, r.id, NEW.send_callsite, NEW.recv_callsite, NEW.any_source, NEW.any_tag, NEW.uncertain, 0, 0
+                   send_completed, recv_completed, send_memory, recv_memory)
+    SELECT CASE NEW.level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'gpu_on_socket' THEN 1
+                          WHEN 'inter_socket' THEN 2 WHEN 'gpu_on_node' THEN 2 WHEN 'inter_node' THEN 3
+                          WHEN 'gpu_off_node' THEN 3
+           END, s.id, r.id, NEW.send_callsite, NEW.recv_callsite, NEW.any_source, NEW.any_tag, NEW.uncertain, 0, 0,
+           nullif(NEW.send_memory, 'host'), nullif(NEW.recv_memory, 'host')
     FROM function s, function r WHERE s.name = NEW.send_function AND r.name = NEW.recv_function;
   INSERT INTO message_row
     VALUES (NEW.id, NEW.src, NEW.dst, NEW.comm, NEW.tag, NEW.bytes, (SELECT max(id) FROM form), NEW.round_id,

@@ -26,7 +26,7 @@ static const char rows[] =
     "INSERT INTO communicator VALUES(0,'MPI_COMM_WORLD',NULL,NULL,3,NULL,1);"
     "INSERT INTO communicator_member VALUES(0,0,0),(0,1,1),(0,2,2);"
     "INSERT INTO function VALUES(1,'MPI_Isend'),(2,'MPI_Irecv'),(3,'MPI_Waitall');"
-    "INSERT INTO form VALUES(1,1,1,2,0,0,0,0,0,0,0),(2,3,1,2,0,0,1,0,16,0,0);"
+    "INSERT INTO form VALUES(1,1,1,2,0,0,0,0,0,0,0, NULL, NULL),(2,3,1,2,0,0,1,0,16,0,0, NULL, NULL);"
     "INSERT INTO kind VALUES(0,2,2,1008);"
     "INSERT INTO kind_family VALUES(0,1,8,1000);"
     "INSERT INTO round VALUES(1,0,10,400),(2,0,1010,1500);"

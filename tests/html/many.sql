@@ -5,7 +5,7 @@ WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 599) IN
 INSERT INTO node(id, host, sockets) SELECT i, 'node' || i, 2 FROM n WHERE i < 40;
 INSERT INTO process(rank, node, socket, ended, begin_ns, end_ns) SELECT i, i / 15, i % 15 / 8, 'finalize', 0, 11000000 FROM n;
 INSERT INTO function VALUES (1, 'MPI_Isend'), (2, 'MPI_Irecv'), (3, 'MPI_Waitall'), (4, 'MPI_Allreduce');
-INSERT INTO form VALUES (1, 1, 1, 2, NULL, NULL, 0, 0, 0, 0, 0), (2, 3, 1, 2, NULL, NULL, 0, 0, 0, 0, 0);
+INSERT INTO form VALUES (1, 1, 1, 2, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL), (2, 3, 1, 2, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL);
 INSERT INTO message_row
   SELECT NULL, a.i, (a.i + CASE s.i % 2 WHEN 0 THEN 1 ELSE 77 END) % 600, 0, 0, 1000 * (1 + s.i % 3), 1 + s.i % 2, NULL, 1000000 * s.i, 500000,
          1000, 400000, 0, NULL, NULL, 500, 500

@@ -5,6 +5,7 @@
 #ifndef MPISTAIR_BACKEND_OPERATION_H
 #define MPISTAIR_BACKEND_OPERATION_H
 
+#include "interpose/backend/table/buffer_memory.h"
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
 #include "interpose/backend/recorder/recorder.h"
@@ -50,7 +51,7 @@ static inline struct spool_operation *operation_reserve(const struct recorded_ca
 static inline void operation_fill(struct spool_operation *operation, enum spool_direction direction,
                                   uint32_t communicator, uint64_t bytes, int peer, int tag, unsigned flags)
 {
-    operation->direction = (uint8_t)direction;
+    operation->direction = direction & 1U;
     operation->communicator = communicator;
     operation->peer = recorded_peer(peer);
     operation->tag = recorded_tag(tag);
@@ -62,13 +63,14 @@ static inline void operation_fill(struct spool_operation *operation, enum spool_
 
 /* Stores the record of a post; returns NULL if it is lost. */
 static inline struct spool_operation *operation_post(const struct recorded_call *call, enum spool_direction direction,
-                                                     int64_t count, MPI_Datatype datatype, int peer, int tag,
-                                                     MPI_Comm comm, unsigned flags)
+                                                     const void *buffer, int64_t count, MPI_Datatype datatype, int peer,
+                                                     int tag, MPI_Comm comm, unsigned flags)
 {
     uint32_t communicator = communicator_index(call->thread, comm);
     struct spool_operation *operation = operation_reserve(call, 1);
     if (!operation)
         return NULL;
+    operation->memory = buffer_memory(call, buffer) & SPOOL_MEMORY_ALL;
     operation_fill(operation, direction, communicator, elements_bytes(count, datatype), peer, tag, flags);
     spool_record_publish(operation, SPOOL_OPERATION);
     return operation;
@@ -84,12 +86,12 @@ static inline void operation_posted(const struct recorded_call *call, struct spo
 }
 
 /* Family send records MPI_Send and its modes. */
-static inline void send_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+static inline void send_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
                               MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     post->operation = NULL;
     if (call_begin(&post->call, function, site))
-        post->operation = operation_post(&post->call, SPOOL_SEND, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
+        post->operation = operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
 }
 
 /* Ends a blocking call of one operation. */
@@ -130,14 +132,14 @@ static inline const MPI_Status *watched_result(struct watched_status *watched)
 }
 
 /* Family recv records MPI_Recv. */
-static inline void recv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+static inline void recv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
                               MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status **status)
 {
     post->operation = NULL;
     post->watched.status = NULL;
     if (!call_begin(&post->call, function, site))
         return;
-    post->operation = operation_post(&post->call, SPOOL_RECEIVE, count, datatype, source, tag, comm, SPOOL_BLOCKING);
+    post->operation = operation_post(&post->call, SPOOL_RECEIVE, buffer, count, datatype, source, tag, comm, SPOOL_BLOCKING);
     if (post->operation && (post->operation->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)))
         watch_status(&post->watched, status);
 }
@@ -148,9 +150,9 @@ static inline void recv_end(struct posted_call *post, int result)
 }
 
 /* Returns room for both operations of a call that sends and receives, behind each other; NULL if both are lost. */
-static inline struct spool_operation *operation_post_two(const struct recorded_call *call, int64_t send_count,
+static inline struct spool_operation *operation_post_two(const struct recorded_call *call, const void *send_buffer, int64_t send_count,
                                                          MPI_Datatype send_type, int dest, int send_tag,
-                                                         int64_t receive_count, MPI_Datatype receive_type, int source,
+                                                         const void *receive_buffer, int64_t receive_count, MPI_Datatype receive_type, int source,
                                                          int receive_tag, MPI_Comm comm, unsigned flags)
 {
     uint32_t communicator = communicator_index(call->thread, comm);
@@ -160,6 +162,8 @@ static inline struct spool_operation *operation_post_two(const struct recorded_c
     operation_fill(&two[0], SPOOL_SEND, communicator, elements_bytes(send_count, send_type), dest, send_tag, flags);
     operation_fill(&two[1], SPOOL_RECEIVE, communicator, elements_bytes(receive_count, receive_type), source,
                    receive_tag, flags | SPOOL_SAME_CALL);
+    two[0].memory = buffer_memory(call, send_buffer) & SPOOL_MEMORY_ALL;
+    two[1].memory = buffer_memory(call, receive_buffer) & SPOOL_MEMORY_ALL;
     spool_record_publish(&two[1], SPOOL_OPERATION); /* a reader sees both or none */
     spool_record_publish(&two[0], SPOOL_OPERATION);
     return two;
@@ -167,8 +171,8 @@ static inline struct spool_operation *operation_post_two(const struct recorded_c
 
 /* Family sendrecv: MPI_Sendrecv, and _replace, which hands in one count and datatype twice. */
 static inline void sendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                                  int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
-                                  int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                                  const void *send_buffer, int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
+                                  const void *receive_buffer, int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
                                   MPI_Comm comm, MPI_Status **status)
 {
     post->operation = NULL;
@@ -176,7 +180,7 @@ static inline void sendrecv_begin(struct posted_call *post, enum mpistair_functi
     post->watched.status = NULL;
     if (!call_begin(&post->call, function, site))
         return;
-    post->operation = operation_post_two(&post->call, send_count, send_type, dest, send_tag, receive_count,
+    post->operation = operation_post_two(&post->call, send_buffer, send_count, send_type, dest, send_tag, receive_buffer, receive_count,
                                          receive_type, source, receive_tag, comm, SPOOL_BLOCKING);
     if (!post->operation)
         return;
@@ -197,20 +201,20 @@ static inline void sendrecv_end(struct posted_call *post, int result)
 }
 
 /* Families isend and irecv record the post by MPI_Isend, its modes, and MPI_Irecv. */
-static inline void isend_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+static inline void isend_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
                                MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     post->operation = NULL;
     if (call_begin(&post->call, function, site))
-        post->operation = operation_post(&post->call, SPOOL_SEND, count, datatype, dest, tag, comm, 0);
+        post->operation = operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, 0);
 }
 
-static inline void irecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, int64_t count,
+static inline void irecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
                                MPI_Datatype datatype, int source, int tag, MPI_Comm comm)
 {
     post->operation = NULL;
     if (call_begin(&post->call, function, site))
-        post->operation = operation_post(&post->call, SPOOL_RECEIVE, count, datatype, source, tag, comm, 0);
+        post->operation = operation_post(&post->call, SPOOL_RECEIVE, buffer, count, datatype, source, tag, comm, 0);
 }
 
 static inline void isend_end(struct posted_call *post, int result, const MPI_Request *request)
@@ -224,13 +228,13 @@ static inline void isend_end(struct posted_call *post, int result, const MPI_Req
 
 /* Family isendrecv records MPI_Isendrecv and _replace; the receive stands for both operations. */
 static inline void isendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                                   int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
-                                   int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                                   const void *send_buffer, int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
+                                   const void *receive_buffer, int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
                                    MPI_Comm comm)
 {
     post->operation = NULL;
     if (call_begin(&post->call, function, site))
-        post->operation = operation_post_two(&post->call, send_count, send_type, dest, send_tag, receive_count,
+        post->operation = operation_post_two(&post->call, send_buffer, send_count, send_type, dest, send_tag, receive_buffer, receive_count,
                                              receive_type, source, receive_tag, comm, 0);
 }
 

@@ -23,7 +23,7 @@ static void pair(MPI_Request request)
     struct posted_call post;
     struct completion_call completion;
     MPI_Status *status = MPI_STATUS_IGNORE;
-    isend_begin(&post, FN_Isend, 1, 8, MPI_BYTE, 0, 0, MPI_COMM_SELF);
+    isend_begin(&post, FN_Isend, 1, &post, 8, MPI_BYTE, 0, 0, MPI_COMM_SELF);
     isend_end(&post, MPI_SUCCESS, &request);
     wait_begin(&completion, FN_Wait, 1, &request, &status);
     request = MPI_REQUEST_NULL;

@@ -35,7 +35,7 @@ static uint64_t partitioned_bytes(int64_t partitions, int64_t count, MPI_Datatyp
 }
 
 void partitioned_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site,
-                            int64_t partitions, int64_t count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm)
+                            const void *buffer, int64_t partitions, int64_t count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm)
 {
     init->persistent = NULL;
     if (!call_begin(&init->call, function, site))
@@ -53,8 +53,10 @@ void partitioned_init_begin(struct persistent_call *init, enum mpistair_function
     if (facts.communicator == COMMUNICATOR_NONE)
         return;
     init->persistent = persistent_new(&init->call, &facts);
-    if (init->persistent)
-        init->persistent->start = start_partitioned;
+    if (!init->persistent)
+        return;
+    init->persistent->start = start_partitioned;
+    init->persistent->memory = buffer_memory(&init->call, buffer);
 }
 
 void partitioned_init_end(struct persistent_call *init, int result, const MPI_Request *request)

@@ -51,7 +51,8 @@ void persistent_ready(const struct recorded_call *call, struct persistent *persi
 
 void persistent_describe(const struct persistent *persistent, struct spool_operation *operation, unsigned flags)
 {
-    operation->direction = persistent->facts.direction;
+    operation->direction = persistent->facts.direction & 1U;
+    operation->memory = persistent->memory & SPOOL_MEMORY_ALL;
     operation->communicator = persistent->facts.communicator;
     operation->peer = persistent->facts.peer;
     operation->tag = persistent->facts.tag;
@@ -70,7 +71,7 @@ static void *start_operation(struct persistent *self, const struct recorded_call
     return operation;
 }
 
-void persistent_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site, int64_t count,
+void persistent_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
                            MPI_Datatype datatype, int peer, int tag, MPI_Comm comm)
 {
     init->persistent = NULL;
@@ -90,6 +91,7 @@ void persistent_init_begin(struct persistent_call *init, enum mpistair_function 
     if (!init->persistent)
         return;
     init->persistent->start = start_operation;
+    init->persistent->memory = buffer_memory(&init->call, buffer);
     if (receives)
         init->persistent->flags = wildcard_flags(peer, tag);
 }

@@ -58,7 +58,7 @@ void mprobe_begin(struct matched_probe *probe, enum mpistair_function function, 
 static void store_matched(struct matched_probe *probe, const MPI_Status *status, MPI_Message message)
 {
     uint64_t now = clock_ticks(recorder.clock_source);
-    struct spool_operation *operation = operation_post(&probe->call, SPOOL_RECEIVE, 0, MPI_BYTE, probe->source,
+    struct spool_operation *operation = operation_post(&probe->call, SPOOL_RECEIVE, NULL, 0, MPI_BYTE, probe->source,
                                                        probe->tag, probe->comm, SPOOL_MATCHED_PROBE);
     if (!operation)
         return;
@@ -89,15 +89,17 @@ void improbe_end(struct matched_probe *probe, int result, const MPI_Message *mes
         timed_call_idle(&probe->call, clock_ticks(recorder.clock_source));
 }
 
-void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, int64_t count,
+void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
                  MPI_Datatype datatype, const MPI_Message *message)
 {
     if (!call_begin(&receive->call, function, site))
         return;
     receive->message = *message;
     receive->operation = take(*message);
-    if (receive->operation)
-        receive->operation->bytes = elements_bytes(count, datatype);
+    if (!receive->operation)
+        return;
+    receive->operation->bytes = elements_bytes(count, datatype);
+    receive->operation->memory = buffer_memory(&receive->call, buffer) & SPOOL_MEMORY_ALL;
 }
 
 /* Says whether the call left the message to be received; then the operation goes back. */

@@ -11,6 +11,7 @@ struct persistent {
     struct spool_persistent facts;   /* as stored, except for the time in the call */
     struct spool_persistent *record; /* NULL: lost */
     unsigned flags;                  /* flags of what it posts: wildcards */
+    unsigned memory;                 /* enum spool_memory of its buffer */
     void *more;                      /* what its kind needs; freed by free() with the request */
 };
 

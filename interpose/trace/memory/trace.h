@@ -95,6 +95,7 @@ struct trace_operation {
     int16_t cpu_post;
     int16_t cpu_complete;
     uint8_t direction;
+    uint8_t memory; /* enum spool_memory of its buffer */
     uint8_t reason;
     uint8_t uncertain; /* enum trace_doubt */
     int8_t completed;  /* operations that its call completed, -1: another operation stands for the call */

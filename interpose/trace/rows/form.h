@@ -17,7 +17,9 @@ struct form {
     int8_t recv_completed;
     bool any_source;
     bool any_tag;
-    uint8_t uncertain; /* enum trace_doubt */
+    uint8_t uncertain;   /* enum trace_doubt */
+    uint8_t send_memory; /* enum spool_memory */
+    uint8_t recv_memory;
 };
 
 struct form_table {

@@ -137,7 +137,9 @@ static int64_t form_of_message(struct sink *sink, const struct trace *trace, con
                         .recv_completed = receive->completed,
                         .any_source = (receive->flags & SPOOL_ANY_SOURCE) != 0,
                         .any_tag = (receive->flags & SPOOL_ANY_TAG) != 0,
-                        .uncertain = receive->uncertain};
+                        .uncertain = receive->uncertain,
+                        .send_memory = send->memory,
+                        .recv_memory = receive->memory};
     int64_t id = form_of(&sink->forms, &form);
     if (id == 0)
         sink->no_memory = true;

@@ -171,6 +171,7 @@ static int take_operation(struct stream *stream, struct stream_rank *rank, struc
         .cpu_post = record->cpu_post,
         .cpu_complete = record->cpu_complete,
         .direction = record->direction,
+        .memory = record->memory,
         .uncertain = (uint8_t)((record->flags & SPOOL_UNCERTAIN_ORDER ? DOUBT_THREADS : 0) |
                                (trace->communicators[communicator].known ? 0 : DOUBT_COMMUNICATOR) |
                                (record->post_ticks >= process->lost_ticks ? DOUBT_LOST : 0)),

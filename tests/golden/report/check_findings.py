@@ -62,7 +62,7 @@ class Made:
             sql.append("INSERT INTO message_row(src, dst, comm, tag, bytes, form, send_post_ns, send_ns, late_ns, recv_ns, room_bytes, "
                        f"send_call_ns, recv_call_ns) VALUES ({src}, {dst}, 0, 0, {size}, {form}, {post}, {sent - post}, {recv - post}, "
                        f"{done - recv}, 0, {sent - post}, {done - recv});")
-        sql += [f"INSERT INTO form VALUES ({n}, {level}, 1, 2, {site}, {recv_site}, 0, 0, 0, 1, 1);"
+        sql += [f"INSERT INTO form VALUES ({n}, {level}, 1, 2, {site}, {recv_site}, 0, 0, 0, 1, 1, NULL, NULL);"
                 for (level, site, recv_site), n in self.forms.items()]
         for rank, begin, leave, site in self.collectives:
             sql.append("INSERT INTO collective(rank, function, comm, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite) VALUES "

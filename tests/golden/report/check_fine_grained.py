@@ -23,7 +23,7 @@ INSERT INTO node(id, host) VALUES {NODES};
 INSERT INTO process(rank, node, socket, ended, begin_ns, end_ns) VALUES {PROCESSES};
 INSERT INTO communicator VALUES (0, NULL, NULL, NULL, 7, NULL, 1);
 INSERT INTO function VALUES (1, 'MPI_Start'), (2, 'MPI_Isend'), (3, 'MPI_Irecv');
-INSERT INTO form VALUES (1, 3, 1, 1, NULL, NULL, 0, 0, 0, 0, 0), (2, 3, 2, 3, NULL, NULL, 0, 0, 0, 0, 0);
+INSERT INTO form VALUES (1, 3, 1, 1, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL), (2, 3, 2, 3, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL);
 INSERT INTO kind VALUES (1, {ROUNDS}, {PEERS}, {PEERS * BYTES}), (2, 1, 2, 2000), (3, 1, 2, 2400);
 INSERT INTO round VALUES (8, 2, 400000000, 401000000), (9, 3, 500000000, 501000000);
 INSERT INTO round_process VALUES (8, 0, 400000000, 401000000, 0), (9, 1, 500000000, 501000000, 0);

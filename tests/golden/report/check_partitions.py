@@ -23,7 +23,7 @@ INSERT INTO process(rank, node, ended, begin_ns, end_ns) VALUES (0, 0, 'finalize
 INSERT INTO communicator VALUES (0, NULL, NULL, NULL, 2, NULL, 1), (2, 'halo', 0, 'MPI_Comm_dup', 2, NULL, 1);
 INSERT INTO callsite VALUES (0, 'app', 16, NULL, 'exchange', '/src/halo.c', 42), (1, 'app', 32, NULL, 'last', '/src/end.c', 7);
 INSERT INTO function VALUES (1, 'MPI_Start'), (2, 'MPI_Startall');
-INSERT INTO form VALUES (1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0), (2, 1, 2, 1, 1, 0, 0, 0, 0, 0, 0);
+INSERT INTO form VALUES (1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, NULL, NULL), (2, 1, 2, 1, 1, 0, 0, 0, 0, 0, 0, NULL, NULL);
 CREATE TEMP TABLE sent AS SELECT column1 AS id FROM (VALUES (1), (2), (3), (4));
 INSERT INTO message_row SELECT id, 0, 1, 0, 3, 800, 1, NULL, 10000000 * id, 8000000, 1000, 8999000, 0, 0, 0, 100, 100 FROM sent;
 INSERT INTO message_row VALUES (5, 0, 1, 2, 3, 100, 2, NULL, 70000000, 2000000, 0, 3000000, 0, 0, 0, 100, 100);

@@ -23,7 +23,7 @@ def made_run(ranks, steps, late, place="exchange_of_halos.c", command="./solver 
             "INSERT INTO function VALUES (1, 'MPI_Isend'), (2, 'MPI_Recv'), (3, 'MPI_Wait'), (4, 'MPI_Allreduce');",
             *(f"INSERT INTO callsite VALUES ({i}, 'solver', {i}, NULL, '{name}', '{FOLDERS}/{place}', {40 + i});"
               for i, name in enumerate(("exchange", "exchange", "exchange", "norm"), 1)),
-            "INSERT INTO form VALUES (1, 1, 1, 2, 1, 2, 0, 0, 0, 0, 1);", f"INSERT INTO kind VALUES (1, {steps}, {ranks}, {ranks * 1000});"]
+            "INSERT INTO form VALUES (1, 1, 1, 2, 1, 2, 0, 0, 0, 0, 1, NULL, NULL);", f"INSERT INTO kind VALUES (1, {steps}, {ranks}, {ranks * 1000});"]
     for rank in range(ranks):
         rows.append(f"INSERT INTO process(rank, node, socket, core, place, ended, begin_ns, end_ns, observed_ns, run_ns, wait_ns) VALUES "
                     f"({rank}, {rank // 64}, {rank // 32 % 2}, {rank % 64}, 'placement', 'finalize', 0, {steps * STEP_NS}, "

@@ -63,7 +63,7 @@ def irregular(rng):
     names = ("MPI_Send", "MPI_Isend", "MPI_Ibsend", "MPI_Issend_c", "MPI_Sendrecv", "MPI_Recv")
     lines = [f"INSERT INTO function VALUES ({i}, '{name}');" for i, name in enumerate(names, 1)]
     lines += [f"INSERT INTO process(rank, node, socket, ended) VALUES ({r}, {r // 3}, {r % 3 // 2}, 'finalize');" for r in range(n_ranks)]
-    lines += [f"INSERT INTO form VALUES ({f}, {f if f < 4 else 'NULL'}, {f + 1}, 6, {f % 2}, {f % 3}, 0, 0, 0, 1, 1);" for f in range(5)]
+    lines += [f"INSERT INTO form VALUES ({f}, {f if f < 4 else 'NULL'}, {f + 1}, 6, {f % 2}, {f % 3}, 0, 0, 0, 1, 1, NULL, NULL);" for f in range(5)]
     kinds = {i: rng.choice([1, 1, 1, 2, 2] + list(range(3, 20))) for i in ids}
     for kind in set(kinds.values()):
         lines.append(f"INSERT INTO kind VALUES ({kind}, {list(kinds.values()).count(kind)}, 3, 1000);")
