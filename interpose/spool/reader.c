@@ -316,9 +316,8 @@ static bool plausible_communicator(const struct spool *spool, const struct spool
 
 static bool plausible_operation(const struct spool *spool, const struct spool_operation *operation)
 {
-    return operation->function < FN_COUNT &&
-           operation->bytes <= SPOOL_BYTES_LIMIT && operation->peer >= SPOOL_UNKNOWN &&
-           (operation->tag >= 0 || operation->tag == SPOOL_ANY) &&
+    return operation->function < FN_COUNT && operation->bytes <= SPOOL_BYTES_LIMIT &&
+           operation->peer >= SPOOL_UNKNOWN && (operation->tag >= 0 || operation->tag == SPOOL_ANY) &&
            plausible_times(spool, operation->post_ticks, operation->complete_ticks);
 }
 

@@ -22,10 +22,10 @@
 
 /* Names the attributes of an address. A value has at most eight bytes. */
 enum cuda_pointer_attribute {
-    CUDA_POINTER_MEMORY_TYPE = 2,  /* enum cuda_memory_type; left alone where the driver does not know the address */
-    CUDA_POINTER_ALLOCATION = 7,   /* number of the allocation (BUFFER_ID), never used again in the process */
+    CUDA_POINTER_MEMORY_TYPE = 2, /* enum cuda_memory_type; left alone where the driver does not know the address */
+    CUDA_POINTER_ALLOCATION = 7,  /* number of the allocation (BUFFER_ID), never used again in the process */
     CUDA_POINTER_IS_MANAGED = 8,
-    CUDA_POINTER_GPU = 9,          /* ordinal */
+    CUDA_POINTER_GPU = 9, /* ordinal */
 };
 
 enum cuda_memory_type { CUDA_MEMORY_HOST = 1, CUDA_MEMORY_DEVICE = 2 };

@@ -86,12 +86,14 @@ static inline void operation_posted(const struct recorded_call *call, struct spo
 }
 
 /* Family send records MPI_Send and its modes. */
-static inline void send_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
-                              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+static inline void send_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
+                              const void *buffer, int64_t count, MPI_Datatype datatype, int dest, int tag,
+                              MPI_Comm comm)
 {
     post->operation = NULL;
     if (call_begin(&post->call, function, site))
-        post->operation = operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
+        post->operation =
+            operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
 }
 
 /* Ends a blocking call of one operation. */
@@ -132,14 +134,16 @@ static inline const MPI_Status *watched_result(struct watched_status *watched)
 }
 
 /* Family recv records MPI_Recv. */
-static inline void recv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
-                              MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status **status)
+static inline void recv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
+                              const void *buffer, int64_t count, MPI_Datatype datatype, int source, int tag,
+                              MPI_Comm comm, MPI_Status **status)
 {
     post->operation = NULL;
     post->watched.status = NULL;
     if (!call_begin(&post->call, function, site))
         return;
-    post->operation = operation_post(&post->call, SPOOL_RECEIVE, buffer, count, datatype, source, tag, comm, SPOOL_BLOCKING);
+    post->operation =
+        operation_post(&post->call, SPOOL_RECEIVE, buffer, count, datatype, source, tag, comm, SPOOL_BLOCKING);
     if (post->operation && (post->operation->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)))
         watch_status(&post->watched, status);
 }
@@ -150,9 +154,10 @@ static inline void recv_end(struct posted_call *post, int result)
 }
 
 /* Returns room for both operations of a call that sends and receives, behind each other; NULL if both are lost. */
-static inline struct spool_operation *operation_post_two(const struct recorded_call *call, const void *send_buffer, int64_t send_count,
-                                                         MPI_Datatype send_type, int dest, int send_tag,
-                                                         const void *receive_buffer, int64_t receive_count, MPI_Datatype receive_type, int source,
+static inline struct spool_operation *operation_post_two(const struct recorded_call *call, const void *send_buffer,
+                                                         int64_t send_count, MPI_Datatype send_type, int dest,
+                                                         int send_tag, const void *receive_buffer,
+                                                         int64_t receive_count, MPI_Datatype receive_type, int source,
                                                          int receive_tag, MPI_Comm comm, unsigned flags)
 {
     uint32_t communicator = communicator_index(call->thread, comm);
@@ -171,17 +176,19 @@ static inline struct spool_operation *operation_post_two(const struct recorded_c
 
 /* Family sendrecv: MPI_Sendrecv, and _replace, which hands in one count and datatype twice. */
 static inline void sendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                                  const void *send_buffer, int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
-                                  const void *receive_buffer, int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
-                                  MPI_Comm comm, MPI_Status **status)
+                                  const void *send_buffer, int64_t send_count, MPI_Datatype send_type, int dest,
+                                  int send_tag, const void *receive_buffer, int64_t receive_count,
+                                  MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,
+                                  MPI_Status **status)
 {
     post->operation = NULL;
     post->second = NULL;
     post->watched.status = NULL;
     if (!call_begin(&post->call, function, site))
         return;
-    post->operation = operation_post_two(&post->call, send_buffer, send_count, send_type, dest, send_tag, receive_buffer, receive_count,
-                                         receive_type, source, receive_tag, comm, SPOOL_BLOCKING);
+    post->operation =
+        operation_post_two(&post->call, send_buffer, send_count, send_type, dest, send_tag, receive_buffer,
+                           receive_count, receive_type, source, receive_tag, comm, SPOOL_BLOCKING);
     if (!post->operation)
         return;
     post->second = post->operation + 1;
@@ -201,16 +208,18 @@ static inline void sendrecv_end(struct posted_call *post, int result)
 }
 
 /* Families isend and irecv record the post by MPI_Isend, its modes, and MPI_Irecv. */
-static inline void isend_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
-                               MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+static inline void isend_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
+                               const void *buffer, int64_t count, MPI_Datatype datatype, int dest, int tag,
+                               MPI_Comm comm)
 {
     post->operation = NULL;
     if (call_begin(&post->call, function, site))
         post->operation = operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, 0);
 }
 
-static inline void irecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
-                               MPI_Datatype datatype, int source, int tag, MPI_Comm comm)
+static inline void irecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
+                               const void *buffer, int64_t count, MPI_Datatype datatype, int source, int tag,
+                               MPI_Comm comm)
 {
     post->operation = NULL;
     if (call_begin(&post->call, function, site))
@@ -228,14 +237,14 @@ static inline void isend_end(struct posted_call *post, int result, const MPI_Req
 
 /* Family isendrecv records MPI_Isendrecv and _replace; the receive stands for both operations. */
 static inline void isendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                                   const void *send_buffer, int64_t send_count, MPI_Datatype send_type, int dest, int send_tag,
-                                   const void *receive_buffer, int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
-                                   MPI_Comm comm)
+                                   const void *send_buffer, int64_t send_count, MPI_Datatype send_type, int dest,
+                                   int send_tag, const void *receive_buffer, int64_t receive_count,
+                                   MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm)
 {
     post->operation = NULL;
     if (call_begin(&post->call, function, site))
-        post->operation = operation_post_two(&post->call, send_buffer, send_count, send_type, dest, send_tag, receive_buffer, receive_count,
-                                             receive_type, source, receive_tag, comm, 0);
+        post->operation = operation_post_two(&post->call, send_buffer, send_count, send_type, dest, send_tag,
+                                             receive_buffer, receive_count, receive_type, source, receive_tag, comm, 0);
 }
 
 static inline void isendrecv_end(struct posted_call *post, int result, const MPI_Request *request)

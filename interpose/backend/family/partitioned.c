@@ -35,7 +35,8 @@ static uint64_t partitioned_bytes(int64_t partitions, int64_t count, MPI_Datatyp
 }
 
 void partitioned_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site,
-                            const void *buffer, int64_t partitions, int64_t count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm)
+                            const void *buffer, int64_t partitions, int64_t count, MPI_Datatype datatype, int peer,
+                            int tag, MPI_Comm comm)
 {
     init->persistent = NULL;
     if (!call_begin(&init->call, function, site))

@@ -9,7 +9,8 @@
 
 /* MPI_Psend_init and MPI_Precv_init have count elements in each partition. */
 void partitioned_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site,
-                            const void *buffer, int64_t partitions, int64_t count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm);
+                            const void *buffer, int64_t partitions, int64_t count, MPI_Datatype datatype, int peer,
+                            int tag, MPI_Comm comm);
 void partitioned_init_end(struct persistent_call *init, int result, const MPI_Request *request);
 
 struct partition_call {

@@ -71,8 +71,8 @@ static void *start_operation(struct persistent *self, const struct recorded_call
     return operation;
 }
 
-void persistent_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
-                           MPI_Datatype datatype, int peer, int tag, MPI_Comm comm)
+void persistent_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site,
+                           const void *buffer, int64_t count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm)
 {
     init->persistent = NULL;
     if (!call_begin(&init->call, function, site))

@@ -24,8 +24,8 @@ void persistent_ready(const struct recorded_call *call, struct persistent *persi
                       const MPI_Request *request);
 
 /* Family persistent_init records MPI_Send_init, its modes, and MPI_Recv_init; the function tells the direction. */
-void persistent_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
-                           MPI_Datatype datatype, int peer, int tag, MPI_Comm comm);
+void persistent_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site,
+                           const void *buffer, int64_t count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm);
 void persistent_init_end(struct persistent_call *init, int result, const MPI_Request *request);
 
 /* Families start, startall: handles are kept from before the call, since Open MPI may exchange one. */

@@ -89,8 +89,8 @@ void improbe_end(struct matched_probe *probe, int result, const MPI_Message *mes
         timed_call_idle(&probe->call, clock_ticks(recorder.clock_source));
 }
 
-void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
-                 MPI_Datatype datatype, const MPI_Message *message)
+void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, const void *buffer,
+                 int64_t count, MPI_Datatype datatype, const MPI_Message *message)
 {
     if (!call_begin(&receive->call, function, site))
         return;

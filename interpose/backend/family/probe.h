@@ -31,8 +31,8 @@ struct matched_receive {
     struct spool_operation *operation; /* the one that the probe stored; NULL: not known */
 };
 
-void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, const void *buffer, int64_t count,
-                 MPI_Datatype datatype, const MPI_Message *message);
+void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, const void *buffer,
+                 int64_t count, MPI_Datatype datatype, const MPI_Message *message);
 void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *message);
 void imrecv_end(struct matched_receive *receive, int result, const MPI_Message *message, const MPI_Request *request);
 

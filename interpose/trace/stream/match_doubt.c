@@ -93,7 +93,8 @@ int doubts_write(const struct envelope *envelopes, size_t n, sqlite3 *database)
         "INSERT INTO twin SELECT (SELECT max(id) FROM form) + row_number() OVER (ORDER BY form), form "
         "FROM (SELECT DISTINCT form FROM shifted);"
         "INSERT INTO form SELECT t.id, level, send_function, recv_function, send_callsite, recv_callsite, any_source, "
-        "any_tag, uncertain | 16, send_completed, recv_completed, send_memory, recv_memory FROM twin t JOIN form f ON f.id = t.form;"
+        "any_tag, uncertain | 16, send_completed, recv_completed, send_memory, recv_memory FROM twin t JOIN form f ON "
+        "f.id = t.form;"
         "UPDATE message_row SET form = (SELECT id FROM twin WHERE twin.form = message_row.form) "
         "WHERE id IN (SELECT message FROM shifted);"
         "DROP TABLE shifted; DROP TABLE twin; DROP TABLE doubtful");
