@@ -1,6 +1,6 @@
-/* Sends from and to all kinds of memory that NVIDIA's driver knows, between ranks 0 and 1, with the driver that the first
- * argument names (that of tests/mock_cuda: device memory is the host's there, so that any MPI can take it). It loads the
- * driver late, frees memory whose address is used again, lets the driver fail, resets, forks, and has threads.
+/* Sends from and to all kinds of memory that NVIDIA's driver knows, between ranks 0 and 1. The first argument names the
+ * driver: that of tests/mock_cuda, whose device memory is the host's, so that any MPI can take it. The program loads it
+ * late, frees memory whose address is used again, lets the driver fail, resets, forks, and has threads.
  *
  * Each rank writes `RANK,TAG,KIND` for what it sent or received into the file of the second argument with its rank
  * behind. Exits with 1 where the driver was asked too often. */

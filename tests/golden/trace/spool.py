@@ -26,7 +26,7 @@ A line of a script, times in nanoseconds since the run's start:
     repeat N every NS / end                        the lines between, N times; {i} in them is 0, 1, ...
 RANK may be * for all. Words behind an operation: any_source any_tag cancelled failed shared uncertain same_call probe off
 freed nonblocking cancelling took partitioned send receive lane=N comm=N cpu=N call=NS (length of the posting call) started=N (number of
-the persistent request) stack=N site=ADDRESS; most of them behind the other records as well.
+the persistent request) stack=N site=ADDRESS memory=pinned, device:N, managed:N; most of them behind the other records as well.
 """
 import importlib.util
 import os
@@ -41,6 +41,12 @@ FLAGS = {"any_source": 2, "any_tag": 4, "shared": 8, "failed": 16, "cancelled": 
 STARTED = 256
 WINDOW = 16384
 ENDS = {"none": 0, "finalize": 1, "abort": 2, "exit": 3}
+
+
+def memory_bits(text):
+    """The memory of a buffer as event.h has it, from KIND or KIND:GPU."""
+    kind, _, gpu = text.partition(":")
+    return ["host", "pinned", "device", "managed"].index(kind) | int(gpu or 0) << 2
 
 
 def read_functions(gen_wrappers, table):
@@ -127,7 +133,7 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 8, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 9, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
@@ -227,7 +233,7 @@ class Script:
         peer = {"any": -2, "null": -1}.get(peer) or int(peer)
         cpu = int(options.get("cpu", -1))
         started = int(options.get("started", 0))
-        process.add(struct.pack("<BBHIiiQQQQIhhHHI", 1, receive, self.functions[function], int(options.get("comm", 0)), peer,
+        process.add(struct.pack("<BBHIiiQQQQIhhHHI", 1, receive | memory_bits(options.get("memory", "host")) << 1, self.functions[function], int(options.get("comm", 0)), peer,
                                 -2 if tag == "any" else int(tag), int(size), post_ns, complete_ns,
                                 int(options.get("site", 0)), min(length, 0xFFFFFFFF), cpu, cpu, flags | blocking | bool(started) * STARTED,
                                 int(options.get("stack", 0)), started), int(options.get("lane", 0)))
