@@ -428,7 +428,7 @@ CREATE VIEW form_level(form, name) AS
 
 CREATE VIEW message(id, src, dst, comm, tag, bytes, level, round_id, send_post_ns, send_complete_ns, recv_post_ns,
                     recv_complete_ns, recv_bytes, send_function, recv_function, any_source, any_tag, send_callsite,
-                    recv_callsite, send_cpu, recv_cpu, uncertain, send_memory, recv_memory) AS
+                    recv_callsite, send_cpu, recv_cpu, uncertain) AS
   SELECT id, src, dst, comm, tag, bytes, (SELECT name FROM form_level f WHERE f.form = m.form),
          round_id, send_post_ns, send_post_ns + send_ns, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns,
          bytes + room_bytes,
@@ -436,22 +436,22 @@ CREATE VIEW message(id, src, dst, comm, tag, bytes, level, round_id, send_post_n
          (SELECT name FROM form f JOIN function n ON n.id = f.recv_function WHERE f.id = m.form),
          (SELECT any_source FROM form f WHERE f.id = m.form), (SELECT any_tag FROM form f WHERE f.id = m.form),
          (SELECT send_callsite FROM form f WHERE f.id = m.form), (SELECT recv_callsite FROM form f WHERE f.id = m.form),
-         send_cpu, recv_cpu, (SELECT uncertain FROM form f WHERE f.id = m.form),
-         (SELECT coalesce(send_memory, 'host') FROM form f WHERE f.id = m.form),
-         (SELECT coalesce(recv_memory, 'host') FROM form f WHERE f.id = m.form)
+         send_cpu, recv_cpu, (SELECT uncertain FROM form f WHERE f.id = m.form)
   FROM message_row m;
+
+-- In which memory the buffers of each message lie.
+CREATE VIEW message_memory(id, src, dst, tag, send_memory, recv_memory) AS
+  SELECT m.id, src, dst, tag, coalesce(send_memory, 'host'), coalesce(recv_memory, 'host')
+  FROM message_row m LEFT JOIN form f ON f.id = m.form;
 
 CREATE TRIGGER message_insert INSTEAD OF INSERT ON message BEGIN
   INSERT INTO function(name)
     SELECT NEW.send_function WHERE NEW.send_function NOT IN (SELECT name FROM function)
     UNION SELECT NEW.recv_function WHERE NEW.recv_function NOT IN (SELECT name FROM function);
   INSERT INTO form(level, send_function, recv_function, send_callsite, recv_callsite, any_source, any_tag, uncertain,
-                   send_completed, recv_completed, send_memory, recv_memory)
-    SELECT CASE NEW.level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'gpu_on_socket' THEN 1
-                          WHEN 'inter_socket' THEN 2 WHEN 'gpu_on_node' THEN 2 WHEN 'inter_node' THEN 3
-                          WHEN 'gpu_off_node' THEN 3
-           END, s.id, r.id, NEW.send_callsite, NEW.recv_callsite, NEW.any_source, NEW.any_tag, NEW.uncertain, 0, 0,
-           nullif(NEW.send_memory, 'host'), nullif(NEW.recv_memory, 'host')
+                   send_completed, recv_completed)
+    SELECT CASE NEW.level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 WHEN 'inter_node' THEN 3
+           END, s.id, r.id, NEW.send_callsite, NEW.recv_callsite, NEW.any_source, NEW.any_tag, NEW.uncertain, 0, 0
     FROM function s, function r WHERE s.name = NEW.send_function AND r.name = NEW.recv_function;
   INSERT INTO message_row
     VALUES (NEW.id, NEW.src, NEW.dst, NEW.comm, NEW.tag, NEW.bytes, (SELECT max(id) FROM form), NEW.round_id,

@@ -24,7 +24,7 @@ def main():
     test.expect_complete()
     traced = collections.defaultdict(collections.Counter)
     for src, dst, tag, sent, received, n in test.query(
-            "SELECT src, dst, tag, send_memory, recv_memory, count(*) FROM message GROUP BY 1, 2, 3, 4, 5"):
+            "SELECT src, dst, tag, send_memory, recv_memory, count(*) FROM message_memory GROUP BY 1, 2, 3, 4, 5"):
         traced[src, tag][sent] += n
         traced[dst, tag][received] += n
     differing = [f"rank {rank} tag {tag}: found {dict(traced[rank, tag])}, allocated {dict(own[rank, tag])}"
@@ -32,7 +32,7 @@ def main():
     if differing or len(own) < 100:
         job.fail(f"{len(differing)} of {len(own)} differ: {'; '.join(differing[:8])}")
     on_gpu = "(send_memory GLOB 'device*' OR send_memory GLOB 'managed*' OR recv_memory GLOB 'device*' OR recv_memory GLOB 'managed*')"
-    job.expect_equal(test.query(f"SELECT DISTINCT level, {on_gpu} FROM message ORDER BY 1"),
+    job.expect_equal(test.query(f"SELECT DISTINCT level, {on_gpu} FROM message JOIN message_memory USING (id) ORDER BY 1"),
                      [("gpu_on_socket", 1), ("intra_socket", 0)], "levels")
     print(f"{sum(sum(c.values()) for c in own.values())} operations lie where the program put them")
 
