@@ -49,7 +49,7 @@ struct request {
 
 static const char usage[] =
     "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart] "
-    "[--shared-link A-B,C-D] -- mpiexec -n 8\n"
+    "[--shared-link A-B,C-D] [--gpu also|only] -- mpiexec -n 8\n"
     "       mpistair calibrate --memory [--placements model|all] [--skip-beyond-peak] [--allow-cpu-copy] "
     "[-o machine.tbl] -- mpiexec -n 2\n\n"
     "Measures this machine with the given launcher and writes a machine table. --memory measures what computing\n"
@@ -121,6 +121,7 @@ static int parse(int argc, char **argv, struct request *request)
     uint64_t launches = 0;
     double seconds = 0; /* not given */
     bool quick = false;
+    int gpu = 0;
     *request = (struct request){.output = "machine.tbl"};
     default_name(request->name);
     const struct option_row rows[] = {
@@ -136,6 +137,8 @@ static int parse(int argc, char **argv, struct request *request)
          "measure also the contention of these pairs of nodes, whose ways share a link;\n"
          "nodes count from 0 in the order of the ranks",
          .take = take_link, .given = &request->memory.messages_given[2]},
+        {0, "gpu", "also|only", "measure also the copies between a GPU and its host, or nothing else", .choice = &gpu,
+         .given = &request->memory.messages_given[4]},
         {0, "cached", NULL, "every message at the same place, so that it stays in the cache",
          .flag = &request->calibration.cached, .given = &request->memory.messages_given[3]},
         {0, "restart", NULL, "begin anew where an interrupted calibration would be continued",
@@ -172,6 +175,8 @@ static int parse(int argc, char **argv, struct request *request)
         return wrong_usage("calibrate", "no launcher: expected -- mpiexec -n RANKS");
     if (request->restart && request->continues)
         return wrong_usage("calibrate", "--restart and --continue: expected one of them");
+    if (request->memory.messages_given[4])
+        request->calibration.gpu = gpu == 0 ? GPU_ALSO : GPU_ONLY;
     code = memory_call_check(&request->memory);
     if (code != OPTIONS_READ)
         return code;

@@ -14,7 +14,7 @@
 
 /* Lists every other benchmark's fit, in the order of its rows. */
 static fit_benchmark *const benchmarks[] = {
-    fit_buffer,    fit_burst,    fit_contention, fit_domain, fit_fine,
+    fit_buffer,    fit_burst,    fit_contention, fit_domain, fit_fine, fit_gpu,
     fit_injection, fit_overhead, fit_progress,   fit_queue,  fit_self,
 };
 

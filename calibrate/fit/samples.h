@@ -30,6 +30,7 @@ enum benchmark {
     BENCHMARK_PROGRESS,   /* seconds that are left of a transfer when the computation is over; alone: all of it */
     BENCHMARK_BURST,      /* seconds of so many bytes of a stream between nodes, after a rest or behind as many */
     BENCHMARK_FINE,       /* seconds of so many bytes as count messages */
+    BENCHMARK_GPU_COPY,   /* seconds of a copy between a GPU and its host, or to another GPU */
     BENCHMARK_COUNT,
 };
 
@@ -56,6 +57,16 @@ enum variant {
     VARIANT_RMA,
     VARIANT_PARTITIONED,
     VARIANT_EARLY,
+    VARIANT_TO_PINNED, /* gpu_copy */
+    VARIANT_TO_PINNED_EVENTS,
+    VARIANT_TO_PAGEABLE,
+    VARIANT_TO_PAGEABLE_EVENTS,
+    VARIANT_FROM_PINNED,
+    VARIANT_FROM_PINNED_EVENTS,
+    VARIANT_FROM_PAGEABLE,
+    VARIANT_FROM_PAGEABLE_EVENTS,
+    VARIANT_PEER,
+    VARIANT_PEER_EVENTS,
     VARIANT_COUNT,
 };
 extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm1, self, ... */

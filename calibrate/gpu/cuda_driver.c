@@ -21,6 +21,18 @@ static int look_up(void *library, const char *name, void *function)
     return found != NULL ? 0 : -1;
 }
 
+/* Asks the driver for a function as the oldest version had it. */
+static int ask(const struct cuda_driver *driver, const char *name, void *function)
+{
+    get_address *address;
+    void *found = NULL;
+    if (look_up(driver->library, "cuGetProcAddress", &address) != 0 || address(name, &found, OLDEST_VERSION, 0) != 0 ||
+        found == NULL)
+        return -1;
+    memcpy(function, &found, sizeof found);
+    return 0;
+}
+
 static int find_functions(struct cuda_driver *driver, const char **missing)
 {
     const struct {
@@ -36,11 +48,9 @@ static int find_functions(struct cuda_driver *driver, const char **missing)
     if (look_up(driver->library, *missing, &address) != 0)
         return -1;
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        void *found = NULL;
         *missing = functions[i].name;
-        if (address(functions[i].name, &found, OLDEST_VERSION, 0) != 0 || found == NULL)
+        if (ask(driver, functions[i].name, (char *)driver + functions[i].offset) != 0)
             return -1;
-        memcpy((char *)driver + functions[i].offset, &found, sizeof found);
     }
     return 0;
 }
@@ -53,13 +63,26 @@ static enum cuda_driver_state old(const struct cuda_driver *driver, const char *
     return CUDA_DRIVER_OLD;
 }
 
-static enum cuda_driver_state refused(const struct cuda_driver *driver, const char *call, int code, struct error *error)
+int cuda_driver_find(const struct cuda_driver *driver, const char *name, void *function, struct error *error)
+{
+    if (ask(driver, name, function) == 0)
+        return 0;
+    (void)old(driver, name, error);
+    return -1;
+}
+
+int cuda_driver_refusal(const struct cuda_driver *driver, const char *call, int code, struct error *error)
 {
     const char *name = NULL;
     if (driver->cuGetErrorName(code, &name) != 0 || name == NULL)
         name = "an unknown error";
-    error_set(error, "the NVIDIA driver refuses %s with %s (%d): 'nvidia-smi' and the kernel's log may say more", call,
-              name, code);
+    return error_set(error, "the NVIDIA driver refuses %s with %s (%d): 'nvidia-smi' and the kernel's log may say more",
+                     call, name, code);
+}
+
+static enum cuda_driver_state refused(const struct cuda_driver *driver, const char *call, int code, struct error *error)
+{
+    (void)cuda_driver_refusal(driver, call, code, error);
     return CUDA_DRIVER_REFUSED;
 }
 
@@ -67,6 +90,7 @@ static enum cuda_driver_state start(struct cuda_driver *driver, struct error *er
 {
     get_version *version;
     const char *missing;
+    driver->is_mock = dlsym(driver->library, "mpistair_mock_cuda") != NULL;
     if (look_up(driver->library, "cuDriverGetVersion", &version) != 0 || version(&driver->version) != 0) {
         error_set(error, CUDA_LIBRARY " does not tell its version: expected that of an NVIDIA driver");
         return CUDA_DRIVER_ABSENT;

@@ -3,6 +3,8 @@
 #ifndef MPISTAIR_CALIBRATE_CUDA_DRIVER_H
 #define MPISTAIR_CALIBRATE_CUDA_DRIVER_H
 
+#include <stdbool.h>
+
 #include "share/base/cuda_functions.h"
 #include "share/base/error.h"
 
@@ -10,6 +12,7 @@ struct cuda_driver {
     void *library;
     int version; /* 1000 major + 10 minor, of the CUDA that the driver knows */
     int n_devices;
+    bool is_mock; /* it is that of tests: nothing that it measures is of a machine */
     CUDA_DRIVER_FUNCTIONS(CUDA_MEMBER)
 };
 
@@ -25,6 +28,11 @@ enum cuda_driver_state {
 /* Opens the driver and initialises it; makes no context. Returns CUDA_DRIVER_FOUND, or what is wrong with a reason of
  * one line in error and nothing left open. */
 enum cuda_driver_state cuda_driver_open(struct cuda_driver *driver, struct error *error);
+/* Finds one more function by its name without a version's suffix, and stores its address into *function, a pointer to a
+ * function. Returns 0, or -1 with the reason where the driver has none. */
+int cuda_driver_find(const struct cuda_driver *driver, const char *name, void *function, struct error *error);
+/* Says that a call was refused with that code: `CALL with NAME (code)`. Returns -1. */
+int cuda_driver_refusal(const struct cuda_driver *driver, const char *call, int code, struct error *error);
 void cuda_driver_close(struct cuda_driver *driver);
 
 #endif

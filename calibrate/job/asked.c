@@ -103,6 +103,8 @@ int asked_list(const struct calibration *calibration, struct text_list *asked)
         result = text_list_append(asked, "cached");
     if (result == 0 && shared_link != NULL)
         result = append_words(asked, "shared-link", &shared_link, 1);
+    if (result == 0 && calibration->gpu != GPU_NOT)
+        result = text_list_append(asked, calibration->gpu == GPU_ALSO ? "gpu also" : "gpu only");
     if (result == 0 && calibration->memory != NULL)
         result = append_memory(asked, calibration->memory);
     if (result == 0 && placement != NULL && placement[0] != '\0')

@@ -19,7 +19,10 @@
 /* Is more than memory contention takes on any machine: it is not known before how many cores there are. */
 #define MEMORY_LIMIT_S 43200.0
 
-enum condition { ALWAYS, SHARED_LINK, SEVERAL_NODES, MEMORY };
+/* Begins the note of a program for which nothing is there to be measured. */
+#define NOT_AVAILABLE "not_available gpu_copy"
+
+enum condition { ALWAYS, SHARED_LINK, SEVERAL_NODES, GPU, MEMORY };
 
 /* Lists the programs in the order in which they run. */
 static const struct program {
@@ -34,6 +37,7 @@ static const struct program {
     {"fine", 0.10, ALWAYS, false},         /* what many messages cost, by interface: its threads need their own MPI */
     {"contention", 0.40, SHARED_LINK, false}, /* the user asks for it, so it gets time */
     {"curves", 1.00, ALWAYS, true},           /* all that is measured over sizes and processes */
+    {"gpu_copy", 0.15, GPU, false},           /* copies to and from a GPU */
     {"memory_contention", 1.00, MEMORY, true},
 };
 
@@ -61,9 +65,18 @@ static bool applies(const struct run *run, const struct program *program)
 {
     if ((program->condition == MEMORY) != (run->calibration->memory != NULL))
         return false;
+    if (program->condition == GPU)
+        return run->calibration->gpu != GPU_NOT && notes_find(&run->raw->notes, NOT_AVAILABLE) == NULL;
+    if (run->calibration->gpu == GPU_ONLY)
+        return false;
     if (program->condition == SEVERAL_NODES)
         return notes_several_nodes(&run->raw->notes);
     return program->condition != SHARED_LINK || run->calibration->shared_link != NULL;
+}
+
+static bool is_needed(const struct run *run, const struct program *program)
+{
+    return program->is_needed || (program->condition == GPU && run->calibration->gpu == GPU_ONLY);
 }
 
 static bool is_done(const struct raw_file *raw, const struct program *program, unsigned launch)
@@ -163,7 +176,7 @@ static double share_of(const struct run *run, int index, unsigned launch)
             left_s -= run->start_s;
         }
     double seconds = left_s * programs[index].weight / weights, least_s = SECONDS_MIN;
-    if (programs[index].is_needed)
+    if (is_needed(run, &programs[index]))
         least_s += NEEDED_MIN * run->calibration->seconds * programs[index].weight / all_weights;
     return seconds > least_s ? seconds : least_s;
 }
@@ -225,6 +238,8 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
                              ? ""
                              : "; with two cores or more --allow-cpu-copy measures all the same, for a table that "
                                "says so");
+    if (result == 0 && run->calibration->gpu == GPU_ONLY && notes_find(&run->raw->notes, NOT_AVAILABLE) != NULL)
+        return error_set(error, "nothing was measured, for the reason above");
     if (result == 0)
         result = raw_file_done(run->raw, spent_s + clock_now_s() - run->begin_s, error);
     return result;
@@ -260,7 +275,7 @@ static int run_launch(struct run *run, unsigned launch, struct error *error)
             continue;
         if (run->no_slots) {
             result = refuse(&reason, error);
-        } else if (programs[i].is_needed || run->stopped || child_interrupted() != 0) {
+        } else if (is_needed(run, &programs[i]) || run->stopped || child_interrupted() != 0) {
             *error = reason;
             result = -1;
         } else {

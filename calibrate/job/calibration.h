@@ -16,12 +16,16 @@ struct memory_request {
     bool allow_cpu_copy;
 };
 
+/* Says what is measured of GPUs: nothing, besides all else, or nothing else. */
+enum gpu_request { GPU_NOT, GPU_ALSO, GPU_ONLY };
+
 struct calibration {
     const struct launcher *launcher; /* identified */
     double seconds;                  /* time of a launch, from the first start to the last end; of memory contention: of
                                       * its samples, about, 0: as it takes */
     unsigned launches;
     const char *shared_link;             /* borrowed: A-B,C-D, pairs of nodes whose ways share a link; NULL: none */
+    enum gpu_request gpu;                /* not with memory */
     bool cached;                         /* messages stay in the cache */
     const struct memory_request *memory; /* borrowed: memory contention, and nothing else; NULL: all else */
 };

@@ -138,7 +138,8 @@ void notes_print(const struct notes *notes, FILE *stream)
 {
     static const char *const unsaid[] = {"ranks", "library", "place", "domain", "binding", "memory"};
     for (size_t i = 0; i < notes->kept.n; i++) {
-        const char *text = notes->kept.texts[i], *left_out = behind(text, "left_out");
+        const char *text = notes->kept.texts[i], *left_out = behind(text, "left_out"),
+                   *missing = behind(text, "not_available");
         char level[32], variable[96];
         double bytes;
         int ranks, cores;
@@ -153,6 +154,9 @@ void notes_print(const struct notes *notes, FILE *stream)
             fprintf(stream, "oversubscribed: %d ranks on %d cores of a node\n", ranks, cores);
         else if (left_out != NULL)
             fprintf(stream, "left out: %s\n", left_out);
+        else if (missing != NULL)
+            fprintf(stream, "%.*s: not available:%s\n", (int)strcspn(missing, " "), missing,
+                    missing + strcspn(missing, " "));
         else
             fprintf(stream, "%s\n", text);
     }

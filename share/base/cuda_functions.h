@@ -3,6 +3,7 @@
 #ifndef MPISTAIR_BASE_CUDA_FUNCTIONS_H
 #define MPISTAIR_BASE_CUDA_FUNCTIONS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define CUDA_LIBRARY "libcuda.so.1"
@@ -19,6 +20,31 @@
 #define CUDA_MEMORY_FUNCTIONS(F)                                                                                       \
     F(cuCtxGetCurrent, int, void **context)                                                                            \
     F(cuPointerGetAttributes, int, unsigned n, const int *attributes, void **values, uint64_t address)
+
+/* F(name, result, parameters ...): what copies. A context, a stream and an event are pointers, an address on a GPU has
+ * 64 bits. */
+#define CUDA_COPY_FUNCTIONS(F)                                                                                         \
+    F(cuDeviceGetPCIBusId, int, char *text, int size, int device)                                                      \
+    F(cuDevicePrimaryCtxRetain, int, void **context, int device)                                                       \
+    F(cuDevicePrimaryCtxRelease, int, int device)                                                                      \
+    F(cuDeviceCanAccessPeer, int, int *can, int device, int peer)                                                      \
+    F(cuCtxSetCurrent, int, void *context)                                                                             \
+    F(cuCtxEnablePeerAccess, int, void *peer, unsigned flags)                                                          \
+    F(cuMemAlloc, int, uint64_t *address, size_t bytes)                                                                \
+    F(cuMemFree, int, uint64_t address)                                                                                \
+    F(cuMemAllocHost, int, void **address, size_t bytes)                                                               \
+    F(cuMemFreeHost, int, void *address)                                                                               \
+    F(cuMemcpyHtoDAsync, int, uint64_t to, const void *from, size_t bytes, void *stream)                               \
+    F(cuMemcpyDtoHAsync, int, void *to, uint64_t from, size_t bytes, void *stream)                                     \
+    F(cuMemcpyPeerAsync, int, uint64_t to, void *to_context, uint64_t from, void *from_context, size_t bytes,          \
+      void *stream)                                                                                                    \
+    F(cuStreamCreate, int, void **stream, unsigned flags)                                                              \
+    F(cuStreamDestroy, int, void *stream)                                                                              \
+    F(cuStreamSynchronize, int, void *stream)                                                                          \
+    F(cuEventCreate, int, void **event, unsigned flags)                                                                \
+    F(cuEventDestroy, int, void *event)                                                                                \
+    F(cuEventRecord, int, void *event, void *stream)                                                                   \
+    F(cuEventElapsedTime, int, float *milliseconds, void *begin, void *end)
 
 /* Names the attributes of an address. A value has at most eight bytes. */
 enum cuda_pointer_attribute {

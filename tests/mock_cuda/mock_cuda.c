@@ -1,10 +1,15 @@
 /* Stands in for NVIDIA's driver in tests of what is said about it: MOCK_CUDA says what is wrong with it (old, mute,
- * lacking, refused, unnamed, none), or ok for two devices. It measures nothing. */
+ * lacking, refused, unnamed, none), or ok for two devices
+ * (mock_copies.c has what more there is). Its mark tells a benchmark that nothing here is a machine. */
+#include "tests/mock_cuda/mock_copies.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+extern const int mpistair_mock_cuda;
+const int mpistair_mock_cuda = 1;
 int cuDriverGetVersion(int *version);
 int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags);
 
@@ -27,7 +32,7 @@ static int init(unsigned flags)
 
 static int count_devices(int *count)
 {
-    *count = is("none") ? 0 : 2;
+    *count = is("none") ? 0 : is("one") ? 1 : 2;
     return 0;
 }
 
@@ -64,5 +69,8 @@ int cuGetProcAddress(const char *name, void **function, int version, uint64_t fl
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, name) == 0 && !(is("lacking") && i == 3))
             memcpy(function, &known[i].function, sizeof *function);
+    mock_function *copies = mock_copies_find(name);
+    if (*function == NULL && copies != NULL)
+        memcpy(function, &copies, sizeof *function);
     return version > 12040 || flags != 0 ? 1 : 0;
 }

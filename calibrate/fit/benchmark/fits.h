@@ -17,6 +17,7 @@ fit_benchmark fit_burst;
 fit_benchmark fit_contention;
 fit_benchmark fit_domain;
 fit_benchmark fit_fine;
+fit_benchmark fit_gpu;
 fit_benchmark fit_injection;
 fit_benchmark fit_overhead;
 fit_benchmark fit_progress;

@@ -1,0 +1,218 @@
+/* Measures copies between the first GPU and the memory of its node, and to the next GPU (Bienz 2021, Table II).
+ *
+ * Two ranks of rank 0's node copy, one on the GPU's own socket (intra_socket) and one on another (inter_socket), each
+ * with host memory that it touched first: bind the ranks, else both may be anywhere. Each size is copied in both
+ * directions, from pinned and from pageable memory, once timed by the wall clock from call to end and once by events of
+ * the GPU. The nearer rank copies to the next GPU as well. What there is not is told in a note `not_available WHAT
+ * REASON`; the program ends with 0, since it did what could be done. Samples of a mock of the driver say so in their
+ * variant, and nothing fits them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/gpu/gpu_copy.h"
+#include "calibrate/gpu/gpu_socket.h"
+#include "calibrate/machine/machine.h"
+
+#define BYTES_MAX     16777216u
+#define NOT_AVAILABLE MEASURE_NOTE "not_available "
+
+enum { REPEATS_MAX = 1024, WARM_SHARE = 16, STEP = 4, NOWHERE = -1 };
+
+static const struct mode {
+    const char *variant; /* behind MACHINE_MOCK and a '_' where the driver is a mock */
+    enum gpu_way way;
+    bool is_pinned, by_events;
+} modes[] = {
+    {MACHINE_MOCK "_to_pinned", GPU_TO, true, false},
+    {MACHINE_MOCK "_to_pinned_events", GPU_TO, true, true},
+    {MACHINE_MOCK "_to_pageable", GPU_TO, false, false},
+    {MACHINE_MOCK "_to_pageable_events", GPU_TO, false, true},
+    {MACHINE_MOCK "_from_pinned", GPU_FROM, true, false},
+    {MACHINE_MOCK "_from_pinned_events", GPU_FROM, true, true},
+    {MACHINE_MOCK "_from_pageable", GPU_FROM, false, false},
+    {MACHINE_MOCK "_from_pageable_events", GPU_FROM, false, true},
+    {MACHINE_MOCK "_peer", GPU_PEER, true, false},
+    {MACHINE_MOCK "_peer_events", GPU_PEER, true, true},
+};
+enum { N_MODES = sizeof modes / sizeof modes[0], NEAR = 0, FAR = 1, N_PLACES = 2 };
+
+/* Says what rank 0 found, on all ranks. */
+struct found {
+    bool is_there, is_mock;
+    int sockets[2]; /* of the first GPU and the next one; -1: not known */
+    int n_gpus;
+    bool has_peer;
+};
+
+static struct found found;
+static struct gpu gpu;
+static struct pair copiers[N_PLACES]; /* of a rank with itself; NOWHERE: there is none */
+static char names[N_PLACES][16];
+
+/* Looks for GPUs on rank 0; whoever is chosen to copy opens the driver for itself. */
+static void look(const struct measure *measure)
+{
+    struct error error;
+    if (measure->rank == 0 && gpu_open(&gpu, &error) != 0)
+        fprintf(stderr, NOT_AVAILABLE "gpu_copy %s\n", error.text);
+    if (measure->rank == 0 && gpu.driver.library != NULL) {
+        found = (struct found){.is_there = true, .is_mock = gpu.driver.is_mock, .n_gpus = gpu.n_sides};
+        for (int i = 0; i < gpu.n_sides; i++)
+            found.sockets[i] = gpu_socket(gpu.side[i].bus_id);
+        gpu_close(&gpu);
+    }
+    MPI_Bcast(&found, sizeof found, MPI_BYTE, 0, measure->comm);
+}
+
+/* Chooses the first rank of rank 0's node on the GPU's socket and the first on another one. Where the GPU's socket is
+ * not known any rank counts as near. */
+static void choose(const struct measure *measure)
+{
+    const struct placement *placement = &measure->placement;
+    for (int place = 0; place < N_PLACES; place++)
+        copiers[place] = (struct pair){NOWHERE, NOWHERE};
+    for (int rank = measure->size - 1; rank >= 0; rank--) {
+        if (placement->node[rank] != placement->node[0])
+            continue;
+        bool is_near = found.sockets[0] < 0 || placement->socket[rank] == (uint32_t)found.sockets[0];
+        copiers[is_near ? NEAR : FAR] = (struct pair){rank, rank};
+    }
+    for (int place = 0; place < N_PLACES; place++)
+        snprintf(names[place], sizeof names[place], "%d", copiers[place].first);
+}
+
+static void note_what_is_missing(void)
+{
+    if (found.sockets[0] < 0)
+        fprintf(stderr,
+                NOT_AVAILABLE "gpu_copy_far hwloc does not know the socket of the GPU: any counts as its own\n");
+    else if (copiers[FAR].first == NOWHERE)
+        fprintf(stderr, NOT_AVAILABLE "gpu_copy_far no rank of the node is on another socket than the GPU\n");
+    if (copiers[NEAR].first == NOWHERE)
+        fprintf(stderr, NOT_AVAILABLE "gpu_copy_near no rank of the node is on the socket of the GPU\n");
+    if (found.n_gpus < 2)
+        fprintf(stderr, NOT_AVAILABLE "gpu_copy_peer one GPU: copies from one to another need two\n");
+    else if (!found.has_peer)
+        fprintf(stderr, NOT_AVAILABLE "gpu_copy_peer the first GPU cannot reach the memory of the second\n");
+}
+
+/* Returns where a rank copies, NOWHERE where it does not. */
+static int place_of(int rank)
+{
+    return rank == copiers[NEAR].first ? NEAR : rank == copiers[FAR].first ? FAR : NOWHERE;
+}
+
+/* Copies a byte each way, so that what is refused is told before anything is measured. */
+static int try_ways(struct error *error)
+{
+    double seconds;
+    for (int mode = 0; mode < N_MODES; mode++)
+        if ((modes[mode].way != GPU_PEER || gpu.has_peer) &&
+            gpu_copy(&gpu, modes[mode].way, modes[mode].by_events, gpu.pinned, 0, 1, 1, &seconds, error) != 0)
+            return -1;
+    return 0;
+}
+
+/* Opens the driver on the ranks that copy; returns on all ranks whether each could. */
+static bool take(const struct measure *measure)
+{
+    struct error error;
+    int refused = 0, has_peer = 0, any_refused, any_peer;
+    if (place_of(measure->rank) != NOWHERE) {
+        refused =
+            gpu_open(&gpu, &error) != 0 || gpu_take(&gpu, measure->buffer_bytes, &error) != 0 || try_ways(&error) != 0;
+        has_peer = gpu.has_peer;
+    }
+    if (refused)
+        fprintf(stderr, NOT_AVAILABLE "gpu_copy rank %d: %s\n", measure->rank, error.text);
+    MPI_Allreduce(&refused, &any_refused, 1, MPI_INT, MPI_MAX, measure->comm);
+    MPI_Allreduce(&has_peer, &any_peer, 1, MPI_INT, MPI_MAX, measure->comm);
+    found.has_peer = any_peer;
+    if (any_refused)
+        gpu_close(&gpu);
+    return !any_refused;
+}
+
+/* Returns a negative number, which ends the program with 0, where there is nothing to measure. */
+static int prepare(struct measure *measure, bool speak)
+{
+    look(measure);
+    if (!found.is_there)
+        return -1;
+    choose(measure);
+    if (!take(measure))
+        return -1;
+    if (speak)
+        note_what_is_missing();
+    return 0;
+}
+
+/* Appends a mode at a place, all sizes. */
+static size_t append(const struct measure *measure, int mode, int place, struct item *items)
+{
+    bool same = found.sockets[0] == found.sockets[1];
+    bool is_near = modes[mode].way == GPU_PEER ? same : place == NEAR;
+    size_t n = 0;
+    for (uint64_t bytes = 1; bytes <= BYTES_MAX && bytes <= measure->buffer_bytes; bytes *= STEP)
+        items[n++] = (struct item){.level = is_near ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET,
+                                   .mode = mode,
+                                   .variant = modes[mode].variant + (found.is_mock ? 0 : sizeof MACHINE_MOCK),
+                                   .n = 1,
+                                   .count = 1,
+                                   .bytes = bytes,
+                                   .repeats = REPEATS_MAX,
+                                   .n_pairs = 1,
+                                   .pairs = &copiers[place],
+                                   .ranks = names[place]};
+    return n;
+}
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    size_t n_sizes = 0;
+    for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= STEP)
+        n_sizes++;
+    *items = calloc(N_PLACES * N_MODES * n_sizes, sizeof **items);
+    if (*items == NULL)
+        return -1;
+    int nearest = copiers[NEAR].first != NOWHERE ? NEAR : FAR;
+    for (int place = 0; place < N_PLACES; place++)
+        for (int mode = 0; mode < N_MODES && copiers[place].first != NOWHERE; mode++)
+            if (modes[mode].way != GPU_PEER || (found.has_peer && place == nearest))
+                *n_items += append(measure, mode, place, *items + *n_items);
+    return 0;
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    const struct mode *mode = &modes[task->mode];
+    struct error error;
+    double seconds = 0;
+    size_t place;
+    measure_places(measure, task->bytes, 1, &place);
+    char *host = mode->is_pinned ? gpu.pinned : measure->send_buffer;
+    if (gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, 1 + task->repeats / WARM_SHARE, &seconds,
+                 &error) != 0 ||
+        gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, task->repeats, &seconds, &error) != 0) {
+        fprintf(stderr, "mpistair: rank %d: %s\n", measure->rank, error.text);
+        MPI_Abort(MPI_COMM_WORLD, EXIT_WORK_FAILED);
+    }
+    return seconds;
+}
+
+static void release(struct measure *measure)
+{
+    (void)measure;
+    gpu_close(&gpu);
+}
+
+const struct benchmark_program gpu_copy_program = {
+    .name = "gpu_copy",
+    .summary = "Copies between a GPU and its host, pinned and pageable, near and far, and to the next GPU.",
+    .prepare = prepare,
+    .list = list,
+    .exchange = exchange,
+    .release = release,
+};

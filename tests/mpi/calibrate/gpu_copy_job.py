@@ -1,0 +1,142 @@
+"""mpistair calibrate --gpu on a real MPI: what is said where there is no GPU, and, on a mock of the driver, which samples
+are taken and that no table can be made of them.
+
+Usage: gpu_copy_job.py MPISTAIR GPU_COPY LIBCUDA_OF_TESTS MPIEXEC MPI; MPI: mpich, openmpi. Nothing is said of times but
+how long a refusal takes.
+"""
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+TOOL, GPU_COPY, LIBRARY = map(os.path.abspath, sys.argv[1:4])
+MPIEXEC, MPI = sys.argv[4:]
+OPTIONS = ["--oversubscribe", "--bind-to", "none"] if MPI == "openmpi" else []
+LAUNCHER = [MPIEXEC, *OPTIONS, "-n", "2"]
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MPISTAIR_DISTURBED="1",
+                   MPISTAIR_DISABLE="1")
+# The build's own runner puts the folder of every library of a test there.
+ENVIRONMENT["LD_LIBRARY_PATH"] = ":".join(
+    part for part in os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    if part and os.path.abspath(part) != os.path.dirname(LIBRARY))
+WAYS = {way + clock for way in ("to_pinned", "to_pageable", "from_pinned", "from_pageable") for clock in ("", "_events")}
+PEER = {"peer", "peer_events"}
+failures = []
+
+
+def expect(what, condition):
+    if not condition:
+        failures.append(what)
+
+
+def run(*words, code=0, says="", mock=None, **variables):
+    """What a command writes, both streams. mock: what the mock of the driver is told, None: there is none."""
+    environment = {**ENVIRONMENT, **variables}
+    if mock is not None:
+        environment.update(LD_LIBRARY_PATH=os.path.dirname(LIBRARY) + ":" + ENVIRONMENT["LD_LIBRARY_PATH"],
+                           MOCK_CUDA=mock)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env=environment)
+    if done.returncode != code or says not in done.stderr + done.stdout:
+        failures.append(f"{' '.join(words)} ({mock}): exit {done.returncode}, expected {code} and {says!r}; "
+                        f"said {done.stderr}{done.stdout}")
+    return done
+
+
+def rows(text):
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+
+
+def without_gpu():
+    """Nothing is asked of a GPU that is not there, and the reason is told at once."""
+    begin_s = time.monotonic()
+    started = run(*LAUNCHER, GPU_COPY, "--hello")
+    hello_s = time.monotonic() - begin_s
+    reasons = {"none": "the NVIDIA driver sees no GPU", "old": "is of CUDA 11.2", "refused": "refuses cuInit with",
+               "lacking": "lacks cuDeviceGetName", "full": "refuses cuMemAlloc with", "broken": "refuses cuMemcpyHtoDAsync with"}
+    if not os.path.exists("/dev/nvidiactl"):
+        reasons[None] = "no NVIDIA driver"
+    for mock, reason in reasons.items():
+        begin_s = time.monotonic()
+        done = run(*LAUNCHER, GPU_COPY, mock=mock, says="mpistair-note: not_available gpu_copy ")
+        spent_s = time.monotonic() - begin_s
+        expect(f"{mock}: says {done.stderr}, expected {reason}", reason in done.stderr)
+        expect(f"{mock}: samples {done.stdout}", done.stdout == "")
+        expect(f"{mock}: {spent_s:.2f} s, a start takes {hello_s:.2f} s", spent_s < hello_s + 1)
+    expect("a start", started.returncode == 0)
+
+
+def calibrations_without_gpu():
+    """Alone it fails, beside all else it is a remark."""
+    only = run(TOOL, "calibrate", "--gpu", "only", "--seconds", "2", "-o", "only.tbl", "--", *LAUNCHER, code=1, mock="none",
+               says="gpu_copy: not available: the NVIDIA driver sees no GPU")
+    expect(f"files of a calibration of nothing: {os.listdir()}", not os.path.exists("only.tbl"))
+    expect(f"the reason is told once: {only.stderr}", only.stderr.count("not available") == 1)
+    run(TOOL, "calibrate", "--gpu", "also", "--seconds", "3", "-o", "also.tbl", "--", *LAUNCHER, mock="none",
+        says="gpu_copy: not available: the NVIDIA driver sees no GPU")
+    expect("a table without GPUs", os.path.exists("also.tbl") and "_gpu" not in open("also.tbl").read())
+
+
+def samples_of_the_mock():
+    """Every way is measured, by the rank whose place it is, and marked."""
+    cases = {"ok": WAYS | PEER, "one": WAYS, "apart": WAYS}
+    missing = {"ok": "gpu_copy_far", "one": "gpu_copy_peer one GPU", "apart": "gpu_copy_peer the first GPU cannot reach"}
+    for mock, ways in cases.items():
+        done = run(*LAUNCHER, GPU_COPY, "--seconds", "3", mock=mock, says=f"not_available {missing[mock]}")
+        samples = rows(done.stdout)
+        expect(f"{mock}: variants {set(r['variant'] for r in samples)}",
+               {r["variant"] for r in samples} == {"mock_" + way for way in ways})
+        expect(f"{mock}: sizes", {int(r["bytes"]) for r in samples} == {4**i for i in range(13)})
+        expect(f"{mock}: levels and ranks", {(r["level"], r["ranks"]) for r in samples} == {("intra_socket", "0")})
+        expect(f"{mock}: times", all(float(r["seconds"]) > 0 for r in samples))
+
+
+def no_table_of_the_mock():
+    run(TOOL, "calibrate", "--gpu", "only", "--seconds", "3", "-o", "mock.tbl", "--", *LAUNCHER, mock="ok", code=1,
+        says="a sample of a mock of a driver")
+    expect("a table of the mock", not os.path.exists("mock.tbl"))
+    samples = rows(open("mock.raw.csv").read()) if os.path.exists("mock.raw.csv") else []
+    expect("samples stay", {r["variant"] for r in samples} == {"mock_" + way for way in WAYS | PEER})
+    run(TOOL, "machine", "fit", "mock.raw.csv", "--name", "x", "-o", "mock.tbl", code=1,
+        says="a sample of a mock of a driver")
+    expect("a fit of the mock", not os.path.exists("mock.tbl"))
+
+
+def fit_of_copies():
+    """Rows of pinned copies by the wall clock, from times made up: 10 us and 25 GB/s there, 12 us and 20 GB/s back."""
+    lines = ["benchmark,variant,level,bytes,n,seconds"]
+    for size in (4**i for i in range(13)):
+        lines.append(f"gpu_copy,to_pinned,intra_socket,{size},1,{10e-6 + size / 25e9}")
+        lines.append(f"gpu_copy,from_pinned,inter_socket,{size},1,{12e-6 + size / 20e9}")
+        lines.append(f"gpu_copy,to_pageable,intra_socket,{size},1,{1e-3 + size / 1e9}")
+        lines.append(f"gpu_copy,to_pinned_events,intra_socket,{size},1,{1e-6 + size / 26e9}")
+    with open("made.csv", "w") as file:
+        file.write("\n".join(lines) + "\n")
+    run(TOOL, "machine", "fit", "made.csv", "--name", "made", "-o", "made.tbl")
+    found = {tuple(line.split()[:3]): float(line.split()[4]) for line in open("made.tbl") if "_gpu " in line}
+    expected = {("intra_socket", "any", "tau_to_gpu"): 10e-6, ("intra_socket", "any", "bw_to_gpu"): 25e9,
+                ("inter_socket", "any", "tau_from_gpu"): 12e-6, ("inter_socket", "any", "bw_from_gpu"): 20e9}
+    expect(f"rows {found}", found.keys() == expected.keys()
+           and all(abs(found[key] / value - 1) < 1e-6 for key, value in expected.items()))
+
+
+def wrong_usage():
+    run(TOOL, "calibrate", "--gpu", "never", "--", *LAUNCHER, code=2, says="also or only")
+    run(TOOL, "calibrate", "--gpu", code=2, says="--gpu")
+    run(TOOL, "calibrate", "--memory", "--gpu", "also", "--", *LAUNCHER, code=2, says="--gpu: not with --memory")
+    run(*LAUNCHER, GPU_COPY, "--seconds", "x", code=2, says="--seconds x: expected a number")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    without_gpu()
+    calibrations_without_gpu()
+    samples_of_the_mock()
+    no_table_of_the_mock()
+    fit_of_copies()
+    wrong_usage()
+    os.chdir("/")
+for failure in failures:
+    print(failure)
+sys.exit(1 if failures else 0)
