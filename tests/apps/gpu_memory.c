@@ -1,8 +1,8 @@
-/* Sends from and to all kinds of memory that NVIDIA's driver knows, between ranks 0 and 1. The first argument names the
- * driver: that of tests/mock_cuda, whose device memory is the host's, so that any MPI can take it. The program loads it
- * late, frees memory whose address is used again, lets the driver fail, resets, forks, and has threads.
+/* Sends from and to all kinds of memory that NVIDIA's driver knows, between ranks 0 and 1. The first two arguments name
+ * the driver of each rank: that of tests/mock_cuda, whose device memory is the host's, so that any MPI can take it. The
+ * program loads it late, frees memory whose address is used again, lets the driver fail, resets, forks, and has threads.
  *
- * Each rank writes `RANK,TAG,KIND` for what it sent or received into the file of the second argument with its rank
+ * Each rank writes `RANK,TAG,KIND` for what it sent or received into the file of the third argument with its rank
  * behind. Exits with 1 where the driver was asked too often. */
 #include <dlfcn.h>
 #include <mpi.h>
@@ -234,15 +234,15 @@ int main(int argc, char **argv)
     void *context;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    check(argc == 3 && own, "usage: gpu_memory LIBCUDA OUT");
+    check(argc == 4 && own, "usage: gpu_memory LIBCUDA LIBCUDA OUT");
     char path[4096];
-    snprintf(path, sizeof path, "%s%d", argv[2], rank);
+    snprintf(path, sizeof path, "%s%d", argv[3], rank);
     out = fopen(path, "w");
     check(out != NULL, path);
     snprintf(device, sizeof device, "device %d", rank ? 3 : 0);
     snprintf(managed, sizeof managed, "managed %d", rank ? 3 : 0);
     every_way("host", own);
-    load(argv[1]);
+    load(argv[1 + rank]);
     one("host", own); /* there is no context */
     check(driver.create(&context, 0, rank ? 3 : 0) == 0, "cuCtxCreate");
     char *memory = device_memory();

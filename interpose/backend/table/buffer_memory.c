@@ -9,6 +9,7 @@
 
 #include "share/base/cuda_functions.h"
 
+#define DRIVER     "libcuda.so"        /* programs load it with and without a version behind */
 #define LOOK_TICKS (UINT64_C(1) << 20) /* a millisecond, or less */
 
 uint64_t buffer_memory_look_ticks = 1;
@@ -34,8 +35,7 @@ static int is_driver(struct dl_phdr_info *object, size_t bytes, void *memory)
     if (search->n_loaded == driver.n_loaded)
         return 1;
     const char *name = strrchr(object->dlpi_name, '/');
-    if (!name || strncmp(name + 1, CUDA_LIBRARY, sizeof CUDA_LIBRARY - 1) != 0 ||
-        strlen(object->dlpi_name) >= sizeof search->path)
+    if (!name || strncmp(name + 1, DRIVER, sizeof DRIVER - 1) != 0 || strlen(object->dlpi_name) >= sizeof search->path)
         return 0;
     strcpy(search->path, object->dlpi_name);
     return 1;

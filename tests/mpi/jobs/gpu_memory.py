@@ -18,7 +18,9 @@ def allocated(test):
 
 def main():
     test = job.Job(__doc__, lambda parser: parser.add_argument("--driver", required=True))
-    program = [test.program("gpu_memory"), test.arguments.driver, "{traffic}"]
+    unversioned = test.folder / "libcuda.so"
+    unversioned.symlink_to(test.arguments.driver)
+    program = [test.program("gpu_memory"), test.arguments.driver, str(unversioned), "{traffic}"]
     test.record(*program)
     own = allocated(test)
     test.expect_complete()
