@@ -1,6 +1,6 @@
 /* Sends from and to all kinds of memory that NVIDIA's driver knows, between ranks 0 and 1. The first two arguments name
  * the driver of each rank: that of tests/mock_cuda, whose device memory is the host's, so that any MPI can take it. The
- * program loads it late, frees memory whose address is used again, lets the driver fail, resets, forks, and has threads.
+ * program loads it late, frees memory whose address is used again, lets the driver fail, resets, forks, has threads.
  *
  * Each rank writes `RANK,TAG,KIND` for what it sent or received into the file of the third argument with its rank
  * behind. Exits with 1 where the driver was asked too often. */
