@@ -34,9 +34,14 @@ no_namespace_holds() {
     ! grep -qs "$TMPDIR" /proc/[0-9]*/cmdline
 }
 
+# While no cluster, of this test or of another, has changed the list.
+allowed_controls() {
+    flock /proc/self/ns/net cat /proc/sys/net/ipv4/tcp_allowed_congestion_control
+}
+
 [ "$(id -u)" -eq 0 ] || { echo "skipped: only root may make network namespaces"; exit 77; }
 "$cluster" run -n 1 -- true || { echo "skipped: no network namespaces here"; exit 77; }
-allowed=$(cat /proc/sys/net/ipv4/tcp_allowed_congestion_control)
+allowed=$(allowed_controls)
 links=$(ip -o link | wc -l)
 
 expect "exit code of the command" "$("$cluster" run -n 1 -- sh -c 'exit 7'; echo $?)" 7
@@ -110,7 +115,8 @@ expect "memory of a cluster's own for Open MPI" "$(memory_of_two)" "own own "
 "$cluster" down -d "$TMPDIR/kept" || fail "down"
 pids=
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-    "$cluster" run -n 1 -- true &
+    mkdir "$TMPDIR/$((i / 2))" 2>/dev/null # two of them know of each other, the others have folders elsewhere
+    TMPDIR="$TMPDIR/$((i / 2))" "$cluster" run -n 1 -- true &
     pids="$pids $!"
 done
 ended=
@@ -128,4 +134,4 @@ expect_soon "nothing is left after a SIGKILL" no_namespace_holds
 "$cluster" run -n 1 -- true || fail "a cluster after a killed one"
 expect "folders of killed clusters" "$(ls -d "$TMPDIR"/mpistair-cluster.*/ 2>/dev/null | wc -l)" 0
 expect "links of this machine" "$(ip -o link | wc -l)" "$links"
-expect "allowed congestion controls" "$(cat /proc/sys/net/ipv4/tcp_allowed_congestion_control)" "$allowed"
+expect "allowed congestion controls" "$(allowed_controls)" "$allowed"

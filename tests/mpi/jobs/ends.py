@@ -27,7 +27,9 @@ def of_the_job(text):
 
 
 def without_numbers(text):
-    return sorted(re.sub(r"0x[0-9a-f]+|\d+", "N", line) for line in text.splitlines())
+    """Without what libevent in Open MPI's launcher prints of pipes that it closed already, in one bad end of some hundred,
+    with the recorder as without."""
+    return sorted(re.sub(r"0x[0-9a-f]+|\d+", "N", line) for line in text.splitlines() if not line.startswith("[warn] Epoll "))
 
 
 def expect_same(test, bare, recorded):
