@@ -3,24 +3,32 @@
  * least disturbed turn of each counts; the middle one is printed beside it, and the processor time that the recorder's
  * thread takes elsewhere. The ratio is that of the budget: at most twice two timestamps a call. More than 1 GB is
  * recorded, so chunks are opened and left all the time. It goes to a folder of its own, MPISTAIR_SPOOL, and is removed
- * in the end. */
+ * in the end.
+ *
+ * With the path of tests/mock_cuda's driver as argument it then loads that and does the same again, so that each post
+ * asks in which memory its buffer lies, first with those of the host, then with those of a GPU, which has been met
+ * before. The mock's answer by itself is printed beside it. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "interpose/spool/clock.h"
+#include "share/base/cuda_functions.h"
 #include "tests/apps/mpi_itself.h"
 
-#define TURNS 41
-#define CALLS 140000
+#define TURNS        41
+#define MEMORY_TURNS 11
+#define CALLS        140000
 
-static char in[8], out[8];
+static char own_in[8], own_out[8], *in = own_in, *out = own_out;
 
 static double now_ns(clockid_t clock)
 {
@@ -66,9 +74,9 @@ static int compare(const void *left, const void *right)
 }
 
 /* Sorts turns, the least first. */
-static void sort_turns(double *values)
+static void sort_turns(double *values, int turns)
 {
-    qsort(values, TURNS, sizeof *values, compare);
+    qsort(values, (size_t)turns, sizeof *values, compare);
 }
 
 /* Returns the processor time of the process's other threads since *begin_ns; begins anew. */
@@ -97,39 +105,100 @@ static double remove_spools(void)
     return bytes;
 }
 
-int main(int argc, char **argv)
+/* Holds the least disturbed turn of each, in ns. */
+struct found {
+    double recorded, bare, middle_added, timestamp, elsewhere;
+};
+
+static void measure(enum spool_clock_source source, int turns, struct found *found)
 {
-    double recorded[TURNS], bare[TURNS], timestamp[TURNS];
-    const struct names recorded_names = {MPI_Irecv, MPI_Isend, MPI_Wait};
+    static const struct names recorded_names = {MPI_Irecv, MPI_Isend, MPI_Wait};
     const struct names bare_names = {(__typeof__(&MPI_Irecv))mpi_itself("PMPI_Irecv"),
                                      (__typeof__(&MPI_Isend))mpi_itself("PMPI_Isend"),
                                      (__typeof__(&MPI_Wait))mpi_itself("PMPI_Wait")};
-    enum spool_clock_source source = spool_clock_detect();
-    MPI_Init(&argc, &argv);
+    double recorded[TURNS], bare[TURNS], timestamp[TURNS], others_ns = 0, thread_ns = 0;
     calls_ns(&recorded_names);
     calls_ns(&bare_names);
-    double others_ns = 0, thread_ns = 0;
     elsewhere_ns(&others_ns);
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int turn = 0; turn < turns; turn++) {
         recorded[turn] = calls_ns(&recorded_names);
         thread_ns += elsewhere_ns(&others_ns);
         bare[turn] = calls_ns(&bare_names);
         timestamp[turn] = timestamp_ns(source);
         elsewhere_ns(&others_ns);
     }
-    sort_turns(recorded);
-    sort_turns(bare);
-    sort_turns(timestamp);
-    double added_ns = (recorded[0] - bare[0]) / 4, two_ns = 2 * timestamp[0];
-    double middle_ns = (recorded[TURNS / 2] - bare[TURNS / 2]) / 4;
-    thread_ns /= 4.0 * CALLS * TURNS;
+    sort_turns(recorded, turns);
+    sort_turns(bare, turns);
+    sort_turns(timestamp, turns);
+    *found = (struct found){recorded[0], bare[0], (recorded[turns / 2] - bare[turns / 2]) / 4, timestamp[0],
+                            thread_ns / (4.0 * CALLS * turns)};
+}
+
+/* Finds a function of the driver, or ends the program. */
+static void find(void *driver, const char *name, void *function)
+{
+    void *found = driver ? dlsym(driver, name) : NULL;
+    if (found == NULL) {
+        fprintf(stderr, "overhead: no %s in the driver\n", name);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    memcpy(function, &found, sizeof found);
+}
+
+/* Prints what a post costs more once there is a driver to ask, and what the driver's answer takes of that. */
+static void measure_memory(const char *path, enum spool_clock_source source, const struct found *without)
+{
+    static const int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_ALLOCATION};
+    struct {
+        int (*cuCtxCreate_v2)(void **context, unsigned flags, int device);
+        int (*cuMemAlloc_v2)(uint64_t *address, size_t bytes);
+        CUDA_MEMORY_FUNCTIONS(CUDA_MEMBER)
+    } cuda;
+    void *driver = dlopen(path, RTLD_NOW), *context;
+    uint64_t address[2], values[2];
+    void *places[] = {&values[0], &values[1]};
+    struct found host, device;
+    find(driver, "cuCtxCreate_v2", &cuda.cuCtxCreate_v2);
+    find(driver, "cuMemAlloc_v2", &cuda.cuMemAlloc_v2);
+    find(driver, "cuPointerGetAttributes", &cuda.cuPointerGetAttributes);
+    if (cuda.cuCtxCreate_v2(&context, 0, 0) != 0 || cuda.cuMemAlloc_v2(&address[0], 8) != 0 ||
+        cuda.cuMemAlloc_v2(&address[1], 8) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    usleep(20000); /* it is looked for about every millisecond */
+    measure(source, MEMORY_TURNS, &host);
+    in = (char *)(uintptr_t)address[0];
+    out = (char *)(uintptr_t)address[1];
+    measure(source, MEMORY_TURNS, &device);
+    double answer_ns = now_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < CALLS; i++)
+        cuda.cuPointerGetAttributes(2, attributes, places, address[0]);
+    answer_ns = (now_ns(CLOCK_MONOTONIC) - answer_ns) / CALLS;
+    double before_ns = without->recorded - without->bare;
+    printf(
+        "memory of a GPU: a post of host memory costs %.1f ns more, one of a GPU's that is known %.1f ns; the mock's "
+        "answer alone takes %.1f ns\n",
+        (host.recorded - host.bare - before_ns) / 2, (device.recorded - device.bare - before_ns) / 2, answer_ns);
+}
+
+int main(int argc, char **argv)
+{
+    enum spool_clock_source source = spool_clock_detect();
+    struct found found;
+    MPI_Init(&argc, &argv);
+    measure(source, TURNS, &found);
+    double added_ns = (found.recorded - found.bare) / 4, two_ns = 2 * found.timestamp;
+    double rounds = (double)CALLS * (TURNS + 1);
+    if (argc > 1) {
+        measure_memory(argv[1], source, &found);
+        rounds += 2.0 * CALLS * (MEMORY_TURNS + 1);
+    }
     MPI_Finalize();
-    double bytes = remove_spools(), rounds = (double)CALLS * (TURNS + 1);
+    double bytes = remove_spools();
     printf(
         "overhead: bare %.1f ns, recorded %.1f ns for Irecv+Isend+Wait+Wait; added %.1f ns a call (median of %d turns "
         "%.1f), on another processor %.1f ns; two timestamps %.1f ns; ratio %.2f; spool %.2f GB, %.1f bytes a round of "
         "two operations and two completion calls\n",
-        bare[0], recorded[0], added_ns, TURNS, middle_ns, thread_ns, two_ns, added_ns / two_ns, bytes / 1e9,
-        bytes / rounds);
+        found.bare, found.recorded, added_ns, TURNS, found.middle_added, found.elsewhere, two_ns, added_ns / two_ns,
+        bytes / 1e9, bytes / rounds);
     return 0;
 }

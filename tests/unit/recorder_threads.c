@@ -1,4 +1,4 @@
-/* Runs the recorder under ThreadSanitizer, over an MPI of a few functions that gives a freed request handle to the next
+/* Runs the recorder under ThreadSanitizer, or under the sanitizers of the build, over an MPI of a few functions that gives a freed request handle to the next
  * thread at once.
  *
  * Each thread posts receives with wildcards and completes them in every way; the stand-in reports the number of the
@@ -8,7 +8,10 @@
  *   grow     so many live requests a thread, each with a handle of its own, that the table grows below the others
  *   hand on  each thread waits for what its neighbour posted
  *   restart  persistent requests, started, completed and freed, whose handles wander too
+ *   ask      buffers of the host and of GPUs, freed and used again, by tests/mock_cuda's driver, whose path is the
+ *            argument; it is loaded before, in mid-run, and fails in the end. A count says which memory is expected.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -25,6 +28,12 @@
 #define SHARED  (POOL + 1)
 #define MANY    4000 /* live requests of a thread in grow */
 #define HANDED  1000 /* requests of a thread in hand on, and in restart */
+#define ASKED   500  /* rounds of a thread in ask */
+#define BUFFER  64   /* bytes of a buffer in ask */
+#define MANAGED (ASKED - (ASKED + 2) / 3)
+
+/* What a count is beyond the thread's number tells the memory, in ask. */
+#define MEMORY_UNIT 100
 
 /* Handles come from a few, so that requests share one; from enough that wander all the same; or each is new. */
 enum handles { FEW, ENOUGH, NEW };
@@ -358,13 +367,98 @@ static void restart(void)
     }
 }
 
+/* Holds the driver and its functions. */
+static struct {
+    void *library;
+    int (*cuCtxCreate_v2)(void **context, unsigned flags, int device);
+    int (*cuMemAlloc_v2)(uint64_t *address, size_t bytes);
+    int (*cuMemAllocManaged)(uint64_t *address, size_t bytes, unsigned flags);
+    int (*cuMemFree_v2)(uint64_t address);
+    void (*mock_cuda_fail)(int error);
+} driver;
+static pthread_barrier_t all_here;
+
+static void find(const char *name, void *function)
+{
+    void *found = driver.library ? dlsym(driver.library, name) : NULL;
+    if (!found) {
+        fprintf(stderr, "no %s in the driver\n", name);
+        exit(1);
+    }
+    memcpy(function, &found, sizeof found);
+}
+
+static void load_driver(const char *path)
+{
+    driver.library = dlopen(path, RTLD_NOW);
+    find("cuCtxCreate_v2", &driver.cuCtxCreate_v2);
+    find("cuMemAlloc_v2", &driver.cuMemAlloc_v2);
+    find("cuMemAllocManaged", &driver.cuMemAllocManaged);
+    find("cuMemFree_v2", &driver.cuMemFree_v2);
+    find("mock_cuda_fail", &driver.mock_cuda_fail);
+}
+
+/* Posts a receive into the buffer and waits for it. */
+static void receive_into(const void *buffer, unsigned memory)
+{
+    MPI_Request request;
+    RECORDED(Irecv)
+    ((void *)(uintptr_t)buffer, own_number + (int)(memory * MEMORY_UNIT), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+     MPI_COMM_WORLD, &request);
+    RECORDED(Wait)(&request, MPI_STATUS_IGNORE);
+}
+
+static void check_driver(int error)
+{
+    if (error == 0)
+        return;
+    fprintf(stderr, "the driver's error is %d\n", error);
+    exit(1);
+}
+
+static void ask(const char *path)
+{
+    char own[BUFFER];
+    void *context;
+    uint64_t device = 0, managed = 0;
+    unsigned gpu = (unsigned)own_number << SPOOL_MEMORY_GPU_SHIFT;
+    receive_into(own, SPOOL_MEMORY_HOST);
+    if (pthread_barrier_wait(&all_here) == PTHREAD_BARRIER_SERIAL_THREAD) {
+        load_driver(path);
+        usleep(20000); /* it is looked for about every millisecond */
+    }
+    pthread_barrier_wait(&all_here);
+    check_driver(driver.cuCtxCreate_v2(&context, 0, own_number));
+    for (int i = 0; i < ASKED; i++) {
+        check_driver(driver.cuMemAlloc_v2(&device, BUFFER));
+        receive_into((void *)(uintptr_t)device, SPOOL_MEMORY_DEVICE | gpu);
+        receive_into(own, SPOOL_MEMORY_HOST);
+        check_driver(driver.cuMemFree_v2(device));
+        if (i % 3 == 0) /* else a number's kind could be guessed from the one before */
+            continue;
+        check_driver(driver.cuMemAllocManaged(&managed, BUFFER, 1));
+        receive_into((void *)(uintptr_t)(managed + BUFFER - 1), SPOOL_MEMORY_MANAGED | gpu);
+        check_driver(driver.cuMemFree_v2(managed));
+    }
+    pthread_barrier_wait(&all_here);
+    driver.mock_cuda_fail(4); /* CUDA_ERROR_DEINITIALIZED */
+    receive_into((void *)(uintptr_t)device, SPOOL_MEMORY_HOST);
+}
+
+struct work {
+    int number;
+    const char *driver;
+};
+
 static void *run(void *argument)
 {
-    own_number = *(const int *)argument;
+    const struct work *work = argument;
+    own_number = work->number;
     talk();
     grow();
     hand_on();
     restart();
+    ask(work->driver);
     return NULL;
 }
 
@@ -382,8 +476,8 @@ static int count_right(const char *path)
             at += operation->type == SPOOL_CALL ? sizeof(struct spool_call) : sizeof *operation;
             if (operation->type != SPOOL_OPERATION)
                 continue;
-            int thread = (int)operation->bytes;
-            if (operation->complete_ticks == 0 ||
+            int thread = (int)operation->bytes % MEMORY_UNIT;
+            if (operation->complete_ticks == 0 || operation->memory != operation->bytes / MEMORY_UNIT ||
                 (!(operation->flags & SPOOL_SHARED_HANDLE) && (operation->peer != thread || operation->tag != thread)))
                 return -1;
             right++;
@@ -392,13 +486,13 @@ static int count_right(const char *path)
     return right;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char folder[] = "/tmp/mpistair-threads-XXXXXX", path[512];
     pthread_t threads[THREADS];
-    int numbers[THREADS];
+    struct work work[THREADS];
     struct recorded_call call;
-    if (!mkdtemp(folder))
+    if (argc != 2 || !mkdtemp(folder))
         return 1;
     setenv("MPISTAIR_SPOOL", folder, 1);
     setenv("MPISTAIR_INGEST", "0", 1);
@@ -408,17 +502,18 @@ int main(void)
     init_end(&call, MPI_SUCCESS);
     snprintf(path, sizeof path, "%s/%s-0" SPOOL_SUFFIX, folder, recorder.spool.header->run_key);
     for (int i = 0; i < THREADS; i++) {
-        numbers[i] = i + 1;
+        work[i] = (struct work){i + 1, argv[1]};
         pthread_mutex_init(&mailboxes[i].lock, NULL);
     }
+    pthread_barrier_init(&all_here, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, run, &numbers[i]);
+        pthread_create(&threads[i], NULL, run, &work[i]);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     at_end(MPI_COMM_SELF, 1, NULL, NULL);
     int right = count_right(path);
     snprintf(path, sizeof path, "rm -r %s", folder);
-    int posted = THREADS * (ROUNDS * LIVE + MANY + 2 * HANDED);
+    int posted = THREADS * (ROUNDS * LIVE + MANY + 2 * HANDED + 2 * ASKED + MANAGED + 2);
     if (system(path) != 0 || right != posted) {
         fprintf(stderr, "%d receives are complete and right, not %d\n", right, posted);
         return 1;

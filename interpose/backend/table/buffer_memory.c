@@ -6,11 +6,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <sched.h>
 
 #include "share/base/cuda_functions.h"
 
 #define DRIVER     "libcuda.so"        /* programs load it with and without a version behind */
 #define LOOK_TICKS (UINT64_C(1) << 20) /* a millisecond, or less */
+#define WAIT_TICKS (16 * LOOK_TICKS)
 
 uint64_t buffer_memory_look_ticks = 1;
 
@@ -61,11 +63,23 @@ static int find_functions(const char *path)
     return complete;
 }
 
+/* Waits until another thread has looked: the buffer may be one of the driver that it finds. Not for ever, since that
+ * thread may need the lock of a dlopen that this call is in. */
+static void wait_for_look(const struct recorded_call *call)
+{
+    while (__atomic_load_n(&driver.looking, __ATOMIC_ACQUIRE) &&
+           __atomic_load_n(&buffer_memory_look_ticks, __ATOMIC_ACQUIRE) != 0 &&
+           clock_ticks(recorder.clock_source) - call->begin_ticks < WAIT_TICKS)
+        sched_yield();
+}
+
 /* Looks whether the program has loaded the driver by now. */
 static void look(const struct recorded_call *call)
 {
-    if (__atomic_exchange_n(&driver.looking, 1, __ATOMIC_ACQUIRE))
+    if (__atomic_exchange_n(&driver.looking, 1, __ATOMIC_ACQUIRE)) {
+        wait_for_look(call);
         return;
+    }
     struct search search = {0, ""};
     dl_iterate_phdr(is_driver, &search);
     driver.n_loaded = search.n_loaded;
