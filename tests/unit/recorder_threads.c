@@ -1,5 +1,5 @@
-/* Runs the recorder under ThreadSanitizer, or under the sanitizers of the build, over an MPI of a few functions that gives a freed request handle to the next
- * thread at once.
+/* Runs the recorder under ThreadSanitizer, or under the sanitizers of the build, over an MPI of a few functions that
+ * gives a freed request handle to the next thread at once.
  *
  * Each thread posts receives with wildcards and completes them in every way; the stand-in reports the number of the
  * thread that posted as source and tag. A completion that landed on the record of another thread would show the wrong

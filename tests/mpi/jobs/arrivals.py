@@ -6,7 +6,8 @@ import pathlib
 
 import job
 
-LATE_MS = 20
+LATE_MS = 60
+WAIT_MS = 20  # at least; who waits may be kept off its processor for the rest
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "apps/arrivals.c"
 CALLS = {"reduction": ("collective", "MPI_Allreduce"), "fence": ("one-sided", "MPI_Win_fence"), "write": ("file", "MPI_File_write_at_all")}
 
@@ -20,12 +21,12 @@ def main():
     test.record(test.program("arrivals"), str(test.folder / "output"), str(LATE_MS))
     late = test.ranks - 1
     for what, (source, function) in CALLS.items():
-        # Of an instance: who came last, and whether a rank waited for most of what the late one slept.
+        # Of an instance: who came last, and whether a rank waited for what the late one slept.
         found = test.query("SELECT min(last_rank), max(last_rank), count(DISTINCT instance), min(longest) FROM (SELECT instance, last_rank,"
                            " max(wait_ns) OVER (PARTITION BY instance) * 1e-6 AS longest FROM joint_call j JOIN callsite c ON c.id = j.callsite"
                            " WHERE source = ? AND j.function = ? AND c.line = ?)", source, function, line_of(what))[0]
         # An MPI may write without waiting.
-        if found[:3] != (late, late, 5) or (source != "file" and found[3] < LATE_MS / 2):
+        if found[:3] != (late, late, 5) or (source != "file" and found[3] < WAIT_MS):
             job.fail(f"{what}: last ranks {found[0]} to {found[1]} of {found[2]} instances, the shortest wait {found[3]} ms")
     site = test.query("SELECT m.name, s.calls, s.bytes, s.last_rank FROM collective_site s JOIN communicator m ON m.id = s.comm"
                       " WHERE s.function = 'MPI_Allreduce'")
