@@ -77,13 +77,26 @@ class Job:
     def run(self, command, limit_s=120, **more):
         """Runs a command in the scratch folder, prints it and its output, and returns the finished process."""
         print("$", shlex.join(map(str, command)), *(f"[{k}={v}]" for k, v in more.items()), flush=True)
+        started = subprocess.Popen(command, cwd=self.folder, env=self.environment(**more), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, errors="replace", stdin=subprocess.DEVNULL)
         try:
-            done = subprocess.run(command, cwd=self.folder, env=self.environment(**more), capture_output=True, text=True,
-                                  errors="replace", timeout=limit_s, stdin=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired as expired:
-            fail(f"no end after {limit_s} s; it printed {expired.stdout!r} and {expired.stderr!r}")
+            output = started.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            fail(f"no end after {limit_s} s; it printed {self.stop(started)}")
+        done = subprocess.CompletedProcess(command, started.returncode, *output)
         print(done.stdout, done.stderr, f"-> {done.returncode}", sep="\n", flush=True)
         return done
+
+    @staticmethod
+    def stop(started):
+        """Ends a job with all its ranks, which a launcher takes with it unless it is killed; returns what the job printed."""
+        started.terminate()
+        try:
+            return started.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
+            return "what ranks that are left hold back"
 
     def must(self, command, limit_s=120, **more):
         """The same for a command that has to exit with 0."""
