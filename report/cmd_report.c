@@ -79,6 +79,7 @@ static int parse(int argc, char **argv, struct report_options *options)
     }
     options->choice.details = options->format != FORMAT_TEXT || options->sections != sections_summary();
     options->choice.fine_grained = options->format == FORMAT_JSON || sections_has(options->sections, "fine-grained");
+    options->choice.gpu = options->format == FORMAT_JSON || sections_has(options->sections, "gpu");
     return OPTIONS_READ;
 }
 

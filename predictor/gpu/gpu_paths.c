@@ -44,36 +44,35 @@ static enum machine_protocol protocol_of(const struct machine_protocols *protoco
     return machine_protocol_of(protocols, (uint64_t)(bytes / parts * (1 + 4 * DBL_EPSILON)));
 }
 
-/* Returns into how many messages the bytes go, those of all processes of a GPU. */
-static double message_parts(const struct gpu_problem *problem, enum gpu_path path)
+/* Returns into how many messages the bytes of n go, those of all processes of a GPU. */
+static double message_parts(const struct gpu_problem *problem, enum gpu_path path, double n)
 {
     uint32_t senders = path == GPU_DIRECT || path == GPU_3_STEP ? 1 : processes(problem);
-    return (double)problem->messages * senders;
+    return n * senders;
 }
 
-/* Returns the line of a path about a size, without the copies. */
+/* Returns the line of a path of n messages about a size, without the copies. */
 static struct line message_line(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path,
-                                double bytes)
+                                double n, double bytes)
 {
-    double n = (double)problem->messages;
     if (path == GPU_DIRECT)
         return (struct line){n * costs->gpu_tau_s, costs->gpu_s_per_byte};
-    enum machine_protocol p = protocol_of(&costs->protocols, bytes, message_parts(problem, path));
+    enum machine_protocol p = protocol_of(&costs->protocols, bytes, message_parts(problem, path, n));
     if (path == GPU_3_STEP)
         return (struct line){n * costs->tau_s[p], costs->s_per_byte[p]};
     return (struct line){n * costs->tau_s[p], costs->split_s_per_byte[p] / processes(problem)};
 }
 
-static struct line path_line(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path,
-                             double bytes)
+/* Returns the line of the copies of a path about a size of which a share is copied. */
+static struct line copy_line(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path,
+                             double share, double bytes)
 {
-    struct line line = message_line(costs, problem, path, bytes);
-    double share = copied(problem), others = processes(problem) - 1.0;
     if (path == GPU_DIRECT)
-        return line;
+        return (struct line){0, 0};
+    double others = processes(problem) - 1.0;
     int by = path == GPU_DUPLICATE_POINTER ? 1 : 0;
-    line.at_zero_s += costs->from_tau_s + costs->to_tau_s;
-    line.s_per_byte += share * (costs->from_s_per_byte[by] + costs->to_s_per_byte[by]);
+    struct line line = {costs->from_tau_s + costs->to_tau_s,
+                        share * (costs->from_s_per_byte[by] + costs->to_s_per_byte[by])};
     if (path == GPU_EXTRA_MESSAGE) { /* handed out on one side, collected on the other */
         double parts = processes(problem) / share;
         enum machine_protocol p = protocol_of(&costs->near_protocols, bytes, parts);
@@ -81,6 +80,14 @@ static struct line path_line(const struct gpu_costs *costs, const struct gpu_pro
         line.s_per_byte += 2 * others / parts * costs->near_s_per_byte[p];
     }
     return line;
+}
+
+static struct line path_line(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path,
+                             double bytes)
+{
+    struct line messages = message_line(costs, problem, path, (double)problem->messages, bytes);
+    struct line copies = copy_line(costs, problem, path, copied(problem), bytes);
+    return (struct line){messages.at_zero_s + copies.at_zero_s, messages.s_per_byte + copies.s_per_byte};
 }
 
 static double line_at(struct line line, double bytes)
@@ -92,6 +99,20 @@ double gpu_path_s(const struct gpu_costs *costs, const struct gpu_problem *probl
 {
     double bytes = (double)problem->bytes;
     return costs->available[path] ? line_at(path_line(costs, problem, path, bytes), bytes) : NAN;
+}
+
+double gpu_messages_s(const struct gpu_costs *costs, const struct gpu_problem *problem, const struct gpu_messages *of,
+                      size_t n, enum gpu_path path)
+{
+    double all_bytes = 0, seconds = 0;
+    if (!costs->available[path])
+        return NAN;
+    for (size_t i = 0; i < n; i++) {
+        double bytes = of[i].messages * (double)of[i].bytes;
+        seconds += line_at(message_line(costs, problem, path, of[i].messages, bytes), bytes);
+        all_bytes += bytes;
+    }
+    return seconds + line_at(copy_line(costs, problem, path, 1, all_bytes), all_bytes);
 }
 
 enum { MOST_BREAKS = 3 * PROTOCOL_COUNT + 2 };
@@ -123,7 +144,7 @@ static size_t find_breaks(const struct gpu_costs *costs, const struct gpu_proble
     breaks[n++] = 1;
     for (int i = 0; i < 2; i++)
         if (paths[i] != GPU_DIRECT)
-            add_breaks(&costs->protocols, message_parts(problem, paths[i]), breaks, &n);
+            add_breaks(&costs->protocols, message_parts(problem, paths[i], (double)problem->messages), breaks, &n);
     if (paths[0] == GPU_EXTRA_MESSAGE || paths[1] == GPU_EXTRA_MESSAGE)
         add_breaks(&costs->near_protocols, processes(problem) / copied(problem), breaks, &n);
     breaks[n++] = ldexp(1, GPU_MOST_BYTES_LOG2);

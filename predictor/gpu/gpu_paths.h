@@ -57,6 +57,16 @@ void gpu_costs_find(const struct machine *machine, const struct gpu_problem *pro
 /* Returns the time of all messages, in s; NaN where the path is not available. */
 double gpu_path_s(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path);
 
+/* Holds messages of one size. */
+struct gpu_messages {
+    double messages; /* of a mean round; need not be whole */
+    uint64_t bytes;  /* of each, from 1 on */
+};
+/* Returns the time of messages of n sizes, in s, whose copies are made once for all; NaN where the path is not
+ * available. Of the problem gpus and ppn are read: no byte is in two messages. */
+double gpu_messages_s(const struct gpu_costs *costs, const struct gpu_problem *problem, const struct gpu_messages *of,
+                      size_t n, enum gpu_path path);
+
 /* Says that the path `above` is faster from so many bytes on, which is a whole number, and `below` up to there. */
 struct gpu_crossover {
     enum gpu_path below, above;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/machine_database.h"
 #include "report/collect/fine_shape.h"
 #include "report/collect/report.h"
+#include "report/collect/section_machine.h"
 #include "share/base/array.h"
 
 /* Holds the sums of a kind and number of threads. */
@@ -58,7 +58,9 @@ static int compare_kinds(const void *first, const void *second)
 static struct sums *sums_of(struct collecting *collecting, const struct round_arrivals *round)
 {
     int64_t threads = (int64_t)round->n_threads;
-    const int64_t *kind = bsearch(&round->kind, collecting->kinds, collecting->n_kinds, sizeof *kind, compare_kinds);
+    const int64_t *kind = NULL;
+    if (collecting->n_kinds > 0)
+        kind = bsearch(&round->kind, collecting->kinds, collecting->n_kinds, sizeof *kind, compare_kinds);
     if (kind == NULL)
         return NULL;
     size_t *first = &collecting->first[kind - collecting->kinds];
@@ -184,32 +186,6 @@ static void finish(struct collecting *collecting)
     fine->tau_missing = collecting->shapes.notes.tau_missing[FINEGRAIN_P2P];
 }
 
-static void keep_name(void *context, const char *name, const char *source)
-{
-    struct report *report = context;
-    (void)source;
-    if (report->fine_grained.machine[0] != '\0')
-        return;
-    const char *kept = pool_clean(&report->pool, name, strlen(name));
-    report->fine_grained.machine = kept != NULL ? kept : "";
-}
-
-/* Loads the machine: the one that was asked for, else that of the best model, else the first that is stored. Returns 0,
- * 1 where there is none, or -1 with the reason. */
-static int load_machine(struct report *report, sqlite3 *database, const struct report_choice *choice,
-                        struct machine *machine, struct error *error)
-{
-    struct report_fine_grained *fine = &report->fine_grained;
-    size_t best = report_best_model(report);
-    if (choice->machine != NULL)
-        fine->machine = choice->machine;
-    else if (best < report->n_models)
-        fine->machine = report->models[best].machine;
-    else if (machine_each(database, report->path, keep_name, report, error) != 0)
-        return -1;
-    return fine->machine[0] == '\0' ? 1 : machine_load(database, report->path, fine->machine, machine, error);
-}
-
 /* Keeps why nothing is known. Returns 0, or -1 without memory. */
 static int keep_reason(struct report *report, const struct error *reason, struct error *error)
 {
@@ -241,10 +217,9 @@ int report_collect_fine_grained(struct report *report, sqlite3 *database, const 
     if (collecting == NULL)
         return error_set(error, "%s: no memory", report->path);
     collecting->report = report;
-    int result = load_machine(report, database, choice, &collecting->shapes.machine, &reason);
-    if (result == 1)
-        report->fine_grained.machine = "";
-    else if (result < 0) /* a damaged table costs this section alone */
+    int result = section_machine_load(report, database, choice, &report->fine_grained.machine,
+                                      &collecting->shapes.machine, &reason);
+    if (result < 0) /* a damaged table costs this section alone */
         result = keep_reason(report, &reason, error);
     else if (result == 0)
         result = collect_rounds(collecting, database, error);

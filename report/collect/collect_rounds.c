@@ -281,8 +281,11 @@ size_t report_best_model(const struct report *report)
 int report_collect(struct report *report, sqlite3 *database, const char *path, const struct report_choice *choice,
                    struct error *error)
 {
-    *report =
-        (struct report){.path = path, .replicate_error = NAN, .replicate_basis = "", .fine_grained = {.machine = ""}};
+    *report = (struct report){.path = path,
+                              .replicate_error = NAN,
+                              .replicate_basis = "",
+                              .fine_grained = {.machine = ""},
+                              .gpu = {.machine = ""}};
     progress_show("report: sums of rounds and messages");
     if (working_tables_make(database, path, error) != 0 || report_collect_run(report, database, error) != 0 ||
         report_collect_completeness(report, database, error) != 0)
@@ -297,6 +300,8 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
         if (report_collect_fine_grained(report, database, choice, error) != 0)
             return -1;
     }
+    if (choice->gpu && report_collect_gpu(report, database, choice, error) != 0)
+        return -1;
     progress_show("report: the stored replay");
     int result = report_collect_replay(report, database, choice, error);
     if (result == 0) {

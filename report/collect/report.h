@@ -12,6 +12,7 @@
 #include "report/collect/report_replay.h"
 #include "report/diagnose/finding.h"
 #include "report/collect/report_fine_grained.h"
+#include "report/collect/report_gpu.h"
 #include "report/collect/report_partitions.h"
 #include "report/collect/report_sites.h"
 
@@ -182,6 +183,7 @@ struct report {
     struct report_sites collectives, rma, files;
     struct report_partitions partitions;
     struct report_fine_grained fine_grained;
+    struct report_gpu gpu;
     struct report_activities activities;
     struct findings findings;
     const char *no_findings;   /* why none were looked for; NULL: they were */
@@ -209,6 +211,7 @@ struct report_choice {
     const char *machine, *model;
     bool details;
     bool fine_grained; /* what sending in parts would give, which goes through all messages */
+    bool gpu;          /* which way the data between GPUs should take, likewise where there are any */
 };
 
 /* Collects everything. Returns 0, or -1 with the reason; report_release in either case. */
@@ -237,6 +240,10 @@ int report_collect_partitions(struct report *report, sqlite3 *database, struct e
 /* Collects, after the models, what it would have given to send buffers in parts; nothing where no machine is stored. */
 int report_collect_fine_grained(struct report *report, sqlite3 *database, const struct report_choice *choice,
                                 struct error *error);
+/* Collects, after the models, which way the data between GPUs should take; nothing where there are none, or no machine
+ * is stored. */
+int report_collect_gpu(struct report *report, sqlite3 *database, const struct report_choice *choice,
+                       struct error *error);
 /* Collects, after the ranks, what they did with their time. Where the recorded run cannot be read, as without times of
  * calls, report->activities.unknown says why. */
 int report_collect_activity(struct report *report, sqlite3 *database, struct error *error);

@@ -350,6 +350,29 @@ static json_t *fine_grained_object(const struct report_fine_grained *fine)
                      (json_int_t)fine->unseen, "left_out", (json_int_t)fine->left_out, "longest", array);
 }
 
+static json_t *gpu_object(const struct report_gpu *gpu)
+{
+    static const char *const names[GPU_PATH_COUNT] = {"gpudirect_s", "3_step_s", "extra_message_s",
+                                                      "duplicate_pointer_s"};
+    json_t *array = json_array();
+    for (size_t i = 0; i < gpu->n; i++) {
+        const struct report_gpu_kind *row = &gpu->rows[i];
+        enum gpu_path best = report_gpu_fastest(row);
+        json_t *object =
+            json_pack("{sI sI ss sI sI so so ss ss sI so}", "kind", (json_int_t)row->kind, "rounds",
+                      (json_int_t)row->rounds, "level", level_name[row->level], "gpus", (json_int_t)row->gpus, "ppn",
+                      (json_int_t)row->ppn, "messages", json_finite(row->messages), "bytes", json_finite(row->bytes),
+                      "function", row->function, "file", row->file, "line", (json_int_t)row->line, "fastest",
+                      best == GPU_PATH_COUNT ? json_null() : json_string(gpu_path_name[best]));
+        for (int path = 0; path < GPU_PATH_COUNT; path++)
+            json_object_set_new(object, names[path], json_finite(row->path_s[path]));
+        json_array_append_new(array, object);
+    }
+    return json_pack("{ss ss sI sI sI so}", "machine", gpu->machine, "unknown",
+                     gpu->unknown != NULL ? gpu->unknown : "", "kinds", (json_int_t)gpu->all, "messages",
+                     (json_int_t)gpu->messages, "one_side", (json_int_t)gpu->one_side, "rows", array);
+}
+
 static json_t *activity_object(const struct report *report)
 {
     static const char *const waits[WAITING_COUNT] = {"late_sender_s", "late_receiver_s", "last_rank_s", "transfer_s"};
@@ -421,6 +444,7 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
                             "files", sites_object(&report->files));
     json_object_set_new(all, "partitions", partitions_object(&report->partitions));
     json_object_set_new(all, "fine_grained", fine_grained_object(&report->fine_grained));
+    json_object_set_new(all, "gpu", gpu_object(&report->gpu));
     json_object_set_new(all, "time", activity_object(report));
     json_object_set_new(all, "findings", findings_array(&report->findings));
     if (report->no_findings != NULL)

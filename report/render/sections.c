@@ -26,6 +26,10 @@ static const struct section sections[] = {
      "no machine is stored to predict with, or no rank sent in a round; 'mpistair predict TRACE --machine NAME' stores "
      "one",
      present_fine_grained},
+    {"gpu", "GPUs", "which way the data between GPUs should take, in each kind of rounds",
+     "no message between GPUs was recorded, or no machine is stored to predict with; 'mpistair predict TRACE --machine "
+     "NAME' stores one",
+     present_gpu},
     {"files", "Files", "call sites of MPI_File_..., bytes, time and rate", "no call on a file was recorded",
      present_files},
     {"call-sites", "Call sites", "time inside MPI by place in the source, and what it waits for",

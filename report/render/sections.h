@@ -55,6 +55,8 @@ void present_files(struct document *document, const struct report *report);
 void present_partitions(struct document *document, const struct report *report);
 /* Presents what it would have given to send the buffers of rounds in parts. */
 void present_fine_grained(struct document *document, const struct report *report);
+/* Presents which way the data between GPUs should take. */
+void present_gpu(struct document *document, const struct report *report);
 /* Presents why ranks take their time. */
 void present_why(struct document *document, const struct report *report);
 
