@@ -7,6 +7,7 @@
 extern const struct benchmark_program algorithm1_program;
 extern const struct benchmark_program buffer_program;
 extern const struct benchmark_program burst_program;
+extern const struct benchmark_program cached_program;
 extern const struct benchmark_program contention_program;
 extern const struct benchmark_program curves_program;
 extern const struct benchmark_program eager_program;

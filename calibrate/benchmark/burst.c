@@ -138,7 +138,7 @@ static void measure_all(struct measure *measure, const struct benchmark_program 
 
 static int lead(struct measure *measure, const struct benchmark_program *program)
 {
-    const struct one_pair_plan plan = {variants, N_MODES, sizes, N_SIZES, 1, LEVEL_INTER_NODE};
+    const struct one_pair_plan plan = {variants, N_MODES, sizes, N_SIZES, 1, LEVEL_INTER_NODE, LEVEL_INTER_NODE};
     struct item *items;
     double seconds;
     size_t n_items = 0, taken[N_SIZES * N_MODES];

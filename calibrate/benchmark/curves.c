@@ -11,11 +11,12 @@ static const struct benchmark_part parts[] = {
     {&queue_program, 0.12},      /* search of long queues */
     {&overhead_program, 0.03},   /* what a post costs */
     {&progress_program, 0.03},   /* who moves bytes while the program computes */
+    {&cached_program, 0.05},     /* messages whose buffers are in caches */
 };
 
 const struct benchmark_program curves_program = {
     .name = "curves",
-    .summary = "Ping-pong, Algorithm 1, self, injection, queue, overhead and progress in one random order.",
+    .summary = "Ping-pong, Algorithm 1, self, injection, queue, overhead, progress and cached in one random order.",
     .parts = parts,
     .n_parts = (int)(sizeof parts / sizeof parts[0]),
 };

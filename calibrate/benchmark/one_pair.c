@@ -33,7 +33,7 @@ int one_pair_list(const struct measure *measure, const struct one_pair_plan *pla
     *items = calloc(LEVEL_COUNT * plan->n_sizes * (size_t)plan->n_modes, sizeof **items);
     if (*items == NULL)
         return -1;
-    for (int level = (int)plan->nearest; level < LEVEL_COUNT; level++) {
+    for (int level = (int)plan->nearest; level <= (int)plan->farthest; level++) {
         struct one_pair *own = &levels[level];
         if (levels_pairs(&measure->placement, (enum level)level, 1, &own->pair) == 0)
             continue;

@@ -19,7 +19,7 @@ struct one_pair_plan {
     const uint64_t *sizes; /* [n_sizes] */
     size_t n_sizes;
     int repeats;
-    enum level nearest; /* nearer levels are left out */
+    enum level nearest, farthest; /* the levels between which pairs are taken */
 };
 
 /* Lists each mode and size of the plan for the pair of each level that plan and job have, as benchmark_program.list

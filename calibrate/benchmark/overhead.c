@@ -23,8 +23,8 @@ static struct one_pair levels[LEVEL_COUNT];
 
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
 {
-    const struct one_pair_plan plan = {variants,    N_MODES,           sizes, sizeof sizes / sizeof sizes[0],
-                                       REPEATS_MAX, LEVEL_INTRA_SOCKET};
+    const struct one_pair_plan plan = {
+        variants, N_MODES, sizes, sizeof sizes / sizeof sizes[0], REPEATS_MAX, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE};
     return one_pair_list(measure, &plan, levels, items, n_items);
 }
 

@@ -1,9 +1,9 @@
 /* The names stand apart from what is done with samples: programs of a job read samples too, and have no GSL. */
 #include "calibrate/fit/samples.h"
 
-const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong",   "algorithm1", "self",    "injection", "queue",
-                                                     "contention", "buffer",     "eager",   "overhead",  "progress",
-                                                     "burst",      "fine",       "gpu_copy"};
+const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong",   "algorithm1", "self",     "injection", "queue",
+                                                     "contention", "buffer",     "eager",    "overhead",  "progress",
+                                                     "burst",      "fine",       "gpu_copy", "cached"};
 const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "posted_inorder",
                                                  "posted_reversed",
@@ -34,4 +34,6 @@ const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "from_pageable",
                                                  "from_pageable_events",
                                                  "peer",
-                                                 "peer_events"};
+                                                 "peer_events",
+                                                 "one_way",
+                                                 "both_ways"};

@@ -31,6 +31,7 @@ enum benchmark {
     BENCHMARK_BURST,      /* seconds of so many bytes of a stream between nodes, after a rest or behind as many */
     BENCHMARK_FINE,       /* seconds of so many bytes as count messages */
     BENCHMARK_GPU_COPY,   /* seconds of a copy between a GPU and its host, or to another GPU */
+    BENCHMARK_CACHED,     /* seconds of a message whose buffers are in caches */
     BENCHMARK_COUNT,
 };
 
@@ -67,6 +68,8 @@ enum variant {
     VARIANT_FROM_PAGEABLE_EVENTS,
     VARIANT_PEER,
     VARIANT_PEER_EVENTS,
+    VARIANT_ONE_WAY, /* cached */
+    VARIANT_BOTH_WAYS,
     VARIANT_COUNT,
 };
 extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm1, self, ... */

@@ -15,6 +15,7 @@ enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE, EITHER };
  *   gamma, delta                  B equations 3 and 5
  *   injection                     R_N of B equation 2
  *   queue_step                    of the queue of posted receives (n = depth)
+ *   bw_cached, cached_bytes       of messages whose buffers are in caches, and the largest of these
  *   buffer                        B of share/doc/MODELS.md, flow: what the transport takes without the receiver
  *   burst                         share/doc/MODELS.md, Whole run: what passes a network card at once after a rest
  *   overhead_...                  share/doc/MODELS.md, Whole run: what a post costs
@@ -44,6 +45,8 @@ static const struct quantity {
     {"queue_step", "s", N_POSITIVE, FROM_ZERO, false},
     {"delta", "s/B", N_NONE, FROM_ZERO, false},
     {"cores", "1", N_NONE, ABOVE_ZERO, true},
+    {"bw_cached", "B/s", N_POSITIVE, ABOVE_ZERO, false},
+    {"cached_bytes", "B", N_NONE, ABOVE_ZERO, true},
     {"buffer", "B", N_NONE, FROM_ZERO, false},
     {"burst", "B", N_NONE, FROM_ZERO, false},
     {"overhead_send", "s", N_NONE, FROM_ZERO, false},

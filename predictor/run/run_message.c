@@ -39,7 +39,7 @@ uint8_t message_class(struct simulation *sim, const struct run_message *message)
     enum level level = message_level(sim, message);
     size_t class = level == LEVEL_SELF || !sim->rates.known[level]
                        ? RUN_NO_CLASS
-                       : run_rates_class(&sim->rates, level, message->bytes);
+                       : run_rates_class(&sim->rates, level, message->bytes, (message->flags & MESSAGE_CACHED) != 0);
     if (level != LEVEL_SELF && class == RUN_NO_CLASS) {
         sim->no_level = true;
         sim->missing_level = level;
@@ -111,6 +111,16 @@ static double room_bytes(const struct simulation *sim, uint32_t message)
     return message_is_rendezvous(sim, message) ? 0 : (double)INFINITY;
 }
 
+/* Adds what a message took to its kind, where that is asked for. */
+static void note_kind(struct simulation *sim, uint32_t message)
+{
+    if (sim->options->kinds == NULL || message >= sim->program->n_messages || message_told(sim, message)->kind == 0)
+        return;
+    const double *post_s = message_state(sim, message)->post_s;
+    run_kind_add(&sim->options->kinds[message_told(sim, message)->kind],
+                 isnan(post_s[1]) ? 0 : sim->now_s - fmax(post_s[0], post_s[1]));
+}
+
 static void complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest)
 {
     struct message_state *state = message_state(sim, message);
@@ -118,6 +128,8 @@ static void complete(struct simulation *sim, uint32_t message, enum run_operatio
     if ((state->done & bit) != 0)
         return;
     state->done |= bit;
+    if (side == OPERATION_RECEIVE)
+        note_kind(sim, message);
     if (message >= sim->program->n_messages) {
         moved_complete(sim, message, side);
         return;

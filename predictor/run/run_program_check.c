@@ -93,6 +93,8 @@ static int post_message(struct posted *posted, uint32_t object, bool receive)
     if (object >= p->n_messages)
         return error_set(posted->error, "step %zu posts message %u of %zu", posted->step, object, p->n_messages);
     const struct run_message *m = &p->messages[object];
+    if (m->kind != 0 && m->kind >= p->n_kinds)
+        return error_set(posted->error, "message %u is of kind %u of %zu", object, m->kind, p->n_kinds);
     if (posted->rank != (receive ? m->dst : m->src) || (receive && (m->flags & MESSAGE_ONE_SIDED) != 0))
         return error_set(posted->error, "step %zu of rank %u posts the %s of message %u from %u to %u%s", posted->step,
                          posted->rank, end, object, m->src, m->dst,

@@ -76,11 +76,43 @@ static void limit_by_wire(struct run_rates *rates)
     }
 }
 
+/* Adds the class of buffers in caches beside that of a level and protocol, where the table has its rates. More
+ * than two processes are taken to share as they do from memory, for want of a measurement. */
+static int add_cached(struct run_rates *rates, const struct machine *machine, const struct run_class *from_memory,
+                      struct run_ideal ideal, struct error *error)
+{
+    struct machine_bandwidth bandwidth;
+    struct error none;
+    enum level level = from_memory->level;
+    enum machine_protocol protocol = from_memory->protocol;
+    if (machine_bandwidth_named(machine, level, protocol, "bw_cached", "injection_cached", &bandwidth, &none) != 0)
+        return 0;
+    struct run_class *class = &rates->classes[rates->n_classes];
+    *class = *from_memory;
+    class->bytes_per_s = malloc((rates->n_max + 1) * sizeof *class->bytes_per_s);
+    rates->cached_of[level][protocol] = (uint8_t)rates->n_classes++;
+    if (class->bytes_per_s != NULL && !ideal.no_transfer) {
+        size_t last = (size_t)bandwidth.n[bandwidth.n_knots - 1];
+        double knot = last <= rates->n_max ? from_memory->bytes_per_s[last] : 0;
+        bool extrapolated = false;
+        class->bytes_per_s[0] = 0;
+        for (size_t n = 1; n <= rates->n_max; n++)
+            class->bytes_per_s[n] = machine_bandwidth_at(&bandwidth, (double)(n < last ? n : last), &extrapolated) *
+                                    (n > last ? from_memory->bytes_per_s[n] / knot : 1);
+        class->most_bytes_per_s = class->bytes_per_s[rates->n_max];
+    } else if (class->bytes_per_s != NULL) {
+        memcpy(class->bytes_per_s, from_memory->bytes_per_s, (rates->n_max + 1) * sizeof *class->bytes_per_s);
+    }
+    machine_bandwidth_release(&bandwidth);
+    return class->bytes_per_s == NULL ? error_set(error, "no memory for the bandwidths of %zu ranks", rates->n_max) : 0;
+}
+
 int run_rates_init(struct run_rates *rates, const struct machine *machine, unsigned levels, size_t n_max,
                    struct run_ideal ideal, struct error *error)
 {
     *rates = (struct run_rates){.n_max = n_max};
     memset(rates->class_of, RUN_NO_CLASS, sizeof rates->class_of);
+    memset(rates->cached_of, RUN_NO_CLASS, sizeof rates->cached_of);
     for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         if ((levels & LEVEL_BIT(level)) == 0)
             continue;
@@ -92,9 +124,11 @@ int run_rates_init(struct run_rates *rates, const struct machine *machine, unsig
             struct run_class *class = &rates->classes[rates->n_classes];
             rates->class_of[level][protocol] = (uint8_t)rates->n_classes++;
             *class = (struct run_class){.level = level, .protocol = protocol};
-            if (read_class(class, machine, n_max, ideal, error) != 0)
+            if (read_class(class, machine, n_max, ideal, error) != 0 ||
+                add_cached(rates, machine, class, ideal, error) != 0)
                 return -1;
         }
+        rates->cached_bytes[level] = machine_value(machine, level, PROTOCOL_ANY, "cached_bytes", 0);
     }
     if (rates->known[LEVEL_INTER_NODE]) {
         limit_by_wire(rates);
@@ -111,7 +145,19 @@ void run_rates_release(struct run_rates *rates)
     *rates = (struct run_rates){0};
 }
 
-size_t run_rates_class(const struct run_rates *rates, enum level level, uint64_t bytes)
+bool run_rates_cached(const struct machine *machine)
 {
-    return rates->class_of[level][machine_protocol_of(&rates->protocols[level], bytes)];
+    for (size_t i = 0; i < machine->n_parameters; i++)
+        if (strcmp(machine->parameters[i].quantity, "cached_bytes") == 0)
+            return true;
+    return false;
+}
+
+size_t run_rates_class(const struct run_rates *rates, enum level level, uint64_t bytes, bool cached)
+{
+    enum machine_protocol protocol = machine_protocol_of(&rates->protocols[level], bytes);
+    size_t class = rates->cached_of[level][protocol];
+    if (cached && class != RUN_NO_CLASS && (double)bytes <= rates->cached_bytes[level])
+        return class;
+    return rates->class_of[level][protocol];
 }

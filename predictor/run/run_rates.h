@@ -4,7 +4,8 @@
 
 #include "calibrate/machine/machine.h"
 
-enum { RUN_MAX_CLASSES = LEVEL_COUNT * PROTOCOL_COUNT, RUN_NO_CLASS = 255 };
+/* A level and protocol is a class, and one more of messages whose buffers are in caches, where the table has it. */
+enum { RUN_MAX_CLASSES = 2 * LEVEL_COUNT * PROTOCOL_COUNT, RUN_NO_CLASS = 255 };
 
 struct run_class {
     enum level level;
@@ -31,10 +32,12 @@ struct run_rates {
     struct run_class classes[RUN_MAX_CLASSES];
     bool known[LEVEL_COUNT];
     struct machine_protocols protocols[LEVEL_COUNT];
-    uint8_t class_of[LEVEL_COUNT][PROTOCOL_COUNT]; /* or RUN_NO_CLASS */
-    size_t wire;                                   /* the class of the largest messages between nodes */
-    double burst_bytes;                            /* of a NIC's token bucket, 0: it has none */
-    double burst_bytes_per_s;                      /* at which a NIC sends while its bucket lasts */
+    uint8_t class_of[LEVEL_COUNT][PROTOCOL_COUNT];  /* or RUN_NO_CLASS */
+    uint8_t cached_of[LEVEL_COUNT][PROTOCOL_COUNT]; /* the same of buffers in caches */
+    double cached_bytes[LEVEL_COUNT];               /* the largest of these */
+    size_t wire;                                    /* the class of the largest messages between nodes */
+    double burst_bytes;                             /* of a NIC's token bucket, 0: it has none */
+    double burst_bytes_per_s;                       /* at which a NIC sends while its bucket lasts */
 };
 
 /* Reads the classes of those levels of a table, BW(n) up to n_max. Returns 0, or -1 with the reason: a level or
@@ -42,7 +45,9 @@ struct run_rates {
 int run_rates_init(struct run_rates *rates, const struct machine *machine, unsigned levels, size_t n_max,
                    struct run_ideal ideal, struct error *error);
 void run_rates_release(struct run_rates *rates);
-/* Returns the class of a message at a level that was read. */
-size_t run_rates_class(const struct run_rates *rates, enum level level, uint64_t bytes);
+/* Returns the class of a message at a level that was read; cached: its buffers are in caches. */
+size_t run_rates_class(const struct run_rates *rates, enum level level, uint64_t bytes, bool cached);
+/* Says whether a table has any rates of buffers in caches. */
+bool run_rates_cached(const struct machine *machine);
 
 #endif

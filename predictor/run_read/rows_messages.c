@@ -13,19 +13,20 @@ struct form_end {
 struct read_form {
     struct form_end send, receive;
     int64_t limit_bytes; /* a send of more waits for its receive; -1: not known, INT64_MAX: none waits */
-    uint32_t flags;      /* of its messages */
+    uint16_t flags;      /* of its messages */
     bool between_nodes;  /* by its level */
 };
 
 struct message_reader {
     struct reading *reading;
     struct map numbers;      /* of forms by their ids */
+    struct map kinds;        /* of the program, by call sites and size */
     struct read_form *forms; /* [n_forms] */
     size_t n_forms;
     int64_t form_id; /* of the last message */
     uint32_t form;
     int64_t *special; /* [n_special] ascending ids of messages that a persistent request of a special mode sent */
-    uint32_t *special_flags;
+    uint16_t *special_flags;
     size_t n_special, next_special;
     struct partition_reader partitions;
 };
@@ -106,13 +107,13 @@ static int read_special(struct message_reader *reader)
     return cursor_close(&rows);
 }
 
-static uint32_t special_flags(struct message_reader *reader, int64_t id)
+static uint16_t special_flags(struct message_reader *reader, int64_t id)
 {
     while (reader->next_special < reader->n_special && reader->special[reader->next_special] < id)
         reader->next_special++;
     return reader->next_special < reader->n_special && reader->special[reader->next_special] == id
                ? reader->special_flags[reader->next_special]
-               : 0;
+               : (uint16_t)0;
 }
 
 static const struct read_form *form_of(struct message_reader *reader, int64_t id)
@@ -188,11 +189,42 @@ static int add_pieces(struct message_reader *reader, int64_t id, struct run_mess
         message->bytes = partitions_bytes(bytes, partitions->partitions, n) - before;
         out->begin_ns = out->end_ns = piece->ready_ns;
         out->site = piece->site;
-        message->flags &= ~(uint32_t)MESSAGE_GOES_ON;
-        message->flags |= i + 1 < partitions->n_pieces ? MESSAGE_GOES_ON : 0;
+        message->flags &= (uint16_t)~MESSAGE_GOES_ON;
+        message->flags |= i + 1 < partitions->n_pieces ? (uint16_t)MESSAGE_GOES_ON : (uint16_t)0;
         if (add_ends(reading, message, limit_bytes, out, in) != 0)
             return -1;
     }
+    return 0;
+}
+
+/* Returns the bits that a size takes: sizes within a factor of two have the same. */
+static uint64_t bits_of(uint64_t bytes)
+{
+    uint64_t bits = 0;
+    for (; bytes > 0; bytes >>= 1)
+        bits++;
+    return bits;
+}
+
+/* Gives the message its kind, and adds what it took to that. */
+static int add_to_kind(struct message_reader *reader, const struct read_form *form, int64_t late_ns, int64_t recv_ns,
+                       struct run_message *message)
+{
+    struct run_program *program = reader->reading->program;
+    const struct map_key key = {form->send.site, form->receive.site, bits_of(message->bytes)};
+    if (program->n_kinds == 0 && run_program_kind(program) != 0) /* kind 0 */
+        return reading_no_memory(reader->reading);
+    uint32_t *number = map_at(&reader->kinds, key);
+    if (number == NULL)
+        return reading_no_memory(reader->reading);
+    if (*number == MAP_ABSENT) {
+        *number = program->n_kinds < RUN_MAX_KINDS ? (uint32_t)program->n_kinds : 0;
+        if (*number > 0 && run_program_kind(program) != 0)
+            return reading_no_memory(reader->reading);
+    }
+    message->kind = (uint16_t)*number;
+    if (message->kind > 0 && recv_ns != NO_TIME)
+        run_kind_add(&program->kinds[message->kind], reading_seconds(late_ns < 0 ? recv_ns + late_ns : recv_ns));
     return 0;
 }
 
@@ -220,7 +252,10 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
             "%s: it does not say when ranks were inside MPI: it was ingested with --no-calls; make it once "
             "more of its spools without that option",
             reading->path);
-    message.flags = form->flags | special_flags(reader, cursor_integer(rows, COL_ID));
+    message.flags = (uint16_t)(form->flags | special_flags(reader, cursor_integer(rows, COL_ID)));
+    message.kind = 0;
+    if (add_to_kind(reader, form, late, recv, &message) != 0)
+        return -1;
     int64_t recv_post = post + late;
     const struct run_recorded_message told = {.bytes = message.bytes,
                                               .src = message.src,
@@ -268,5 +303,6 @@ int messages_read(struct reading *reading)
     free(reader.special);
     free(reader.special_flags);
     map_release(&reader.numbers);
+    map_release(&reader.kinds);
     return result;
 }

@@ -110,7 +110,7 @@ static void renumber(struct reading *reading, const uint8_t *posted, uint32_t *n
             continue;
         program->messages[kept] = program->messages[i];
         if (i + 1 < program->n_messages && posted[i + 1] != (POSTED_SEND | POSTED_RECEIVE))
-            program->messages[kept].flags &= ~(uint32_t)MESSAGE_GOES_ON;
+            program->messages[kept].flags &= (uint16_t)~MESSAGE_GOES_ON;
         reading->posts[kept++] = reading->posts[i];
     }
     program->n_messages = kept;

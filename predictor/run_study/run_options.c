@@ -16,6 +16,7 @@ static const char usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FIL
 
 const char *const run_law_name[] = {"staircase", "flow", "fair", "alone"};
 const char *const run_collectives_name[] = {"recorded", "modelled"};
+const char *const run_buffers_name[] = {"recorded", "memory", "cached"};
 
 static int take_bound(struct run_bound *bound, const char *option, const char *text)
 {
@@ -92,7 +93,7 @@ static int check(struct run_options *options, int n_arguments)
 
 int run_options_parse(int argc, char **argv, struct run_options *options)
 {
-    enum { N_OWN = 19 };
+    enum { N_OWN = 20 };
     *options = (struct run_options){.law = LAW_STAIRCASE};
     struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
         {0, "machine", "NAME|FILE", "of the trace, a shipped one, or a table; default: the only one of the trace",
@@ -104,6 +105,11 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
          "recorded: last arrival and what the recording took after it (default);\nmodelled: messages of the algorithms "
          "that MPIs use",
          .choice = &options->collectives},
+        {0, "buffers", "recorded|memory|cached",
+         "where messages of a node find their buffers: as their recorded times say, by call site (default);\nin "
+         "memory, all; in "
+         "caches, all up to the table's cached_bytes",
+         .choice = &options->buffers},
         {0, "memory", NULL,
          "messages lose memory bandwidth to ranks that compute on their receiver's socket, by the machine's rows "
          "memory_...",

@@ -12,6 +12,11 @@ extern const char *const run_law_name[];
 enum run_collectives { COLLECTIVES_RECORDED, COLLECTIVES_MODELLED };
 extern const char *const run_collectives_name[];
 
+/* Says which messages have their buffers in caches: those whose recorded times say so, none, all that are small enough.
+ */
+enum run_buffers { BUFFERS_RECORDED, BUFFERS_MEMORY, BUFFERS_CACHED };
+extern const char *const run_buffers_name[];
+
 enum { MAX_SCALES = 16 };
 
 /* Says whose computation takes another time. */
@@ -24,6 +29,7 @@ struct run_options {
     const char *trace, *machine, *placement, *output; /* as given, or NULL */
     int law;                                          /* enum run_law */
     int collectives;                                  /* enum run_collectives */
+    int buffers;                                      /* enum run_buffers */
     int format;                                       /* enum output_format */
     struct run_window window;
     bool sensitivity, interval;

@@ -129,6 +129,7 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
                                        efficiencies_json(&study->predicted)),
                              "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities",
                              sensitivities_json(study));
+    json_object_set_new(root, "cached_messages", json_count(study->n_cached));
     if (study->options->what_if.best_placement)
         json_object_set_new(root, "placement", placement_json(&study->after.placement));
     if (study->after.by_rank != NULL) {

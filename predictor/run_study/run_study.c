@@ -127,7 +127,7 @@ static int replay_before(struct run_study *study, sqlite3 *database, struct erro
                                                   .model_collectives = options->collectives == COLLECTIVES_MODELLED};
     if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
         places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
-        replay_side(program, before, error) != 0)
+        run_cached(study, error) != 0 || replay_side(program, before, error) != 0)
         return -1;
     double ideal_s;
     if (replay_ideal(program, before, &ideal_s, error) != 0)

@@ -47,6 +47,7 @@ struct run_study {
     struct run_efficiencies measured, predicted, otherwise;
     struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
     size_t n_sensitivities;
+    size_t n_cached; /* messages whose buffers are taken to be in caches */
     struct run_intervals
         *intervals; /* [n_ranks + 1] of the run, then of the ranks; NULL: not asked for, or not known */
 };
@@ -54,6 +55,10 @@ struct run_study {
 /* Replays. Returns 0, or -1 with the reason; run_study_release releases in any case. */
 int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error);
 void run_study_release(struct run_study *study);
+
+/* run_cached.c: flags the program's messages whose buffers are in caches, as the options say; before is not replayed yet.
+ */
+int run_cached(struct run_study *study, struct error *error);
 
 /* run_efficiency.c */
 struct run_efficiencies run_efficiencies_of(const struct run_program *program, const struct run_parts *by_rank,

@@ -38,7 +38,7 @@ void run_eager_machine(struct run_case *run)
 
 void run_message(struct run_case *run, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t flags)
 {
-    const struct run_message message = {.bytes = bytes, .src = src, .dst = dst, .flags = flags};
+    const struct run_message message = {.bytes = bytes, .src = src, .dst = dst, .flags = (uint16_t)flags};
     assert_int_equal(run_program_message(&run->program, &message), 0);
 }
 

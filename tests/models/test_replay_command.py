@@ -63,6 +63,22 @@ def partitioned(each):
     return job
 
 
+def from_caches():
+    """Five of 1 MB at 1 GB/s, five of 4 MB at 4 GB/s, but for one of each that took as long as the other kind."""
+    job = Job([(0, 0)] * 2, [0] * 2, [0] * 2)
+    for number in range(10):
+        megabytes = 1 if number < 5 else 4
+        took_ns = {0: MS // 4, 5: 4 * MS}.get(number, MS)
+        job.messages.append(Message(0, 1, megabytes * 1000000))
+        job.calls[0].append(Call("MPI_Ssend", MS, took_ns, [("send", number)], [("send", number)]))
+        job.calls[1].append(Call("MPI_Recv", MS, took_ns, [("receive", number)], [("receive", number)]))
+    job.finish()
+    return job
+
+
+CACHED = "".join(f"intra_socket any {row}\n" for row in ("bw_cached 1 4e9 B/s", "cached_bytes - 5000000 B"))
+
+
 class ReplayCommand(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -85,6 +101,27 @@ class ReplayCommand(unittest.TestCase):
 
     def tool(self, *arguments):
         return subprocess.run([MPISTAIR, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+
+    def test_buffers_in_caches(self):
+        """The kind of 4 MB is told by its times, though one of its messages is as slow as from memory."""
+        self.write(from_caches())
+        seconds = {"memory": 10 + 5 + 20, "recorded": 10 + 5 + 5, "cached": 10 + 1.25 + 5}
+        for table, cached in ((MACHINE, {}), (MACHINE + CACHED, {"recorded": 5, "cached": 10})):
+            self.machine.write_text(table)
+            for buffers in seconds:
+                result = json.loads(self.replay("--json", "--buffers", buffers))
+                self.assertEqual(result["cached_messages"], cached.get(buffers, 0))
+                expected_ms = seconds[buffers if cached else "memory"]
+                self.assertAlmostEqual(result["run"]["predicted_s"], expected_ms * 1e-3, delta=1e-6)
+        self.assertIn("buffers of 5 messages in caches, as recorded times say", self.replay())
+        self.assertEqual(json.loads(self.replay("--json"))["cached_messages"], 5)
+        refused = self.tool("replay", self.trace, "--buffers", "disk")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--buffers", refused.stderr)
+        connection = sqlite3.connect(self.trace)
+        stored = {row[0] for row in connection.execute("SELECT options FROM replay_run")}
+        connection.close()
+        self.assertEqual(stored, {"", "buffers memory", "buffers cached"})
 
     def replay(self, *options):
         done = self.tool("replay", self.trace, "--machine", self.machine, *options)

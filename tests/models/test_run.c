@@ -379,6 +379,58 @@ static void cores(void **state)
     }
 }
 
+/* Gives the case rendezvous alone, 1 GB/s from memory, and from caches 4 GB/s one way and 6 GB/s both ways, up to 2 MB. */
+static void cached_machine(struct run_case *run)
+{
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 1e-4, "s");
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 2, 1.5e9, "B/s");
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 4, 2e9, "B/s");
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw_cached", 1, 4e9, "B/s");
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw_cached", 2, 6e9, "B/s");
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "cached_bytes", 0, 2 * MB, "B");
+}
+
+/* One after the other: from memory, from caches, too large for them; then both ways at once from caches. */
+static void cached(void **state)
+{
+    (void)state;
+    struct run_case run = {0};
+    cached_machine(&run);
+    run_ranks(&run, 2, NULL);
+    run_message(&run, 0, 1, 2 * MB, 0);
+    run_message(&run, 0, 1, 2 * MB, MESSAGE_CACHED);
+    run_message(&run, 0, 1, 4 * MB, MESSAGE_CACHED);
+    run_message(&run, 0, 1, 2 * MB, MESSAGE_CACHED);
+    run_message(&run, 1, 0, 2 * MB, MESSAGE_CACHED);
+    run_rank(&run, "S0 S1 S2 r4 s3 w:s3:r4");
+    run_rank(&run, "R0 R1 R2 r3 s4 w:s4:r3");
+    run_replay(&run);
+    assert_end(&run, 0, 2.1 + 0.6 + 4.1 + 0.1 + 2 * 2.0 / 6);
+    assert_part(&run, 1, RUN_LATENCY, 0.4);
+    assert_part(&run, 1, RUN_BANDWIDTH, 2 + 0.5 + 4 + 0.5);
+    run_release(&run);
+}
+
+/* Four receive at once from caches: they share 6 GB/s times 2 / 1.5, as from memory. */
+static void cached_shared(void **state)
+{
+    (void)state;
+    struct run_case run = {0};
+    cached_machine(&run);
+    run_ranks(&run, 8, NULL);
+    for (uint32_t i = 0; i < 4; i++)
+        run_message(&run, i, 4 + i, 2 * MB, MESSAGE_CACHED);
+    for (int i = 0; i < 8; i++) {
+        char words[3] = {i < 4 ? 'S' : 'R', (char)('0' + i % 4), '\0'};
+        run_rank(&run, words);
+    }
+    run_replay(&run);
+    for (uint32_t rank = 0; rank < 8; rank++)
+        assert_end(&run, rank, 0.1 + 1); /* 8 MB at 8 GB/s */
+    run_release(&run);
+}
+
 /* Two processors serve four ranks. The receiver, rank 1, shares one with rank 2 or 3, which compute until 5 and 0.5, as
  * recorded; where it was is not known, it gets the first that serves the fewest. Rank 2 then waits for nobody. */
 static void core_of_each(void **state)
@@ -419,6 +471,7 @@ int main(void)
         cmocka_unit_test(waitany),       cmocka_unit_test(overhead),      cmocka_unit_test(probe),
         cmocka_unit_test(nothing_moves), cmocka_unit_test(one_sided),     cmocka_unit_test(deadlock),
         cmocka_unit_test(ideal),         cmocka_unit_test(cores),         cmocka_unit_test(core_of_each),
+        cmocka_unit_test(cached),        cmocka_unit_test(cached_shared),
     };
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Tests what a post costs and who moves bytes while the program computes, fitted to made samples: known values come
- * back for each protocol; what is ambiguous gives no row, and is said. */
+/* Tests what a post costs, who moves bytes while the program computes, and what buffers in caches give, fitted to made
+ * samples: known values come back for each protocol; what is ambiguous gives no row, and is said. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -179,6 +179,34 @@ static void bytes_move(void **state)
     }
 }
 
+/* Up to 64 KiB messages take 1 us and a byte 0.25 ns, both ways 0.4 ns; larger ones no longer fit in the caches. */
+static void buffers_are_cached(void **state)
+{
+    (void)state;
+    char notes[256];
+    struct samples samples = {0};
+    for (uint64_t bytes = 1024; bytes <= 262144; bytes *= 2) {
+        double byte_s = bytes <= 65536 ? 0.25e-9 : 1e-9;
+        append(&samples, BENCHMARK_CACHED, VARIANT_ONE_WAY, bytes, TAU_S + (double)bytes * byte_s);
+        append(&samples, BENCHMARK_CACHED, VARIANT_BOTH_WAYS, bytes, TAU_S + (double)bytes * 1.6 * byte_s);
+    }
+    struct machine machine = fitted_onto(three_protocols(), fit_cached, &samples, notes, sizeof notes);
+    assert_true(value_of(&machine, PROTOCOL_SHORT, "bw_cached") < 0);
+    assert_value(&machine, PROTOCOL_ANY, "cached_bytes", 65536);
+    size_t found = 0;
+    for (size_t i = 0; i < machine.n_parameters; i++) {
+        const struct machine_parameter *row = &machine.parameters[i];
+        if (strcmp(row->quantity, "bw_cached") != 0)
+            continue;
+        double expected = row->n == 1 ? 4e9 : 2 / 0.4e-9;
+        assert_true(fabs(row->value - expected) < 0.01 * expected);
+        assert_int_equal(row->samples, (row->protocol == PROTOCOL_EAGER ? 3 : 4) * SAMPLES);
+        found++;
+    }
+    assert_int_equal(found, 4); /* eager from 512 B, rendezvous from 8 KiB; one way and both */
+    machine_release(&machine);
+}
+
 static void nothing_shows(void **state)
 {
     (void)state;
@@ -216,10 +244,8 @@ static void nothing_shows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(posts_cost),
-        cmocka_unit_test(posts_copy),
-        cmocka_unit_test(bytes_move),
-        cmocka_unit_test(nothing_shows),
+        cmocka_unit_test(posts_cost),         cmocka_unit_test(posts_copy),    cmocka_unit_test(bytes_move),
+        cmocka_unit_test(buffers_are_cached), cmocka_unit_test(nothing_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

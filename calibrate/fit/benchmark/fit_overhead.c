@@ -44,16 +44,7 @@ static int make_points(const struct samples *samples, const struct fit_options *
                                 .n = 1};
     if (benchmark_points_make(samples, &like, options->statistic, 0, points) != 0)
         return -1;
-    size_t kept = 0;
-    points->n_samples = 0;
-    for (size_t i = 0; i < points->n_points; i++) {
-        if (machine_protocol_of(fitted->protocols, (uint64_t)points->bytes[i]) != fitted->protocol)
-            continue;
-        points->n_samples += points->counts[i];
-        points->bytes[kept] = points->bytes[i];
-        points->seconds[kept++] = points->seconds[i];
-    }
-    points->n_points = kept;
+    benchmark_points_keep(points, fitted->protocols, fitted->protocol);
     return 0;
 }
 

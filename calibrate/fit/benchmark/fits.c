@@ -47,6 +47,22 @@ int benchmark_points_make(const struct samples *samples, const struct sample *li
     return 0;
 }
 
+void benchmark_points_keep(struct benchmark_points *points, const struct machine_protocols *protocols,
+                           enum machine_protocol protocol)
+{
+    size_t kept = 0;
+    points->n_samples = 0;
+    for (size_t i = 0; i < points->n_points; i++) {
+        if (machine_protocol_of(protocols, (uint64_t)points->bytes[i]) != protocol)
+            continue;
+        points->n_samples += points->counts[i];
+        points->bytes[kept] = points->bytes[i];
+        points->seconds[kept] = points->seconds[i];
+        points->counts[kept++] = points->counts[i];
+    }
+    points->n_points = kept;
+}
+
 void benchmark_points_release(struct benchmark_points *points)
 {
     free(points->bytes);

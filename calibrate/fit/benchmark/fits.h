@@ -14,6 +14,7 @@ typedef int fit_benchmark(const struct samples *samples, const struct fit_option
 
 fit_benchmark fit_buffer;
 fit_benchmark fit_burst;
+fit_benchmark fit_cached;
 fit_benchmark fit_contention;
 fit_benchmark fit_domain;
 fit_benchmark fit_fine;
@@ -43,6 +44,9 @@ struct benchmark_points {
  * hold one count a size. Returns 0, or -1 without memory. */
 int benchmark_points_make(const struct samples *samples, const struct sample *like, enum samples_statistic statistic,
                           double from_bytes, struct benchmark_points *points);
+/* Leaves the points whose sizes the protocol serves. */
+void benchmark_points_keep(struct benchmark_points *points, const struct machine_protocols *protocols,
+                           enum machine_protocol protocol);
 void benchmark_points_release(struct benchmark_points *points);
 
 /* Returns n / slope, with the interval's ends exchanged; there is no upper end where the slope's interval reaches 0. */
