@@ -56,8 +56,8 @@ struct run_study {
 int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error);
 void run_study_release(struct run_study *study);
 
-/* run_cached.c: flags the program's messages whose buffers are in caches, as the options say; before is not replayed yet.
- */
+/* run_cached.c: flags the program's messages whose buffers are in caches, as the options say; before is not replayed
+ * yet. */
 int run_cached(struct run_study *study, struct error *error);
 
 /* run_efficiency.c */

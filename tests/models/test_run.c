@@ -379,7 +379,8 @@ static void cores(void **state)
     }
 }
 
-/* Gives the case rendezvous alone, 1 GB/s from memory, and from caches 4 GB/s one way and 6 GB/s both ways, up to 2 MB. */
+/* Gives the case rendezvous alone, 1 GB/s from memory, and from caches 4 GB/s one way and 6 GB/s both ways, up to
+ * 2 MB. */
 static void cached_machine(struct run_case *run)
 {
     case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 1e-4, "s");
@@ -391,7 +392,7 @@ static void cached_machine(struct run_case *run)
     case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "cached_bytes", 0, 2 * MB, "B");
 }
 
-/* One after the other: from memory, from caches, too large for them; then both ways at once from caches. */
+/* Messages come one after the other from memory, from caches, too large for them; then two cross from caches. */
 static void cached(void **state)
 {
     (void)state;

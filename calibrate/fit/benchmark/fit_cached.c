@@ -1,7 +1,8 @@
 /* Fits messages whose buffers are in caches (calibrate/benchmark/cached.c), for each level of a node and protocol, as
  * those from memory are fitted: the slope of time over size gives bw_cached(1) of messages one way, bw_cached(2) of
- * messages both ways at once. The latency is that of messages from memory: no buffer takes part in it. The row cached_bytes is the largest size whose bandwidth one way is at least three
- * quarters of the best: the near caches do not hold larger buffers, and their samples are left out. */
+ * messages both ways at once. The latency is that of messages from memory: no buffer takes part in it. The row
+ * cached_bytes is the largest size whose bandwidth one way is at least three quarters of the best: the near caches do
+ * not hold larger buffers, and their samples are left out. */
 #include <math.h>
 #include <stdlib.h>
 
