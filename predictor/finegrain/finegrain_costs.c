@@ -35,6 +35,15 @@ static double value_of(const struct machine *machine, enum level level, enum mac
     return isnan(value) ? machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, NAN) : value;
 }
 
+/* Returns how fast bytes move by an interface over messages; 1 where the table does not tell it. */
+static double rate_of(const struct machine *machine, enum level level, enum finegrain_interface by)
+{
+    static const char *const quantities[FINEGRAIN_INTERFACE_COUNT] = {
+        [FINEGRAIN_RMA] = "rate_rma", [FINEGRAIN_PARTITIONED] = "rate_partitioned"};
+    double rate = quantities[by] != NULL ? value_of(machine, level, PROTOCOL_ANY, quantities[by]) : NAN;
+    return isnan(rate) ? 1 : rate;
+}
+
 /* Says whether partitions of so many bytes leave only when the last one is ready; false where the table does not. */
 static bool leaves_late(const struct machine *machine, enum level level, uint64_t bytes)
 {
@@ -91,6 +100,14 @@ static double queue_s(const struct machine *machine, double n, struct finegrain_
     return 0;
 }
 
+/* Returns what a partitioned request costs beside its partitions where all of it happens when the last one is ready;
+ * else the two sides have found each other before. 0 where the table does not tell it. */
+static double request_s(const struct machine *machine, enum level level)
+{
+    double seconds = value_of(machine, level, PROTOCOL_ANY, "tau_request");
+    return isnan(seconds) ? 0 : seconds;
+}
+
 int finegrain_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
                     struct finegrain_problem *problem, struct finegrain_notes *notes, struct error *error)
 {
@@ -101,10 +118,13 @@ int finegrain_costs(const struct machine *machine, enum level level, enum finegr
         message_costs(machine, level, by, ppn, part_bytes, &problem->tau_fine_s, &problem->fine_bytes_per_s, notes,
                       error) != 0)
         return -1;
+    problem->fine_bytes_per_s *= rate_of(machine, level, by);
     problem->is_late = by == FINEGRAIN_PARTITIONED && leaves_late(machine, level, part_bytes);
     notes->is_late = notes->is_late || problem->is_late;
     double n = (double)problem->peers;
     problem->queue_s = queue_s(machine, n, notes);
-    problem->queue_fine_s = matched ? queue_s(machine, n * problem->parts, notes) : 0;
+    problem->queue_fine_s = matched            ? queue_s(machine, n * problem->parts, notes)
+                            : problem->is_late ? n * request_s(machine, level)
+                                               : 0;
     return add_thread(machine, level, problem, notes, error);
 }

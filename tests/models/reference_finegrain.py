@@ -61,7 +61,7 @@ def protocol_of(rows, level, size):
 
 
 def costs(rows, level, interface, ppn, peers, size, parts):
-    """(tau, rate, queue) of whole buffers and of parts. rows: {(level, protocol, quantity, n): value}."""
+    """(tau, rate, queue or requests) of whole buffers and of parts. rows: {(level, protocol, quantity, n): value}."""
     def message(quantity, bytes_):
         protocol = protocol_of(rows, level, bytes_)
         tau = row_value(rows, level, protocol, quantity)
@@ -78,7 +78,14 @@ def costs(rows, level, interface, ppn, peers, size, parts):
     tau, rate = message(quantity, size // parts)
     protocol = protocol_of(rows, level, size // parts)
     tau += (row_value(rows, level, protocol, "tau_thread") or 0) if parts > 1 else 0
-    return whole, (tau, rate, queue(peers * parts) if quantity == "tau_p2p" else 0)
+    rate *= 1 if quantity == "tau_p2p" else row_value(rows, level, "any", "rate_" + interface) or 1
+    if quantity == "tau_p2p":
+        once = queue(peers * parts)
+    elif interface == "partitioned" and row_value(rows, level, protocol, "partitions_early") == 0:
+        once = peers * (row_value(rows, level, "any", "tau_request") or 0)
+    else:
+        once = 0
+    return whole, (tau, rate, once)
 
 
 def predict(rows, level, interface, ppn, peers, size, parts, arrivals):
