@@ -86,7 +86,7 @@ static int prepare(struct measure *measure, bool speak)
     has_mode[P2P] = has_mode[BOTH_P2P] = true;
     has_mode[THREADS] = threads == MPI_THREAD_MULTIPLE;
     has_mode[RMA] = has_mode[BOTH_RMA] = make_window(measure);
-    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = MPI_VERSION >= 4;
+    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = MPI_VERSION >= 4 && has_mode[THREADS];
     if (speak && !has_mode[THREADS])
         fprintf(stderr, MEASURE_NOTE "left_out threads: this MPI does not let several threads call it\n");
     if (speak && !has_mode[RMA])
@@ -259,22 +259,12 @@ static double exchange_by_rma(struct measure *measure, const struct task *task, 
     return 0;
 }
 
-/* Exchanges one way. */
-static double exchange_one_way(struct measure *measure, const struct task *task)
+/* Returns the place of the next message among those of this rank. */
+static char *next_data(struct measure *measure, const struct task *task)
 {
     size_t place;
     measure_places(measure, task->bytes, 1, &place);
-    char *data = (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
-    if (task->mode == RMA)
-        return exchange_by_rma(measure, task, data);
-    if (task->mode == PARTITIONED)
-        return fine_partitioned(measure, task, data);
-    if (task->mode == EARLY)
-        return fine_early(measure, task, data);
-    if (!task->is_first)
-        return receive(measure, task, data);
-    (task->mode == THREADS ? send_by_two : send_alone)(measure, task, data);
-    return 0;
+    return (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
 }
 
 /* Holds an exchange by a thread of its own. */
@@ -284,33 +274,51 @@ struct beside {
     double seconds;
 };
 
-static void *exchange_beside(void *context)
+static void *partition_beside(void *context)
 {
     struct beside *beside = context;
-    beside->seconds = fine_both_partitioned(beside->measure, beside->task);
+    const struct task *task = beside->task;
+    if (task->mode == BOTH_PARTITIONED)
+        beside->seconds = fine_both_partitioned(beside->measure, task);
+    else
+        beside->seconds = (task->mode == EARLY ? fine_early : fine_partitioned)(beside->measure, task,
+                                                                                next_data(beside->measure, task));
     return NULL;
 }
 
 /* Exchanges partitions by another thread than the first, as programs do that need partitions: MPICH 4.0 allocates what
- * it moves anew each time, and the first thread has other memory to do so than the others. */
-static double exchange_by_thread(struct measure *measure, const struct task *task)
+ * it moves anew each time, and the first thread returns such memory to the system, the others keep it. */
+static double exchange_partitions(struct measure *measure, const struct task *task)
 {
     struct beside beside = {.measure = measure, .task = task};
     pthread_t thread;
-    start_thread(measure, &thread, exchange_beside, &beside);
+    start_thread(measure, &thread, partition_beside, &beside);
     pthread_join(thread, NULL);
     return beside.seconds;
 }
 
 static double exchange(struct measure *measure, const struct task *task)
 {
-    if (task->mode == BOTH_P2P)
+    switch ((enum mode)task->mode) {
+    case RMA:
+        return exchange_by_rma(measure, task, next_data(measure, task));
+    case PARTITIONED:
+    case EARLY:
+    case BOTH_PARTITIONED:
+        return exchange_partitions(measure, task);
+    case BOTH_P2P:
         return fine_both_p2p(measure, task);
-    if (task->mode == BOTH_RMA)
+    case BOTH_RMA:
         return fine_both_rma(measure, task, window, window_bytes);
-    if (task->mode == BOTH_PARTITIONED)
-        return exchange_by_thread(measure, task);
-    return exchange_one_way(measure, task);
+    case P2P:
+    case THREADS:
+    case N_MODES:
+        break;
+    }
+    if (!task->is_first)
+        return receive(measure, task, next_data(measure, task));
+    (task->mode == THREADS ? send_by_two : send_alone)(measure, task, next_data(measure, task));
+    return 0;
 }
 
 const struct benchmark_program fine_program = {
