@@ -86,7 +86,7 @@ static int prepare(struct measure *measure, bool speak)
     has_mode[P2P] = has_mode[BOTH_P2P] = true;
     has_mode[THREADS] = threads == MPI_THREAD_MULTIPLE;
     has_mode[RMA] = has_mode[BOTH_RMA] = make_window(measure);
-    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = MPI_VERSION >= 4 && has_mode[THREADS];
+    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = MPI_VERSION >= 4;
     if (speak && !has_mode[THREADS])
         fprintf(stderr, MEASURE_NOTE "left_out threads: this MPI does not let several threads call it\n");
     if (speak && !has_mode[RMA])
@@ -190,14 +190,6 @@ static void send_alone(struct measure *measure, const struct task *task, char *d
     }
 }
 
-static void start_thread(const struct measure *measure, pthread_t *thread, void *(*run)(void *), void *context)
-{
-    if (pthread_create(thread, NULL, run, context) == 0)
-        return;
-    fprintf(stderr, "mpistair: rank %d: no second thread\n", measure->rank);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 /* Sends by two threads, of which this one waits for all messages, so that nobody else is inside MPI meanwhile. */
 static void send_by_two(struct measure *measure, const struct task *task, char *data)
 {
@@ -205,7 +197,10 @@ static void send_by_two(struct measure *measure, const struct task *task, char *
     struct half second = {measure, task, data, task->count / 2, task->count, task->repeats, &told, &finished};
     const struct half first = {.measure = measure, .task = task, .data = data, .end = task->count / 2};
     pthread_t thread;
-    start_thread(measure, &thread, post_beside, &second);
+    if (pthread_create(&thread, NULL, post_beside, &second) != 0) {
+        fprintf(stderr, "mpistair: rank %d: no second thread\n", measure->rank);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     for (int i = 1; i <= task->repeats; i++) {
         fine_await(measure, task);
         atomic_store(&told, i);
@@ -267,45 +262,17 @@ static char *next_data(struct measure *measure, const struct task *task)
     return (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
 }
 
-/* Holds an exchange by a thread of its own. */
-struct beside {
-    struct measure *measure;
-    const struct task *task;
-    double seconds;
-};
-
-static void *partition_beside(void *context)
-{
-    struct beside *beside = context;
-    const struct task *task = beside->task;
-    if (task->mode == BOTH_PARTITIONED)
-        beside->seconds = fine_both_partitioned(beside->measure, task);
-    else
-        beside->seconds = (task->mode == EARLY ? fine_early : fine_partitioned)(beside->measure, task,
-                                                                                next_data(beside->measure, task));
-    return NULL;
-}
-
-/* Exchanges partitions by another thread than the first, as programs do that need partitions: MPICH 4.0 allocates what
- * it moves anew each time, and the first thread returns such memory to the system, the others keep it. */
-static double exchange_partitions(struct measure *measure, const struct task *task)
-{
-    struct beside beside = {.measure = measure, .task = task};
-    pthread_t thread;
-    start_thread(measure, &thread, partition_beside, &beside);
-    pthread_join(thread, NULL);
-    return beside.seconds;
-}
-
 static double exchange(struct measure *measure, const struct task *task)
 {
     switch ((enum mode)task->mode) {
     case RMA:
         return exchange_by_rma(measure, task, next_data(measure, task));
     case PARTITIONED:
+        return fine_partitioned(measure, task, next_data(measure, task));
     case EARLY:
+        return fine_early(measure, task, next_data(measure, task));
     case BOTH_PARTITIONED:
-        return exchange_partitions(measure, task);
+        return fine_both_partitioned(measure, task);
     case BOTH_P2P:
         return fine_both_p2p(measure, task);
     case BOTH_RMA:

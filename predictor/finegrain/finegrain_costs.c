@@ -52,7 +52,7 @@ static bool leaves_late(const struct machine *machine, enum level level, uint64_
            value_of(machine, level, machine_protocol_of(&protocols, bytes), "partitions_early") <= 0;
 }
 
-/* Adds what threads that send at once cost each other. Returns 0, or -1 with the reason. */
+/* Adds what threads that send messages at once cost each other. Returns 0, or -1 with the reason. */
 static int add_thread(const struct machine *machine, enum level level, struct finegrain_problem *problem,
                       struct finegrain_notes *notes, struct error *error)
 {
@@ -126,5 +126,5 @@ int finegrain_costs(const struct machine *machine, enum level level, enum finegr
     problem->queue_fine_s = matched            ? queue_s(machine, n * problem->parts, notes)
                             : problem->is_late ? n * request_s(machine, level)
                                                : 0;
-    return add_thread(machine, level, problem, notes, error);
+    return matched ? add_thread(machine, level, problem, notes, error) : 0;
 }

@@ -77,7 +77,7 @@ def costs(rows, level, interface, ppn, peers, size, parts):
     whole = (*message("tau_p2p", size), queue(peers))
     tau, rate = message(quantity, size // parts)
     protocol = protocol_of(rows, level, size // parts)
-    tau += (row_value(rows, level, protocol, "tau_thread") or 0) if parts > 1 else 0
+    tau += (row_value(rows, level, protocol, "tau_thread") or 0) if parts > 1 and quantity == "tau_p2p" else 0
     rate *= 1 if quantity == "tau_p2p" else row_value(rows, level, "any", "rate_" + interface) or 1
     if quantity == "tau_p2p":
         once = queue(peers * parts)

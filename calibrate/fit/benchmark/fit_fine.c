@@ -14,7 +14,7 @@
  *
  * tau_request is found in the same way, of partitioned requests of one partition each that both ranks move at once.
  * rate_rma and rate_partitioned are T(messages) / T(puts or partitions) of the same bytes, which both ranks send at
- * once; the interval is that of the difference of the two times.
+ * once; the interval is that of the difference of the two times. There is no row where it holds 1, and a note says so.
  *
  * partitions_early is 1 if the first partition arrived before the others were ready in any sample, else 0: whoever has
  * to wait for a processor may be late. */
@@ -204,7 +204,7 @@ static bool find_largest(const struct samples *samples, const struct wanted *wan
 
 /* Appends how fast bytes move by an interface over messages. Returns 0, or -1 without memory. */
 static int append_rate(const struct samples *samples, enum samples_statistic statistic, struct wanted *wanted,
-                       enum variant variant, const char *quantity, struct machine *machine)
+                       enum variant variant, const char *quantity, struct machine *machine, FILE *notes)
 {
     struct sample_set messages, others;
     struct difference time;
@@ -220,19 +220,24 @@ static int append_rate(const struct samples *samples, enum samples_statistic sta
     double least_s = time.first_s + time.low_s, most_s = time.first_s + time.high_s;
     const struct line_value rate = {time.first_s / time.second_s, time.first_s / most_s,
                                     least_s > 0 ? time.first_s / least_s : NAN};
+    if (rate.low <= 1 && !(rate.high < 1)) {
+        benchmark_note(notes, "%s: %s left out: %.2f is not told from 1", level_name[wanted->level], quantity,
+                       rate.value);
+        return 0;
+    }
     return benchmark_append(machine, wanted->level, PROTOCOL_ANY, quantity, MACHINE_NO_N, &rate, "1", time.n_samples,
                             "both-ways");
 }
 
 /* Appends the rows of one level that are of no protocol. Returns 0, or -1 without memory. */
 static int fit_both_ways(const struct samples *samples, enum samples_statistic statistic, struct wanted *wanted,
-                         struct machine *machine)
+                         struct machine *machine, FILE *notes)
 {
     struct message_cost request;
     wanted->protocol = PROTOCOL_ANY;
     wanted->n = 2;
-    if (append_rate(samples, statistic, wanted, VARIANT_RMA, "rate_rma", machine) != 0 ||
-        append_rate(samples, statistic, wanted, VARIANT_PARTITIONED, "rate_partitioned", machine) != 0 ||
+    if (append_rate(samples, statistic, wanted, VARIANT_RMA, "rate_rma", machine, notes) != 0 ||
+        append_rate(samples, statistic, wanted, VARIANT_PARTITIONED, "rate_partitioned", machine, notes) != 0 ||
         find_cost(samples, statistic, wanted, &request) != 0)
         return -1;
     return request.tau.value > 0 ? append(machine, wanted, "tau_request", "many-few", &request) : 0;
@@ -264,7 +269,7 @@ int fit_fine(const struct samples *samples, const struct fit_options *options, s
             if (fit_one(samples, options->statistic, &wanted, machine, notes) != 0)
                 return error_set(error, "no memory");
         }
-        if (fit_both_ways(samples, options->statistic, &wanted, machine) != 0)
+        if (fit_both_ways(samples, options->statistic, &wanted, machine, notes) != 0)
             return error_set(error, "no memory");
     }
     return 0;
