@@ -169,17 +169,17 @@ class Finegrain(PredictTest):
                   code=1, says="two.tbl:5")
 
     def test_bytes_and_requests_of_an_interface(self):
-        machine = self.write("rates.tbl", WORKED + "inter_node any rate_rma - 0.8 1\ninter_node any rate_partitioned - 0.25 1\n"
-                             "inter_node any tau_request - 30e-6 s\n")
-        late = self.write("late_rates.tbl", open(machine).read() + "inter_node any partitions_early - 0 1\n")
+        text = (WORKED + "inter_node any rate_rma - 0.8 1\ninter_node any rate_partitioned - 0.25 1\n"
+                "inter_node any tau_request - 30e-6 s\n")
+        machine = self.write("rates.tbl", text)
+        late = self.write("late_rates.tbl", text + "inter_node any partitions_early - 0 1\n")
         plain, rows, rows_late = (self.rows(table, *NEEDED) for table in (self.worked, machine, late))
         arrived, bytes_s = 4.36207616e-3, 6 * 1048576 / 12e9
         for parts in (1, 2, 4, 8, 16, 32):
             self.assertEqual(rows["p2p", parts], plain["p2p", parts])
             self.assertEqual(rows["rma", parts][0], plain["rma", parts][0])
-            if parts > 1: # one part has nothing that hides it, of two each takes longer than the delay
-                part_s = 6 * 2e-6 + bytes_s / 0.8 / parts
-                self.assertAlmostEqual(rows["rma", parts][1], max(4.194304e-3 + (parts - 1) * part_s, arrived) + part_s, places=12)
+            part_s = 6 * 2e-6 + bytes_s / 0.8 / parts
+            self.assertAlmostEqual(rows["rma", parts][1], max(4.194304e-3 + (parts - 1) * part_s, arrived) + part_s, places=12)
             self.assertAlmostEqual(rows_late["partitioned", parts][1], arrived + 6 * (parts * 2e-6 + 30e-6) + 4 * bytes_s, places=12)
             early_s = 6 * 2e-6 + 4 * bytes_s / parts
             self.assertAlmostEqual(rows["partitioned", parts][1], max(4.194304e-3 + (parts - 1) * early_s, arrived) + early_s, places=12)
