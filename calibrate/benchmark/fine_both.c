@@ -1,6 +1,6 @@
 /* In a halo exchange every rank sends while it receives, out of memory that was just computed. So bytes are moved both
  * ways at once here, from places that no cache has: an interface that copies them by one processor, or through a
- * smaller buffer, is as slow then as it is in a program, which a stream of warm bytes in one direction does not show. */
+ * smaller buffer, is as slow then as it is in a program, which a stream of warm bytes in one direction hides. */
 #include "calibrate/benchmark/fine_both.h"
 
 #include "calibrate/benchmark/fine_partitioned.h"

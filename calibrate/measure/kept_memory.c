@@ -1,7 +1,7 @@
 /* An MPI may allocate memory for each message: MPICH 4.0 does so for partitions. Where the C library returns it to the
  * system at once, or each thread has memory of its own to take it from, a message costs the first touch of all its
  * pages, which takes several times as long as to move it. Whether it does depends on how much was freed before and on
- * which thread waits, and ends after some hundred iterations. All threads take from one place here, which only grows. */
+ * which thread waits, and ends after some hundred iterations. All threads take from one place here; it only grows. */
 #include "calibrate/measure/kept_memory.h"
 
 #include <limits.h>
