@@ -133,10 +133,12 @@ int finegrain_costs(const struct machine *machine, enum level level, enum finegr
     bool matched = by == FINEGRAIN_P2P || by == FINEGRAIN_PERSISTENT;
     uint64_t part_bytes = problem->bytes / problem->parts;
     problem->is_late = by == FINEGRAIN_PARTITIONED && leaves_late(machine, level, part_bytes);
+    /* Partitions that leave together are one message; each costs its call alone, as the smallest ones tell. */
+    uint64_t called_bytes = problem->is_late ? 0 : part_bytes;
     uint64_t moved_bytes = problem->is_late ? problem->bytes : part_bytes;
     if (message_costs(machine, level, FINEGRAIN_P2P, ppn, problem->bytes, problem->bytes, &problem->tau_s,
                       &problem->bytes_per_s, notes, error) != 0 ||
-        message_costs(machine, level, by, ppn, part_bytes, moved_bytes, &problem->tau_fine_s,
+        message_costs(machine, level, by, ppn, called_bytes, moved_bytes, &problem->tau_fine_s,
                       &problem->fine_bytes_per_s, notes, error) != 0)
         return -1;
     problem->fine_bytes_per_s *= rate_of(machine, level, by);

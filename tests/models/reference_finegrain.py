@@ -82,7 +82,7 @@ def costs(rows, level, interface, ppn, peers, size, parts):
     whole = (*message("tau_p2p", size, size), queue(peers))
     protocol = protocol_of(rows, level, size // parts)
     late = interface == "partitioned" and row_value(rows, level, protocol, "partitions_early") == 0
-    tau, rate = message(quantity, size // parts, size if late else size // parts)
+    tau, rate = message(quantity, *((0, size) if late else (size // parts, size // parts)))
     tau += (row_value(rows, level, protocol, "tau_thread") or 0) if parts > 1 and quantity == "tau_p2p" else 0
     rate *= 1 if quantity == "tau_p2p" else row_value(rows, level, "any", "rate_" + interface) or 1
     if quantity == "tau_p2p":
