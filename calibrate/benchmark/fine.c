@@ -12,6 +12,9 @@
  *   - early: whether the first of several partitions arrives before the last is ready (fine_partitioned.h).
  *   - rma: MPI_Put into a window that was locked by all once, MPI_Win_flush. The origin's time counts; the target waits
  *     in MPI_Recv, since some MPIs put only while the target is inside MPI.
+ *   - p2p, rma and partitioned with n = 2: both ranks send at once, from places that no cache has (fine_both.h). What
+ *     the same bytes take by each of them tells the rate of one over that of another; many partitioned requests over
+ *     few, what a request costs that no partition of it does.
  * All of it is under MPI_THREAD_MULTIPLE, as a program is whose threads send; a program of its own does so, since its
  * locks would cost every other benchmark. */
 #include <pthread.h>
@@ -21,31 +24,42 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/benchmark/fine_both.h"
 #include "calibrate/benchmark/fine_partitioned.h"
 #include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/place/levels.h"
 #include "calibrate/measure/shared_clock.h"
 
-enum mode { P2P, THREADS, RMA, PARTITIONED, EARLY, N_MODES };
+enum mode { P2P, THREADS, RMA, PARTITIONED, EARLY, BOTH_P2P, BOTH_RMA, BOTH_PARTITIONED, N_MODES };
 enum { REPEATS_MAX = 256, COUNT_MAX = 128 };
 
-#define WINDOW_BYTES 1048576u
+#define MIB 1048576u
 
-static const char *const variants[N_MODES] = {"p2p", "threads", "rma", "partitioned", "early"};
+/* A window has this size, or that of the buffers where these are smaller. */
+#define WINDOW_BYTES (8 * MIB)
 
-/* Lists totals and numbers of messages. The smaller total is of eager messages nearly everywhere, the larger one of
- * those by rendezvous. */
-static const struct {
+static const char *const variants[N_MODES] = {"p2p",   "threads", "rma", "partitioned",
+                                              "early", "p2p",     "rma", "partitioned"};
+
+/* Lists totals and numbers of messages one way. The smaller total is of eager messages nearly everywhere, the larger
+ * one of those by rendezvous. */
+struct shape {
     uint64_t bytes;
     int count;
-} shapes[] = {{16384, 8}, {16384, 32}, {16384, 128}, {WINDOW_BYTES, 2}, {WINDOW_BYTES, 16}};
+};
+static const struct shape shapes[] = {{16384, 8}, {16384, 32}, {16384, 128}, {MIB, 2}, {MIB, 16}};
 enum { EARLY_COUNT = 8 }; /* of those with more nothing else is to be learned */
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+
+/* Lists them both ways: what the rates are compared by, and requests. */
+static const struct shape both_shapes[] = {{4 * MIB, 4}, {16384, 8}, {16384, FINE_BOTH_COUNT_MAX}};
+enum { N_BOTH_SHAPES = sizeof both_shapes / sizeof both_shapes[0] };
 
 static struct one_pair levels[LEVEL_COUNT];
 static bool has_mode[N_MODES]; /* the same on all ranks */
 static MPI_Win window = MPI_WIN_NULL;
+static size_t window_bytes;
 static MPI_Request requests[COUNT_MAX];
 static MPI_Status statuses[COUNT_MAX];
 
@@ -55,8 +69,9 @@ static bool make_window(struct measure *measure)
 {
     void *memory;
     int has = 0, all = 0;
+    window_bytes = measure->buffer_bytes < WINDOW_BYTES ? measure->buffer_bytes : WINDOW_BYTES;
     MPI_Comm_set_errhandler(measure->comm, MPI_ERRORS_RETURN);
-    has = MPI_Win_allocate(WINDOW_BYTES, 1, MPI_INFO_NULL, measure->comm, &memory, &window) == MPI_SUCCESS;
+    has = MPI_Win_allocate((MPI_Aint)window_bytes, 1, MPI_INFO_NULL, measure->comm, &memory, &window) == MPI_SUCCESS;
     MPI_Comm_set_errhandler(measure->comm, MPI_ERRORS_ARE_FATAL);
     MPI_Allreduce(&has, &all, 1, MPI_INT, MPI_MIN, measure->control);
     if (all)
@@ -68,10 +83,10 @@ static int prepare(struct measure *measure, bool speak)
 {
     int threads;
     MPI_Query_thread(&threads);
-    has_mode[P2P] = true;
+    has_mode[P2P] = has_mode[BOTH_P2P] = true;
     has_mode[THREADS] = threads == MPI_THREAD_MULTIPLE;
-    has_mode[RMA] = make_window(measure);
-    has_mode[PARTITIONED] = has_mode[EARLY] = MPI_VERSION >= 4;
+    has_mode[RMA] = has_mode[BOTH_RMA] = make_window(measure);
+    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = MPI_VERSION >= 4;
     if (speak && !has_mode[THREADS])
         fprintf(stderr, MEASURE_NOTE "left_out threads: this MPI does not let several threads call it\n");
     if (speak && !has_mode[RMA])
@@ -88,9 +103,36 @@ static void release(struct measure *measure)
     MPI_Win_free(&window);
 }
 
+/* Says whether a mode is measured with a shape; the second shapes are both ways. */
+static bool is_listed(int mode, const struct shape *shape, bool is_both)
+{
+    if (!has_mode[mode] || is_both != (mode >= BOTH_P2P))
+        return false;
+    if (is_both)
+        return mode == BOTH_PARTITIONED || shape->bytes >= MIB;
+    return mode != EARLY || shape->count <= EARLY_COUNT;
+}
+
+static void list_shape(const struct measure *measure, struct one_pair *own, enum level level, const struct shape *shape,
+                       bool is_both, struct item *items, size_t *n_items)
+{
+    for (int mode = 0; mode < N_MODES; mode++)
+        if (is_listed(mode, shape, is_both) && shape->bytes <= measure->buffer_bytes)
+            items[(*n_items)++] = (struct item){.level = level,
+                                                .mode = mode,
+                                                .variant = variants[mode],
+                                                .n = is_both ? 2 : 1,
+                                                .bytes = shape->bytes,
+                                                .count = shape->count,
+                                                .repeats = mode == EARLY ? 1 : REPEATS_MAX,
+                                                .n_pairs = 1,
+                                                .pairs = &own->pair,
+                                                .ranks = own->ranks};
+}
+
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
 {
-    *items = calloc((size_t)LEVEL_COUNT * N_SHAPES * N_MODES, sizeof **items);
+    *items = calloc((size_t)LEVEL_COUNT * (N_SHAPES + N_BOTH_SHAPES) * N_MODES, sizeof **items);
     if (*items == NULL)
         return -1;
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
@@ -99,19 +141,9 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
             continue;
         snprintf(own->ranks, sizeof own->ranks, "%d-%d", own->pair.first, own->pair.second);
         for (size_t i = 0; i < N_SHAPES; i++)
-            for (int mode = 0; mode < N_MODES; mode++)
-                if (has_mode[mode] && shapes[i].bytes <= measure->buffer_bytes &&
-                    (mode != EARLY || shapes[i].count <= EARLY_COUNT))
-                    (*items)[(*n_items)++] = (struct item){.level = (enum level)level,
-                                                           .mode = mode,
-                                                           .variant = variants[mode],
-                                                           .n = 1,
-                                                           .bytes = shapes[i].bytes,
-                                                           .count = shapes[i].count,
-                                                           .repeats = mode == EARLY ? 1 : REPEATS_MAX,
-                                                           .n_pairs = 1,
-                                                           .pairs = &own->pair,
-                                                           .ranks = own->ranks};
+            list_shape(measure, own, (enum level)level, &shapes[i], false, *items, n_items);
+        for (size_t i = 0; i < N_BOTH_SHAPES; i++)
+            list_shape(measure, own, (enum level)level, &both_shapes[i], true, *items, n_items);
     }
     return 0;
 }
@@ -222,20 +254,37 @@ static double exchange_by_rma(struct measure *measure, const struct task *task, 
     return 0;
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+/* Returns the place of the next message among those of this rank. */
+static char *next_data(struct measure *measure, const struct task *task)
 {
     size_t place;
     measure_places(measure, task->bytes, 1, &place);
-    char *data = (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
-    if (task->mode == RMA)
-        return exchange_by_rma(measure, task, data);
-    if (task->mode == PARTITIONED)
-        return fine_partitioned(measure, task, data);
-    if (task->mode == EARLY)
-        return fine_early(measure, task, data);
+    return (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    switch ((enum mode)task->mode) {
+    case RMA:
+        return exchange_by_rma(measure, task, next_data(measure, task));
+    case PARTITIONED:
+        return fine_partitioned(measure, task, next_data(measure, task));
+    case EARLY:
+        return fine_early(measure, task, next_data(measure, task));
+    case BOTH_PARTITIONED:
+        return fine_both_partitioned(measure, task);
+    case BOTH_P2P:
+        return fine_both_p2p(measure, task);
+    case BOTH_RMA:
+        return fine_both_rma(measure, task, window, window_bytes);
+    case P2P:
+    case THREADS:
+    case N_MODES:
+        break;
+    }
     if (!task->is_first)
-        return receive(measure, task, data);
-    (task->mode == THREADS ? send_by_two : send_alone)(measure, task, data);
+        return receive(measure, task, next_data(measure, task));
+    (task->mode == THREADS ? send_by_two : send_alone)(measure, task, next_data(measure, task));
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "calibrate/finegrain/finegrain_measure.h"
 #include "calibrate/finegrain/layout.h"
+#include "calibrate/measure/kept_memory.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/place/binding.h"
 #include "calibrate/measure/place/rank_place.h"
@@ -165,6 +166,7 @@ int main(int argc, char **argv)
     int code = read_options(argc, argv, &config);
     if (code != OPTIONS_READ)
         return code;
+    kept_memory_set();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     int result = measure_with(&config, provided, &refusal);
     MPI_Finalize();

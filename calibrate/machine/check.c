@@ -21,6 +21,7 @@ enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE, EITHER };
  *   overhead_...                  share/doc/MODELS.md, Whole run: what a post costs
  *   progress                      share/doc/MODELS.md, Whole run: 0 nobody, 1 the sender, 2 the receiver, 3 both
  *   tau_p2p ...                   share/doc/MODELS.md, Fine-grained messages: what a message of many costs
+ *   rate_rma ...                  as well: how fast bytes move by an interface over messages
  *   partitions_early              as well: whether a partition leaves before the last is ready, 0 or 1
  *   memory_...                    D Table 3 and following, memory_contention.c
  *   numa_nodes                    of a socket
@@ -58,6 +59,9 @@ static const struct quantity {
     {"tau_rma", "s", N_NONE, FROM_ZERO, false},
     {"tau_partitioned", "s", N_NONE, FROM_ZERO, false},
     {"tau_thread", "s", N_NONE, FROM_ZERO, false},
+    {"tau_request", "s", N_NONE, FROM_ZERO, false},
+    {"rate_rma", "1", N_NONE, ABOVE_ZERO, false},
+    {"rate_partitioned", "1", N_NONE, ABOVE_ZERO, false},
     {"partitions_early", "1", N_NONE, EITHER, true},
     {"tau_l3", "s", N_NONE, FROM_ZERO, false},
     {"bw_l3", "B/s", N_POSITIVE, ABOVE_ZERO, false},

@@ -11,7 +11,7 @@
  *   tau       of a message with a whole buffer                    tau_s                          s
  *   tau_f     of a message with a part                            tau_fine_s                     s
  *   BW        rate of a rank                                      bytes_per_s, fine_bytes_per_s  B/s
- *   Q_1, Q_K  search of the queues of receives, in all            queue_s, queue_fine_s          s
+ *   Q_1, Q_K  search of the queues of receives, or requests       queue_s, queue_fine_s          s
  *   a_t       when thread t is done                               arrivals_s                     s
  *   r_j       when part j is ready, j by r_j                      ready_s                        s
  *   c         what a part costs                                   part_s                         s

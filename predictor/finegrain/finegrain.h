@@ -19,7 +19,7 @@ struct finegrain_problem {
     double bytes_per_s;       /* at which whole buffers move; INFINITY is allowed, too */
     double fine_bytes_per_s;  /* at which parts move: another one where they have another protocol */
     double queue_s;           /* search for the receives of all whole buffers */
-    double queue_fine_s;      /* search for the receives of all parts of all buffers */
+    double queue_fine_s;      /* search for the receives of all parts of all buffers, or what their requests cost */
     const double *arrivals_s; /* [threads], from the begin of the computation until a thread is done */
 };
 

@@ -35,6 +35,33 @@ static double value_of(const struct machine *machine, enum level level, enum mac
     return isnan(value) ? machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, NAN) : value;
 }
 
+/* Returns what a message by an interface costs; NaN where the table does not tell it. Puts and partitions have no
+ * protocols of messages: theirs is of the protocol, else of the nearest smaller one, else of the nearest larger one. */
+static double own_tau_s(const struct machine *machine, enum level level, const struct machine_protocols *protocols,
+                        enum machine_protocol protocol, enum finegrain_interface by)
+{
+    double seconds = value_of(machine, level, protocol, finegrain_quantity(by));
+    size_t at = 0;
+    if (by == FINEGRAIN_P2P || by == FINEGRAIN_PERSISTENT)
+        return seconds;
+    while (at + 1 < protocols->n && protocols->protocol[at] != protocol)
+        at++;
+    for (size_t i = at; i-- > 0 && isnan(seconds);)
+        seconds = value_of(machine, level, protocols->protocol[i], finegrain_quantity(by));
+    for (size_t i = at + 1; i < protocols->n && isnan(seconds); i++)
+        seconds = value_of(machine, level, protocols->protocol[i], finegrain_quantity(by));
+    return seconds;
+}
+
+/* Returns how fast bytes move by an interface over messages; 1 where the table does not tell it. */
+static double rate_of(const struct machine *machine, enum level level, enum finegrain_interface by)
+{
+    static const char *const quantities[FINEGRAIN_INTERFACE_COUNT] = {
+        [FINEGRAIN_RMA] = "rate_rma", [FINEGRAIN_PARTITIONED] = "rate_partitioned"};
+    double rate = quantities[by] != NULL ? value_of(machine, level, PROTOCOL_ANY, quantities[by]) : NAN;
+    return isnan(rate) ? 1 : rate;
+}
+
 /* Says whether partitions of so many bytes leave only when the last one is ready; false where the table does not. */
 static bool leaves_late(const struct machine *machine, enum level level, uint64_t bytes)
 {
@@ -43,7 +70,7 @@ static bool leaves_late(const struct machine *machine, enum level level, uint64_
            value_of(machine, level, machine_protocol_of(&protocols, bytes), "partitions_early") <= 0;
 }
 
-/* Adds what threads that send at once cost each other. Returns 0, or -1 with the reason. */
+/* Adds what threads that send messages at once cost each other. Returns 0, or -1 with the reason. */
 static int add_thread(const struct machine *machine, enum level level, struct finegrain_problem *problem,
                       struct finegrain_notes *notes, struct error *error)
 {
@@ -59,18 +86,19 @@ static int add_thread(const struct machine *machine, enum level level, struct fi
     return 0;
 }
 
-/* Sets the cost of a message of so many bytes, and the rate of one of the ranks that share the level. */
+/* Sets the cost of a message of so many bytes, and the rate at which moved_bytes that leave together move, of one of
+ * the ranks that share the level. */
 static int message_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
-                         uint64_t bytes, double *tau_s, double *bytes_per_s, struct finegrain_notes *notes,
-                         struct error *error)
+                         uint64_t bytes, uint64_t moved_bytes, double *tau_s, double *bytes_per_s,
+                         struct finegrain_notes *notes, struct error *error)
 {
     struct machine_protocols protocols;
     struct machine_bandwidth bandwidth;
     if (machine_protocols(machine, level, &protocols, error) != 0)
         return -1;
     enum machine_protocol protocol = machine_protocol_of(&protocols, bytes);
-    double own_s = value_of(machine, level, protocol, finegrain_quantity(by));
-    if (machine_bandwidth(machine, level, protocol, &bandwidth, error) != 0)
+    double own_s = own_tau_s(machine, level, &protocols, protocol, by);
+    if (machine_bandwidth(machine, level, machine_protocol_of(&protocols, moved_bytes), &bandwidth, error) != 0)
         return -1;
     *bytes_per_s = machine_bandwidth_at(&bandwidth, ppn, &notes->extrapolated) / ppn;
     machine_bandwidth_release(&bandwidth);
@@ -91,20 +119,34 @@ static double queue_s(const struct machine *machine, double n, struct finegrain_
     return 0;
 }
 
+/* Returns what a partitioned request costs beside its partitions where all of it happens when the last one is ready;
+ * else the two sides have found each other before. 0 where the table does not tell it. */
+static double request_s(const struct machine *machine, enum level level)
+{
+    double seconds = value_of(machine, level, PROTOCOL_ANY, "tau_request");
+    return isnan(seconds) ? 0 : seconds;
+}
+
 int finegrain_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
                     struct finegrain_problem *problem, struct finegrain_notes *notes, struct error *error)
 {
     bool matched = by == FINEGRAIN_P2P || by == FINEGRAIN_PERSISTENT;
     uint64_t part_bytes = problem->bytes / problem->parts;
-    if (message_costs(machine, level, FINEGRAIN_P2P, ppn, problem->bytes, &problem->tau_s, &problem->bytes_per_s, notes,
-                      error) != 0 ||
-        message_costs(machine, level, by, ppn, part_bytes, &problem->tau_fine_s, &problem->fine_bytes_per_s, notes,
-                      error) != 0)
-        return -1;
     problem->is_late = by == FINEGRAIN_PARTITIONED && leaves_late(machine, level, part_bytes);
+    /* Partitions that leave together are one message; each costs its call alone, as the smallest ones tell. */
+    uint64_t called_bytes = problem->is_late ? 0 : part_bytes;
+    uint64_t moved_bytes = problem->is_late ? problem->bytes : part_bytes;
+    if (message_costs(machine, level, FINEGRAIN_P2P, ppn, problem->bytes, problem->bytes, &problem->tau_s,
+                      &problem->bytes_per_s, notes, error) != 0 ||
+        message_costs(machine, level, by, ppn, called_bytes, moved_bytes, &problem->tau_fine_s,
+                      &problem->fine_bytes_per_s, notes, error) != 0)
+        return -1;
+    problem->fine_bytes_per_s *= rate_of(machine, level, by);
     notes->is_late = notes->is_late || problem->is_late;
     double n = (double)problem->peers;
     problem->queue_s = queue_s(machine, n, notes);
-    problem->queue_fine_s = matched ? queue_s(machine, n * problem->parts, notes) : 0;
-    return add_thread(machine, level, problem, notes, error);
+    problem->queue_fine_s = matched            ? queue_s(machine, n * problem->parts, notes)
+                            : problem->is_late ? n * request_s(machine, level)
+                                               : 0;
+    return matched ? add_thread(machine, level, problem, notes, error) : 0;
 }

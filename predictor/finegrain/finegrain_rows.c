@@ -10,6 +10,10 @@
 /* A speed-up nearer to 0 than this is 0: sums of floating point numbers in another order differ by so much. */
 #define NOTHING_PERCENT 1e-9
 
+/* More parts must gain so many percentage points more to be better: what threads and locks cost beside what the table
+ * knows is about as much, and grows with the parts. */
+#define WORTH_PERCENT 0.5
+
 enum sampled { SAMPLED_BSP, SAMPLED_FINE, SAMPLED_BOUND, SAMPLED_LAST, SAMPLED_SPEEDUP, SAMPLED_COUNT };
 
 /* Holds what is asked for each draw. */
@@ -118,13 +122,17 @@ void finegrain_rows_release(struct finegrain_rows *rows)
 
 const struct finegrain_row *finegrain_rows_best(const struct finegrain_rows *rows, enum finegrain_interface by)
 {
-    const struct finegrain_row *best = NULL;
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        const struct finegrain_row *row = &rows->rows[i];
-        if (row->by == by && (best == NULL || row->speedup_percent > best->speedup_percent + NOTHING_PERCENT))
-            best = row;
-    }
-    return best;
+    double most_percent = -INFINITY;
+    for (size_t i = 0; i < rows->n_rows; i++)
+        if (rows->rows[i].by == by)
+            most_percent = fmax(most_percent, rows->rows[i].speedup_percent);
+    double least_percent = most_percent - WORTH_PERCENT;
+    if (most_percent > NOTHING_PERCENT)
+        least_percent = fmax(least_percent, NOTHING_PERCENT); /* what gains nothing is not the best of what gains */
+    for (size_t i = 0; i < rows->n_rows; i++)
+        if (rows->rows[i].by == by && rows->rows[i].speedup_percent >= least_percent)
+            return &rows->rows[i];
+    return NULL;
 }
 
 uint32_t finegrain_rows_loses_from(const struct finegrain_rows *rows, enum finegrain_interface by)

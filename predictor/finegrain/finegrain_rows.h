@@ -28,8 +28,8 @@ int finegrain_rows_make(const struct machine *machine, const struct finegrain_op
                         struct error *error);
 void finegrain_rows_release(struct finegrain_rows *rows);
 
-/* Returns the row of the interface with the largest speed-up, of equal ones that with fewer parts; NULL where the
- * interface has none. */
+/* Returns the row of the interface with the fewest parts whose speed-up is within half a percentage point of the
+ * largest, and above 0 where that is; NULL where the interface has none. */
 const struct finegrain_row *finegrain_rows_best(const struct finegrain_rows *rows, enum finegrain_interface by);
 /* Returns the parts from which on every row of the interface is slower than whole buffers; 0 where the last is not. */
 uint32_t finegrain_rows_loses_from(const struct finegrain_rows *rows, enum finegrain_interface by);

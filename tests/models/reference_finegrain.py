@@ -61,12 +61,17 @@ def protocol_of(rows, level, size):
 
 
 def costs(rows, level, interface, ppn, peers, size, parts):
-    """(tau, rate, queue) of whole buffers and of parts. rows: {(level, protocol, quantity, n): value}."""
-    def message(quantity, bytes_):
+    """(tau, rate, queue or requests) of whole buffers and of parts. rows: {(level, protocol, quantity, n): value}."""
+    def message(quantity, bytes_, moved):
         protocol = protocol_of(rows, level, bytes_)
-        tau = row_value(rows, level, protocol, quantity)
+        used = [name for name in ("any", "short", "eager", "rendezvous") if (level, name, "tau", None) in rows]
+        at = used.index(protocol)
+        for name in (protocol,) if quantity == "tau_p2p" else (protocol, *reversed(used[:at]), *used[at + 1:]):
+            tau = row_value(rows, level, name, quantity)
+            if tau is not None:
+                break
         return (rows[level, protocol, "tau", None] if tau is None else tau,
-                between(knots(rows, level, protocol, "bw"), ppn) / ppn)
+                between(knots(rows, level, protocol_of(rows, level, moved), "bw"), ppn) / ppn)
 
     def queue(n):
         steps = knots(rows, "any", "any", "queue_step")
@@ -74,11 +79,19 @@ def costs(rows, level, interface, ppn, peers, size, parts):
         return step / 2 * n ** 2
 
     quantity = "tau_p2p" if interface in ("p2p", "persistent") else "tau_" + interface
-    whole = (*message("tau_p2p", size), queue(peers))
-    tau, rate = message(quantity, size // parts)
+    whole = (*message("tau_p2p", size, size), queue(peers))
     protocol = protocol_of(rows, level, size // parts)
-    tau += (row_value(rows, level, protocol, "tau_thread") or 0) if parts > 1 else 0
-    return whole, (tau, rate, queue(peers * parts) if quantity == "tau_p2p" else 0)
+    late = interface == "partitioned" and row_value(rows, level, protocol, "partitions_early") == 0
+    tau, rate = message(quantity, *((0, size) if late else (size // parts, size // parts)))
+    tau += (row_value(rows, level, protocol, "tau_thread") or 0) if parts > 1 and quantity == "tau_p2p" else 0
+    rate *= 1 if quantity == "tau_p2p" else row_value(rows, level, "any", "rate_" + interface) or 1
+    if quantity == "tau_p2p":
+        once = queue(peers * parts)
+    elif late:
+        once = peers * (row_value(rows, level, "any", "tau_request") or 0)
+    else:
+        once = 0
+    return whole, (tau, rate, once)
 
 
 def predict(rows, level, interface, ppn, peers, size, parts, arrivals):

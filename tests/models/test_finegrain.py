@@ -84,12 +84,15 @@ class Finegrain(PredictTest):
             rows[(*chance.choice([("inter_node", "any"), ("inter_node", protocols[0]), ("any", "any")]), "tau_thread", None)] = chance.uniform(0, 1e-6)
         if chance.random() < 0.6:
             rows["inter_node", chance.choice([protocols[-1], "any"]), "partitions_early", None] = chance.randint(0, 1)
+        for quantity, low, high in (("rate_rma", 0.2, 2), ("rate_partitioned", 0.2, 2), ("tau_request", 0, 1e-4)):
+            if chance.random() < 0.6:
+                rows[(*chance.choice([("inter_node", "any"), ("any", "any")]), quantity, None)] = chance.uniform(low, high)
         kind = chance.choice(["queue_step", "gamma", ""])
         if kind == "queue_step":
             rows.update({("any", "any", kind, n): chance.uniform(0, 1e-8) for n in (1, 64, 512)})
         elif kind:
             rows["any", "any", kind, None] = chance.uniform(0, 1e-8)
-        units = {"bw": "B/s", "threshold": "B", "partitions_early": "1"}
+        units = {"bw": "B/s", "threshold": "B", "partitions_early": "1", "rate_rma": "1", "rate_partitioned": "1"}
         lines = [f"{level} {protocol} {quantity} {'-' if n is None else n} {value!r} {units.get(quantity, 's')}"
                  for (level, protocol, quantity, n), value in rows.items()]
         return rows, self.write("r.tbl", "\n".join(["name r", "source chance", *lines]) + "\n")
@@ -164,6 +167,40 @@ class Finegrain(PredictTest):
             self.assertAlmostEqual(rows["partitioned", parts][1], 4.36207616e-3 + 6 * (parts * 2e-6 + 1048576 / 12e9), places=12)
         self.call("--finegrain", "--machine", self.write("two.tbl", WORKED + "inter_node any partitions_early - 2 1\n"), *NEEDED,
                   code=1, says="two.tbl:5")
+
+    def test_bytes_and_requests_of_an_interface(self):
+        text = (WORKED + "inter_node any rate_rma - 0.8 1\ninter_node any rate_partitioned - 0.25 1\n"
+                "inter_node any tau_request - 30e-6 s\n")
+        machine = self.write("rates.tbl", text)
+        late = self.write("late_rates.tbl", text + "inter_node any partitions_early - 0 1\n")
+        plain, rows, rows_late = (self.rows(table, *NEEDED) for table in (self.worked, machine, late))
+        arrived, bytes_s = 4.36207616e-3, 6 * 1048576 / 12e9
+        for parts in (1, 2, 4, 8, 16, 32):
+            self.assertEqual(rows["p2p", parts], plain["p2p", parts])
+            self.assertEqual(rows["rma", parts][0], plain["rma", parts][0])
+            part_s = 6 * 2e-6 + bytes_s / 0.8 / parts
+            self.assertAlmostEqual(rows["rma", parts][1], max(4.194304e-3 + (parts - 1) * part_s, arrived) + part_s, places=12)
+            self.assertAlmostEqual(rows_late["partitioned", parts][1], arrived + 6 * (parts * 2e-6 + 30e-6) + 4 * bytes_s, places=12)
+            early_s = 6 * 2e-6 + 4 * bytes_s / parts
+            self.assertAlmostEqual(rows["partitioned", parts][1], max(4.194304e-3 + (parts - 1) * early_s, arrived) + early_s, places=12)
+        for line, says in (("rate_rma - 0 1", "rate_rma"), ("rate_partitioned - 2 B/s", "expected '1'"), ("tau_request - -1 s", "tau_request")):
+            bad = self.write("bad.tbl", WORKED + f"inter_node any {line}\n")
+            self.call("--finegrain", "--machine", bad, *NEEDED, code=1, says="bad.tbl:5")
+            self.call("--finegrain", "--machine", bad, *NEEDED, code=1, says=says)
+
+    def test_the_fewest_parts_that_are_worth_it(self):
+        def best(delay, bytes_, *more):
+            said = json.loads(self.call("--finegrain", "--machine", self.worked, "--bytes", bytes_, "--threads", 32, "--interface", "rma",
+                                        "--arrivals", f"laggard:{delay}", "--json", *more))
+            return said["interfaces"][0]["best_parts"], {row["parts"]: row["speedup_percent"] for row in said["rows"]}
+
+        parts, gains = best(100, 1 << 20)
+        self.assertEqual(parts, min(k for k, gain in gains.items() if gain >= max(gains.values()) - 0.5))
+        self.assertLess(gains[parts], max(gains.values()))
+        parts, gains = best(100, 1 << 14) # all gains are below half a point: of those that gain the fewest parts
+        self.assertLess(max(gains.values()), 0.5)
+        self.assertEqual((parts, gains[1]), (2, 0))
+        self.assertEqual(best(100, 1 << 20, "--parts", "16,32")[0], 16)
 
     def test_wrong_usage(self):
         one, empty, negative = (self.write(name, text) for name, text in (("one", "1e-3\n"), ("empty", ""), ("negative", "-1\n2\n")))

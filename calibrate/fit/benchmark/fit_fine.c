@@ -1,5 +1,5 @@
 /* Fits what a message of many costs beside its bytes, for each level and protocol: tau_p2p, tau_rma, tau_partitioned
- * and tau_thread (share/doc/MODELS.md, Fine-grained messages).
+ * and tau_thread; and for each level how fast bytes move by an interface (share/doc/MODELS.md, Fine-grained messages).
  *
  * The samples (calibrate/benchmark/fine.c) are times of the same bytes as few messages and as many. Of those whose
  * messages all have the protocol, the fewest m and the most n are taken:
@@ -11,6 +11,10 @@
  * send no slower. Where there are fewer than SAMPLES_MIN samples of either, or more messages take no longer, there is
  * no row, and a note says so: a model then takes tau, not a message that costs nothing. No end of an interval is below
  * 0.
+ *
+ * tau_request is found in the same way, of partitioned requests of one partition each that both ranks move at once.
+ * rate_rma and rate_partitioned are T(messages) / T(puts or partitions) of the same bytes, which both ranks send at
+ * once; the interval is that of the difference of the two times. There is no row where it holds 1, and a note says so.
  *
  * partitions_early is 1 if the first partition arrived before the others were ready in any sample, else 0: whoever has
  * to wait for a processor may be late. */
@@ -46,16 +50,18 @@ struct message_cost {
 /* Says which messages are looked for. */
 struct wanted {
     enum level level;
-    enum machine_protocol protocol;
+    enum machine_protocol protocol; /* PROTOCOL_ANY: of all */
     const struct machine_protocols *protocols;
     enum variant variant;
+    uint64_t n; /* ranks that send */
 };
 
 static bool is_wanted(const struct wanted *wanted, const struct sample *sample)
 {
     return sample->benchmark == BENCHMARK_FINE && sample->level == wanted->level &&
-           sample->variant == wanted->variant && sample->count > 0 &&
-           machine_protocol_of(wanted->protocols, sample->bytes / sample->count) == wanted->protocol;
+           sample->variant == wanted->variant && sample->n == wanted->n && sample->count > 0 &&
+           (wanted->protocol == PROTOCOL_ANY ||
+            machine_protocol_of(wanted->protocols, sample->bytes / sample->count) == wanted->protocol);
 }
 
 /* Returns where samples end that measure the same as the first; they follow each other. */
@@ -183,6 +189,60 @@ static int fit_one(const struct samples *samples, enum samples_statistic statist
     return result == 0 ? append_thread(samples, statistic, wanted, &costs[0], machine) : result;
 }
 
+/* Finds the samples of most bytes. Returns false if there are too few. */
+static bool find_largest(const struct samples *samples, const struct wanted *wanted, struct sample_set *largest)
+{
+    *largest = (struct sample_set){.n = 0};
+    for (size_t first = 0, end; first < samples->n_samples; first = end) {
+        end = run_end(samples, first);
+        if (is_wanted(wanted, &samples->samples[first]) &&
+            (largest->n == 0 || samples->samples[first].bytes >= samples->samples[largest->first].bytes))
+            *largest = (struct sample_set){.first = first, .n = end - first};
+    }
+    return largest->n >= SAMPLES_MIN;
+}
+
+/* Appends how fast bytes move by an interface over messages. Returns 0, or -1 without memory. */
+static int append_rate(const struct samples *samples, enum samples_statistic statistic, struct wanted *wanted,
+                       enum variant variant, const char *quantity, struct machine *machine, FILE *notes)
+{
+    struct sample_set messages, others;
+    struct difference time;
+    wanted->variant = VARIANT_P2P;
+    if (!find_largest(samples, wanted, &messages))
+        return 0;
+    wanted->variant = variant;
+    if (!find_largest(samples, wanted, &others) ||
+        samples->samples[messages.first].bytes != samples->samples[others.first].bytes)
+        return 0;
+    if (difference_find(samples, statistic, messages, others, &time) != 0)
+        return -1;
+    double least_s = time.first_s + time.low_s, most_s = time.first_s + time.high_s;
+    const struct line_value rate = {time.first_s / time.second_s, time.first_s / most_s,
+                                    least_s > 0 ? time.first_s / least_s : NAN};
+    if (rate.low <= 1 && !(rate.high < 1)) {
+        benchmark_note(notes, "%s: %s left out: %.2f is not told from 1", level_name[wanted->level], quantity,
+                       rate.value);
+        return 0;
+    }
+    return benchmark_append(machine, wanted->level, PROTOCOL_ANY, quantity, MACHINE_NO_N, &rate, "1", time.n_samples,
+                            "both-ways");
+}
+
+/* Appends the rows of one level that are of no protocol. Returns 0, or -1 without memory. */
+static int fit_both_ways(const struct samples *samples, enum samples_statistic statistic, struct wanted *wanted,
+                         struct machine *machine, FILE *notes)
+{
+    struct message_cost request;
+    wanted->protocol = PROTOCOL_ANY;
+    wanted->n = 2;
+    if (append_rate(samples, statistic, wanted, VARIANT_RMA, "rate_rma", machine, notes) != 0 ||
+        append_rate(samples, statistic, wanted, VARIANT_PARTITIONED, "rate_partitioned", machine, notes) != 0 ||
+        find_cost(samples, statistic, wanted, &request) != 0)
+        return -1;
+    return request.tau.value > 0 ? append(machine, wanted, "tau_request", "many-few", &request) : 0;
+}
+
 static bool is_measured(const struct samples *samples, enum level level)
 {
     bool found = false;
@@ -205,9 +265,12 @@ int fit_fine(const struct samples *samples, const struct fit_options *options, s
         }
         for (size_t i = 0; i < protocols.n; i++) {
             wanted.protocol = protocols.protocol[i];
+            wanted.n = 1;
             if (fit_one(samples, options->statistic, &wanted, machine, notes) != 0)
                 return error_set(error, "no memory");
         }
+        if (fit_both_ways(samples, options->statistic, &wanted, machine, notes) != 0)
+            return error_set(error, "no memory");
     }
     return 0;
 }
