@@ -54,7 +54,8 @@ static void check_certainty(struct suspicions *found, const struct machine_param
      */
     static const char *const costs[] = {"gamma", "queue_step", "queue_step_unexpected", "delta", NULL};
     /* Have an interval that says how sizes differ, or none. */
-    static const char *const calls[] = {"overhead_send", "overhead_send_byte", "overhead_receive", "progress", NULL};
+    static const char *const calls[] = {"overhead_send", "overhead_send_byte", "overhead_receive",
+                                        "progress",      "cached_bytes",       NULL};
     double width = row->ci_high - row->ci_low;
     if (row->samples == 0)
         return;

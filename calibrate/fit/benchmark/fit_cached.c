@@ -78,9 +78,10 @@ static int append(const struct samples *samples, const struct fit_options *optio
                             method);
 }
 
-/* Finds the largest size that the near caches hold, 0 where none was measured. Returns 0, or -1 without memory. */
+/* Finds the largest size that the near caches hold, 0 where none was measured, and how many samples say so. Returns 0,
+ * or -1 without memory. */
 static int find_most(const struct samples *samples, const struct fit_options *options, enum level level,
-                     double *most_bytes)
+                     double *most_bytes, size_t *n_samples)
 {
     struct benchmark_points points;
     double best = 0; /* B/s */
@@ -92,6 +93,7 @@ static int find_most(const struct samples *samples, const struct fit_options *op
     for (size_t i = 0; i < points.n_points; i++)
         if (points.bytes[i] / points.seconds[i] >= NEAR_SHARE * best)
             *most_bytes = points.bytes[i];
+    *n_samples = points.n_samples;
     benchmark_points_release(&points);
     return 0;
 }
@@ -103,9 +105,9 @@ int fit_cached(const struct samples *samples, const struct fit_options *options,
     for (enum level level = LEVEL_INTRA_SOCKET; level <= LEVEL_INTER_SOCKET; level++) {
         struct machine_protocols protocols;
         struct error none;
-        size_t n_rows = 0;
+        size_t n_rows = 0, n_samples;
         struct line_value most = {0, NAN, NAN};
-        if (find_most(samples, options, level, &most.value) != 0)
+        if (find_most(samples, options, level, &most.value, &n_samples) != 0)
             return error_set(error, "no memory");
         if (!(most.value > 0) || machine_protocols(machine, level, &protocols, &none) != 0)
             continue;
@@ -116,8 +118,8 @@ int fit_cached(const struct samples *samples, const struct fit_options *options,
                 if (append(samples, options, &fitted, machine, &n_rows) != 0)
                     return error_set(error, "no memory");
             }
-        if (n_rows > 0 &&
-            benchmark_append(machine, level, PROTOCOL_ANY, "cached_bytes", MACHINE_NO_N, &most, "B", 0, "largest") != 0)
+        if (n_rows > 0 && benchmark_append(machine, level, PROTOCOL_ANY, "cached_bytes", MACHINE_NO_N, &most, "B",
+                                           n_samples, "three-quarters") != 0)
             return error_set(error, "no memory");
     }
     return 0;
