@@ -1,9 +1,9 @@
 /* The names stand apart from what is done with samples: programs of a job read samples too, and have no GSL. */
 #include "calibrate/fit/samples.h"
 
-const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong",   "algorithm1", "self",    "injection", "queue",
-                                                     "contention", "buffer",     "eager",   "overhead",  "progress",
-                                                     "burst",      "fine",       "gpu_copy"};
+const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong",   "algorithm1", "self",     "injection", "queue",
+                                                     "contention", "buffer",     "eager",    "overhead",  "progress",
+                                                     "burst",      "fine",       "gpu_copy", "gpu_paths"};
 const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "posted_inorder",
                                                  "posted_reversed",
@@ -33,5 +33,19 @@ const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "from_pinned_events",
                                                  "from_pageable",
                                                  "from_pageable_events",
+                                                 "device",
+                                                 "device_events",
                                                  "peer",
-                                                 "peer_events"};
+                                                 "peer_events",
+                                                 "host",
+                                                 "gpudirect",
+                                                 "3-step",
+                                                 "3-step_events",
+                                                 "extra-message",
+                                                 "extra-message_events",
+                                                 "duplicate-pointer",
+                                                 "duplicate-pointer_events",
+                                                 "pull",
+                                                 "pull_events",
+                                                 "push",
+                                                 "push_events"};

@@ -1,6 +1,8 @@
 /* Plays the memory of NVIDIA's driver: kinds of allocations, contexts, and what it answers about an address. Device
  * memory is that of the host. A freed address is given to the next allocation of its size, as drivers do. It measures
  * nothing. */
+#include "tests/mock_cuda/mock_blocks.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -61,6 +63,7 @@ int cuCtxCreate_v2(void **context, unsigned flags, int device)
 {
     if (failure || flags != 0 || device < 0 || device >= 64)
         return failure ? failure : INVALID;
+    mock_initialized = 1; /* programs that look for no GPU call nothing else first */
     current = device;
     *context = &devices[device];
     return SUCCESS;
@@ -86,6 +89,8 @@ int cuCtxDestroy_v2(void *context)
 
 int cuCtxGetCurrent(void **context)
 {
+    if (!mock_initialized)
+        return NOT_INITIALIZED;
     *context = current < 0 ? NULL : &devices[current];
     return failure;
 }
@@ -193,6 +198,8 @@ static void answer(const struct allocation *known, int attribute, void *value)
 int cuPointerGetAttributes(unsigned n, const int *attributes, void **values, uint64_t address)
 {
     static const struct allocation unknown = {.gpu = -2};
+    if (!mock_initialized)
+        return NOT_INITIALIZED;
     pthread_mutex_lock(&lock);
     n_asked++;
     const struct allocation *known = &unknown;
