@@ -1,7 +1,7 @@
 /* Stands in for what the driver needs to copy: memory of a GPU is memory of the host, a copy is over when it is called,
  * and an event is a look at the clock. A copy out of bounds of its memory is refused, as is one to an unknown context.
  * MOCK_CUDA=one has one device, =apart two that cannot reach each other, =broken refuses to copy, =full has no memory,
- * =spoiled changes what it copies from a GPU, =no-ipc shares none, =no-ipc-open opens none. */
+ * =spoiled zeroes the first byte of what it copies from a GPU, =no-ipc shares none, =no-ipc-open opens none. */
 #include "tests/mock_cuda/mock_blocks.h"
 #include "tests/mock_cuda/mock_copies.h"
 
@@ -97,7 +97,7 @@ static int copy_from(void *to, uint64_t from, size_t bytes, void *stream)
         return INVALID;
     memcpy(to, (void *)(uintptr_t)from, bytes);
     if (mock_is("spoiled") && bytes > 1)
-        *(unsigned char *)to ^= 1;
+        *(char *)to = 0;
     return 0;
 }
 
