@@ -210,7 +210,7 @@ static double exchange(struct measure *measure, const struct task *task)
     double seconds = 0;
     size_t place;
     measure_places(measure, task->bytes, 1, &place);
-    char *host = mode->is_pinned ? gpu.pinned : measure->send_buffer;
+    char *host = (mode->is_pinned ? gpu.pinned : measure->send_buffer) + place;
     if (gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, 1 + task->repeats / WARM_SHARE, &seconds,
                  &error) != 0 ||
         gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, task->repeats, &seconds, &error) != 0) {

@@ -24,9 +24,9 @@ static void copy(struct gpu_transfer *transfer, enum gpu_way way, struct part pa
 {
     struct gpu_end *end = transfer->end;
     struct error error;
+    size_t place = transfer->place + part.offset;
     double seconds = 0;
-    if (gpu_copy(&end->gpu, way, transfer->by_events, end->host, transfer->place + part.offset, part.bytes, 1, &seconds,
-                 &error) != 0) {
+    if (gpu_copy(&end->gpu, way, transfer->by_events, end->host + place, place, part.bytes, 1, &seconds, &error) != 0) {
         fprintf(stderr, "mpistair: rank %d: %s\n", end->members[end->own], error.text);
         MPI_Abort(MPI_COMM_WORLD, EXIT_WORK_FAILED);
     }

@@ -8,9 +8,9 @@ static int start(struct gpu *gpu, enum gpu_way way, char *host, size_t offset, s
 {
     uint64_t near = gpu->side[0].data + offset;
     if (way == GPU_TO)
-        GPU_CALL(gpu, cuMemcpyHtoDAsync, near, host + offset, bytes, gpu->stream);
+        GPU_CALL(gpu, cuMemcpyHtoDAsync, near, host, bytes, gpu->stream);
     else if (way == GPU_FROM)
-        GPU_CALL(gpu, cuMemcpyDtoHAsync, host + offset, near, bytes, gpu->stream);
+        GPU_CALL(gpu, cuMemcpyDtoHAsync, host, near, bytes, gpu->stream);
     else if (way == GPU_WITHIN)
         GPU_CALL(gpu, cuMemcpyDtoDAsync, gpu->twin + offset, near, bytes, gpu->stream);
     else

@@ -8,10 +8,9 @@
 /* GPU_WITHIN and GPU_PEER need gpu_take_other_ends. */
 enum gpu_way { GPU_TO, GPU_FROM, GPU_WITHIN, GPU_PEER };
 
-/* Copies `bytes` so many times from place to place, offset bytes into each; host is gpu->pinned or other memory, of as
- * many bytes, and not read between GPUs. The context is the thread's (gpu_enter). Each copy is over before the next
- * begins. *seconds is the mean of one. Returns 0, or -1 with the reason.
- */
+/* Copies `bytes` so many times between host, which is pinned or not, and the GPU's memory from offset on; between GPUs
+ * host is not read. The context is the thread's (gpu_enter). Each copy is over before the next begins. *seconds is the
+ * mean of one. Returns 0, or -1 with the reason. */
 int gpu_copy(struct gpu *gpu, enum gpu_way way, bool by_events, char *host, size_t offset, size_t bytes, int repeats,
              double *seconds, struct error *error);
 

@@ -36,7 +36,7 @@ static int find_sides(struct gpu *gpu, const char *bus_id, struct error *error)
 {
     gpu->n_sides = gpu->driver.n_devices < 2 || bus_id != NULL ? 1 : 2;
     for (int i = 0; i < gpu->n_sides; i++) {
-        struct gpu_side *side = &gpu->side[i];
+        struct gpu_device *side = &gpu->side[i];
         if (bus_id == NULL && gpu_bus_id(gpu, i, side->bus_id, error) != 0)
             return -1;
         if (bus_id != NULL)
@@ -68,7 +68,7 @@ int gpu_open_at(struct gpu *gpu, const char *bus_id, struct error *error)
 }
 
 /* Makes the GPU's context that of the thread. */
-static int enter_side(struct gpu *gpu, struct gpu_side *side, struct error *error)
+static int enter_side(struct gpu *gpu, struct gpu_device *side, struct error *error)
 {
     if (side->context == NULL)
         GPU_CALL(gpu, cuDevicePrimaryCtxRetain, &side->context, side->device);
@@ -139,7 +139,7 @@ int gpu_take_shared(struct gpu *gpu, const struct cuda_ipc_handle *handle, size_
     return take_host(gpu, error);
 }
 
-static void release_side(struct gpu *gpu, struct gpu_side *side)
+static void release_side(struct gpu *gpu, struct gpu_device *side)
 {
     if (side->context == NULL)
         return;

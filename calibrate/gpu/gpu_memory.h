@@ -13,10 +13,11 @@ struct cuda_copy {
     CUDA_COPY_FUNCTIONS(CUDA_MEMBER)
 };
 
-enum { GPU_BUS_ID_BYTES = 32 };
+/* Memory that is shared is best a multiple of that: else the driver shares what lies beside it as well. */
+enum { GPU_BUS_ID_BYTES = 32, GPU_SHARED_UNIT_BYTES = 2 << 20 };
 
 /* Holds memory on a GPU. */
-struct gpu_side {
+struct gpu_device {
     int device;
     char bus_id[GPU_BUS_ID_BYTES]; /* domain:bus:device.function */
     void *context;
@@ -28,7 +29,7 @@ struct gpu {
     struct cuda_driver driver;
     struct cuda_copy cuda;
     int n_sides;             /* 2 where there is another GPU */
-    struct gpu_side side[2]; /* the GPU, and the next one that the process sees */
+    struct gpu_device side[2]; /* the GPU, and the next one that the process sees */
     bool has_peer;           /* the second has data, and the first can reach it */
     uint64_t twin;           /* on the first GPU as well, as many bytes: the other end of copies within it; 0: none */
     void *stream;

@@ -113,7 +113,7 @@ def calibrations():
     os.remove("x.tbl")
     run(*command, "--gpu", "only", "--path", "3-step", "--restart", "--", *launcher(2), mock="ok", code=1, says="a sample of a mock of a driver")
     samples = rows(open("x.raw.csv").read())
-    expect("samples stay", {row["benchmark"] for row in samples} == {"gpu_paths"} and keys(samples) == STEPS)
+    expect("samples stay", {row["benchmark"] for row in samples} == {"gpu_paths"} and keys(samples) <= STEPS)
     expect("a table of the mock", not os.path.exists("x.tbl"))
 
 
