@@ -28,10 +28,10 @@ struct gpu_device {
 struct gpu {
     struct cuda_driver driver;
     struct cuda_copy cuda;
-    int n_sides;             /* 2 where there is another GPU */
+    int n_sides;               /* 2 where there is another GPU */
     struct gpu_device side[2]; /* the GPU, and the next one that the process sees */
-    bool has_peer;           /* the second has data, and the first can reach it */
-    uint64_t twin;           /* on the first GPU as well, as many bytes: the other end of copies within it; 0: none */
+    bool has_peer;             /* the second has data, and the first can reach it */
+    uint64_t twin;             /* on the first GPU as well, as many bytes: the other end of copies within it; 0: none */
     void *stream;
     void *events[2];
     char *pinned; /* [bytes] */

@@ -134,6 +134,8 @@ class Gpu(PredictTest):
         self.assertIn("\ngpudirect,\n3-step,", self.call("--bytes", 1, "--format", "csv", machine=blind))
         self.call("--bytes", 1, "--path", "gpudirect", code=1, says="--path gpudirect: ", machine=blind)
         self.call("--bytes", 1, code=1, says="no path between GPUs", machine="blue-waters")
+        nowhere = self.write("nowhere.tbl", "\n".join(line for line in text.splitlines() if "inter_socket" not in line) + "\n")
+        self.call("--bytes", 1, "--level", "inter_socket", code=1, says="for level inter_socket", machine=nowhere)
         equal = self.write("equal.tbl", text.replace("inter_node rendezvous threshold - 16384", "inter_node rendezvous threshold - 256"))
         self.call("--bytes", 1, code=1, says="threshold", machine=equal)
 
@@ -180,7 +182,7 @@ class Gpu(PredictTest):
         cases = [(("--path", "teleport"), "no path 'teleport'"), (("--path", "3-step,"), "no path ''"),
                  (("--messages", 0), "--messages 0"), (("--bytes", 0), "--bytes 0"), (("--bytes", 1 << 41), "2^40"),
                  (("--duplicate", -0.1), "--duplicate"), (("--duplicate", 1.1), "--duplicate"), (("--duplicate", "nan"), "--duplicate"),
-                 (("--level", "self"), "--level self"), (("--level", "moon"), "--level moon"),
+                 (("--level",), "--level: a value is missing"), (("--level", "self"), "--level self"), (("--level", "moon"), "--level moon"),
                  (("--ppn", 41), "has 40 cores"), (("--ppn", 0), "--ppn 0"), (("--gpus", 3, "--ppn", 4), "as many for each GPU"),
                  (("--gpus", 0), "--gpus 0"), (("--messages", 70), "a byte a message"), (("--memory",), "--memory and --gpu"),
                  (("--finegrain",), "--finegrain and --gpu"), (("x.db",), "a trace"), (("--pattern", "p.csv"), "--pattern"),
