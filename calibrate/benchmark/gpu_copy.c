@@ -4,9 +4,9 @@
  * Two ranks of rank 0's node copy, one on the GPU's own socket (intra_socket) and one on another (inter_socket), each
  * with host memory that it touched first: bind the ranks, else both may be anywhere. Each size is copied in both
  * directions, from pinned and from pageable memory, once timed by the wall clock from call to end and once by events of
- * the GPU. The nearer rank copies within the GPU (level self) and to the next one as well. What there is not is told in a note `not_available WHAT
- * REASON`; the program ends with 0, since it did what could be done. Samples of a mock of the driver say so in their
- * variant, and nothing fits them. */
+ * the GPU. The nearer rank copies within the GPU (level self) and to the next one as well. What there is not is told in
+ * a note `not_available WHAT REASON`; the program ends with 0, since it did what could be done. Samples of a mock of
+ * the driver say so in their variant, and nothing fits them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

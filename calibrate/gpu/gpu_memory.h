@@ -1,4 +1,4 @@
-/* Takes memory on a GPU, of its own or of another process, and what copies of it need. Knows neither MPI nor samples. */
+/* Takes memory on a GPU, of its own or of another process, and what copies need. Knows neither MPI nor samples. */
 #ifndef MPISTAIR_CALIBRATE_GPU_MEMORY_H
 #define MPISTAIR_CALIBRATE_GPU_MEMORY_H
 

@@ -32,8 +32,8 @@ struct calibration {
 };
 
 /* Runs what raw does not hold yet and puts into it what the programs say. The curves are needed; another program may
- * fail: this is said on stderr and kept as a note `failed NAME: WHY`. Nothing of a GPU, asked for alone, is a failure. Returns 0, or -1 with the reason: then raw holds
- * what was measured until then. */
+ * fail: this is said on stderr and kept as a note `failed NAME: WHY`. Nothing of a GPU, asked for alone, is a failure.
+ * Returns 0, or -1 with the reason: then raw holds what was measured until then. */
 int calibration_run(const struct calibration *calibration, struct raw_file *raw, struct error *error);
 
 #endif

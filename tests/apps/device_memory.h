@@ -1,5 +1,5 @@
-/* Holds memory of one GPU, which the processes of its group share: the first one's device pointer, which the others open
- * by cuIpcOpenMemHandle. gpu_collectives goes to it by these functions alone.
+/* Holds memory of one GPU, which the processes of its group share: the first one's device pointer, which the others
+ * open by cuIpcOpenMemHandle. gpu_collectives goes to it by these functions alone.
  *
  * Where there is no GPU, memory of the host plays it: any process of the group copies to and from it, and a copy is
  * memcpy. That says nothing of how fast a GPU is. */

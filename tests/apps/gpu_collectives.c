@@ -13,9 +13,9 @@
  *     duplicate-pointer  each of the k copies its part from the device, does the collective on it, and copies back
  *
  * A part is a k-th of what goes to each GPU; of alltoallv-messages all that goes to every k-th GPU, so that there are
- * fewer messages (H VI.B). Where there is no GPU the host's memory plays its (device_memory.h); cuda-aware then ends with
- * exit code 1 and `not available: REASON`, as where MPI does not take it. Values are integers of 8 bytes: BYTES is a multiple of 8, and of 8 k where
- * alltoall and allreduce cut them.
+ * fewer messages (H VI.B). Where there is no GPU the host's memory plays its (device_memory.h); cuda-aware then ends
+ * with exit code 1 and `not available: REASON`, as where MPI does not take it. Values are integers of 8 bytes: BYTES is
+ * a multiple of 8, and of 8 k where alltoall and allreduce cut them.
  *
  * REPEATS are 4 as in H. SIZES is constant, as in H; varying, which alltoallv and alltoallv-messages take: sizes differ
  * by source and destination, some are 0 (gpu_parts.h); or spoiled: a value that arrived is changed, to see that it is

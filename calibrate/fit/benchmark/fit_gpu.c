@@ -1,7 +1,7 @@
 /* Fits what a table has of GPUs: a line of time over size for copies between a GPU and its host, of pinned memory, as a
- * program sees them by the wall clock (Bienz 2021, Table II), for messages between GPUs by an MPI that takes their memory
- * (Table I), and for processes that copy from one GPU at once. The other samples of calibrate/benchmark/gpu_copy.c and
- * gpu_paths.c have no rows: they are what the models of ways are held against. */
+ * program sees them by the wall clock (Bienz 2021, Table II), for messages between GPUs by an MPI that takes their
+ * memory (Table I), and for processes that copy from one GPU at once. The other samples of
+ * calibrate/benchmark/gpu_copy.c and gpu_paths.c have no rows: they are what the models of ways are held against. */
 #include <math.h>
 #include <stdlib.h>
 
