@@ -142,7 +142,7 @@ class Gpu(PredictTest):
     def made_samples(self, factor=1.0):
         """RAW.csv of a machine of straight lines: messages 2 us, 10 GB/s one, 16 GB/s two together; copies 10 us and 20 GB/s to a
         GPU, 12 us and 25 GB/s from it, by two at once 30 and 40 GB/s; messages between GPUs 5 us and 8 GB/s. Its ways take what
-        MODELS.md says, times factor."""
+        share/doc/MODELS.md says, times factor."""
         sizes = [4**k for k in range(13)]
         rows = [("pingpong", "", size, 1, 1, 2e-6 + size / 10e9) for size in sizes]
         rows += [("algorithm1", "", size, n, 1, 2e-6 + n * size / rate) for n, rate in ((1, 10e9), (2, 16e9)) for size in sizes]
