@@ -50,7 +50,7 @@ struct request {
 
 static const char usage[] =
     "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart] "
-    "[--shared-link A-B,C-D] [--gpu also|only [--path P,P]] -- mpiexec -n 8\n"
+    "[--shared-link A-B,C-D] [--gpu also|only] [--path P,P] -- mpiexec -n 8\n"
     "       mpistair calibrate --memory [--placements model|all] [--skip-beyond-peak] [--allow-cpu-copy] "
     "[-o machine.tbl] -- mpiexec -n 2\n\n"
     "Measures this machine with the given launcher and writes a machine table. --memory measures what computing\n"
