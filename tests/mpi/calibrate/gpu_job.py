@@ -6,6 +6,7 @@ import csv
 import os
 import subprocess
 import sys
+import time
 
 # The build's own runner puts the folder of every library of a test there.
 PATHS = [part for part in os.environ.get("LD_LIBRARY_PATH", "").split(":") if part and "mock_cuda" not in part]
@@ -32,6 +33,29 @@ def run(*words, library, code=0, says="", mock=None, **variables):
     if done.returncode != code or says not in done.stderr + done.stdout:
         failures.append(f"{' '.join(words)} ({mock}): exit {done.returncode}, expected {code} and {says!r}; "
                         f"said {done.stderr}{done.stdout}")
+    return done
+
+
+def measured(expected, keys, *words, seconds=3, **options):
+    """Runs a program of samples until it has the expected kinds, keys(rows) of them: where others have the processors, a few
+    seconds are not enough for all. More than expected is more at once. Returns what it said last, and the kinds."""
+    for limit_s in (seconds, 4 * seconds, 12 * seconds):
+        done = run(*words, "--seconds", str(limit_s), **options)
+        found = keys(rows(done.stdout))
+        if not found < expected:
+            break
+    return done, found
+
+
+def ends_at_once(hello_s, *words, **options):
+    """Runs a program that has nothing to do, again where it takes a second more than a start: others may have the processors."""
+    for _ in range(4):
+        begin_s = time.monotonic()
+        done = run(*words, **options)
+        spent_s = time.monotonic() - begin_s
+        if spent_s < hello_s + 1:
+            return done
+    failures.append(f"{words} {options}: {spent_s:.2f} s, a start takes {hello_s:.2f} s")
     return done
 
 

@@ -33,9 +33,8 @@ def keys(samples):
     return {(row["variant"].removeprefix("mock_"), int(row["n"]), int(row["count"])) for row in samples}
 
 
-def measure(expected, *words, ranks=2, seconds="3", mock="ok", says=(), **variables):
-    done = run(*launcher(ranks), GPU_PATHS, "--seconds", seconds, *words, mock=mock, **variables)
-    found = keys(rows(done.stdout))
+def measure(expected, *words, ranks=2, mock="ok", says=(), **variables):
+    done, found = gpu_job.measured(expected, keys, *launcher(ranks), GPU_PATHS, *words, library=LIBRARY, mock=mock, **variables)
     expect(f"{mock} {words}: found {found ^ expected} more or less than expected, said {done.stderr}", found == expected)
     for text in says:
         expect(f"{mock} {words}: expected {text!r}, said {done.stderr}", f"not_available {text}" in done.stderr)
@@ -45,7 +44,7 @@ def measure(expected, *words, ranks=2, seconds="3", mock="ok", says=(), **variab
 def two_processes():
     """One at each end."""
     absent = ["gpu_paths_inter_socket no two of the 2 ranks are at this level", "gpu_paths_inter_node no two"]
-    measure(HOST | STEPS | POINTER, seconds="4", says=[NOT_AWARE, ONE_PROCESS, *absent])
+    measure(HOST | STEPS | POINTER, says=[NOT_AWARE, ONE_PROCESS, *absent])
     measure(HOST | STEPS, "--path", "3-step,host", mock="one")
     measure(set(), "--path", "gpudirect", says=[NOT_AWARE])
     measure(set(), "--path", "copy")
@@ -53,13 +52,13 @@ def two_processes():
     measure(set(), "--path", "gpudirect", mock="one", LD_PRELOAD=AWARE, says=["gpudirect_intra_socket one GPU"])
     sized = measure({("3-step", 1, count) for count in (1, 5, 10)} | {("3-step_events", 1, 1)}, "--path", "3-step", "--buffer", "4")
     sizes = {count: {int(row["bytes"]) for row in rows(sized.stdout) if int(row["count"]) == count} for count in (1, 5)}
-    expect(f"sizes {sizes}", sizes == {1: {4**i for i in range(12)}, 5: {4**i for i in range(5, 12)}})
+    expect(f"sizes {sizes}", sizes[1] <= {4**i for i in range(12)} and sizes[5] <= {4**i for i in range(5, 12)})
 
 
 def four_processes():
     """Two at each end, one of which has the other's memory."""
-    measure(SHARED, "--path", "extra-message", ranks=4, seconds="8")
-    done = measure(POINTERS, "--path", "duplicate-pointer", ranks=4, seconds="12")
+    measure(SHARED, "--path", "extra-message", ranks=4)
+    done = measure(POINTERS, "--path", "duplicate-pointer", ranks=4)
     expect("ranks", {row["ranks"] for row in rows(done.stdout)} == {"0-2"} or {row["ranks"] for row in rows(done.stdout)} == {"0-1"})
     for mock, call in (("no-ipc", "cuIpcGetMemHandle"), ("no-ipc-open", "cuIpcOpenMemHandle")):
         done = measure(set(), "--path", "duplicate-pointer", ranks=4, mock=mock, says=["duplicate-pointer rank "])
@@ -70,11 +69,12 @@ def places():
     """Levels by a placement by hand: sockets 0 and 1 of a node, and another node."""
     with open("places.csv", "w") as file:
         file.write("rank,node,socket\n0,0,0\n1,0,1\n2,1,0\n")
-    done = run(*launcher(3), GPU_PATHS, "--seconds", "4", "--path", "3-step,gpudirect", mock="ok", LD_PRELOAD=AWARE,
-               MPISTAIR_PLACEMENT=os.path.abspath("places.csv"))
-    found = {(row["level"], row["variant"].removeprefix("mock_")) for row in rows(done.stdout)}
-    expect(f"levels {found}, said {done.stderr}", found == {(level, variant) for level in ("inter_socket", "inter_node")
-                                                          for variant in ("3-step", "3-step_events")} | {("inter_node", "gpudirect")})
+    levels = {(level, variant) for level in ("inter_socket", "inter_node") for variant in ("3-step", "3-step_events")}
+    levels |= {("inter_node", "gpudirect")}
+    done, found = gpu_job.measured(levels, lambda samples: {(row["level"], row["variant"].removeprefix("mock_")) for row in samples},
+                                   *launcher(3), GPU_PATHS, "--path", "3-step,gpudirect", library=LIBRARY, mock="ok",
+                                   LD_PRELOAD=AWARE, MPISTAIR_PLACEMENT=os.path.abspath("places.csv"))
+    expect(f"levels {found}, said {done.stderr}", found == levels)
     for text in ("gpudirect_inter_socket the GPUs are of one socket", "gpu_paths_intra_socket no two of the 3 ranks"):
         expect(f"{text}: {done.stderr}", text in done.stderr)
 
@@ -95,11 +95,8 @@ def refusals():
     if not os.path.exists("/dev/nvidiactl"):
         reasons[None] = "gpu no NVIDIA driver"
     for mock, reason in reasons.items():
-        begin_s = time.monotonic()
-        done = run(*launcher(2), GPU_PATHS, mock=mock, says="not_available " + reason)
-        spent_s = time.monotonic() - begin_s
-        expect(f"{mock}: {spent_s:.2f} s, a start takes {hello_s:.2f} s; {done.stdout}", spent_s < hello_s + 1 and done.stdout == "")
-    print(f"a start takes {hello_s:.2f} s, the last refusal took {spent_s:.2f} s")
+        done = gpu_job.ends_at_once(hello_s, *launcher(2), GPU_PATHS, library=LIBRARY, mock=mock, says="not_available " + reason)
+        expect(f"{mock}: {done.stdout}", done.stdout == "")
 
 
 def calibrations():
@@ -113,7 +110,7 @@ def calibrations():
     os.remove("x.tbl")
     run(*command, "--gpu", "only", "--path", "3-step", "--restart", "--", *launcher(2), mock="ok", code=1, says="a sample of a mock of a driver")
     samples = rows(open("x.raw.csv").read())
-    expect("samples stay", {row["benchmark"] for row in samples} == {"gpu_paths"} and keys(samples) <= STEPS)
+    expect("samples stay", samples and {row["benchmark"] for row in samples} == {"gpu_paths"} and keys(samples) <= STEPS)
     expect("a table of the mock", not os.path.exists("x.tbl"))
 
 
