@@ -20,6 +20,7 @@
 #include "calibrate/job/child.h"
 #include "share/base/command.h"
 #include "calibrate/fit/fit_machine.h"
+#include "calibrate/gpu/gpu_path.h"
 #include "calibrate/job/launcher.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
@@ -49,7 +50,7 @@ struct request {
 
 static const char usage[] =
     "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart] "
-    "[--shared-link A-B,C-D] [--gpu also|only] -- mpiexec -n 8\n"
+    "[--shared-link A-B,C-D] [--gpu also|only] [--path P,P] -- mpiexec -n 8\n"
     "       mpistair calibrate --memory [--placements model|all] [--skip-beyond-peak] [--allow-cpu-copy] "
     "[-o machine.tbl] -- mpiexec -n 2\n\n"
     "Measures this machine with the given launcher and writes a machine table. --memory measures what computing\n"
@@ -116,6 +117,23 @@ static int take_link(void *context, const char *text)
     return 0;
 }
 
+/* Takes what is to be measured of GPUs. */
+static int take_paths(void *context, const char *text)
+{
+    struct request *request = context;
+    const char *at = text;
+    char word[GPU_WORD_BYTES];
+    enum gpu_path path;
+    while (gpu_word_next(&at, word))
+        if (strcmp(word, GPU_COPY_NAME) != 0 && strcmp(word, GPU_HOST_NAME) != 0 && gpu_path_parse(word, &path) != 0)
+            return wrong_usage("calibrate",
+                               "--path: no path '%s'; there are copy, host, gpudirect, 3-step, extra-message and "
+                               "duplicate-pointer",
+                               word);
+    request->calibration.gpu_paths = text;
+    return 0;
+}
+
 static int parse(int argc, char **argv, struct request *request)
 {
     uint64_t launches = 0;
@@ -137,8 +155,12 @@ static int parse(int argc, char **argv, struct request *request)
          "measure also the contention of these pairs of nodes, whose ways share a link;\n"
          "nodes count from 0 in the order of the ranks",
          .take = take_link, .given = &request->memory.messages_given[2]},
-        {0, "gpu", "also|only", "measure also the copies between a GPU and its host, or nothing else", .choice = &gpu,
-         .given = &request->memory.messages_given[4]},
+        {0, "gpu", "also|only", "measure also copies of a GPU and the ways from one to another, or nothing else",
+         .choice = &gpu, .given = &request->memory.messages_given[4]},
+        {0, "path", "P[,P]",
+         "of --gpu: copy, host, gpudirect, 3-step, extra-message, duplicate-pointer; default: all\n"
+         "that there is",
+         .take = take_paths, .given = &request->memory.messages_given[5], .words = WORDS_NONE},
         {0, "cached", NULL, "every message at the same place, so that it stays in the cache",
          .flag = &request->calibration.cached, .given = &request->memory.messages_given[3]},
         {0, "restart", NULL, "begin anew where an interrupted calibration would be continued",
@@ -177,6 +199,8 @@ static int parse(int argc, char **argv, struct request *request)
         return wrong_usage("calibrate", "--restart and --continue: expected one of them");
     if (request->memory.messages_given[4])
         request->calibration.gpu = gpu == 0 ? GPU_ALSO : GPU_ONLY;
+    if (request->memory.messages_given[5] && !request->memory.messages_given[4])
+        return wrong_usage("calibrate", "--path: only with --gpu also or --gpu only");
     code = memory_call_check(&request->memory);
     if (code != OPTIONS_READ)
         return code;
@@ -250,11 +274,12 @@ static int keep(struct raw_file *raw, const struct samples *samples, struct erro
 }
 
 /* Fits the complete samples and gives them their name, even where there is no fit, which would not be better the next
- * time. */
-static int fit(struct raw_file *raw, struct machine *machine, FILE *remarks, struct error *error)
+ * time. Samples of a GPU alone may be of ways that have no rows. */
+static int fit(const struct calibration *calibration, struct raw_file *raw, struct machine *machine, FILE *remarks,
+               struct error *error)
 {
     struct samples samples;
-    struct fit_options options = {0};
+    struct fit_options options = {.may_be_empty = calibration->gpu == GPU_ONLY};
     struct error ignored;
     if (samples_read_csv(raw->part, &samples, error) != 0) {
         raw_file_commit(raw, &ignored);
@@ -324,12 +349,15 @@ int cmd_calibrate(int argc, char **argv)
     notes_print(&raw.notes, stream);
     if (result == 0) {
         describe(&request, &raw, &machine);
-        result = (request.memory.is_asked ? memory_call_fit : fit)(&raw, &machine, stream, &error);
+        result = request.memory.is_asked ? memory_call_fit(&raw, &machine, stream, &error)
+                                         : fit(&request.calibration, &raw, &machine, stream, &error);
     }
-    if (result == 0)
+    if (result == 0 && machine.n_parameters > 0)
         result = write_table(request.output, &machine, &error);
     fclose(stream);
-    if (result == 0) {
+    if (result == 0 && machine.n_parameters == 0) {
+        printf("%swritten: samples in %s; a table has no rows of them\n", remarks, raw.path);
+    } else if (result == 0) {
         stream = strcmp(request.output, "-") == 0 ? stderr : stdout;
         table_print_text(stream, &machine);
         fprintf(stream, "\n%swritten: %s, samples in %s\n", remarks, request.output, raw.path);

@@ -8,7 +8,7 @@
 int memory_call_check(struct memory_call *call)
 {
     static const char *const of_memory[] = {"placements", "skip-beyond-peak", "allow-cpu-copy"};
-    static const char *const of_messages[] = {"quick", "launches", "shared-link", "cached", "gpu"};
+    static const char *const of_messages[] = {"quick", "launches", "shared-link", "cached", "gpu", "path"};
     for (size_t i = 0; i < sizeof of_memory / sizeof of_memory[0] && !call->is_asked; i++)
         if (call->memory_given[i])
             return wrong_usage("calibrate", "--%s: only with --memory", of_memory[i]);

@@ -15,7 +15,7 @@ struct memory_call {
     int placements; /* the place of the word in "model|all" */
     struct memory_request request;
     bool memory_given[3];   /* --placements, --skip-beyond-peak, --allow-cpu-copy are there */
-    bool messages_given[5]; /* --quick, --launches, --shared-link, --cached, --gpu are there */
+    bool messages_given[6]; /* --quick, --launches, --shared-link, --cached, --gpu, --path are there */
 };
 
 /* Checks that no option is of the other kind of calibration, and completes the request. Returns OPTIONS_READ, or

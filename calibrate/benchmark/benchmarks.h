@@ -13,6 +13,7 @@ extern const struct benchmark_program curves_program;
 extern const struct benchmark_program eager_program;
 extern const struct benchmark_program fine_program;
 extern const struct benchmark_program gpu_copy_program;
+extern const struct benchmark_program gpu_paths_program;
 extern const struct benchmark_program injection_program;
 extern const struct benchmark_program overhead_program;
 extern const struct benchmark_program pingpong_program;

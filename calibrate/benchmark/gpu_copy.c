@@ -1,17 +1,19 @@
-/* Measures copies between the first GPU and the memory of its node, and to the next GPU (Bienz 2021, Table II).
+/* Measures copies between the first GPU and the memory of its node, within the GPU, and to the next one (Bienz 2021,
+ * Table II).
  *
  * Two ranks of rank 0's node copy, one on the GPU's own socket (intra_socket) and one on another (inter_socket), each
  * with host memory that it touched first: bind the ranks, else both may be anywhere. Each size is copied in both
  * directions, from pinned and from pageable memory, once timed by the wall clock from call to end and once by events of
- * the GPU. The nearer rank copies to the next GPU as well. What there is not is told in a note `not_available WHAT
- * REASON`; the program ends with 0, since it did what could be done. Samples of a mock of the driver say so in their
- * variant, and nothing fits them. */
+ * the GPU. The nearer rank copies within the GPU (level self) and to the next one as well. What there is not is told in
+ * a note `not_available WHAT REASON`; the program ends with 0, since it did what could be done. Samples of a mock of
+ * the driver say so in their variant, and nothing fits them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/gpu/gpu_copy.h"
+#include "calibrate/gpu/gpu_path.h"
 #include "calibrate/gpu/gpu_socket.h"
 #include "calibrate/machine/machine.h"
 
@@ -33,6 +35,8 @@ static const struct mode {
     {MACHINE_MOCK "_from_pinned_events", GPU_FROM, true, true},
     {MACHINE_MOCK "_from_pageable", GPU_FROM, false, false},
     {MACHINE_MOCK "_from_pageable_events", GPU_FROM, false, true},
+    {MACHINE_MOCK "_device", GPU_WITHIN, true, false},
+    {MACHINE_MOCK "_device_events", GPU_WITHIN, true, true},
     {MACHINE_MOCK "_peer", GPU_PEER, true, false},
     {MACHINE_MOCK "_peer_events", GPU_PEER, true, true},
 };
@@ -56,7 +60,7 @@ static void look(const struct measure *measure)
 {
     struct error error;
     if (measure->rank == 0 && gpu_open(&gpu, &error) != 0)
-        fprintf(stderr, NOT_AVAILABLE "gpu_copy %s\n", error.text);
+        fprintf(stderr, NOT_AVAILABLE "gpu %s\n", error.text);
     if (measure->rank == 0 && gpu.driver.library != NULL) {
         found = (struct found){.is_there = true, .is_mock = gpu.driver.is_mock, .n_gpus = gpu.n_sides};
         for (int i = 0; i < gpu.n_sides; i++)
@@ -121,8 +125,8 @@ static bool take(const struct measure *measure)
     struct error error;
     int refused = 0, has_peer = 0, any_refused, any_peer;
     if (place_of(measure->rank) != NOWHERE) {
-        refused =
-            gpu_open(&gpu, &error) != 0 || gpu_take(&gpu, measure->buffer_bytes, &error) != 0 || try_ways(&error) != 0;
+        refused = gpu_open(&gpu, &error) != 0 || gpu_take(&gpu, measure->buffer_bytes, &error) != 0 ||
+                  gpu_take_other_ends(&gpu, &error) != 0 || try_ways(&error) != 0;
         has_peer = gpu.has_peer;
     }
     if (refused)
@@ -138,6 +142,8 @@ static bool take(const struct measure *measure)
 /* Returns a negative number, which ends the program with 0, where there is nothing to measure. */
 static int prepare(struct measure *measure, bool speak)
 {
+    if (!gpu_word_listed(measure->paths, GPU_COPY_NAME))
+        return -1;
     look(measure);
     if (!found.is_there)
         return -1;
@@ -149,14 +155,20 @@ static int prepare(struct measure *measure, bool speak)
     return 0;
 }
 
+static enum level level_of(int mode, int place)
+{
+    bool same = found.sockets[0] == found.sockets[1];
+    if (modes[mode].way == GPU_WITHIN)
+        return LEVEL_SELF;
+    return (modes[mode].way == GPU_PEER ? same : place == NEAR) ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
+}
+
 /* Appends a mode at a place, all sizes. */
 static size_t append(const struct measure *measure, int mode, int place, struct item *items)
 {
-    bool same = found.sockets[0] == found.sockets[1];
-    bool is_near = modes[mode].way == GPU_PEER ? same : place == NEAR;
     size_t n = 0;
     for (uint64_t bytes = 1; bytes <= BYTES_MAX && bytes <= measure->buffer_bytes; bytes *= STEP)
-        items[n++] = (struct item){.level = is_near ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET,
+        items[n++] = (struct item){.level = level_of(mode, place),
                                    .mode = mode,
                                    .variant = modes[mode].variant + (found.is_mock ? 0 : sizeof MACHINE_MOCK),
                                    .n = 1,
@@ -167,6 +179,12 @@ static size_t append(const struct measure *measure, int mode, int place, struct 
                                    .pairs = &copiers[place],
                                    .ranks = names[place]};
     return n;
+}
+
+/* Says whether a rank makes such copies: one rank alone does those that end on a GPU. */
+static bool is_measured(enum gpu_way way, bool is_nearest)
+{
+    return way == GPU_PEER ? found.has_peer && is_nearest : way != GPU_WITHIN || is_nearest;
 }
 
 static int list(const struct measure *measure, struct item **items, size_t *n_items)
@@ -180,7 +198,7 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
     int nearest = copiers[NEAR].first != NOWHERE ? NEAR : FAR;
     for (int place = 0; place < N_PLACES; place++)
         for (int mode = 0; mode < N_MODES && copiers[place].first != NOWHERE; mode++)
-            if (modes[mode].way != GPU_PEER || (found.has_peer && place == nearest))
+            if (is_measured(modes[mode].way, place == nearest))
                 *n_items += append(measure, mode, place, *items + *n_items);
     return 0;
 }
@@ -192,7 +210,7 @@ static double exchange(struct measure *measure, const struct task *task)
     double seconds = 0;
     size_t place;
     measure_places(measure, task->bytes, 1, &place);
-    char *host = mode->is_pinned ? gpu.pinned : measure->send_buffer;
+    char *host = (mode->is_pinned ? gpu.pinned : measure->send_buffer) + place;
     if (gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, 1 + task->repeats / WARM_SHARE, &seconds,
                  &error) != 0 ||
         gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, task->repeats, &seconds, &error) != 0) {
@@ -210,7 +228,7 @@ static void release(struct measure *measure)
 
 const struct benchmark_program gpu_copy_program = {
     .name = "gpu_copy",
-    .summary = "Copies between a GPU and its host, pinned and pageable, near and far, and to the next GPU.",
+    .summary = "Copies between a GPU and its host, pinned and pageable, near and far, within it, and to the next GPU.",
     .prepare = prepare,
     .list = list,
     .exchange = exchange,

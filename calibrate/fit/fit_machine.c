@@ -115,6 +115,8 @@ int fit_machine(const struct samples *samples, const struct fit_options *options
         int result = benchmarks[i](samples, options, machine, notes, error);
         rows = result < 0 ? -1 : rows + (int)(machine->n_parameters - before);
     }
+    if (rows == 0 && options->may_be_empty)
+        return 0;
     if (rows == 0)
         return error_set(error, "no level has a protocol with two sizes; a line needs two, an interval three");
     struct drift drift;

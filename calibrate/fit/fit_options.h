@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_CALIBRATE_FIT_OPTIONS_H
 #define MPISTAIR_CALIBRATE_FIT_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "calibrate/fit/line.h"
@@ -27,6 +28,7 @@ struct fit_options {
     enum samples_statistic statistic;
     struct fit_thresholds thresholds[LEVEL_COUNT];
     unsigned replicates; /* replicates of the bootstrap; 0: 200 */
+    bool may_be_empty;   /* a table without a row is no error */
 };
 
 /* Reads `auto` or `0,256,16384` (short, eager, rendezvous in order; a single 0: one protocol for every size) for all

@@ -30,7 +30,9 @@ enum benchmark {
     BENCHMARK_PROGRESS,   /* seconds that are left of a transfer when the computation is over; alone: all of it */
     BENCHMARK_BURST,      /* seconds of so many bytes of a stream between nodes, after a rest or behind as many */
     BENCHMARK_FINE,       /* seconds of so many bytes as count messages */
-    BENCHMARK_GPU_COPY,   /* seconds of a copy between a GPU and its host, or to another GPU */
+    BENCHMARK_GPU_COPY,   /* seconds of a copy between a GPU and its host, within it, or to another GPU */
+    BENCHMARK_GPU_PATHS,  /* seconds of so many bytes from one GPU to another, by n processes at each end, each of which
+                           * sends count messages */
     BENCHMARK_CACHED,     /* seconds of a message whose buffers are in caches */
     BENCHMARK_COUNT,
 };
@@ -66,8 +68,22 @@ enum variant {
     VARIANT_FROM_PINNED_EVENTS,
     VARIANT_FROM_PAGEABLE,
     VARIANT_FROM_PAGEABLE_EVENTS,
+    VARIANT_DEVICE,
+    VARIANT_DEVICE_EVENTS,
     VARIANT_PEER,
     VARIANT_PEER_EVENTS,
+    VARIANT_HOST, /* gpu_paths */
+    VARIANT_GPUDIRECT,
+    VARIANT_3_STEP,
+    VARIANT_3_STEP_EVENTS,
+    VARIANT_EXTRA_MESSAGE,
+    VARIANT_EXTRA_MESSAGE_EVENTS,
+    VARIANT_DUPLICATE_POINTER,
+    VARIANT_DUPLICATE_POINTER_EVENTS,
+    VARIANT_PULL, /* bytes are those of one of n processes that copy from the GPU at once */
+    VARIANT_PULL_EVENTS,
+    VARIANT_PUSH, /* to the GPU */
+    VARIANT_PUSH_EVENTS,
     VARIANT_ONE_WAY, /* cached */
     VARIANT_BOTH_WAYS,
     VARIANT_COUNT,

@@ -91,6 +91,7 @@ int asked_list(const struct calibration *calibration, struct text_list *asked)
 {
     char *placement = getenv("MPISTAIR_PLACEMENT");
     char *shared_link = (char *)calibration->shared_link;
+    char *gpu_paths = (char *)calibration->gpu_paths;
     char *mpi[] = {(char *)calibration->launcher->mpi};
     int result = append_words(asked, "launcher", calibration->launcher->words, (size_t)calibration->launcher->n_words);
     if (result == 0)
@@ -105,6 +106,8 @@ int asked_list(const struct calibration *calibration, struct text_list *asked)
         result = append_words(asked, "shared-link", &shared_link, 1);
     if (result == 0 && calibration->gpu != GPU_NOT)
         result = text_list_append(asked, calibration->gpu == GPU_ALSO ? "gpu also" : "gpu only");
+    if (result == 0 && calibration->gpu_paths != NULL)
+        result = append_words(asked, "path", &gpu_paths, 1);
     if (result == 0 && calibration->memory != NULL)
         result = append_memory(asked, calibration->memory);
     if (result == 0 && placement != NULL && placement[0] != '\0')

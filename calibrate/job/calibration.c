@@ -19,8 +19,8 @@
 /* Is more than memory contention takes on any machine: it is not known before how many cores there are. */
 #define MEMORY_LIMIT_S 43200.0
 
-/* Begins the note of a program for which nothing is there to be measured. */
-#define NOT_AVAILABLE "not_available gpu_copy"
+/* Begins the note of a job without a GPU. */
+#define NO_GPU "not_available gpu"
 
 enum condition { ALWAYS, SHARED_LINK, SEVERAL_NODES, GPU, MEMORY };
 
@@ -38,6 +38,7 @@ static const struct program {
     {"contention", 0.40, SHARED_LINK, false}, /* the user asks for it, so it gets time */
     {"curves", 1.00, ALWAYS, true},           /* all that is measured over sizes and processes */
     {"gpu_copy", 0.15, GPU, false},           /* copies to and from a GPU */
+    {"gpu_paths", 0.40, GPU, false},          /* ways from one GPU to another */
     {"memory_contention", 1.00, MEMORY, true},
 };
 
@@ -66,7 +67,7 @@ static bool applies(const struct run *run, const struct program *program)
     if ((program->condition == MEMORY) != (run->calibration->memory != NULL))
         return false;
     if (program->condition == GPU)
-        return run->calibration->gpu != GPU_NOT && notes_find(&run->raw->notes, NOT_AVAILABLE) == NULL;
+        return run->calibration->gpu != GPU_NOT && notes_find(&run->raw->notes, NO_GPU) == NULL;
     if (run->calibration->gpu == GPU_ONLY)
         return false;
     if (program->condition == SEVERAL_NODES)
@@ -218,6 +219,10 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
         arguments[n++] = "--link";
         arguments[n++] = (char *)run->calibration->shared_link;
     }
+    if (program->condition == GPU && run->calibration->gpu_paths != NULL) {
+        arguments[n++] = "--path";
+        arguments[n++] = (char *)run->calibration->gpu_paths;
+    }
     snprintf(spent, sizeof spent, "%.3f", spent_s);
     if (program->condition == MEMORY)
         n = add_memory(run->calibration->memory, spent, arguments, n);
@@ -238,8 +243,6 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
                              ? ""
                              : "; with two cores or more --allow-cpu-copy measures all the same, for a table that "
                                "says so");
-    if (result == 0 && run->calibration->gpu == GPU_ONLY && notes_find(&run->raw->notes, NOT_AVAILABLE) != NULL)
-        return error_set(error, "nothing was measured, for the reason above");
     if (result == 0)
         result = raw_file_done(run->raw, spent_s + clock_now_s() - run->begin_s, error);
     return result;
@@ -308,5 +311,7 @@ int calibration_run(const struct calibration *calibration, struct raw_file *raw,
         run.deadline_s = clock_now_s() + calibration->seconds - spent_before(raw, launch);
         result = run_launch(&run, launch, error);
     }
+    if (result == 0 && calibration->gpu == GPU_ONLY && raw->n_samples == 0)
+        return error_set(error, "nothing of a GPU was measured, for the reasons above");
     return result;
 }

@@ -26,13 +26,14 @@ struct calibration {
     unsigned launches;
     const char *shared_link;             /* borrowed: A-B,C-D, pairs of nodes whose ways share a link; NULL: none */
     enum gpu_request gpu;                /* not with memory */
+    const char *gpu_paths;               /* borrowed: what of gpu to measure, a list; NULL: all (gpu_path.h) */
     bool cached;                         /* messages stay in the cache */
     const struct memory_request *memory; /* borrowed: memory contention, and nothing else; NULL: all else */
 };
 
 /* Runs what raw does not hold yet and puts into it what the programs say. The curves are needed; another program may
- * fail: this is said on stderr and kept as a note `failed NAME: WHY`. Returns 0, or -1 with the reason: then raw holds
- * what was measured until then. */
+ * fail: this is said on stderr and kept as a note `failed NAME: WHY`. Nothing of a GPU, asked for alone, is a failure.
+ * Returns 0, or -1 with the reason: then raw holds what was measured until then. */
 int calibration_run(const struct calibration *calibration, struct raw_file *raw, struct error *error);
 
 #endif

@@ -87,12 +87,13 @@ struct measure {
     double gap_s;     /* time from start to start of the samples of a visit, for the next ones */
     double longest_s; /* longest of the samples of the last visit, from start to end of exchange() */
     double shortest_s;
-    size_t late;      /* samples that were dropped because a rank could not start in time */
-    bool drop_shared; /* drop samples in which ranks shared a processor (sharing.h), for the next visits */
-    size_t shared;    /* samples that were dropped for that */
-    double waited;    /* share of the processor time that the ranks of the last visit wanted and others had; NaN: they
+    size_t late;       /* samples that were dropped because a rank could not start in time */
+    bool drop_shared;  /* drop samples in which ranks shared a processor (sharing.h), for the next visits */
+    size_t shared;     /* samples that were dropped for that */
+    double waited;     /* share of the processor time that the ranks of the last visit wanted and others had; NaN: they
                        * were more than processors, and wait for each other by nature */
-    const char *link; /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
+    const char *paths; /* ways of a GPU's data to measure, as --path gave them, borrowed; NULL: all */
+    const char *link;  /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
 
     /* The rest is private. */
     const struct benchmark_program *program;

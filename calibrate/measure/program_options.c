@@ -21,6 +21,7 @@ static void usage(const struct benchmark_program *program)
            "  --seed N     of the random order (1)\n"
            "  --launch N   number of this launch, for the CSV (1)\n"
            "  --link A-B,.. pairs of nodes that share a link, for contention; numbered from 0 by first rank\n"
+           "  --path P[,P] copy, host, gpudirect, 3-step, extra-message, duplicate-pointer, for GPUs (all)\n"
            "  --resume F   go on from the samples of this benchmark and launch in F, written by an earlier run that "
            "ended\n"
            "  --cached     every message at the same place, so that it stays in the cache\n"
@@ -53,11 +54,17 @@ int options_parse(int argc, char **argv, const struct benchmark_program *program
                   bool *hello)
 {
     static const struct option options[] = {
-        {"seconds", required_argument, NULL, 's'}, {"buffer", required_argument, NULL, 'b'},
-        {"seed", required_argument, NULL, 'r'},    {"launch", required_argument, NULL, 'l'},
-        {"link", required_argument, NULL, 'k'},    {"resume", required_argument, NULL, 'e'},
-        {"cached", no_argument, NULL, 'c'},        {"hello", no_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"seconds", required_argument, NULL, 's'},
+        {"buffer", required_argument, NULL, 'b'},
+        {"seed", required_argument, NULL, 'r'},
+        {"launch", required_argument, NULL, 'l'},
+        {"link", required_argument, NULL, 'k'},
+        {"resume", required_argument, NULL, 'e'},
+        {"path", required_argument, NULL, 'p'},
+        {"cached", no_argument, NULL, 'c'},
+        {"hello", no_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     double seconds = 10, buffer = 0, seed = 1, launch = 1;
     opterr = speak;
@@ -78,6 +85,9 @@ int options_parse(int argc, char **argv, const struct benchmark_program *program
             break;
         case 'k':
             measure->link = optarg;
+            break;
+        case 'p':
+            measure->paths = optarg;
             break;
         case 'e':
             measure->resume_path = optarg;

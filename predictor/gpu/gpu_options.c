@@ -34,18 +34,16 @@ static int take_paths(struct gpu_options *options)
     options->paths_given = options->paths_text != NULL;
     for (int path = 0; path < GPU_PATH_COUNT; path++)
         options->path_asked[path] = !options->paths_given;
-    for (const char *at = options->paths_text; at != NULL;) {
-        char word[24] = "";
+    const char *at = options->paths_text;
+    char word[GPU_WORD_BYTES];
+    while (gpu_word_next(&at, word)) {
         enum gpu_path found;
-        size_t length = strcspn(at, ",");
-        memcpy(word, at, length < sizeof word ? length : sizeof word - 1);
         if (gpu_path_parse(word, &found) != 0)
             return wrong_usage("predict",
                                "--path: no path '%s'; there are gpudirect, 3-step, extra-message and "
                                "duplicate-pointer",
                                word);
         options->path_asked[found] = true;
-        at = at[length] == ',' ? at + length + 1 : NULL;
     }
     return 0;
 }

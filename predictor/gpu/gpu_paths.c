@@ -5,20 +5,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-const char *const gpu_path_name[GPU_PATH_COUNT] = {"gpudirect", "3-step", "extra-message", "duplicate-pointer"};
-
-int gpu_path_parse(const char *name, enum gpu_path *found)
-{
-    for (int i = 0; i < GPU_PATH_COUNT; i++) {
-        if (strcmp(name, gpu_path_name[i]) == 0) {
-            *found = (enum gpu_path)i;
-            return 0;
-        }
-    }
-    return -1;
-}
 
 /* Holds a time over the bytes of all messages together. */
 struct line {

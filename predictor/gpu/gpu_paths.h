@@ -7,18 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "calibrate/gpu/gpu_path.h"
 #include "calibrate/machine/machine.h"
-
-enum gpu_path {
-    GPU_DIRECT,            /* the MPI takes the GPU's memory */
-    GPU_3_STEP,            /* copy to the host, message, copy to the GPU */
-    GPU_EXTRA_MESSAGE,     /* one process copies and hands parts to others of its node, which send them */
-    GPU_DUPLICATE_POINTER, /* every process copies a part from the GPU itself and sends it */
-    GPU_PATH_COUNT
-};
-extern const char *const gpu_path_name[GPU_PATH_COUNT];
-/* Turns a name into its path. Returns 0, or -1 if there is none. */
-int gpu_path_parse(const char *name, enum gpu_path *found);
 
 enum { GPU_MOST_BYTES_LOG2 = 40 }; /* more than any GPU holds */
 

@@ -25,6 +25,7 @@
  * 64 bits. */
 #define CUDA_COPY_FUNCTIONS(F)                                                                                         \
     F(cuDeviceGetPCIBusId, int, char *text, int size, int device)                                                      \
+    F(cuDeviceGetByPCIBusId, int, int *device, const char *text)                                                       \
     F(cuDevicePrimaryCtxRetain, int, void **context, int device)                                                       \
     F(cuDevicePrimaryCtxRelease, int, int device)                                                                      \
     F(cuDeviceCanAccessPeer, int, int *can, int device, int peer)                                                      \
@@ -36,6 +37,7 @@
     F(cuMemFreeHost, int, void *address)                                                                               \
     F(cuMemcpyHtoDAsync, int, uint64_t to, const void *from, size_t bytes, void *stream)                               \
     F(cuMemcpyDtoHAsync, int, void *to, uint64_t from, size_t bytes, void *stream)                                     \
+    F(cuMemcpyDtoDAsync, int, uint64_t to, uint64_t from, size_t bytes, void *stream)                                  \
     F(cuMemcpyPeerAsync, int, uint64_t to, void *to_context, uint64_t from, void *from_context, size_t bytes,          \
       void *stream)                                                                                                    \
     F(cuStreamCreate, int, void **stream, unsigned flags)                                                              \
@@ -44,7 +46,17 @@
     F(cuEventCreate, int, void **event, unsigned flags)                                                                \
     F(cuEventDestroy, int, void *event)                                                                                \
     F(cuEventRecord, int, void *event, void *stream)                                                                   \
-    F(cuEventElapsedTime, int, float *milliseconds, void *begin, void *end)
+    F(cuEventElapsedTime, int, float *milliseconds, void *begin, void *end)                                            \
+    F(cuIpcGetMemHandle, int, struct cuda_ipc_handle *handle, uint64_t address)                                        \
+    F(cuIpcOpenMemHandle, int, uint64_t *address, struct cuda_ipc_handle handle, unsigned flags)                       \
+    F(cuIpcCloseMemHandle, int, uint64_t address)
+
+/* Lets another process have an address of this one's memory. */
+struct cuda_ipc_handle {
+    char reserved[64];
+};
+
+enum { CUDA_IPC_LAZY_ENABLE_PEER_ACCESS = 1 };
 
 /* Names the attributes of an address. A value has at most eight bytes. */
 enum cuda_pointer_attribute {

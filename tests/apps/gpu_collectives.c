@@ -13,9 +13,9 @@
  *     duplicate-pointer  each of the k copies its part from the device, does the collective on it, and copies back
  *
  * A part is a k-th of what goes to each GPU; of alltoallv-messages all that goes to every k-th GPU, so that there are
- * fewer messages (H VI.B). The device's memory is played by the host's (device_memory.h), and cuda-aware ends with exit
- * code 1 and `not available: REASON`. Values are integers of 8 bytes: BYTES is a multiple of 8, and of 8 k where
- * alltoall and allreduce cut them.
+ * fewer messages (H VI.B). Where there is no GPU the host's memory plays its (device_memory.h); cuda-aware then ends
+ * with exit code 1 and `not available: REASON`, as where MPI does not take it. Values are integers of 8 bytes: BYTES is
+ * a multiple of 8, and of 8 k where alltoall and allreduce cut them.
  *
  * REPEATS are 4 as in H. SIZES is constant, as in H; varying, which alltoallv and alltoallv-messages take: sizes differ
  * by source and destination, some are 0 (gpu_parts.h); or spoiled: a value that arrived is changed, to see that it is
@@ -182,7 +182,7 @@ static int run(const struct request *request)
     struct gpu_job job;
     gpu_job_init(&job, (enum gpu_way)request->way, &groups, &data);
     for (enum gpu_side side = GPU_SENDS; side <= GPU_RECEIVES; side++)
-        device_open(&job.device[side], groups.group, gpu_data_bytes(&data, side, groups.gpu));
+        device_open(&job.device[side], groups.group, groups.gpu, gpu_data_bytes(&data, side, groups.gpu));
     double *seconds = app_allocate(request->repeats, sizeof(*seconds));
     measure(&job, request, seconds);
     if (app_rank() == 0)
@@ -195,16 +195,25 @@ static int run(const struct request *request)
     return EXIT_DONE;
 }
 
+/* Says on all ranks why the memory of GPUs cannot be given to MPI, where one of them meets a reason. Returns 0, or
+ * EXIT_WORK_FAILED. */
+static int check_aware(void)
+{
+    const char *reason = device_refused_by_mpi();
+    int refused = reason != NULL, any_refused;
+    MPI_Allreduce(&refused, &any_refused, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (any_refused && app_rank() == 0)
+        fprintf(stderr, "not available: %s\n", reason != NULL ? reason : "another rank sees no GPU");
+    return any_refused ? EXIT_WORK_FAILED : 0;
+}
+
 int main(int argc, char **argv)
 {
     struct request request;
     MPI_Init(&argc, &argv);
     int code = read_arguments(argc - 1, argv + 1, &request);
-    if (code == 0 && request.way == GPU_CUDA_AWARE) {
-        if (app_rank() == 0)
-            fprintf(stderr, "not available: %s\n", device_refused_by_mpi());
-        code = EXIT_WORK_FAILED;
-    }
+    if (code == 0 && request.way == GPU_CUDA_AWARE)
+        code = check_aware();
     code = code ? code : run(&request);
     MPI_Finalize();
     return code;

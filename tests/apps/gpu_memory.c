@@ -1,6 +1,7 @@
 /* Sends from and to all kinds of memory that NVIDIA's driver knows, between ranks 0 and 1. The first two arguments name
  * the driver of each rank: that of tests/mock_cuda, whose device memory is the host's, so that any MPI can take it. The
- * program loads it late, frees memory whose address is used again, lets the driver fail, resets, forks, has threads.
+ * program loads it late, calls MPI before cuInit, frees memory whose address is used again, lets the driver fail,
+ * resets, forks, has threads, and closes the driver while MPI goes on.
  *
  * Each rank writes `RANK,TAG,KIND` for what it sent or received into the file of the third argument with its rank
  * behind. Exits with 1 where the driver was asked too often. */
@@ -28,6 +29,7 @@ static struct {
     int (*unpin)(void *address);
     int (*release)(uint64_t address);
     int (*release_host)(void *address);
+    int (*init)(unsigned flags);
     void (*fail)(int error);
     long (*asked)(void);
 } driver;
@@ -107,10 +109,12 @@ static void find(const char *name, void *function, void *library)
     memcpy(function, &found, sizeof found);
 }
 
-static void load(const char *path)
+/* Returns the driver's library. */
+static void *load(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW);
     check(library != NULL, "no driver");
+    find("cuInit", &driver.init, library);
     find("cuCtxCreate_v2", &driver.create, library);
     find("cuCtxDestroy_v2", &driver.destroy, library);
     find("cuMemAlloc_v2", &driver.allocate, library);
@@ -123,6 +127,7 @@ static void load(const char *path)
     find("mock_cuda_fail", &driver.fail, library);
     find("mock_cuda_asked", &driver.asked, library);
     usleep(20000); /* a real driver takes longer to start */
+    return library;
 }
 
 static char *device_memory(void)
@@ -242,7 +247,9 @@ int main(int argc, char **argv)
     snprintf(device, sizeof device, "device %d", rank ? 3 : 0);
     snprintf(managed, sizeof managed, "managed %d", rank ? 3 : 0);
     every_way("host", own);
-    load(argv[1 + rank]);
+    void *library = load(argv[1 + rank]);
+    every_way("host", own); /* nobody has called cuInit */
+    check(driver.init(0) == 0, "cuInit");
     one("host", own); /* there is no context */
     check(driver.create(&context, 0, rank ? 3 : 0) == 0, "cuCtxCreate");
     char *memory = device_memory();
@@ -261,6 +268,8 @@ int main(int argc, char **argv)
     one("device 31", memory); /* stands for all above, too */
     driver.fail(4);           /* CUDA_ERROR_DEINITIALIZED: from here on for ever */
     one("host", memory);
+    dlclose(library); /* what asks has to keep it, or calls what is gone */
+    every_way("host", memory);
     MPI_Finalize();
     fclose(out);
     free(own);

@@ -1,5 +1,6 @@
-/* Does a collective between GPUs with copies to the host: by one process of each GPU (3-step), by one that shares the
- * data out to the others of its GPU (extra-message), or by all of them (duplicate-pointer). */
+/* Does a collective between GPUs on their memory (cuda-aware), or with copies to the host: by one process of each GPU
+ * (3-step), by one that shares the data out to the others of its GPU (extra-message), or by all of them
+ * (duplicate-pointer). */
 #include "tests/apps/gpu_ways.h"
 
 #include "tests/apps/app.h"
@@ -11,7 +12,7 @@ enum { TAG_OUT = 1, TAG_BACK, TAG_MESSAGE };
 
 int gpu_way_holders(enum gpu_way way, int per_gpu)
 {
-    return way == GPU_3_STEP ? 1 : per_gpu;
+    return way == GPU_CUDA_AWARE || way == GPU_3_STEP ? 1 : per_gpu;
 }
 
 static int takes_part(const struct gpu_job *job)
@@ -57,7 +58,8 @@ void gpu_job_release(struct gpu_job *job)
 }
 
 /* Sends each piece to the process that has it to receive: of GPU d the one that holds the segments of this GPU, as H
- * VI.B has each process hold all of the data of some GPUs. What a GPU has for itself is copied. */
+ * VI.B has each process hold all of the data of some GPUs. What a GPU has for itself is copied, by MPI where it has the
+ * GPU's memory. */
 static void exchange_messages(struct gpu_job *job)
 {
     const struct gpu_groups *groups = job->groups;
@@ -75,8 +77,13 @@ static void exchange_messages(struct gpu_job *job)
             MPI_Isend(job->host[GPU_SENDS] + sends->offsets[gpu], sends->counts[gpu], MPI_INT64_T, peer, TAG_MESSAGE,
                       groups->all, &job->requests[n++]);
     }
-    memcpy(job->host[GPU_RECEIVES] + receives->offsets[own], job->host[GPU_SENDS] + sends->offsets[own],
-           sends->pieces[own].bytes);
+    if (job->way == GPU_CUDA_AWARE)
+        MPI_Sendrecv(job->host[GPU_SENDS] + sends->offsets[own], sends->counts[own], MPI_INT64_T, 0, TAG_MESSAGE,
+                     job->host[GPU_RECEIVES] + receives->offsets[own], receives->counts[own], MPI_INT64_T, 0,
+                     TAG_MESSAGE, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    else
+        memcpy(job->host[GPU_RECEIVES] + receives->offsets[own], job->host[GPU_SENDS] + sends->offsets[own],
+               sends->pieces[own].bytes);
     MPI_Waitall(n, job->requests, MPI_STATUSES_IGNORE);
 }
 
@@ -181,10 +188,25 @@ static void run_extra_message(struct gpu_job *job)
     }
 }
 
+/* Gives MPI the GPU's memory, which holds the whole buffers as one part. */
+static void run_cuda_aware(struct gpu_job *job)
+{
+    gpu_value *host[] = {job->host[GPU_SENDS], job->host[GPU_RECEIVES]};
+    for (enum gpu_side side = GPU_SENDS; side <= GPU_RECEIVES; side++)
+        job->host[side] = device_address(&job->device[side]);
+    call(job);
+    for (enum gpu_side side = GPU_SENDS; side <= GPU_RECEIVES; side++)
+        job->host[side] = host[side];
+}
+
 void gpu_job_run(struct gpu_job *job)
 {
     if (!takes_part(job))
         return;
+    if (job->way == GPU_CUDA_AWARE) {
+        run_cuda_aware(job);
+        return;
+    }
     if (job->way == GPU_EXTRA_MESSAGE) {
         run_extra_message(job);
         return;

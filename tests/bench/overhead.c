@@ -146,7 +146,7 @@ static void find(void *driver, const char *name, void *function)
 }
 
 /* Prints what a post costs more once there is a driver to ask, and what the driver's answer takes of that. */
-static void measure_memory(const char *path, enum spool_clock_source source, const struct found *without)
+static void measure_memory(const char *path, enum spool_clock_source source)
 {
     static const int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_ALLOCATION};
     struct {
@@ -154,10 +154,12 @@ static void measure_memory(const char *path, enum spool_clock_source source, con
         int (*cuMemAlloc_v2)(uint64_t *address, size_t bytes);
         CUDA_MEMORY_FUNCTIONS(CUDA_MEMBER)
     } cuda;
-    void *driver = dlopen(path, RTLD_NOW), *context;
+    void *driver, *context;
     uint64_t address[2], values[2];
     void *places[] = {&values[0], &values[1]};
-    struct found host, device;
+    struct found without, host, device;
+    measure(source, MEMORY_TURNS, &without);
+    driver = dlopen(path, RTLD_NOW);
     find(driver, "cuCtxCreate_v2", &cuda.cuCtxCreate_v2);
     find(driver, "cuMemAlloc_v2", &cuda.cuMemAlloc_v2);
     find(driver, "cuPointerGetAttributes", &cuda.cuPointerGetAttributes);
@@ -173,7 +175,7 @@ static void measure_memory(const char *path, enum spool_clock_source source, con
     for (int i = 0; i < CALLS; i++)
         cuda.cuPointerGetAttributes(2, attributes, places, address[0]);
     answer_ns = (now_ns(CLOCK_MONOTONIC) - answer_ns) / CALLS;
-    double before_ns = without->recorded - without->bare;
+    double before_ns = without.recorded - without.bare;
     printf(
         "memory of a GPU: a post of host memory costs %.1f ns more, one of a GPU's that is known %.1f ns; the mock's "
         "answer alone takes %.1f ns\n",
@@ -189,8 +191,8 @@ int main(int argc, char **argv)
     double added_ns = (found.recorded - found.bare) / 4, two_ns = 2 * found.timestamp;
     double rounds = (double)CALLS * (TURNS + 1);
     if (argc > 1) {
-        measure_memory(argv[1], source, &found);
-        rounds += 2.0 * CALLS * (MEMORY_TURNS + 1);
+        measure_memory(argv[1], source);
+        rounds += 3.0 * CALLS * (MEMORY_TURNS + 1);
     }
     MPI_Finalize();
     double bytes = remove_spools();

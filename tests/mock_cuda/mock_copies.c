@@ -1,7 +1,8 @@
 /* Stands in for what the driver needs to copy: memory of a GPU is memory of the host, a copy is over when it is called,
  * and an event is a look at the clock. A copy out of bounds of its memory is refused, as is one to an unknown context.
- * MOCK_CUDA=one has one device, =apart two that cannot reach each other, =broken refuses to copy, =full has no memory.
- */
+ * MOCK_CUDA=one has one device, =apart two that cannot reach each other, =broken refuses to copy, =full has no memory,
+ * =spoiled zeroes the first byte of what it copies from a GPU, =no-ipc shares none, =no-ipc-open opens none. */
+#include "tests/mock_cuda/mock_blocks.h"
 #include "tests/mock_cuda/mock_copies.h"
 
 #include <stdint.h>
@@ -10,36 +11,26 @@
 #include <string.h>
 #include <time.h>
 
-enum { INVALID = 1, NO_MEMORY = 2, BLOCKS_MAX = 8, DEVICES = 2 };
+enum { INVALID = 1, NO_MEMORY = 2, DEVICES = 2 };
 
-struct block {
-    char *data;
-    size_t bytes;
-};
-
-static struct block blocks[BLOCKS_MAX];
 static int contexts[DEVICES];
 static int *current;
-
-static int is(const char *state)
-{
-    const char *wanted = getenv("MOCK_CUDA");
-    return wanted != NULL && strcmp(wanted, state) == 0;
-}
-
-static int holds(uint64_t address, size_t bytes)
-{
-    for (int i = 0; i < BLOCKS_MAX; i++)
-        if (blocks[i].data != NULL && address >= (uint64_t)(uintptr_t)blocks[i].data &&
-            address + bytes <= (uint64_t)(uintptr_t)blocks[i].data + blocks[i].bytes)
-            return 1;
-    return 0;
-}
 
 static int bus_id(char *text, int size, int device)
 {
     snprintf(text, (size_t)size, "0000:%02x:00.0", 0xe0 + device);
     return 0;
+}
+
+static int device_of(int *device, const char *text)
+{
+    char known[16];
+    for (*device = 0; *device < DEVICES; ++*device) {
+        bus_id(known, sizeof known, *device);
+        if (strcmp(known, text) == 0)
+            return 0;
+    }
+    return INVALID;
 }
 
 static int retain(void **context, int device)
@@ -55,7 +46,7 @@ static int release(int device)
 
 static int can_access(int *can, int device, int peer)
 {
-    *can = device != peer && !is("apart");
+    *can = device != peer && !mock_is("apart");
     return 0;
 }
 
@@ -72,26 +63,12 @@ static int enable_peer(void *peer, unsigned flags)
 
 static int allocate(uint64_t *address, size_t bytes)
 {
-    int i = 0;
-    while (i < BLOCKS_MAX && blocks[i].data != NULL)
-        i++;
-    if (current == NULL || i == BLOCKS_MAX || is("full") || (blocks[i].data = malloc(bytes)) == NULL)
-        return NO_MEMORY;
-    blocks[i].bytes = bytes;
-    *address = (uint64_t)(uintptr_t)blocks[i].data;
-    return 0;
+    return current != NULL ? mock_allocate(address, bytes) : INVALID;
 }
 
-static int deallocate(uint64_t address)
+static int open_handle(uint64_t *address, struct cuda_ipc_handle handle, unsigned flags)
 {
-    for (int i = 0; i < BLOCKS_MAX; i++) {
-        if ((uint64_t)(uintptr_t)blocks[i].data != address)
-            continue;
-        free(blocks[i].data);
-        blocks[i].data = NULL;
-        return 0;
-    }
-    return INVALID;
+    return current != NULL ? mock_open_handle(address, handle, flags) : INVALID;
 }
 
 static int allocate_host(void **address, size_t bytes)
@@ -108,7 +85,7 @@ static int free_host(void *address)
 
 static int copy_to(uint64_t to, const void *from, size_t bytes, void *stream)
 {
-    if (stream == NULL || is("broken") || !holds(to, bytes))
+    if (stream == NULL || mock_is("broken") || !mock_holds(to, bytes))
         return INVALID;
     memcpy((void *)(uintptr_t)to, from, bytes);
     return 0;
@@ -116,17 +93,24 @@ static int copy_to(uint64_t to, const void *from, size_t bytes, void *stream)
 
 static int copy_from(void *to, uint64_t from, size_t bytes, void *stream)
 {
-    if (stream == NULL || is("broken") || !holds(from, bytes))
+    if (stream == NULL || mock_is("broken") || !mock_holds(from, bytes))
         return INVALID;
     memcpy(to, (void *)(uintptr_t)from, bytes);
+    if (mock_is("spoiled") && bytes > 1)
+        *(char *)to = 0;
     return 0;
 }
 
 static int copy_peer(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t bytes, void *stream)
 {
-    if (to_context != &contexts[1] || from_context != &contexts[0] || !holds(from, bytes))
+    if (to_context != &contexts[1] || from_context != &contexts[0] || !mock_holds(from, bytes))
         return INVALID;
     return copy_to(to, (void *)(uintptr_t)from, bytes, stream);
+}
+
+static int copy_within(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    return mock_holds(from, bytes) ? copy_to(to, (void *)(uintptr_t)from, bytes, stream) : INVALID;
 }
 
 static int make_stream(void **stream, unsigned flags)
@@ -165,17 +149,22 @@ mock_function *mock_copies_find(const char *name)
         const char *name;
         mock_function *function;
     } known[] = {{"cuDeviceGetPCIBusId", (mock_function *)bus_id},
+                 {"cuDeviceGetByPCIBusId", (mock_function *)device_of},
                  {"cuDevicePrimaryCtxRetain", (mock_function *)retain},
                  {"cuDevicePrimaryCtxRelease", (mock_function *)release},
                  {"cuDeviceCanAccessPeer", (mock_function *)can_access},
                  {"cuCtxSetCurrent", (mock_function *)set_current},
                  {"cuCtxEnablePeerAccess", (mock_function *)enable_peer},
                  {"cuMemAlloc", (mock_function *)allocate},
-                 {"cuMemFree", (mock_function *)deallocate},
+                 {"cuMemFree", (mock_function *)mock_deallocate},
                  {"cuMemAllocHost", (mock_function *)allocate_host},
                  {"cuMemFreeHost", (mock_function *)free_host},
                  {"cuMemcpyHtoDAsync", (mock_function *)copy_to},
                  {"cuMemcpyDtoHAsync", (mock_function *)copy_from},
+                 {"cuMemcpyDtoDAsync", (mock_function *)copy_within},
+                 {"cuIpcGetMemHandle", (mock_function *)mock_get_handle},
+                 {"cuIpcOpenMemHandle", (mock_function *)open_handle},
+                 {"cuIpcCloseMemHandle", (mock_function *)mock_close_handle},
                  {"cuMemcpyPeerAsync", (mock_function *)copy_peer},
                  {"cuStreamCreate", (mock_function *)make_stream},
                  {"cuStreamDestroy", (mock_function *)free_host},

@@ -1,6 +1,8 @@
 /* Plays the memory of NVIDIA's driver: kinds of allocations, contexts, and what it answers about an address. Device
  * memory is that of the host. A freed address is given to the next allocation of its size, as drivers do. It measures
  * nothing. */
+#include "tests/mock_cuda/mock_blocks.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,6 +32,7 @@ static struct allocation {
     uint64_t number; /* 0: registered memory, which has none */
     int type, managed, gpu, own;
 } allocations[N_ALLOCATIONS];
+static int n_places; /* of these, so many have been used: an answer is as fast as a driver's may be */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -61,6 +64,7 @@ int cuCtxCreate_v2(void **context, unsigned flags, int device)
 {
     if (failure || flags != 0 || device < 0 || device >= 64)
         return failure ? failure : INVALID;
+    mock_initialized = 1; /* programs that look for no GPU call nothing else first */
     current = device;
     *context = &devices[device];
     return SUCCESS;
@@ -86,6 +90,8 @@ int cuCtxDestroy_v2(void *context)
 
 int cuCtxGetCurrent(void **context)
 {
+    if (!mock_initialized)
+        return NOT_INITIALIZED;
     *context = current < 0 ? NULL : &devices[current];
     return failure;
 }
@@ -94,6 +100,7 @@ static int keep(void *memory, size_t bytes, int type, int managed, int own)
 {
     for (int i = 0; i < N_ALLOCATIONS; i++)
         if (allocations[i].address == 0) {
+            n_places = i < n_places ? n_places : i + 1;
             allocations[i] = (struct allocation){
                 (uint64_t)(uintptr_t)memory, bytes, own ? ++n_numbers : 0, type, managed, current, own};
             return SUCCESS;
@@ -193,10 +200,12 @@ static void answer(const struct allocation *known, int attribute, void *value)
 int cuPointerGetAttributes(unsigned n, const int *attributes, void **values, uint64_t address)
 {
     static const struct allocation unknown = {.gpu = -2};
+    if (!mock_initialized)
+        return NOT_INITIALIZED;
     pthread_mutex_lock(&lock);
     n_asked++;
     const struct allocation *known = &unknown;
-    for (int i = 0; i < N_ALLOCATIONS; i++)
+    for (int i = 0; i < n_places; i++)
         if (allocations[i].address != 0 && address - allocations[i].address < allocations[i].bytes)
             known = &allocations[i];
     for (unsigned i = 0; failure == 0 && i < n; i++)

@@ -17,6 +17,7 @@ from predict_test import PredictTest
 from reference_gpu import PATHS, parse, path_s
 
 MPISTAIR, SUMMIT = map(os.path.abspath, sys.argv[1:3])
+ACCURACY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bench/gpu_accuracy.py")
 
 
 class Gpu(PredictTest):
@@ -133,14 +134,55 @@ class Gpu(PredictTest):
         self.assertIn("\ngpudirect,\n3-step,", self.call("--bytes", 1, "--format", "csv", machine=blind))
         self.call("--bytes", 1, "--path", "gpudirect", code=1, says="--path gpudirect: ", machine=blind)
         self.call("--bytes", 1, code=1, says="no path between GPUs", machine="blue-waters")
+        nowhere = self.write("nowhere.tbl", "\n".join(line for line in text.splitlines() if "inter_socket" not in line) + "\n")
+        self.call("--bytes", 1, "--level", "inter_socket", code=1, says="for level inter_socket", machine=nowhere)
         equal = self.write("equal.tbl", text.replace("inter_node rendezvous threshold - 16384", "inter_node rendezvous threshold - 256"))
         self.call("--bytes", 1, code=1, says="threshold", machine=equal)
+
+    def made_samples(self, factor=1.0):
+        """RAW.csv of a machine of straight lines: messages 2 us, 10 GB/s one, 16 GB/s two together; copies 10 us and 20 GB/s to a
+        GPU, 12 us and 25 GB/s from it, by two at once 30 and 40 GB/s; messages between GPUs 5 us and 8 GB/s. Its ways take what
+        share/doc/MODELS.md says, times factor."""
+        sizes = [4**k for k in range(13)]
+        rows = [("pingpong", "", size, 1, 1, 2e-6 + size / 10e9) for size in sizes]
+        rows += [("algorithm1", "", size, n, 1, 2e-6 + n * size / rate) for n, rate in ((1, 10e9), (2, 16e9)) for size in sizes]
+        copies = {1: (20e9, 25e9), 2: (30e9, 40e9)}
+        rows += [("gpu_copy", "to_pinned", size, 1, 1, 10e-6 + size / copies[1][0]) for size in sizes]
+        rows += [("gpu_copy", "from_pinned", size, 1, 1, 12e-6 + size / copies[1][1]) for size in sizes]
+        rows += [("gpu_paths", "push", size, 2, 1, 10e-6 + 2 * size / copies[2][0]) for size in sizes]
+        rows += [("gpu_paths", "pull", size, 2, 1, 12e-6 + 2 * size / copies[2][1]) for size in sizes]
+
+        def copied(size, n):
+            return 22e-6 + size / copies[n][0] + size / copies[n][1]
+
+        for size in sizes:
+            for count in (1, 5, 10):
+                if size >= count:
+                    rows.append(("gpu_paths", "gpudirect", size, 1, count, factor * (count * 5e-6 + size / 8e9)))
+                    rows.append(("gpu_paths", "3-step", size, 1, count, factor * (copied(size, 1) + count * 2e-6 + size / 10e9)))
+            handed = 2 * (2e-6 + size / 2 / 10e9)
+            rows.append(("gpu_paths", "duplicate-pointer", size, 2, 1, factor * (copied(size, 2) + 2e-6 + size / 16e9)))
+            rows.append(("gpu_paths", "extra-message", size, 2, 1, factor * (copied(size, 1) + handed + 2e-6 + size / 16e9)))
+        return self.write_csv("made.csv", "benchmark,variant,level,bytes,n,count,seconds",
+                              [(name, variant, "intra_socket", size, n, count, seconds) for name, variant, size, n, count, seconds in rows])
+
+    def accuracy(self, raw):
+        return subprocess.run([sys.executable, ACCURACY, MPISTAIR, "--raw", raw], capture_output=True, text=True, timeout=120)
+
+    def test_measured_ways(self):
+        """Samples of the ways against predictions from a table of the other sizes, by the benchmark that does so with a GPU."""
+        done = self.accuracy(self.made_samples())
+        self.assertIn("all: median relative error 0.0 % of 44", done.stdout, done.stderr)
+        largest = [float(line.split("largest ")[1].split()[0]) for line in done.stdout.splitlines() if "largest" in line]
+        self.assertEqual(len(largest), 8, done.stdout)
+        self.assertLess(max(largest), 0.1, done.stdout)
+        self.assertIn("all: median relative error 50.0 %", self.accuracy(self.made_samples(2.0)).stdout)
 
     def test_wrong_usage(self):
         cases = [(("--path", "teleport"), "no path 'teleport'"), (("--path", "3-step,"), "no path ''"),
                  (("--messages", 0), "--messages 0"), (("--bytes", 0), "--bytes 0"), (("--bytes", 1 << 41), "2^40"),
                  (("--duplicate", -0.1), "--duplicate"), (("--duplicate", 1.1), "--duplicate"), (("--duplicate", "nan"), "--duplicate"),
-                 (("--level", "self"), "--level self"), (("--level", "moon"), "--level moon"),
+                 (("--level",), "--level: a value is missing"), (("--level", "self"), "--level self"), (("--level", "moon"), "--level moon"),
                  (("--ppn", 41), "has 40 cores"), (("--ppn", 0), "--ppn 0"), (("--gpus", 3, "--ppn", 4), "as many for each GPU"),
                  (("--gpus", 0), "--gpus 0"), (("--messages", 70), "a byte a message"), (("--memory",), "--memory and --gpu"),
                  (("--finegrain",), "--finegrain and --gpu"), (("x.db",), "a trace"), (("--pattern", "p.csv"), "--pattern"),

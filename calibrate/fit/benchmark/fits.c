@@ -16,7 +16,7 @@ double benchmark_statistic(const struct sample *samples, size_t n_samples, enum 
 static bool is_like(const struct sample *sample, const struct sample *like)
 {
     return sample->benchmark == like->benchmark && sample->variant == like->variant && sample->level == like->level &&
-           sample->n == like->n;
+           sample->n == like->n && (like->count == 0 || sample->count == like->count);
 }
 
 int benchmark_points_make(const struct samples *samples, const struct sample *like, enum samples_statistic statistic,

@@ -40,8 +40,8 @@ struct benchmark_points {
     size_t n_samples; /* samples of all points */
 };
 
-/* Makes the points of the samples whose benchmark, variant, level and n are those of like. samples must be sorted, and
- * hold one count a size. Returns 0, or -1 without memory. */
+/* Makes the points of the samples whose benchmark, variant, level, n and count are those of like, whose count is 0
+ * where the samples have one a size. samples must be sorted. Returns 0, or -1 without memory. */
 int benchmark_points_make(const struct samples *samples, const struct sample *like, enum samples_statistic statistic,
                           double from_bytes, struct benchmark_points *points);
 /* Leaves the points whose sizes the protocol serves. */

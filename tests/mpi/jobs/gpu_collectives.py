@@ -3,6 +3,7 @@
 and calls that paper H, section VI, describes of it, to the byte. Nothing here is measured: the memory of GPUs is the host's."""
 import collections
 import csv
+import os
 import time
 
 import job
@@ -180,9 +181,32 @@ def check_nodes(test):
     job.expect_equal(found[1], [crossing, crossing * BYTES], "messages and bytes between the nodes' GPUs")
 
 
+def check_devices(test):
+    """With a driver that stands in for NVIDIA's the data are where that has them, and processes of a GPU open the first one's
+    memory; with an MPI that says it takes a GPU's it gets the device's address."""
+    driver = {"LD_LIBRARY_PATH": os.path.dirname(test.arguments.driver), "MOCK_CUDA": "ok"}
+    for collective in CALLS:
+        for way in WAYS:
+            test.must(test.launch(test.program("gpu_collectives"), collective, way, str(BYTES), str(EACH)), **driver)
+        test.must(test.launch(test.program("gpu_collectives"), collective, "cuda-aware", str(BYTES), str(EACH)),
+                  LD_PRELOAD=test.arguments.aware, **driver)
+    command = test.launch(test.program("gpu_collectives"), "alltoall", "duplicate-pointer", str(BYTES), str(EACH))
+    refused = test.run(command, limit_s=20, **(driver | {"MOCK_CUDA": "no-ipc"}))
+    if refused.returncode == 0 or "refuses cuIpcGetMemHandle" not in refused.stderr:
+        job.fail(f"a driver that shares no memory: exit code {refused.returncode}, {refused.stderr}")
+    spoiled = test.run(test.launch(test.program("gpu_collectives"), "alltoall", "3-step", str(BYTES), str(EACH)), limit_s=20,
+                       **(driver | {"MOCK_CUDA": "spoiled"}))
+    if spoiled.returncode == 0 or "value 0 from GPU" not in spoiled.stderr:
+        job.fail(f"a copy that changes data was not found: exit code {spoiled.returncode}, {spoiled.stderr}")
+    unaware = test.run(test.launch(test.program("gpu_collectives"), "alltoall", "cuda-aware", str(BYTES), str(EACH)), limit_s=20, **driver)
+    if unaware.returncode == 0 or "not available: MPI not CUDA-aware" not in unaware.stderr:
+        job.fail(f"an MPI that takes no GPU's memory: exit code {unaware.returncode}, {unaware.stderr}")
+
+
 def main():
-    test = job.Job(__doc__)
+    test = job.Job(__doc__, lambda parser: (parser.add_argument("--driver", required=True), parser.add_argument("--aware", required=True)))
     check_contents(test)
+    check_devices(test)
     check_wrong(test)
     check_nodes(test)
 

@@ -1,0 +1,70 @@
+/* Takes memory on a GPU, of its own or of another process, and what copies need. Knows neither MPI nor samples. */
+#ifndef MPISTAIR_CALIBRATE_GPU_MEMORY_H
+#define MPISTAIR_CALIBRATE_GPU_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calibrate/gpu/cuda_driver.h"
+#include "share/base/error.h"
+
+struct cuda_copy {
+    CUDA_COPY_FUNCTIONS(CUDA_MEMBER)
+};
+
+/* Memory that is shared is best a multiple of that: else the driver shares what lies beside it as well. */
+enum { GPU_BUS_ID_BYTES = 32, GPU_SHARED_UNIT_BYTES = 2 << 20 };
+
+/* Holds memory on a GPU. */
+struct gpu_device {
+    int device;
+    char bus_id[GPU_BUS_ID_BYTES]; /* domain:bus:device.function */
+    void *context;
+    uint64_t data;
+    bool is_shared; /* it is another process's */
+};
+
+struct gpu {
+    struct cuda_driver driver;
+    struct cuda_copy cuda;
+    int n_sides;               /* 2 where there is another GPU */
+    struct gpu_device side[2]; /* the GPU, and the next one that the process sees */
+    bool has_peer;             /* the second has data, and the first can reach it */
+    uint64_t twin;             /* on the first GPU as well, as many bytes: the other end of copies within it; 0: none */
+    void *stream;
+    void *events[2];
+    char *pinned; /* [bytes] */
+    size_t bytes;
+};
+
+/* Calls a function of the driver; returns from the caller with -1 and the reason where it is refused. */
+#define GPU_CALL(gpu, name, ...)                                                                                       \
+    do {                                                                                                               \
+        int code_ = (gpu)->cuda.name(__VA_ARGS__);                                                                     \
+        if (code_ != 0)                                                                                                \
+            return cuda_driver_refusal(&(gpu)->driver, #name, code_, error);                                           \
+    } while (0)
+
+/* Opens the driver and finds the first two GPUs, or the one with that bus id alone; makes no context. Each function
+ * returns 0, or -1 with the reason, of one line, in error; these two leave nothing open then, the next ones what they
+ * got, for gpu_close. */
+int gpu_open(struct gpu *gpu, struct error *error);
+int gpu_open_at(struct gpu *gpu, const char *bus_id, struct error *error);
+/* Writes the bus id of any GPU that the process sees, from 0 to driver.n_devices - 1. */
+int gpu_bus_id(struct gpu *gpu, int ordinal, char bus_id[GPU_BUS_ID_BYTES], struct error *error);
+
+/* Takes so many bytes on the first GPU and on the host, pinned where the calling thread runs. */
+int gpu_take(struct gpu *gpu, size_t bytes, struct error *error);
+/* Takes as many once more on the first GPU, and on the second one where the first can reach it. */
+int gpu_take_other_ends(struct gpu *gpu, struct error *error);
+/* Lets another process take the memory of the first GPU by gpu_take_shared, instead of gpu_take. It closes its gpu
+ * before this one is closed. */
+int gpu_share(struct gpu *gpu, struct cuda_ipc_handle *handle, struct error *error);
+int gpu_take_shared(struct gpu *gpu, const struct cuda_ipc_handle *handle, size_t bytes, struct error *error);
+/* Makes the first GPU's context that of the calling thread. */
+int gpu_enter(struct gpu *gpu, struct error *error);
+/* Gives all back; does nothing where nothing is open. */
+void gpu_close(struct gpu *gpu);
+
+#endif

@@ -1,0 +1,38 @@
+/* The names are in one place, so that a path that was measured is called the same as the predicted one. */
+#include "calibrate/gpu/gpu_path.h"
+
+#include <string.h>
+
+const char *const gpu_path_name[GPU_PATH_COUNT] = {"gpudirect", "3-step", "extra-message", "duplicate-pointer"};
+
+int gpu_path_parse(const char *name, enum gpu_path *found)
+{
+    for (int i = 0; i < GPU_PATH_COUNT; i++) {
+        if (strcmp(name, gpu_path_name[i]) == 0) {
+            *found = (enum gpu_path)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+bool gpu_word_next(const char **list, char word[GPU_WORD_BYTES])
+{
+    if (*list == NULL)
+        return false;
+    size_t length = strcspn(*list, ","), kept = length < GPU_WORD_BYTES ? length : GPU_WORD_BYTES - 1;
+    memcpy(word, *list, kept);
+    word[kept] = '\0';
+    *list = (*list)[length] == ',' ? *list + length + 1 : NULL;
+    return true;
+}
+
+bool gpu_word_listed(const char *list, const char *word)
+{
+    char found[GPU_WORD_BYTES];
+    const char *at = list;
+    while (gpu_word_next(&at, found))
+        if (strcmp(found, word) == 0)
+            return true;
+    return list == NULL;
+}

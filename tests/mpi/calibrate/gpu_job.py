@@ -1,0 +1,69 @@
+"""What the tests of calibrate --gpu share: commands with and without a mock of the driver, and samples.
+
+Imported, no test of its own.
+"""
+import csv
+import os
+import subprocess
+import sys
+import time
+
+# The build's own runner puts the folder of every library of a test there.
+PATHS = [part for part in os.environ.get("LD_LIBRARY_PATH", "").split(":") if part and "mock_cuda" not in part]
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MPISTAIR_DISTURBED="1",
+                   MPISTAIR_DISABLE="1", LD_LIBRARY_PATH=":".join(PATHS))
+failures = []
+
+
+def launcher(mpiexec, mpi, ranks):
+    return [mpiexec, *(["--oversubscribe", "--bind-to", "none"] if mpi == "openmpi" else []), "-n", str(ranks)]
+
+
+def expect(what, condition):
+    if not condition:
+        failures.append(what)
+
+
+def run(*words, library, code=0, says="", mock=None, **variables):
+    """What a command writes, both streams. mock: what the mock of the driver, library, is told, None: there is none."""
+    environment = {**ENVIRONMENT, **variables}
+    if mock is not None:
+        environment.update(LD_LIBRARY_PATH=":".join([os.path.dirname(library), *PATHS]), MOCK_CUDA=mock)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env=environment)
+    if done.returncode != code or says not in done.stderr + done.stdout:
+        failures.append(f"{' '.join(words)} ({mock}): exit {done.returncode}, expected {code} and {says!r}; "
+                        f"said {done.stderr}{done.stdout}")
+    return done
+
+
+def measured(expected, keys, *words, seconds=3, **options):
+    """Runs a program of samples until it has the expected kinds, keys(rows) of them: where others have the processors, a few
+    seconds are not enough for all. More than expected is more at once. Returns what it said last, and the kinds."""
+    for limit_s in (seconds, 4 * seconds, 12 * seconds):
+        done = run(*words, "--seconds", str(limit_s), **options)
+        found = keys(rows(done.stdout))
+        if not found < expected:
+            break
+    return done, found
+
+
+def ends_at_once(hello_s, *words, **options):
+    """Runs a program that has nothing to do, again where it takes a second more than a start: others may have the processors."""
+    for _ in range(4):
+        begin_s = time.monotonic()
+        done = run(*words, **options)
+        spent_s = time.monotonic() - begin_s
+        if spent_s < hello_s + 1:
+            return done
+    failures.append(f"{words} {options}: {spent_s:.2f} s, a start takes {hello_s:.2f} s")
+    return done
+
+
+def rows(text):
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+
+
+def end():
+    for failure in failures:
+        print(failure)
+    sys.exit(1 if failures else 0)
