@@ -5,7 +5,8 @@ usage: run_accuracy.py same|other MPISTAIR FOLDER_OF_APPS --cluster SCRIPT [--mp
 `same`: records programs twice (tests/apps steps, halo; LAMMPS, GROMACS and HPCC where they are installed, packages lammps,
 gromacs, hpcc) with 2 and 4 ranks on this node, and over the cluster of namespaces at 400 Mbit/s, and replays each trace on a
 table calibrated just before. It prints the error of the run time, the T11 error of the time inside MPI by rank, with recorded
-and with modelled collectives, and the replicate error: the same two of one recording against the other.
+and with modelled collectives, and the replicate error: the same two of one recording against the other. The medians stand
+beside those with all buffers in memory.
 `other`: predicts from a trace what is measured afterwards: 100 Mbit/s from 400 and the other way, round-robin from block
 places, one rank's computation doubled; eager limit 4 KiB to 64 KiB. It prints the predicted and the measured change.
 
@@ -72,6 +73,14 @@ class Place:
 
 def replay(trace, table, *options):
     return json.loads(run(OPTIONS.mpistair, "replay", trace, "--machine", table, "--json", *options))
+
+
+def run_error(result):
+    return result["run"]["predicted_s"] / result["run"]["measured_s"] - 1
+
+
+def mpi_error(result):
+    return t11(mpi_s(result, "measured"), mpi_s(result, "predicted"))
 
 
 def t11(measured, model):
@@ -147,22 +156,23 @@ def same_run(place, errors):
             results = [replay(place.record(f"{name}-{i}.db".replace(" ", "-"), program), place.table, "--law", place.law)
                        for i in (0, 1)]
             modelled = replay(f"{name}-0.db".replace(" ", "-"), place.table, "--law", place.law, "--collectives", "modelled")
+            in_memory = [replay(f"{name}-{i}.db".replace(" ", "-"), place.table, "--law", place.law, "--buffers", "memory")
+                         for i in (0, 1)]
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             print(f"{place.name:12} {name:14} {error}")
             continue
-        runs = [result["run"]["predicted_s"] / result["run"]["measured_s"] - 1 for result in results]
-        times = [t11(mpi_s(result, "measured"), mpi_s(result, "predicted")) for result in results]
+        runs, times = [run_error(result) for result in results], [mpi_error(result) for result in results]
         measured = [result["run"]["measured_s"] for result in results]
         replicate = abs(measured[0] - measured[1]) / statistics.mean(measured)
         both = [mpi_s(result, "measured") for result in results]
         mean = [statistics.mean(pair) for pair in zip(*both)]
         replicate_mpi = sum(abs(a - b) for a, b in zip(*both)) / sum(mean)
-        with_modelled = (modelled["run"]["predicted_s"] / modelled["run"]["measured_s"] - 1,
-                         t11(mpi_s(modelled, "measured"), mpi_s(modelled, "predicted")))
+        with_modelled = (run_error(modelled), mpi_error(modelled))
         print(f"{place.name:12} {name:14} {measured[0]:8.3f} s {percent(runs[0])} {percent(runs[1])}   {percent(times[0])} "
               f"{percent(times[1])}   {percent(with_modelled[0])} {percent(with_modelled[1])}   {percent(replicate)} "
               f"{percent(replicate_mpi)}", flush=True)
-        errors.append((place.name, [abs(e) for e in runs], times, replicate, replicate_mpi))
+        memory = [abs(run_error(result)) for result in in_memory], [mpi_error(result) for result in in_memory]
+        errors.append((place.name, [abs(e) for e in runs], times, memory, replicate, replicate_mpi))
 
 
 def same():
@@ -179,7 +189,9 @@ def same():
     for name in sorted({name for name, *_ in errors}):
         of = [error for error in errors if error[0] == name]
         print(f"{name}: median of {len(of)} programs: run {percent(statistics.median(e for _, runs, *_ in of for e in runs))}, "
-              f"in MPI {percent(statistics.median(t for _, _, times, *_ in of for t in times))}, replicate run "
+              f"in MPI {percent(statistics.median(t for _, _, times, *_ in of for t in times))}, with all buffers in memory "
+              f"{percent(statistics.median(e for _, _, _, memory, *_ in of for e in memory[0]))} and "
+              f"{percent(statistics.median(t for _, _, _, memory, *_ in of for t in memory[1]))}, replicate run "
               f"{percent(statistics.median(r for *_, r, _ in of))}, in MPI {percent(statistics.median(r for *_, r in of))}")
 
 
