@@ -82,9 +82,12 @@ def fine_messages():
     expect("fine: early partitions", MPI == "mpich" or not early)
     expect("fine: shapes of early partitions", {r["count"] for r in early} <= {"8", "2"})
     expect_all("fine", "variants", {r["variant"] for r in rows}, variants)
-    expect_all("fine", "shapes", {(r["variant"], int(r["bytes"]), int(r["count"])) for r in rows},
-               {(variant, *shape) for variant in variants
-                for shape in ((16384, 8), (16384, 32), (16384, 128), (1048576, 2), (1048576, 16))})
+    one_way = {(variant, 1, *shape) for variant in variants
+               for shape in ((16384, 8), (16384, 32), (16384, 128), (1048576, 2), (1048576, 16))}
+    both_ways = {(variant, 2, 4194304, 4) for variant in variants - {"threads"}}
+    requests = {(variant, 2, 16384, count) for variant in variants & {"partitioned"} for count in (8, 32)}
+    expect_all("fine", "shapes", {(r["variant"], int(r["n"]), int(r["bytes"]), int(r["count"])) for r in rows},
+               one_way | both_ways | requests)
 
 
 def injection():
