@@ -36,7 +36,7 @@ def run(*words, library, code=0, says="", mock=None, **variables):
     return done
 
 
-def measured(expected, keys, *words, seconds=3, **options):
+def measured(expected, keys, *words, seconds=1, **options):
     """Runs a program of samples until it has the expected kinds, keys(rows) of them: where others have the processors, a few
     seconds are not enough for all. More than expected is more at once. Returns what it said last, and the kinds."""
     for limit_s in (seconds, 4 * seconds, 12 * seconds):
