@@ -44,6 +44,16 @@ static void store(const struct run_options *options, const struct run_study *stu
         fprintf(stderr, "mpistair: note: the replay is shown, but not stored: %s\n", error.text);
 }
 
+/* Says that what was asked for changes nothing. */
+static void note_buffers(const struct run_study *study)
+{
+    if (study->options->buffers == BUFFERS_CACHED && study->n_cached == 0 && study->program.n_messages > 0)
+        fprintf(stderr,
+                "mpistair: note: --buffers cached changes no message: '%s' has no rows bw_cached and cached_bytes for "
+                "them; 'mpistair calibrate' measures these\n",
+                study->before.machine.name);
+}
+
 /* Says what +memory would say of the same messages. */
 static void note_memory(const struct run_study *study)
 {
@@ -66,6 +76,8 @@ static int replay(const struct run_options *options, sqlite3 *database, struct e
     struct output_file output;
     int code = run_study(options, database, &study, error);
     progress_show(NULL);
+    if (code == 0)
+        note_buffers(&study);
     if (code == 0 && options->memory)
         note_memory(&study);
     if (code == 0)

@@ -92,13 +92,13 @@ static int add_cached(struct run_rates *rates, const struct machine *machine, co
     class->bytes_per_s = malloc((rates->n_max + 1) * sizeof *class->bytes_per_s);
     rates->cached_of[level][protocol] = (uint8_t)rates->n_classes++;
     if (class->bytes_per_s != NULL && !ideal.no_transfer) {
-        size_t last = (size_t)bandwidth.n[bandwidth.n_knots - 1];
-        double knot = last <= rates->n_max ? from_memory->bytes_per_s[last] : 0;
+        double last = bandwidth.n[bandwidth.n_knots - 1];
+        double knot = last <= (double)rates->n_max ? from_memory->bytes_per_s[(size_t)last] : 0;
         bool extrapolated = false;
         class->bytes_per_s[0] = 0;
         for (size_t n = 1; n <= rates->n_max; n++)
-            class->bytes_per_s[n] = machine_bandwidth_at(&bandwidth, (double)(n < last ? n : last), &extrapolated) *
-                                    (n > last ? from_memory->bytes_per_s[n] / knot : 1);
+            class->bytes_per_s[n] = machine_bandwidth_at(&bandwidth, fmin((double)n, last), &extrapolated) *
+                                    ((double)n > last ? from_memory->bytes_per_s[n] / knot : 1);
         class->most_bytes_per_s = class->bytes_per_s[rates->n_max];
     } else if (class->bytes_per_s != NULL) {
         memcpy(class->bytes_per_s, from_memory->bytes_per_s, (rates->n_max + 1) * sizeof *class->bytes_per_s);
@@ -143,14 +143,6 @@ void run_rates_release(struct run_rates *rates)
     for (size_t c = 0; c < rates->n_classes; c++)
         free(rates->classes[c].bytes_per_s);
     *rates = (struct run_rates){0};
-}
-
-bool run_rates_cached(const struct machine *machine)
-{
-    for (size_t i = 0; i < machine->n_parameters; i++)
-        if (strcmp(machine->parameters[i].quantity, "cached_bytes") == 0)
-            return true;
-    return false;
 }
 
 size_t run_rates_class(const struct run_rates *rates, enum level level, uint64_t bytes, bool cached)

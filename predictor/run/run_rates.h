@@ -47,7 +47,5 @@ int run_rates_init(struct run_rates *rates, const struct machine *machine, unsig
 void run_rates_release(struct run_rates *rates);
 /* Returns the class of a message at a level that was read; cached: its buffers are in caches. */
 size_t run_rates_class(const struct run_rates *rates, enum level level, uint64_t bytes, bool cached);
-/* Says whether a table has any rates of buffers in caches. */
-bool run_rates_cached(const struct machine *machine);
 
 #endif

@@ -109,10 +109,21 @@ class ReplayCommand(unittest.TestCase):
         for table, cached in ((MACHINE, {}), (MACHINE + CACHED, {"recorded": 5, "cached": 10})):
             self.machine.write_text(table)
             for buffers in seconds:
-                result = json.loads(self.replay("--json", "--buffers", buffers))
+                done = self.tool("replay", self.trace, "--machine", self.machine, "--json", "--buffers", buffers)
+                self.assertEqual("changes no message" in done.stderr, buffers == "cached" and not cached)
+                result = json.loads(done.stdout)
                 self.assertEqual(result["cached_messages"], cached.get(buffers, 0))
                 expected_ms = seconds[buffers if cached else "memory"]
                 self.assertAlmostEqual(result["run"]["predicted_s"], expected_ms * 1e-3, delta=1e-6)
+        self.machine.write_text(MACHINE + CACHED.replace("5000000", "2000000"))  # too small for those of 4 MB
+        self.assertEqual(json.loads(self.replay("--json", "--buffers", "cached"))["cached_messages"], 5)
+        self.machine.write_text(MACHINE + CACHED.replace("bw_cached 1", "bw_cached 18446744073709551614"))
+        self.assertEqual(json.loads(self.replay("--json", "--buffers", "cached"))["cached_messages"], 10)
+        self.machine.write_text(MACHINE + CACHED.partition("\n")[2])
+        nothing = self.tool("replay", self.trace, "--machine", self.machine, "--json", "--buffers", "cached")
+        self.assertEqual(json.loads(nothing.stdout)["cached_messages"], 0)
+        self.assertIn("--buffers cached changes no message: 'gigabyte' has no rows", nothing.stderr)
+        self.machine.write_text(MACHINE + CACHED)
         self.assertIn("buffers of 5 messages in caches, as recorded times say", self.replay())
         self.assertEqual(json.loads(self.replay("--json"))["cached_messages"], 5)
         refused = self.tool("replay", self.trace, "--buffers", "disk")
