@@ -12,8 +12,8 @@ extern const char *const run_law_name[];
 enum run_collectives { COLLECTIVES_RECORDED, COLLECTIVES_MODELLED };
 extern const char *const run_collectives_name[];
 
-/* Says which messages have their buffers in caches: those whose recorded times say so, none, all small ones. */
-enum run_buffers { BUFFERS_RECORDED, BUFFERS_MEMORY, BUFFERS_CACHED };
+/* Says which messages have their buffers in caches: none, those whose recorded times say so, all small ones. */
+enum run_buffers { BUFFERS_MEMORY, BUFFERS_RECORDED, BUFFERS_CACHED };
 extern const char *const run_buffers_name[];
 
 enum { MAX_SCALES = 16 };
