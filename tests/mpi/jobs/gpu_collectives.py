@@ -151,7 +151,8 @@ def check_wrong(test):
     done = test.run(test.launch(test.program("gpu_collectives"), "alltoall", "3-step", str(BYTES), str(EACH), "1", "spoiled"), limit_s=20)
     last = BYTES // 8 - 1
     gpus = test.ranks // EACH
-    if done.returncode != 1 or f"GPU {gpus - 1}: value {last} from GPU {gpus - 1} is" not in done.stderr:
+    # Of Open MPI 4.1.4's launcher one in 20 ends an aborted job by a segmentation fault of its own.
+    if done.returncode == 0 or f"GPU {gpus - 1}: value {last} from GPU {gpus - 1} is" not in done.stderr:
         job.fail(f"a wrong value was not found, or not where it is: exit code {done.returncode}, {done.stderr}")
     begin = time.monotonic()
     done = test.run(test.launch(test.program("gpu_collectives"), "alltoall", "cuda-aware", str(BYTES), str(EACH)), limit_s=20)
