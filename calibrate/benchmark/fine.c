@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/benchmark/fine_both.h"
 #include "calibrate/benchmark/fine_partitioned.h"
 #include "calibrate/benchmark/one_pair.h"
@@ -197,10 +198,8 @@ static void send_by_two(struct measure *measure, const struct task *task, char *
     struct half second = {measure, task, data, task->count / 2, task->count, task->repeats, &told, &finished};
     const struct half first = {.measure = measure, .task = task, .data = data, .end = task->count / 2};
     pthread_t thread;
-    if (pthread_create(&thread, NULL, post_beside, &second) != 0) {
-        fprintf(stderr, "mpistair: rank %d: no second thread\n", measure->rank);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if (pthread_create(&thread, NULL, post_beside, &second) != 0)
+        abort_all("no second thread");
     for (int i = 1; i <= task->repeats; i++) {
         fine_await(measure, task);
         atomic_store(&told, i);

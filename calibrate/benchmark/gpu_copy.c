@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/gpu/gpu_copy.h"
 #include "calibrate/gpu/gpu_path.h"
 #include "calibrate/gpu/gpu_socket.h"
@@ -213,10 +214,8 @@ static double exchange(struct measure *measure, const struct task *task)
     char *host = (mode->is_pinned ? gpu.pinned : measure->send_buffer) + place;
     if (gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, 1 + task->repeats / WARM_SHARE, &seconds,
                  &error) != 0 ||
-        gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, task->repeats, &seconds, &error) != 0) {
-        fprintf(stderr, "mpistair: rank %d: %s\n", measure->rank, error.text);
-        MPI_Abort(MPI_COMM_WORLD, EXIT_WORK_FAILED);
-    }
+        gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, task->repeats, &seconds, &error) != 0)
+        abort_all("%s", error.text);
     return seconds;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/gpu/gpu_copy.h"
 #include "calibrate/gpu/gpu_socket.h"
 #include "calibrate/measure/place/levels.h"
@@ -140,9 +141,7 @@ static void take_host(const struct measure *measure, struct gpu_end *end)
         end->host = calloc(1, measure->buffer_bytes);
     if (end->host != NULL)
         return;
-    fprintf(stderr, "mpistair: rank %d: no memory for a buffer of %zu bytes; use --buffer\n", measure->rank,
-            measure->buffer_bytes);
-    MPI_Abort(MPI_COMM_WORLD, EXIT_WORK_FAILED);
+    abort_all("no memory for a buffer of %zu bytes; use --buffer", measure->buffer_bytes);
 }
 
 void gpu_ends_take(struct measure *measure, struct gpu_ends *ends)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/benchmark/gpu_aware.h"
 #include "calibrate/benchmark/gpu_transfer.h"
 #include "calibrate/measure/shared_clock.h"
@@ -124,13 +125,12 @@ static bool make_transfer(const struct measure *measure, const struct shape *sha
     return true;
 }
 
-static void enter(const struct measure *measure, struct gpu_end *end)
+static void enter(struct gpu_end *end)
 {
     struct error error;
     if (end->gpu.driver.library == NULL || gpu_enter(&end->gpu, &error) == 0)
         return;
-    fprintf(stderr, "mpistair: rank %d: %s\n", measure->rank, error.text);
-    MPI_Abort(MPI_COMM_WORLD, EXIT_WORK_FAILED);
+    abort_all("%s", error.text);
 }
 
 /* Sends values along each way, in parts and messages of unequal sizes. Collective. */
@@ -146,7 +146,7 @@ static void check(const struct measure *measure)
             bool takes_part = make_transfer(measure, &shape, (enum level)level, &transfer);
             transfer.bytes = CHECK_BYTES;
             if (takes_part)
-                enter(measure, transfer.end);
+                enter(transfer.end);
             gpu_transfer_check(takes_part ? &transfer : NULL, takes_part && transfer.end == &levels[level].side[0],
                                measure->comm);
         }
@@ -279,7 +279,7 @@ static double exchange(struct measure *measure, const struct task *task)
     (void)make_transfer(measure, shape, (enum level)(task->mode / N_SHAPES), &transfer);
     bool copies_at_once = shape->path >= GPU_PULL;
     transfer.bytes = copies_at_once ? task->bytes * (uint64_t)shape->n_members : task->bytes;
-    enter(measure, transfer.end);
+    enter(transfer.end);
     MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,
                  measure->comm, MPI_STATUS_IGNORE);
     round_trips(measure, &transfer, task, 1 + task->repeats / WARM_SHARE);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/gpu/gpu_copy.h"
 
 enum { DATA_TAG = 1, OUT_TAG = 2, BACK_TAG = 3 };
@@ -26,10 +27,8 @@ static void copy(struct gpu_transfer *transfer, enum gpu_way way, struct part pa
     struct error error;
     size_t place = transfer->place + part.offset;
     double seconds = 0;
-    if (gpu_copy(&end->gpu, way, transfer->by_events, end->host + place, place, part.bytes, 1, &seconds, &error) != 0) {
-        fprintf(stderr, "mpistair: rank %d: %s\n", end->members[end->own], error.text);
-        MPI_Abort(MPI_COMM_WORLD, EXIT_WORK_FAILED);
-    }
+    if (gpu_copy(&end->gpu, way, transfer->by_events, end->host + place, place, part.bytes, 1, &seconds, &error) != 0)
+        abort_all("%s", error.text);
     transfer->copies_s += seconds;
 }
 
@@ -137,11 +136,9 @@ static void look(struct gpu_transfer *transfer)
     for (size_t i = 0; i < transfer->bytes; i++) {
         if (host[i] == value_at(transfer, i))
             continue;
-        fprintf(stderr, "mpistair: rank %d: byte %zu of %zu on the way %s with %d processes is %d, expected %d\n",
-                transfer->end->members[0], i, transfer->bytes,
-                transfer->path == GPU_HOST ? GPU_HOST_NAME : gpu_path_name[transfer->path], transfer->n_members,
-                host[i], value_at(transfer, i));
-        MPI_Abort(MPI_COMM_WORLD, EXIT_WORK_FAILED);
+        abort_all("byte %zu of %zu on the way %s with %d processes is %d, expected %d", i, transfer->bytes,
+                  transfer->path == GPU_HOST ? GPU_HOST_NAME : gpu_path_name[transfer->path], transfer->n_members,
+                  host[i], value_at(transfer, i));
     }
 }
 

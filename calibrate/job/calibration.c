@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrate/gpu/gpu_path.h"
 #include "share/base/monotonic.h"
 
 /* Allows a program so many seconds beyond its time to start and end. */
@@ -22,7 +23,7 @@
 /* Begins the note of a job without a GPU. */
 #define NO_GPU "not_available gpu"
 
-enum condition { ALWAYS, SHARED_LINK, SEVERAL_NODES, GPU, MEMORY };
+enum condition { ALWAYS, SHARED_LINK, SEVERAL_NODES, GPU_COPIES, GPU_WAYS, MEMORY };
 
 /* Lists the programs in the order in which they run. */
 static const struct program {
@@ -37,8 +38,8 @@ static const struct program {
     {"fine", 0.10, ALWAYS, false},         /* what many messages cost, by interface: its threads need their own MPI */
     {"contention", 0.40, SHARED_LINK, false}, /* the user asks for it, so it gets time */
     {"curves", 1.00, ALWAYS, true},           /* all that is measured over sizes and processes */
-    {"gpu_copy", 0.15, GPU, false},           /* copies to and from a GPU */
-    {"gpu_paths", 0.40, GPU, false},          /* ways from one GPU to another */
+    {"gpu_copy", 0.15, GPU_COPIES, false},    /* copies to and from a GPU */
+    {"gpu_paths", 0.40, GPU_WAYS, false},     /* ways from one GPU to another */
     {"memory_contention", 1.00, MEMORY, true},
 };
 
@@ -61,13 +62,28 @@ struct run {
     char doing[96];
 };
 
+static bool is_of_gpu(const struct program *program)
+{
+    return program->condition == GPU_COPIES || program->condition == GPU_WAYS;
+}
+
+/* Says whether the user asks for what a program of GPUs measures: a program that is not asked need not start. */
+static bool gpu_is_asked(const struct calibration *calibration, const struct program *program)
+{
+    const char *paths = calibration->gpu_paths;
+    if (calibration->gpu == GPU_NOT)
+        return false;
+    return program->condition == GPU_COPIES ? gpu_word_listed(paths, GPU_COPY_NAME)
+                                            : paths == NULL || strcmp(paths, GPU_COPY_NAME) != 0;
+}
+
 /* Says whether a program belongs to this calibration, as far as is known: the first program tells the nodes. */
 static bool applies(const struct run *run, const struct program *program)
 {
     if ((program->condition == MEMORY) != (run->calibration->memory != NULL))
         return false;
-    if (program->condition == GPU)
-        return run->calibration->gpu != GPU_NOT && notes_find(&run->raw->notes, NO_GPU) == NULL;
+    if (is_of_gpu(program))
+        return gpu_is_asked(run->calibration, program) && notes_find(&run->raw->notes, NO_GPU) == NULL;
     if (run->calibration->gpu == GPU_ONLY)
         return false;
     if (program->condition == SEVERAL_NODES)
@@ -77,7 +93,7 @@ static bool applies(const struct run *run, const struct program *program)
 
 static bool is_needed(const struct run *run, const struct program *program)
 {
-    return program->is_needed || (program->condition == GPU && run->calibration->gpu == GPU_ONLY);
+    return program->is_needed || (is_of_gpu(program) && run->calibration->gpu == GPU_ONLY);
 }
 
 static bool is_done(const struct raw_file *raw, const struct program *program, unsigned launch)
@@ -219,7 +235,7 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
         arguments[n++] = "--link";
         arguments[n++] = (char *)run->calibration->shared_link;
     }
-    if (program->condition == GPU && run->calibration->gpu_paths != NULL) {
+    if (is_of_gpu(program) && run->calibration->gpu_paths != NULL) {
         arguments[n++] = "--path";
         arguments[n++] = (char *)run->calibration->gpu_paths;
     }

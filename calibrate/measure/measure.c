@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/measure/shared_clock.h"
 
 enum { CACHE_LINE = 64 };
@@ -43,11 +44,9 @@ size_t measure_resumed(const struct measure *measure, const struct item *item, d
 size_t measure_places(struct measure *measure, uint64_t bytes, int n, size_t *place)
 {
     size_t stride = ((size_t)bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    if (bytes > measure->buffer_bytes) {
-        fprintf(stderr, "mpistair: rank %d: a message of %llu bytes, buffers of %zu; use --buffer\n", measure->rank,
-                (unsigned long long)bytes, measure->buffer_bytes);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if (bytes > measure->buffer_bytes)
+        abort_all("a message of %llu bytes, buffers of %zu; use --buffer", (unsigned long long)bytes,
+                  measure->buffer_bytes);
     if (n > 1 && stride * (size_t)n > measure->buffer_bytes)
         stride = (measure->buffer_bytes - (size_t)bytes) / (size_t)(n - 1);
     size_t used = stride * (size_t)(n - 1) + (size_t)bytes;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/measure/kept_memory.h"
 #include "calibrate/measure/place/binding.h"
 #include "calibrate/measure/shared_clock.h"
@@ -28,10 +29,8 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
     puts(MEASURE_CSV_HEADER);
     measure->begin_s = clock_now_s() - measure->resume.spent_s;
     (void)probe_take(measure);
-    if ((program->lead != NULL ? program->lead : schedule_lead)(measure, program) != 0) {
-        fprintf(stderr, "mpistair: rank 0: no memory for the list of measurements\n");
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if ((program->lead != NULL ? program->lead : schedule_lead)(measure, program) != 0)
+        abort_all("no memory for the list of measurements");
     if (measure->n_visits > 0)
         (void)probe_take(measure);
     visit_end(measure);

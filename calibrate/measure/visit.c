@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "calibrate/measure/shared_clock.h"
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/measure/sharing.h"
 #include "calibrate/measure/visit.h"
 #include "calibrate/measure/processor.h"
@@ -83,11 +84,8 @@ static void make_buffers(struct measure *measure)
         return;
     measure->send_buffer = malloc(measure->buffer_bytes);
     measure->recv_buffer = malloc(measure->buffer_bytes);
-    if (measure->send_buffer == NULL || measure->recv_buffer == NULL) {
-        fprintf(stderr, "mpistair: rank %d: no memory for two buffers of %zu bytes; use --buffer\n", measure->rank,
-                measure->buffer_bytes);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if (measure->send_buffer == NULL || measure->recv_buffer == NULL)
+        abort_all("no memory for two buffers of %zu bytes; use --buffer", measure->buffer_bytes);
     memset(measure->send_buffer, 1, measure->buffer_bytes);
     memset(measure->recv_buffer, 0, measure->buffer_bytes);
 }
@@ -248,10 +246,8 @@ void measure_visit(struct measure *measure, const struct benchmark_program *prog
     }
     struct result slowest = {.late_s = 0}, *ranks = calloc(2 * item->n_pairs + 1, sizeof *ranks);
     size_t n_ranks = 0;
-    if (ranks == NULL) {
-        fprintf(stderr, "mpistair: rank 0: no memory for the results of %zu ranks\n", 2 * item->n_pairs);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if (ranks == NULL)
+        abort_all("no memory for the results of %zu ranks", 2 * item->n_pairs);
     if (own.partner >= 0)
         slowest = ranks[n_ranks++] = perform(measure, program, &own);
     double expected_s = task.start_s + (n_samples - 1) * task.gap_s + measure->expected_s;

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 _Noreturn void app_fail(const char *format, ...)
 {
@@ -16,6 +17,7 @@ _Noreturn void app_fail(const char *format, ...)
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* a launcher may end before it has read that */
     MPI_Abort(MPI_COMM_WORLD, 1);
     exit(1);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calibrate/benchmark/memory/memory_crew.h"
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/benchmark/memory/memory_measure.h"
 #include "calibrate/benchmark/memory/memory_arguments.h"
 #include "calibrate/benchmark/memory/memory_stream.h"
@@ -249,10 +250,8 @@ static int lead_from_seats(struct program *program, const struct self *selves)
     program->sender =
         (struct memory_sender){.same_machine = selves[STREAM_RECEIVER].machine == selves[STREAM_SENDER].machine,
                                .cpus = selves[STREAM_SENDER].cpus};
-    if (find_seats(program) != 0) {
-        fprintf(stderr, "mpistair: rank 0: hwloc cannot tell the topology of this machine\n");
-        MPI_Abort(MPI_COMM_WORLD, EXIT_WORK_FAILED);
-    }
+    if (find_seats(program) != 0)
+        abort_all("hwloc cannot tell the topology of this machine");
     if (program->seats.sender_is_bound)
         bound = (int)program->seats.sending;
     MPI_Bcast(&bound, 1, MPI_INT, STREAM_RECEIVER, program->comm);
@@ -274,10 +273,8 @@ static void follow(MPI_Comm comm)
         CPU_SET((unsigned)bound, &cpus);
         sched_setaffinity(0, sizeof cpus, &cpus); /* it was among those that it may use */
     }
-    if (stream_serve(comm) != 0) {
-        fprintf(stderr, "mpistair: rank 1: no memory for a message\n");
-        MPI_Abort(MPI_COMM_WORLD, EXIT_WORK_FAILED);
-    }
+    if (stream_serve(comm) != 0)
+        abort_all("no memory for a message");
 }
 
 /* Runs the two processes; collective. Returns the exit code, the same on both. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrate/measure/abort_all.h"
 #include "calibrate/measure/place/binding.h"
 #include "calibrate/measure/place/levels.h"
 
@@ -131,10 +132,8 @@ int place_find(MPI_Comm comm, FILE *notes, struct placement *placement, int **ho
     struct placement found = {0};
     struct seat own, *seats = rank == 0 ? calloc(n, sizeof *seats) : NULL;
     int *hosts = calloc(n, sizeof *hosts);
-    if (placement_init(&found, n) != 0 || hosts == NULL || (rank == 0 && seats == NULL)) {
-        fprintf(stderr, "mpistair: rank %d: no memory for the places of %zu ranks\n", rank, n);
-        MPI_Abort(comm, 1);
-    }
+    if (placement_init(&found, n) != 0 || hosts == NULL || (rank == 0 && seats == NULL))
+        abort_all("no memory for the places of %zu ranks", n);
     find_seat(&own);
     MPI_Get_processor_name(own.host, &length);
     MPI_Gather(&own, sizeof own, MPI_BYTE, seats, sizeof own, MPI_BYTE, 0, comm);

@@ -3,13 +3,12 @@ share: which ways are measured with what the machine has, and what is said of th
 number of the mock gets into a table.
 
 Usage: gpu_paths_job.py MPISTAIR GPU_PATHS LIBCUDA_OF_TESTS LIBAWARE_OF_TESTS MPIEXEC MPI; MPI: mpich, openmpi.
-The program compares what went each way before it measures; nothing is said of times but how long a refusal takes.
+The program compares what went each way before it measures; nothing is said of times.
 """
 import functools
 import os
 import sys
 import tempfile
-import time
 
 import gpu_job
 from gpu_job import expect, rows
@@ -87,15 +86,13 @@ def wrong_data():
 
 def refusals():
     """Without what is needed the program ends at once, with 0 and the reason."""
-    begin_s = time.monotonic()
     run(*launcher(2), GPU_PATHS, "--hello")
-    hello_s = time.monotonic() - begin_s
     reasons = {"none": "gpu the NVIDIA driver sees no GPU", "lacking": "gpu the NVIDIA driver is of CUDA 12.4 and lacks",
                "full": "gpu_paths rank 0: the NVIDIA driver refuses cuMemAlloc", "broken": "gpu_paths rank 0: the NVIDIA driver refuses cuMemcpyHtoDAsync"}
     if not os.path.exists("/dev/nvidiactl"):
         reasons[None] = "gpu no NVIDIA driver"
     for mock, reason in reasons.items():
-        done = gpu_job.ends_at_once(hello_s, *launcher(2), GPU_PATHS, library=LIBRARY, mock=mock, says="not_available " + reason)
+        done = gpu_job.ends(*launcher(2), GPU_PATHS, library=LIBRARY, mock=mock, says="not_available " + reason)
         expect(f"{mock}: {done.stdout}", done.stdout == "")
 
 
