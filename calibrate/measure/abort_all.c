@@ -1,5 +1,5 @@
-/* A launcher that hears of an abort ends at once, at times before it has read what the rank wrote last: hydra (MPICH 4.0.2) lost the
- * reason in one of some hundred aborts. So that gets time to be read. */
+/* A launcher that hears of an abort ends at once, at times before it has read what the rank wrote last: hydra (MPICH
+ * 4.0.2) lost the reason in one of some hundred aborts. So that gets time to be read. */
 #include "calibrate/measure/abort_all.h"
 
 #include <mpi.h>

@@ -111,14 +111,13 @@ static double room_bytes(const struct simulation *sim, uint32_t message)
     return message_is_rendezvous(sim, message) ? 0 : (double)INFINITY;
 }
 
-/* Adds what a message took to its kind, where that is asked for. */
-static void note_kind(struct simulation *sim, uint32_t message)
+/* Tells what a message took, where that is asked for. */
+static void note_seconds(struct simulation *sim, uint32_t message)
 {
-    if (sim->options->kinds == NULL || message >= sim->program->n_messages || message_told(sim, message)->kind == 0)
+    if (sim->options->message_s == NULL || message >= sim->program->n_messages)
         return;
     const double *post_s = message_state(sim, message)->post_s;
-    run_kind_add(&sim->options->kinds[message_told(sim, message)->kind],
-                 isnan(post_s[1]) ? 0 : sim->now_s - fmax(post_s[0], post_s[1]));
+    sim->options->message_s[message] = (float)(isnan(post_s[1]) ? 0 : sim->now_s - fmax(post_s[0], post_s[1]));
 }
 
 static void complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest)
@@ -129,7 +128,7 @@ static void complete(struct simulation *sim, uint32_t message, enum run_operatio
         return;
     state->done |= bit;
     if (side == OPERATION_RECEIVE)
-        note_kind(sim, message);
+        note_seconds(sim, message);
     if (message >= sim->program->n_messages) {
         moved_complete(sim, message, side);
         return;

@@ -32,7 +32,6 @@ void run_program_release(struct run_program *program)
     free(program->members);
     free(program->places);
     free(program->sites);
-    free(program->kinds);
     free(program->measured);
     if (program->release_texts != NULL)
         program->release_texts(program->texts);
@@ -57,12 +56,6 @@ int run_program_ranks(struct run_program *program, size_t n_ranks)
 static int grow(void *array, size_t n, size_t limit, size_t element_bytes)
 {
     return n < limit ? array_grow(array, n, element_bytes) : -1;
-}
-
-void run_kind_add(struct run_kind *kind, double seconds)
-{
-    kind->n++;
-    kind->log_s += log(fmax(seconds, RUN_KIND_MIN_S));
 }
 
 int run_program_strand(struct run_program *program, uint32_t rank, double begin_s)
@@ -128,13 +121,5 @@ int run_program_place(struct run_program *program, uint32_t rank, uint32_t site)
     if (grow(&program->places, program->n_places, UINT32_MAX, sizeof *program->places) != 0)
         return -1;
     program->places[program->n_places++] = (struct run_place){.rank = rank, .site = site};
-    return 0;
-}
-
-int run_program_kind(struct run_program *program)
-{
-    if (grow(&program->kinds, program->n_kinds, RUN_MAX_KINDS, sizeof *program->kinds) != 0)
-        return -1;
-    program->kinds[program->n_kinds++] = (struct run_kind){0};
     return 0;
 }

@@ -86,19 +86,10 @@ struct run_message {
     uint64_t bytes;
     uint32_t src, dst; /* ranks */
     uint16_t flags;    /* enum run_message_flag */
-    uint16_t kind;     /* in kinds */
+    uint16_t kind;     /* those of one call site that sends, one that receives, sizes within a factor of two; 0: any */
+    float seconds;     /* recorded, from the later of its posts to its delivery; NaN: not known */
 };
-
-/* Adds up what messages of a kind took: those of one call site that sends, one that receives, and sizes within a factor
- * of two. A message takes from the later of its posts to its delivery, RUN_KIND_MIN_S at least. Kind 0 is that of
- * messages that are not told apart. */
-struct run_kind {
-    size_t n;
-    double log_s; /* sum of the natural logarithms of the seconds */
-};
-#define RUN_KIND_MIN_S 1e-7
 enum { RUN_MAX_KINDS = UINT16_MAX + 1 };
-void run_kind_add(struct run_kind *kind, double seconds);
 
 /* Names an end of a message, or a member of a nonblocking collective, in waits. */
 enum run_operation_kind { OPERATION_SEND = 0, OPERATION_RECEIVE = 1, OPERATION_MEMBER = 2 };
@@ -193,7 +184,6 @@ struct run_program {
     struct run_member *members;
     struct run_place *places;
     struct run_site *sites;
-    struct run_kind *kinds; /* as measured; none in a made-up program */
     enum run_mpi_family mpi_family;
     struct run_parts *measured; /* [n_places]; NULL: a made-up program */
     double measured_run_s;      /* first begin to last end; NaN: not measured */
@@ -215,7 +205,6 @@ int run_program_collective(struct run_program *program, const struct run_collect
 int run_program_member(struct run_program *program, const struct run_member *member);
 int run_program_site(struct run_program *program, const char *function, int64_t callsite);
 int run_program_place(struct run_program *program, uint32_t rank, uint32_t site);
-int run_program_kind(struct run_program *program);
 
 /* Checks that indices are in range, that messages are posted at most once at each end, that strands of a rank lie
  * together. Returns 0, or -1 with the reason. */

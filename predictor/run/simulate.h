@@ -12,9 +12,9 @@ struct simulation_options {
     const double *scale;    /* [n_places] factors of the computation, borrowed; NULL: all 1 */
     bool log;               /* keep who waited for whom */
     bool model_collectives; /* as messages of the algorithms that the MPI takes; else of recorded length */
-    bool memory; /* threads that compute take bandwidth from messages, by the rows memory_... of the machine */
-    struct run_kind *kinds; /* [program->n_kinds] get what messages took by their kind; borrowed, or NULL */
-    double turn_s;          /* longest wait for a core where ranks outnumber them; 0: everybody has one */
+    bool memory;      /* threads that compute take bandwidth from messages, by the rows memory_... of the machine */
+    float *message_s; /* [program->n_messages] get what messages took, as run_message.seconds; borrowed, or NULL */
+    double turn_s;    /* longest wait for a core where ranks outnumber them; 0: everybody has one */
 };
 
 /* Says where a strand was: at a step, at a time. */

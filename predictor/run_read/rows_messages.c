@@ -1,5 +1,6 @@
 /* Reads messages: each has an item at its sender and one at its receiver. A partitioned one is one for each of its
  * pieces (partitions.h). */
+#include <math.h>
 #include <stdlib.h>
 
 #include "predictor/run_read/partitions.h"
@@ -206,25 +207,21 @@ static uint64_t bits_of(uint64_t bytes)
     return bits;
 }
 
-/* Gives the message its kind, and adds what it took to that. */
-static int add_to_kind(struct message_reader *reader, const struct read_form *form, int64_t late_ns, int64_t recv_ns,
-                       struct run_message *message)
+/* Gives the message its kind, and what it took. */
+static int tell_kind(struct message_reader *reader, const struct read_form *form, int64_t late_ns, int64_t recv_ns,
+                     struct run_message *message)
 {
     struct run_program *program = reader->reading->program;
     const struct map_key key = {form->send.site, form->receive.site, bits_of(message->bytes)};
-    if (program->n_kinds == 0 && run_program_kind(program) != 0) /* kind 0 */
-        return reading_no_memory(reader->reading);
+    program->n_kinds = program->n_kinds == 0 ? 1 : program->n_kinds; /* kind 0 */
     uint32_t *number = map_at(&reader->kinds, key);
     if (number == NULL)
         return reading_no_memory(reader->reading);
-    if (*number == MAP_ABSENT) {
-        *number = program->n_kinds < RUN_MAX_KINDS ? (uint32_t)program->n_kinds : 0;
-        if (*number > 0 && run_program_kind(program) != 0)
-            return reading_no_memory(reader->reading);
-    }
+    if (*number == MAP_ABSENT)
+        *number = program->n_kinds < RUN_MAX_KINDS ? (uint32_t)program->n_kinds++ : 0;
     message->kind = (uint16_t)*number;
-    if (message->kind > 0 && recv_ns != NO_TIME)
-        run_kind_add(&program->kinds[message->kind], reading_seconds(late_ns < 0 ? recv_ns + late_ns : recv_ns));
+    message->seconds =
+        recv_ns == NO_TIME ? (float)NAN : (float)reading_seconds(late_ns < 0 ? recv_ns + late_ns : recv_ns);
     return 0;
 }
 
@@ -254,7 +251,7 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
             reading->path);
     message.flags = (uint16_t)(form->flags | special_flags(reader, cursor_integer(rows, COL_ID)));
     message.kind = 0;
-    if (add_to_kind(reader, form, late, recv, &message) != 0)
+    if (tell_kind(reader, form, late, recv, &message) != 0)
         return -1;
     int64_t recv_post = post + late;
     const struct run_recorded_message told = {.bytes = message.bytes,

@@ -1,13 +1,18 @@
 /* Says of the messages of a run whether their buffers were in caches (share/doc/MODELS.md, Whole run, Buffers in
  * caches). No recorder can see that; what the messages took tells it. The run is replayed with all buffers in memory,
- * and with all in caches. Messages of one kind (run_program.h) are alike: the replay whose times are closer to the
- * recorded ones, by their geometric mean, says where their buffers were. */
+ * and with all in caches. What a message took lies between both, or beyond: so much of it is from caches. The messages
+ * of one kind (run_program.h) have one share of messages from caches. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/run_rates.h"
 #include "predictor/run_study/run_study.h"
+#include "share/base/map.h"
+
+/* Is the largest number of messages that are looked at unasked: that takes two replays more. */
+enum { UNASKED_MOST = 2000000 };
 
 /* Holds what the questions below share. */
 struct caches {
@@ -38,42 +43,71 @@ static size_t flag_all(const struct caches *caches, bool cached)
     return n;
 }
 
-/* Replays with all buffers in caches, or none; fills kinds[n_kinds of the program] with what messages took. */
-static int replay(const struct caches *caches, bool cached, struct run_kind *kinds, struct error *error)
+/* Replays with all buffers in caches, or none; fills message_s[n_messages of the program] with what messages took. */
+static int replay(const struct caches *caches, bool cached, float *message_s, struct error *error)
 {
     const struct run_side *before = &caches->study->before;
     struct simulation_options options = before->options;
     struct simulation_result result;
     options.log = false;
-    options.kinds = kinds;
+    options.message_s = message_s;
     flag_all(caches, cached);
     int code = simulate(&caches->study->program, &before->machine, &before->placement, &options, &result, error);
     simulation_result_release(&result);
     return code;
 }
 
-/* Returns the logarithm of the geometric mean; NaN without messages. */
-static double mean_log(const struct run_kind *kind)
+/* Adds up over the messages of a kind. */
+struct kind {
+    double gain_s;  /* what caches save of the time from memory */
+    double saved_s; /* what of that was saved in the recording */
+};
+
+/* Adds all messages to their kinds. A message that took longer than from memory saved nothing, however long: the first
+ * ones of a run touch what nobody touched before, and others may have had the processor. */
+static void add_kinds(const struct run_program *program, const float *memory_s, const float *cached_s,
+                      struct kind *kinds)
 {
-    return kind->n > 0 ? kind->log_s / (double)kind->n : (double)NAN;
+    for (size_t i = 0; i < program->n_messages; i++) {
+        const struct run_message *message = &program->messages[i];
+        double gain_s = (double)memory_s[i] - (double)cached_s[i],
+               saved_s = (double)memory_s[i] - (double)message->seconds;
+        if ((message->flags & MESSAGE_CACHED) == 0 || !(gain_s > 0) || isnan(saved_s))
+            continue;
+        kinds[message->kind].gain_s += gain_s;
+        kinds[message->kind].saved_s += fmax(fmin(saved_s, gain_s), 0);
+    }
 }
 
-static bool is_closer(const struct run_kind *measured, const struct run_kind *memory, const struct run_kind *cached)
+/* Says whether the message of that number, from 0, is one of the share, which is spread evenly. */
+static bool is_chosen(uint32_t number, double share)
 {
-    return fabs(mean_log(cached) - mean_log(measured)) < fabs(mean_log(memory) - mean_log(measured));
+    return floor((number + 1) * share + 0.5) > floor(number * share + 0.5);
 }
 
-/* Takes the flag away where memory is closer. Returns how many messages keep it. */
-static size_t keep_closer(struct run_program *program, const struct run_kind *memory, const struct run_kind *cached)
+/* Leaves the flag to the share of each kind, counted for each sender and receiver alone: what two ranks exchange then
+ * comes from the same place both ways. Returns how many messages keep it, or -1 without memory. */
+static ptrdiff_t keep_shares(struct run_program *program, const struct kind *kinds)
 {
-    size_t n = 0;
+    struct map numbers = {0};
+    ptrdiff_t n = 0;
     for (size_t i = 0; i < program->n_messages; i++) {
         struct run_message *message = &program->messages[i];
-        size_t kind = message->kind;
-        if (kind == 0 || !is_closer(&program->kinds[kind], &memory[kind], &cached[kind]))
+        const struct kind *kind = &kinds[message->kind];
+        if ((message->flags & MESSAGE_CACHED) == 0)
+            continue;
+        uint32_t *number = map_at(&numbers, (struct map_key){message->kind, message->src, message->dst});
+        if (number == NULL) {
+            map_release(&numbers);
+            return -1;
+        }
+        *number = *number == MAP_ABSENT ? 0 : *number + 1;
+        if (message->kind != 0 && kind->gain_s > 0 && is_chosen(*number, kind->saved_s / kind->gain_s))
+            n++;
+        else
             message->flags &= (uint16_t)~MESSAGE_CACHED;
-        n += (message->flags & MESSAGE_CACHED) != 0;
     }
+    map_release(&numbers);
     return n;
 }
 
@@ -81,13 +115,21 @@ static size_t keep_closer(struct run_program *program, const struct run_kind *me
 static int flag_as_recorded(const struct caches *caches, struct error *error)
 {
     struct run_program *program = &caches->study->program;
-    struct run_kind *kinds = calloc(2 * program->n_kinds + 1, sizeof *kinds);
-    if (kinds == NULL)
-        return error_set(error, "no memory for %zu kinds of messages", program->n_kinds);
-    struct run_kind *memory = kinds, *cached = kinds + program->n_kinds;
-    int code = replay(caches, false, memory, error) != 0 ? -1 : replay(caches, true, cached, error);
-    if (code == 0)
-        caches->study->n_cached = keep_closer(program, memory, cached);
+    float *memory_s = calloc(program->n_messages, sizeof *memory_s);
+    float *cached_s = calloc(program->n_messages, sizeof *cached_s);
+    struct kind *kinds = calloc(program->n_kinds + 1, sizeof *kinds);
+    ptrdiff_t n = -1;
+    int code = 0;
+    if (memory_s != NULL && cached_s != NULL && kinds != NULL) {
+        code = replay(caches, false, memory_s, error) != 0 ? -1 : replay(caches, true, cached_s, error);
+        add_kinds(program, memory_s, cached_s, kinds);
+        n = code == 0 ? keep_shares(program, kinds) : 0;
+    }
+    if (n < 0)
+        code = error_set(error, "no memory for the times of %zu messages", program->n_messages);
+    caches->study->n_cached = n > 0 ? (size_t)n : 0;
+    free(memory_s);
+    free(cached_s);
     free(kinds);
     return code;
 }
@@ -100,6 +142,9 @@ int run_cached(struct run_study *study, struct error *error)
         if (machine_value(&study->before.machine, level, PROTOCOL_ANY, "cached_bytes", 0) > 0)
             levels |= LEVEL_BIT(level);
     if (study->options->buffers == BUFFERS_MEMORY || levels == 0)
+        return 0;
+    study->in_memory = !study->options->buffers_given && study->program.n_messages > UNASKED_MOST;
+    if (study->in_memory)
         return 0;
     int code = run_rates_init(&caches.rates, &study->before.machine, levels, 1, (struct run_ideal){0}, error);
     if (code == 0)
