@@ -183,6 +183,7 @@ static int add_pieces(struct message_reader *reader, int64_t id, struct run_mess
     if (item_add(reading, message->src, &start) != 0)
         return -1;
     out->completed = 0;
+    message->seconds = (float)NAN; /* what was recorded is that of the whole */
     for (size_t i = 0; i < partitions->n_pieces; i++) {
         const struct piece *piece = &partitions->pieces[i];
         uint64_t before = partitions_bytes(bytes, partitions->partitions, n);
