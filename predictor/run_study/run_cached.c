@@ -11,9 +11,6 @@
 #include "predictor/run_study/run_study.h"
 #include "share/base/map.h"
 
-/* Is the largest number of messages that are looked at unasked: that takes two replays more. */
-enum { UNASKED_MOST = 2000000 };
-
 /* Holds what the questions below share. */
 struct caches {
     struct run_study *study;
@@ -63,8 +60,7 @@ struct kind {
     double saved_s; /* what of that was saved in the recording */
 };
 
-/* Adds all messages to their kinds. A message that took longer than from memory saved nothing, however long: the first
- * ones of a run touch what nobody touched before, and others may have had the processor. */
+/* Adds all messages to their kinds. */
 static void add_kinds(const struct run_program *program, const float *memory_s, const float *cached_s,
                       struct kind *kinds)
 {
@@ -75,7 +71,7 @@ static void add_kinds(const struct run_program *program, const float *memory_s, 
         if ((message->flags & MESSAGE_CACHED) == 0 || !(gain_s > 0) || isnan(saved_s))
             continue;
         kinds[message->kind].gain_s += gain_s;
-        kinds[message->kind].saved_s += fmax(fmin(saved_s, gain_s), 0);
+        kinds[message->kind].saved_s += saved_s;
     }
 }
 
@@ -102,7 +98,8 @@ static ptrdiff_t keep_shares(struct run_program *program, const struct kind *kin
             return -1;
         }
         *number = *number == MAP_ABSENT ? 0 : *number + 1;
-        if (message->kind != 0 && kind->gain_s > 0 && is_chosen(*number, kind->saved_s / kind->gain_s))
+        if (message->kind != 0 && kind->gain_s > 0 &&
+            is_chosen(*number, fmax(fmin(kind->saved_s / kind->gain_s, 1), 0)))
             n++;
         else
             message->flags &= (uint16_t)~MESSAGE_CACHED;
@@ -142,9 +139,6 @@ int run_cached(struct run_study *study, struct error *error)
         if (machine_value(&study->before.machine, level, PROTOCOL_ANY, "cached_bytes", 0) > 0)
             levels |= LEVEL_BIT(level);
     if (study->options->buffers == BUFFERS_MEMORY || levels == 0)
-        return 0;
-    study->in_memory = !study->options->buffers_given && study->program.n_messages > UNASKED_MOST;
-    if (study->in_memory)
         return 0;
     int code = run_rates_init(&caches.rates, &study->before.machine, levels, 1, (struct run_ideal){0}, error);
     if (code == 0)
