@@ -101,7 +101,6 @@ static int find_most(const struct samples *samples, const struct fit_options *op
 int fit_cached(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
                struct error *error)
 {
-    (void)notes;
     for (enum level level = LEVEL_INTRA_SOCKET; level <= LEVEL_INTER_SOCKET; level++) {
         struct machine_protocols protocols;
         struct error none;
@@ -118,6 +117,11 @@ int fit_cached(const struct samples *samples, const struct fit_options *options,
                 if (append(samples, options, &fitted, machine, &n_rows) != 0)
                     return error_set(error, "no memory");
             }
+        if (n_rows < 2 * protocols.n)
+            benchmark_note(notes,
+                           "%s: %zu of %zu rows bw_cached left out: too few sizes, or times that do not "
+                           "grow with them",
+                           level_name[level], 2 * protocols.n - n_rows, 2 * protocols.n);
         if (n_rows > 0 && benchmark_append(machine, level, PROTOCOL_ANY, "cached_bytes", MACHINE_NO_N, &most, "B",
                                            n_samples, "three-quarters") != 0)
             return error_set(error, "no memory");
