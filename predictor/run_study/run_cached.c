@@ -1,7 +1,7 @@
 /* Says of the messages of a run whether their buffers were in caches (share/doc/MODELS.md, Whole run, Buffers in
  * caches). No recorder can see that; what the messages took tells it. The run is replayed with all buffers in memory,
- * and with all in caches. What a message took lies between both, or beyond: so much of it is from caches. The messages
- * of one kind (run_program.h) have one share of messages from caches. */
+ * and with all in caches. Where the recorded time of the messages of one kind (run_program.h) lies between these two
+ * says what share of them is taken from caches. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -55,14 +55,14 @@ static int replay(const struct caches *caches, bool cached, float *message_s, st
 }
 
 /* Adds up over the messages of a kind. */
-struct kind {
+struct kind_times {
     double gain_s;  /* what caches save of the time from memory */
     double saved_s; /* what of that was saved in the recording */
 };
 
 /* Adds all messages to their kinds. */
 static void add_kinds(const struct run_program *program, const float *memory_s, const float *cached_s,
-                      struct kind *kinds)
+                      struct kind_times *kinds)
 {
     for (size_t i = 0; i < program->n_messages; i++) {
         const struct run_message *message = &program->messages[i];
@@ -83,13 +83,13 @@ static bool is_chosen(uint32_t number, double share)
 
 /* Leaves the flag to the share of each kind, counted for each sender and receiver alone: what two ranks exchange then
  * comes from the same place both ways. Returns how many messages keep it, or -1 without memory. */
-static ptrdiff_t keep_shares(struct run_program *program, const struct kind *kinds)
+static ptrdiff_t keep_shares(struct run_program *program, const struct kind_times *kinds)
 {
     struct map numbers = {0};
     ptrdiff_t n = 0;
     for (size_t i = 0; i < program->n_messages; i++) {
         struct run_message *message = &program->messages[i];
-        const struct kind *kind = &kinds[message->kind];
+        const struct kind_times *kind = &kinds[message->kind];
         if ((message->flags & MESSAGE_CACHED) == 0)
             continue;
         uint32_t *number = map_at(&numbers, (struct map_key){message->kind, message->src, message->dst});
@@ -114,7 +114,7 @@ static int flag_as_recorded(const struct caches *caches, struct error *error)
     struct run_program *program = &caches->study->program;
     float *memory_s = calloc(program->n_messages, sizeof *memory_s);
     float *cached_s = calloc(program->n_messages, sizeof *cached_s);
-    struct kind *kinds = calloc(program->n_kinds + 1, sizeof *kinds);
+    struct kind_times *kinds = calloc(program->n_kinds + 1, sizeof *kinds);
     ptrdiff_t n = -1;
     int code = 0;
     if (memory_s != NULL && cached_s != NULL && kinds != NULL) {
