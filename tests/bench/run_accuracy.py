@@ -1,12 +1,14 @@
 """How far the replay of whole runs is from what was measured: the same run again, and runs otherwise, measured afterwards.
 
 usage: run_accuracy.py same|other MPISTAIR FOLDER_OF_APPS --cluster SCRIPT [--mpi MPI:MPIEXEC ...] [--seconds S] [--only WORD]
+                       [--length N]
 
 `same`: records programs twice (tests/apps steps, halo; LAMMPS, GROMACS and HPCC where they are installed, packages lammps,
 gromacs, hpcc) with 2 and 4 ranks on this node, and over the cluster of namespaces at 400 Mbit/s, and replays each trace on a
 table calibrated just before. It prints the error of the run time, the T11 error of the time inside MPI by rank, with recorded
 and with modelled collectives, and the replicate error: the same two of one recording against the other. The medians stand
-beside those of --buffers recorded.
+beside those of --buffers recorded. The programs take some seconds; with --length 1, a tenth of their steps, much of a run is
+the first touch of the transport's memory.
 `other`: predicts from a trace what is measured afterwards: 100 Mbit/s from 400 and the other way, round-robin from block
 places, one rank's computation doubled; eager limit 4 KiB to 64 KiB. It prints the predicted and the measured change.
 
@@ -28,9 +30,10 @@ import tempfile
 OPTIONS = None
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
                    MPISTAIR_DISTURBED="1")
-STEPS = [["halo", "-n", "400", "-b", "60000"], ["wavefront", "-n", "400", "-b", "20000"],
-         ["double_buffer", "-n", "400", "-b", "200000", "-c", "300"], ["master_worker", "-n", "300", "-b", "30000"],
-         ["irregular", "-n", "400", "-b", "100000"]]
+# The steps of a run with --length 1, which takes 0.1 to 0.3 s on 2 ranks.
+STEPS = [["halo", "-n", 400, "-b", "60000"], ["wavefront", "-n", 400, "-b", "20000"],
+         ["double_buffer", "-n", 400, "-b", "200000", "-c", "300"], ["master_worker", "-n", 300, "-b", "30000"],
+         ["irregular", "-n", 400, "-b", "100000"]]
 
 
 def run(*words, limit_s=300, **variables):
@@ -97,12 +100,12 @@ def percent(share):
 
 
 def water():
-    """Makes a box of water for GROMACS: md.tpr, 400 steps."""
+    """Makes a box of water for GROMACS: md.tpr."""
     if pathlib.Path("md.tpr").exists():
         return
     pathlib.Path("water.top").write_text('#include "oplsaa.ff/forcefield.itp"\n#include "oplsaa.ff/spce.itp"\n[ system ]\nwater\n'
                                          "[ molecules ]\n")
-    pathlib.Path("water.mdp").write_text("integrator = md\nnsteps = 400\ndt = 0.002\ncoulombtype = PME\nrcoulomb = 0.9\n"
+    pathlib.Path("water.mdp").write_text(f"integrator = md\nnsteps = {400 * OPTIONS.length}\ndt = 0.002\ncoulombtype = PME\nrcoulomb = 0.9\n"
                                          "rvdw = 0.9\ntcoupl = berendsen\ntc-grps = System\ntau_t = 0.1\nref_t = 300\n"
                                          "gen_vel = yes\ngen_seed = 1\n")
     run("gmx_mpi", "-quiet", "solvate", "-cs", "spc216", "-box", 3, 3, 3, "-o", "water.gro", "-p", "water.top")
@@ -112,7 +115,7 @@ def water():
 def hpcc_input(ranks):
     """Makes a small run of Debian's example for HPCC, on a row of ranks."""
     text = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text()
-    for word, value in (("Ns", 400), ("Ps", 1), ("Qs", ranks)):
+    for word, value in (("Ns", round(400 * OPTIONS.length ** 0.5)), ("Ps", 1), ("Qs", ranks)):
         text = re.sub(rf"(?m)^\d+( +){word}$", rf"{value}\g<1>{word}", text)
     pathlib.Path("hpccinf.txt").write_text(text)
 
@@ -122,7 +125,8 @@ def real_programs(place):
     if place.mpi != "openmpi":
         return
     if shutil.which("lmp"):
-        yield "LAMMPS", ["lmp", "-in", pathlib.Path(__file__).resolve().parent / "../mpi/jobs/melt.in", "-log", "none"]
+        yield "LAMMPS", ["lmp", "-in", pathlib.Path(__file__).resolve().parent / "../mpi/jobs/melt.in", "-log", "none",
+                         "-var", "steps", 100 * OPTIONS.length]
     if shutil.which("gmx_mpi"):
         water()
         yield "GROMACS", ["gmx_mpi", "-quiet", "mdrun", "-ntomp", "1", "-s", "md.tpr"]
@@ -133,9 +137,9 @@ def real_programs(place):
 
 def programs(place):
     folder = pathlib.Path(OPTIONS.apps)
-    for words in STEPS:
-        yield words[0], [folder / f"steps-{place.mpi}", *words]
-    yield "cg", [folder / f"halo-{place.mpi}"]
+    for kind, option, steps, *words in STEPS:
+        yield kind, [folder / f"steps-{place.mpi}", kind, option, steps * OPTIONS.length, *words]
+    yield "cg", [folder / f"halo-{place.mpi}", "--points", 10000 * (1 + OPTIONS.length)]
     yield from real_programs(place)
 
 
@@ -257,7 +261,7 @@ def other_threshold(errors):
         place.launcher[1:1] = limits[4096]
         place.calibrate(OPTIONS.seconds)
         for kind in ("halo", "wavefront", "irregular"):
-            program = [pathlib.Path(OPTIONS.apps) / f"steps-{place.mpi}", kind, "-n", "400", "-b", "30000"]
+            program = [pathlib.Path(OPTIONS.apps) / f"steps-{place.mpi}", kind, "-n", 400 * OPTIONS.length, "-b", "30000"]
             place.launcher[1:4] = limits[4096]
             before = replay(place.record("small.db", program), place.table, "--eager-threshold", 65536)
             place.launcher[1:4] = limits[65536]
@@ -286,6 +290,7 @@ def main():
     parser.add_argument("--mpi", action="append", default=[])
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--programs", type=int, default=3)
+    parser.add_argument("--length", type=int, default=10)
     parser.add_argument("--only")
     OPTIONS = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")

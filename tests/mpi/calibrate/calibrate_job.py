@@ -48,16 +48,17 @@ def rows_of(parameters, level, quantity):
     return [p for p in parameters if p["level"] == level and p["quantity"] == quantity]
 
 
-def calibrate(name, times, ranks, levels, benchmarks=frozenset(), **variables):
-    """A calibration that found rates and latencies of so many levels, by these benchmarks, or the longest of these; what it
-    said. On a machine with much else to do the shortest time is not enough."""
+def calibrate(name, times, ranks, levels, benchmarks=frozenset(), quantities=frozenset(), **variables):
+    """A calibration that found rates and latencies of so many levels, by these benchmarks and these quantities as well, or the
+    longest of these; what it said. On a machine with much else to do the shortest time is not enough."""
     for seconds in times:
         said = run("calibrate", "--seconds", seconds, "--name", name, "-o", f"{name}.tbl", *launcher(ranks), **variables)
         found = [{p["level"] for p in table(name) if p["quantity"] == quantity} - {"self"} for quantity in ("bw", "tau")]
         shared = {p["n"] for p in rows_of(table(name), "intra_socket", "bw")}
         if shared and not {1, 2} <= shared:
             continue
-        if min(map(len, found)) >= levels and benchmarks <= {s["benchmark"] for s in samples_of(name)[0]}:
+        if min(map(len, found)) >= levels and benchmarks <= {s["benchmark"] for s in samples_of(name)[0]} and \
+                quantities <= {p["quantity"] for p in table(name)}:
             break
     return said
 
@@ -83,7 +84,7 @@ def calls_of(parameters, level, said, samples):
 def observed_place():
     """Two ranks on the one socket that this test's machine surely has."""
     benchmarks = {"pingpong", "algorithm1", "self", "queue", "eager", "buffer", "overhead", "progress", "cached"}
-    said = calibrate("here", ("4", "8", "15"), 2, 1, benchmarks)
+    said = calibrate("here", ("4", "8", "15"), 2, 1, benchmarks, {"overhead_send", "overhead_receive"})
     expect("says which levels are left out", "left out: inter_node" in said)
     parameters = table("here")
     samples, comments = samples_of("here")
