@@ -180,6 +180,16 @@ static void add_call(struct walk *walk, struct call *call, uint32_t probed)
     add_measured(walk, call->site, call->begin_ns, call->end_ns, &parts);
 }
 
+/* Returns the first of the failed tests from `from` to `to` in order that the successful one at `to` may have waited for:
+ * that of the same function and call site. Those before ask for something else, while the program works. */
+static uint32_t first_of_loop(const struct walk *walk, uint32_t from, uint32_t to)
+{
+    const struct building *building = walk->building;
+    while (from < to && building->calls[building->order[from]].site != building->calls[building->order[to]].site)
+        from++;
+    return from;
+}
+
 /* Tells whether the failed tests from `from` to `to` in order, and the one that succeeds behind them, are all that the
  * program does meanwhile. */
 static bool is_loop(const struct walk *walk, uint32_t from, uint32_t to)
@@ -206,11 +216,13 @@ static void add_calls(struct walk *walk)
         uint32_t probed = call != NULL ? probed_message(walk, at) : NO_OBJECT;
         bool succeeds = call != NULL && ((class_of(walk, call) == FUNCTION_TEST && call->completed > 0) ||
                                          (class_of(walk, call) != FUNCTION_OTHER && probed != NO_OBJECT));
-        if (failed < at && succeeds && is_loop(walk, failed, at))
-            call->begin_ns = building->calls[building->order[failed]].begin_ns;
-        else
-            for (uint32_t i = failed; i < at; i++)
-                add_call(walk, &building->calls[building->order[i]], NO_OBJECT);
+        for (uint32_t loop = succeeds ? first_of_loop(walk, failed, at) : at; failed < at; failed++) {
+            if (failed == loop && is_loop(walk, loop, at)) {
+                call->begin_ns = building->calls[building->order[loop]].begin_ns;
+                break;
+            }
+            add_call(walk, &building->calls[building->order[failed]], NO_OBJECT);
+        }
         if (call != NULL)
             add_call(walk, call, probed);
     }
