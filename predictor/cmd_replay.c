@@ -44,9 +44,14 @@ static void store(const struct run_options *options, const struct run_study *stu
         fprintf(stderr, "mpistair: note: the replay is shown, but not stored: %s\n", error.text);
 }
 
-/* Says that what was asked for changes nothing. */
+/* Says that what was asked for changes nothing, or what was left out. */
 static void note_buffers(const struct run_study *study)
 {
+    if (study->in_memory)
+        fprintf(stderr,
+                "mpistair: note: the buffers of %zu messages are taken to be in memory; --buffers recorded finds out, "
+                "which takes three times as long\n",
+                study->program.n_messages);
     if (study->options->buffers == BUFFERS_CACHED && study->n_cached == 0 && study->program.n_messages > 0)
         fprintf(stderr,
                 "mpistair: note: --buffers cached changes no message: '%s' has no rows bw_cached and cached_bytes for "

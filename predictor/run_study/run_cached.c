@@ -11,6 +11,9 @@
 #include "predictor/run_study/run_study.h"
 #include "share/base/map.h"
 
+/* Is the largest number of messages that are looked at unasked: that takes two replays more. */
+enum { UNASKED_MOST = 2000000 };
+
 /* Holds what the questions below share. */
 struct caches {
     struct run_study *study;
@@ -139,6 +142,9 @@ int run_cached(struct run_study *study, struct error *error)
         if (machine_value(&study->before.machine, level, PROTOCOL_ANY, "cached_bytes", 0) > 0)
             levels |= LEVEL_BIT(level);
     if (study->options->buffers == BUFFERS_MEMORY || levels == 0)
+        return 0;
+    study->in_memory = !study->options->buffers_given && study->program.n_messages > UNASKED_MOST;
+    if (study->in_memory)
         return 0;
     int code = run_rates_init(&caches.rates, &study->before.machine, levels, 1, (struct run_ideal){0}, error);
     if (code == 0)

@@ -16,7 +16,7 @@ static const char usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FIL
 
 const char *const run_law_name[] = {"staircase", "flow", "fair", "alone"};
 const char *const run_collectives_name[] = {"recorded", "modelled"};
-const char *const run_buffers_name[] = {"memory", "recorded", "cached"};
+const char *const run_buffers_name[] = {"recorded", "memory", "cached"};
 
 static int take_bound(struct run_bound *bound, const char *option, const char *text)
 {
@@ -105,10 +105,10 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
          "recorded: last arrival and what the recording took after it (default);\nmodelled: messages of the algorithms "
          "that MPIs use",
          .choice = &options->collectives},
-        {0, "buffers", "memory|recorded|cached",
-         "where messages of a node find their buffers: in memory, all (default);\nin caches as many as their recorded "
-         "times say, by call site; all up to the table's cached_bytes",
-         .choice = &options->buffers},
+        {0, "buffers", "recorded|memory|cached",
+         "where messages of a node find their buffers: in caches as many as their\nrecorded times say, by call site "
+         "(default); none; all up to the table's cached_bytes",
+         .choice = &options->buffers, .given = &options->buffers_given},
         {0, "memory", NULL,
          "messages lose memory bandwidth to ranks that compute on their receiver's socket, by the machine's rows "
          "memory_...",

@@ -12,8 +12,8 @@ extern const char *const run_law_name[];
 enum run_collectives { COLLECTIVES_RECORDED, COLLECTIVES_MODELLED };
 extern const char *const run_collectives_name[];
 
-/* Says which messages have their buffers in caches: none, as many as their recorded times say, all small ones. */
-enum run_buffers { BUFFERS_MEMORY, BUFFERS_RECORDED, BUFFERS_CACHED };
+/* Says which messages have their buffers in caches: as many as their recorded times say, none, all small ones. */
+enum run_buffers { BUFFERS_RECORDED, BUFFERS_MEMORY, BUFFERS_CACHED };
 extern const char *const run_buffers_name[];
 
 enum { MAX_SCALES = 16 };
@@ -29,6 +29,7 @@ struct run_options {
     int law;                                          /* enum run_law */
     int collectives;                                  /* enum run_collectives */
     int buffers;                                      /* enum run_buffers */
+    bool buffers_given;                               /* else a long run has all in memory */
     int format;                                       /* enum output_format */
     struct run_window window;
     bool sensitivity, interval;

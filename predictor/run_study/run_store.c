@@ -32,7 +32,7 @@ static void options_text(const struct run_options *options, char text[OPTIONS_BY
     size_t length = strlen(text);
     if (options->memory)
         length += (size_t)snprintf(text + length, OPTIONS_BYTES - length, "%smemory", length > 0 ? " " : "");
-    if (options->buffers != BUFFERS_MEMORY)
+    if (options->buffers != BUFFERS_RECORDED)
         length += (size_t)snprintf(text + length, OPTIONS_BYTES - length, "%sbuffers %s", length > 0 ? " " : "",
                                    run_buffers_name[options->buffers]);
     if (options->placement != NULL)

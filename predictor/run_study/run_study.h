@@ -48,6 +48,7 @@ struct run_study {
     struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
     size_t n_sensitivities;
     size_t n_cached; /* messages whose buffers are taken to be in caches */
+    bool in_memory;  /* none was looked at: the run is long, and nobody asked */
     struct run_intervals
         *intervals; /* [n_ranks + 1] of the run, then of the ranks; NULL: not asked for, or not known */
 };

@@ -7,8 +7,8 @@ usage: run_accuracy.py same|other MPISTAIR FOLDER_OF_APPS --cluster SCRIPT [--mp
 gromacs, hpcc) with 2 and 4 ranks on this node, and over the cluster of namespaces at 400 Mbit/s, and replays each trace on a
 table calibrated just before. It prints the error of the run time, the T11 error of the time inside MPI by rank, with recorded
 and with modelled collectives, and the replicate error: the same two of one recording against the other. The medians stand
-beside those of --buffers recorded. The programs take some seconds; with --length 1, a tenth of their steps, much of a run is
-the first touch of the transport's memory.
+beside those of --buffers memory. The programs take some seconds; with --length 1, a tenth of their steps, much of a run is the
+first touch of the transport's memory.
 `other`: predicts from a trace what is measured afterwards: 100 Mbit/s from 400 and the other way, round-robin from block
 places, one rank's computation doubled; eager limit 4 KiB to 64 KiB. It prints the predicted and the measured change.
 
@@ -160,8 +160,8 @@ def same_run(place, errors):
             results = [replay(place.record(f"{name}-{i}.db".replace(" ", "-"), program), place.table, "--law", place.law)
                        for i in (0, 1)]
             modelled = replay(f"{name}-0.db".replace(" ", "-"), place.table, "--law", place.law, "--collectives", "modelled")
-            by_times = [replay(f"{name}-{i}.db".replace(" ", "-"), place.table, "--law", place.law, "--buffers", "recorded")
-                         for i in (0, 1)]
+            from_memory = [replay(f"{name}-{i}.db".replace(" ", "-"), place.table, "--law", place.law, "--buffers", "memory")
+                            for i in (0, 1)]
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             print(f"{place.name:12} {name:14} {error}")
             continue
@@ -175,8 +175,8 @@ def same_run(place, errors):
         print(f"{place.name:12} {name:14} {measured[0]:8.3f} s {percent(runs[0])} {percent(runs[1])}   {percent(times[0])} "
               f"{percent(times[1])}   {percent(with_modelled[0])} {percent(with_modelled[1])}   {percent(replicate)} "
               f"{percent(replicate_mpi)}", flush=True)
-        recorded = [abs(run_error(result)) for result in by_times], [mpi_error(result) for result in by_times]
-        errors.append((place.name, [abs(e) for e in runs], times, recorded, replicate, replicate_mpi))
+        memory = [abs(run_error(result)) for result in from_memory], [mpi_error(result) for result in from_memory]
+        errors.append((place.name, [abs(e) for e in runs], times, memory, replicate, replicate_mpi))
 
 
 def same():
@@ -193,9 +193,9 @@ def same():
     for name in sorted({name for name, *_ in errors}):
         of = [error for error in errors if error[0] == name]
         print(f"{name}: median of {len(of)} programs: run {percent(statistics.median(e for _, runs, *_ in of for e in runs))}, "
-              f"in MPI {percent(statistics.median(t for _, _, times, *_ in of for t in times))}, with --buffers recorded "
-              f"{percent(statistics.median(e for _, _, _, recorded, *_ in of for e in recorded[0]))} and "
-              f"{percent(statistics.median(t for _, _, _, recorded, *_ in of for t in recorded[1]))}, replicate run "
+              f"in MPI {percent(statistics.median(t for _, _, times, *_ in of for t in times))}, with --buffers memory "
+              f"{percent(statistics.median(e for _, _, _, memory, *_ in of for e in memory[0]))} and "
+              f"{percent(statistics.median(t for _, _, _, memory, *_ in of for t in memory[1]))}, replicate run "
               f"{percent(statistics.median(r for *_, r, _ in of))}, in MPI {percent(statistics.median(r for *_, r in of))}")
 
 

@@ -125,14 +125,14 @@ class ReplayCommand(unittest.TestCase):
         self.assertIn("--buffers cached changes no message: 'gigabyte' has no rows", nothing.stderr)
         self.machine.write_text(MACHINE + CACHED)
         self.assertIn("buffers of 5 messages in caches, as recorded times say", self.replay("--buffers", "recorded"))
-        self.assertEqual(json.loads(self.replay("--json"))["cached_messages"], 0)
+        self.assertEqual(json.loads(self.replay("--json"))["cached_messages"], 5)
         refused = self.tool("replay", self.trace, "--buffers", "disk")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("--buffers", refused.stderr)
         connection = sqlite3.connect(self.trace)
         stored = {row[0] for row in connection.execute("SELECT options FROM replay_run")}
         connection.close()
-        self.assertEqual(stored, {"", "buffers recorded", "buffers cached"})
+        self.assertEqual(stored, {"", "buffers memory", "buffers cached"})
 
     def replay(self, *options):
         done = self.tool("replay", self.trace, "--machine", self.machine, *options)

@@ -146,14 +146,14 @@ class RunRead(unittest.TestCase):
         self.assertEqual([steps for _, _, steps in calls[3:]], [[("wait", [("receive", 2)])], [("wait", [("receive", 0), ("receive", 1)])]])
         self.assertEqual([steps for _, _, steps in calls[:3]], [[("receive", k)] for k in range(3)])
 
-    def polled(self, gap_us):
+    def polled(self, gap_us, *statements):
         self.start()
         k = self.message(0, 1, 8)
         self.call(0, 90 * US, 95 * US, "MPI_Send", [("send", k)], [("send", k)])
         self.call(1, 0, 1 * US, "MPI_Irecv", [("receive", k)])
         idle = Idle(20, 20 * US, gap_us * US)
         self.call(1, (21 + gap_us) * US, (22 + gap_us) * US, "MPI_Test", [], [("receive", k)], idle=idle)
-        return self.read()
+        return self.read(*statements)
 
     def test_loop_of_tests(self):
         program = self.polled(40)
@@ -166,6 +166,14 @@ class RunRead(unittest.TestCase):
                                                   ("MPI_Test", 100, [("wait", [("receive", 0)])])])
         self.assertEqual(self.parts(program, 1, "MPI_Test"), {"computation": 0.1, "other": 0.02, "bandwidth": 0.001})
         self.assertEqual(self.whole(program, 1), 0.122)
+
+    def test_tests_for_something_else(self):
+        """A program looks after each piece of its work whether a message is there; its next success is another test's."""
+        program = self.polled(20, "INSERT INTO function(name) VALUES ('MPI_Testany')",
+                              "UPDATE call_row SET function = (SELECT id FROM function WHERE name = 'MPI_Testany') WHERE idle_calls > 0")
+        self.assertEqual(self.steps(program, 1), [("MPI_Irecv", 0, [("receive", 0)]), ("MPI_Testany", 0, [("spend", 20)]),
+                                                  ("MPI_Test", 20, [("wait", [("receive", 0)])])])
+        self.assertEqual(self.parts(program, 1, "MPI_Testany"), {"other": 0.02})
 
     def test_probe_loop(self):
         """Iprobe until it succeeds, a receive of another rank's older message posted between, and the receive."""
