@@ -1,5 +1,6 @@
 /* Where ranks outnumber the processors of their machine, each shares one with some others, as long as it was recorded
- * there: one that waits inside MPI polls, so that the operating system sees all of them running and moves none. One
+ * there: one that waits inside MPI polls, so that the operating system sees all of them running and moves none that has
+ * no emptier processor to go to. One
  * that polls yields; all others keep the processor. So a rank whose wait is over goes on when no other one has it, or
  * when its turn has come. */
 #include <stdlib.h>
@@ -96,6 +97,12 @@ static uint32_t emptiest_core(const struct run_core *cores, const struct machine
     return (uint32_t)best;
 }
 
+/* Returns how many strands a core has at most: where one has more, the operating system moves some. */
+static uint32_t fair_share(const struct machine_cores *machine)
+{
+    return (machine->n_strands + machine->n - 1) / machine->n;
+}
+
 /* Gives every strand of a crowded machine a core: the first strand of each rank the recorded one, then all others. */
 static void assign(struct simulation *sim, struct plan *plan)
 {
@@ -110,9 +117,11 @@ static void assign(struct simulation *sim, struct plan *plan)
             bool is_first = s == 0 || program->strands[s - 1].rank != rank;
             if (!is_crowded(sim, machine) || cores->of[s] != RUN_NOBODY || (recorded && !is_first))
                 continue;
-            cores->of[s] = recorded ? recorded_core(sim, plan, rank) : emptiest_core(cores->cores, machine);
-            if (cores->of[s] != RUN_NOBODY)
-                cores->cores[cores->of[s]].n_strands++;
+            uint32_t core = recorded ? recorded_core(sim, plan, rank) : emptiest_core(cores->cores, machine);
+            if (core == RUN_NOBODY || cores->cores[core].n_strands >= fair_share(machine))
+                continue;
+            cores->of[s] = core;
+            cores->cores[core].n_strands++;
         }
 }
 
