@@ -205,6 +205,7 @@ static bool act(struct simulation *sim, uint32_t number)
     case STEP_SPEND:
         add_part(sim, step->place, RUN_OTHER, step->spent_s);
         sim->strands[number].phase = STRAND_ENDS;
+        cores_leave(sim, number); /* what was recorded holds its waits for the processor */
         return pause_strand(sim, number, step->spent_s);
     }
     return false;

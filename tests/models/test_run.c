@@ -379,6 +379,31 @@ static void cores(void **state)
     }
 }
 
+/* The sender has the processor while it computes, others have it while the sender spends as long inside MPI. */
+static void core_of_one_that_spends(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sender;
+        double other_ms;
+    } cases[] = {{"S0 c5 S1", 3.9}, {"S0 x5 S1", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct run_case run = {.options.turn_s = 1};
+        run_eager_machine(&run);
+        run_ranks(&run, 2, NULL);
+        run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
+        run_message(&run, 0, 1, MB, 0);
+        run_message(&run, 0, 1, MB, 0);
+        run_rank(&run, cases[i].sender);
+        run_rank(&run, "R0 R1");
+        run_replay(&run);
+        assert_end(&run, 0, 5);
+        assert_end(&run, 1, 6.1);
+        assert_part(&run, 1, RUN_OTHER, cases[i].other_ms);
+        run_release(&run);
+    }
+}
+
 /* Gives the case rendezvous alone, 1 GB/s from memory, and from caches 4 GB/s one way and 6 GB/s both ways, up to
  * 2 MB. */
 static void cached_machine(struct run_case *run)
@@ -433,15 +458,16 @@ static void cached_shared(void **state)
 }
 
 /* Two processors serve four ranks. The receiver, rank 1, shares one with rank 2 or 3, which compute until 5 and 0.5, as
- * recorded; where it was is not known, it gets the first that serves the fewest. Rank 2 then waits for nobody. */
+ * recorded; where it was is not known, it gets the first that serves the fewest, as does the third of one processor.
+ * Rank 2 then waits for nobody. */
 static void core_of_each(void **state)
 {
     (void)state;
     static const struct {
         int32_t processor[4];
         double end_ms;
-    } cases[] = {
-        {{7, 9, 9, 7}, 5}, {{9, 7, 9, 7}, 1.1}, {{7, -1, 7, 9}, 1.1}, {{-1, -1, -1, -1}, 1.1}, {{-1, -1, 9, -1}, 5}};
+    } cases[] = {{{7, 9, 9, 7}, 5},       {{9, 7, 9, 7}, 1.1},  {{7, -1, 7, 9}, 1.1},
+                 {{-1, -1, -1, -1}, 1.1}, {{-1, -1, 9, -1}, 5}, {{9, 7, 9, 9}, 1.1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct run_case run = {.options.turn_s = 1};
         run_eager_machine(&run);
@@ -466,13 +492,27 @@ static void core_of_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late_sender),   cmocka_unit_test(late_receiver), cmocka_unit_test(eager_and_synchronous),
-        cmocka_unit_test(eager_late),    cmocka_unit_test(chain),         cmocka_unit_test(progress),
-        cmocka_unit_test(barrier),       cmocka_unit_test(rooted),        cmocka_unit_test(nonblocking_collective),
-        cmocka_unit_test(waitany),       cmocka_unit_test(overhead),      cmocka_unit_test(probe),
-        cmocka_unit_test(nothing_moves), cmocka_unit_test(one_sided),     cmocka_unit_test(deadlock),
-        cmocka_unit_test(ideal),         cmocka_unit_test(cores),         cmocka_unit_test(core_of_each),
-        cmocka_unit_test(cached),        cmocka_unit_test(cached_shared),
+        cmocka_unit_test(late_sender),
+        cmocka_unit_test(late_receiver),
+        cmocka_unit_test(eager_and_synchronous),
+        cmocka_unit_test(eager_late),
+        cmocka_unit_test(chain),
+        cmocka_unit_test(progress),
+        cmocka_unit_test(barrier),
+        cmocka_unit_test(rooted),
+        cmocka_unit_test(nonblocking_collective),
+        cmocka_unit_test(waitany),
+        cmocka_unit_test(overhead),
+        cmocka_unit_test(probe),
+        cmocka_unit_test(nothing_moves),
+        cmocka_unit_test(one_sided),
+        cmocka_unit_test(deadlock),
+        cmocka_unit_test(ideal),
+        cmocka_unit_test(cores),
+        cmocka_unit_test(core_of_each),
+        cmocka_unit_test(core_of_one_that_spends),
+        cmocka_unit_test(cached),
+        cmocka_unit_test(cached_shared),
     };
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);
 }
