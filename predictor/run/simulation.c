@@ -233,6 +233,9 @@ static void go_on(struct simulation *sim, uint32_t number)
             break;
         case STRAND_WAITS:
             account_wait(sim, step_of(sim, number)->place, &strand->parts);
+            if (step_of(sim, number)->kind == STEP_COLLECTIVE &&
+                !collective_is_modelled(sim, step_of(sim, number)->object))
+                cores_take(sim, number); /* what was recorded holds its wait for the processor */
             if (cores_await(sim, number)) {
                 strand->wait_begin_s = sim->now_s;
                 strand->phase = STRAND_QUEUES;

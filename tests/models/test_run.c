@@ -404,6 +404,25 @@ static void core_of_one_that_spends(void **state)
     }
 }
 
+/* What a collective was recorded to take holds the wait for the processor: both go on as recorded, not one by one. */
+static void core_behind_a_collective(void **state)
+{
+    (void)state;
+    struct run_case run = {.options.turn_s = 1};
+    run_eager_machine(&run);
+    run_ranks(&run, 2, NULL);
+    run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
+    run_collective(&run, DEPENDS_ON_ALL, 0, 1);
+    run_rank(&run, "B0 c5");
+    run_rank(&run, "B0 c5");
+    run_replay(&run);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_end(&run, rank, 6);
+        assert_part(&run, rank, RUN_OTHER, 0);
+    }
+    run_release(&run);
+}
+
 /* Gives the case rendezvous alone, 1 GB/s from memory, and from caches 4 GB/s one way and 6 GB/s both ways, up to
  * 2 MB. */
 static void cached_machine(struct run_case *run)
@@ -511,6 +530,7 @@ int main(void)
         cmocka_unit_test(cores),
         cmocka_unit_test(core_of_each),
         cmocka_unit_test(core_of_one_that_spends),
+        cmocka_unit_test(core_behind_a_collective),
         cmocka_unit_test(cached),
         cmocka_unit_test(cached_shared),
     };
