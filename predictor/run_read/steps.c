@@ -180,8 +180,8 @@ static void add_call(struct walk *walk, struct call *call, uint32_t probed)
     add_measured(walk, call->site, call->begin_ns, call->end_ns, &parts);
 }
 
-/* Returns the first of the failed tests from `from` to `to` in order that the successful one at `to` may have waited for:
- * that of the same function and call site. Those before ask for something else, while the program works. */
+/* Returns the first of the failed tests from `from` to `to` in order that the successful one at `to` may have waited
+ * for: that of the same function and call site. Those before ask for something else, while the program works. */
 static uint32_t first_of_loop(const struct walk *walk, uint32_t from, uint32_t to)
 {
     const struct building *building = walk->building;
