@@ -211,6 +211,12 @@ static bool act(struct simulation *sim, uint32_t number)
     return false;
 }
 
+static bool leaves_recorded_collective(const struct simulation *sim, const struct run_step *step)
+{
+    return step->kind == STEP_COLLECTIVE &&
+           !collective_is_modelled(sim, sim->program->members[step->object].collective);
+}
+
 /* Lets a strand go on until it must wait for something. */
 static void go_on(struct simulation *sim, uint32_t number)
 {
@@ -233,8 +239,7 @@ static void go_on(struct simulation *sim, uint32_t number)
             break;
         case STRAND_WAITS:
             account_wait(sim, step_of(sim, number)->place, &strand->parts);
-            if (step_of(sim, number)->kind == STEP_COLLECTIVE &&
-                !collective_is_modelled(sim, step_of(sim, number)->object))
+            if (leaves_recorded_collective(sim, step_of(sim, number)))
                 cores_take(sim, number); /* what was recorded holds its wait for the processor */
             if (cores_await(sim, number)) {
                 strand->wait_begin_s = sim->now_s;
