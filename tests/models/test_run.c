@@ -348,81 +348,6 @@ static void ideal(void **state)
     run_release(&run);
 }
 
-/* Two ranks share one core, of one node or of two that are containers of one machine. A message is there at 1.1 while
- * its sender computes until 5: the receiver goes on when its turn of 3 comes, or when the sender is done. Its next wait
- * finds the core free. */
-static void cores(void **state)
-{
-    (void)state;
-    static const struct {
-        double turn_ms, end_ms;
-    } cases[] = {{0, 1.1 + 1}, {3, 4.1 + 1}, {10, 5 + 1}};
-    static const uint32_t nodes[2] = {3, 5};
-    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
-        struct run_case run = {.options.turn_s = cases[i / 2].turn_ms * 1e-3};
-        run_eager_machine(&run);
-        run_ranks(&run, 2, i % 2 == 0 ? NULL : nodes);
-        run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
-        for (size_t rank = 0; i % 2 == 1 && rank < 2; rank++) {
-            run.program.ranks[rank].node = nodes[rank];
-            run.program.ranks[rank].machine = 3;
-        }
-        run_message(&run, 0, 1, MB, 0);
-        run_message(&run, 0, 1, MB, 0);
-        run_rank(&run, "S0 c5 S1");
-        run_rank(&run, "R0 c1 R1");
-        run_replay(&run);
-        assert_end(&run, 0, 5);
-        assert_end(&run, 1, 6.1);
-        assert_part(&run, 1, RUN_OTHER, cases[i / 2].end_ms - 2.1);
-        run_release(&run);
-    }
-}
-
-/* The sender has the processor while it computes, others have it while the sender spends as long inside MPI. */
-static void core_of_one_that_spends(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *sender;
-        double other_ms;
-    } cases[] = {{"S0 c5 S1", 3.9}, {"S0 x5 S1", 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct run_case run = {.options.turn_s = 1};
-        run_eager_machine(&run);
-        run_ranks(&run, 2, NULL);
-        run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
-        run_message(&run, 0, 1, MB, 0);
-        run_message(&run, 0, 1, MB, 0);
-        run_rank(&run, cases[i].sender);
-        run_rank(&run, "R0 R1");
-        run_replay(&run);
-        assert_end(&run, 0, 5);
-        assert_end(&run, 1, 6.1);
-        assert_part(&run, 1, RUN_OTHER, cases[i].other_ms);
-        run_release(&run);
-    }
-}
-
-/* What a collective was recorded to take holds the wait for the processor: both go on as recorded, not one by one. */
-static void core_behind_a_collective(void **state)
-{
-    (void)state;
-    struct run_case run = {.options.turn_s = 1};
-    run_eager_machine(&run);
-    run_ranks(&run, 2, NULL);
-    run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
-    run_collective(&run, DEPENDS_ON_ALL, 0, 1);
-    run_rank(&run, "B0 c5");
-    run_rank(&run, "B0 c5");
-    run_replay(&run);
-    for (uint32_t rank = 0; rank < 2; rank++) {
-        assert_end(&run, rank, 6);
-        assert_part(&run, rank, RUN_OTHER, 0);
-    }
-    run_release(&run);
-}
-
 /* Gives the case rendezvous alone, 1 GB/s from memory, and from caches 4 GB/s one way and 6 GB/s both ways, up to
  * 2 MB. */
 static void cached_machine(struct run_case *run)
@@ -476,63 +401,15 @@ static void cached_shared(void **state)
     run_release(&run);
 }
 
-/* Two processors serve four ranks. The receiver, rank 1, shares one with rank 2 or 3, which compute until 5 and 0.5, as
- * recorded; where it was is not known, it gets the first that serves the fewest, as does the third of one processor.
- * Rank 2 then waits for nobody. */
-static void core_of_each(void **state)
-{
-    (void)state;
-    static const struct {
-        int32_t processor[4];
-        double end_ms;
-    } cases[] = {{{7, 9, 9, 7}, 5},       {{9, 7, 9, 7}, 1.1},  {{7, -1, 7, 9}, 1.1},
-                 {{-1, -1, -1, -1}, 1.1}, {{-1, -1, 9, -1}, 5}, {{9, 7, 9, 9}, 1.1}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct run_case run = {.options.turn_s = 1};
-        run_eager_machine(&run);
-        run_ranks(&run, 4, NULL);
-        for (size_t rank = 0; rank < 4; rank++) {
-            run.program.ranks[rank].processors = 2;
-            run.program.ranks[rank].processor = cases[i].processor[rank];
-        }
-        run_message(&run, 0, 1, MB, 0);
-        run_message(&run, 1, 3, 0, 0);
-        run_rank(&run, "S0");
-        run_rank(&run, "R0 S1");
-        run_rank(&run, "c5");
-        run_rank(&run, "c0.5 R1");
-        run_replay(&run);
-        assert_end(&run, 1, cases[i].end_ms);
-        assert_end(&run, 3, cases[i].end_ms + 0.1);
-        run_release(&run);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late_sender),
-        cmocka_unit_test(late_receiver),
-        cmocka_unit_test(eager_and_synchronous),
-        cmocka_unit_test(eager_late),
-        cmocka_unit_test(chain),
-        cmocka_unit_test(progress),
-        cmocka_unit_test(barrier),
-        cmocka_unit_test(rooted),
-        cmocka_unit_test(nonblocking_collective),
-        cmocka_unit_test(waitany),
-        cmocka_unit_test(overhead),
-        cmocka_unit_test(probe),
-        cmocka_unit_test(nothing_moves),
-        cmocka_unit_test(one_sided),
-        cmocka_unit_test(deadlock),
-        cmocka_unit_test(ideal),
-        cmocka_unit_test(cores),
-        cmocka_unit_test(core_of_each),
-        cmocka_unit_test(core_of_one_that_spends),
-        cmocka_unit_test(core_behind_a_collective),
-        cmocka_unit_test(cached),
-        cmocka_unit_test(cached_shared),
+        cmocka_unit_test(late_sender),   cmocka_unit_test(late_receiver), cmocka_unit_test(eager_and_synchronous),
+        cmocka_unit_test(eager_late),    cmocka_unit_test(chain),         cmocka_unit_test(progress),
+        cmocka_unit_test(barrier),       cmocka_unit_test(rooted),        cmocka_unit_test(nonblocking_collective),
+        cmocka_unit_test(waitany),       cmocka_unit_test(overhead),      cmocka_unit_test(probe),
+        cmocka_unit_test(nothing_moves), cmocka_unit_test(one_sided),     cmocka_unit_test(deadlock),
+        cmocka_unit_test(ideal),         cmocka_unit_test(cached),        cmocka_unit_test(cached_shared),
     };
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);
 }
