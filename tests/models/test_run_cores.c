@@ -1,5 +1,5 @@
-/* Tests the replay of whole runs where ranks outnumber processors, by small cases that are worked by hand. Times are ms;
- * 1 MB takes 1 ms. share/doc/MODELS.md, Cores, has the rules. */
+/* Tests the replay of whole runs where ranks outnumber processors, by small cases that are worked by hand. Times are
+ * ms; 1 MB takes 1 ms. share/doc/MODELS.md, Cores, has the rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -65,8 +65,8 @@ static void core_of_one_that_spends(void **state)
     }
 }
 
-/* Both ranks go on when the recording says so, not one after the other: the recorded time of a collective holds the wait
- * for the processor. */
+/* Both ranks go on when the recording says so, not one after the other: the recorded time of a collective holds the
+ * wait for the processor. */
 static void core_behind_a_collective(void **state)
 {
     (void)state;
