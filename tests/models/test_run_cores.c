@@ -1,5 +1,5 @@
 /* Tests the replay of whole runs where ranks outnumber processors, by small cases that are worked by hand. Times are
- * ms; 1 MB takes 1 ms. share/doc/MODELS.md, Cores, has the rules. */
+ * ms; 1 MB takes 1 ms. share/doc/MODELS.md, Whole run, Cores. */
 #include <setjmp.h>
 #include <stdarg.h>
 
