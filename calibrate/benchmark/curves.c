@@ -2,16 +2,17 @@
  * benchmark, size and number of processes. So a machine that is slow for some seconds is slow for a few samples of all
  * and not for all samples of one. A part gets time by its weight; what it does not need goes to the others. */
 #include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/plan.h"
 
 static const struct benchmark_part parts[] = {
-    {&pingpong_program, 0.30},   /* latency and bandwidth of one message */
-    {&algorithm1_program, 0.45}, /* bandwidth that processes share */
-    {&self_program, 0.05},       /* messages of a rank to itself */
-    {&injection_program, 0.12},  /* what a node sends at most */
-    {&queue_program, 0.12},      /* search of long queues */
-    {&overhead_program, 0.03},   /* what a post costs */
-    {&progress_program, 0.03},   /* who moves bytes while the program computes */
-    {&cached_program, 0.05},     /* messages whose buffers are in caches */
+    {&pingpong_program, 0.30, 0},                  /* latency and bandwidth of one message */
+    {&algorithm1_program, 0.45, 0},                /* bandwidth that processes share */
+    {&self_program, 0.05, 0},                      /* messages of a rank to itself */
+    {&injection_program, 0.12, 0},                 /* what a node sends at most */
+    {&queue_program, 0.12, 0},                     /* search of long queues */
+    {&overhead_program, 0.03, 0},                  /* what a post costs */
+    {&progress_program, 0.03, PLAN_SAMPLES_SHORT}, /* who moves bytes while the program computes: yes or no */
+    {&cached_program, 0.05, 0},                    /* messages whose buffers are in caches */
 };
 
 const struct benchmark_program curves_program = {

@@ -155,6 +155,7 @@ struct benchmark_program {
 struct benchmark_part {
     const struct benchmark_program *program;
     double weight; /* share of the time, against those of the other parts that have items */
+    size_t first; /* samples without which an item says nothing: they come ahead of all; 0: any number says something */
 };
 
 extern const struct benchmark_program self_program;

@@ -26,6 +26,12 @@ enum { WARM_VISITS_MAX = 4, WARM_VISITS_SHORT = 1 };
 
 #define PROGRESS_S 0.5
 
+/* Name what a pass is for, in order: samples without which an item says nothing, the minimum of all; then shares of time
+ * being equal, those that are not known well enough and had no more of it than the mean. */
+enum stage { FIRST, MINIMUM, PRECISION };
+/* Bounds the passes for the first samples: where some are always disturbed the others must get time, too. */
+enum { FIRST_PASSES = 2 * PLAN_SAMPLES_SHORT };
+
 struct schedule {
     struct measure *measure;
     const struct benchmark_program *program;
@@ -253,19 +259,28 @@ static double mean_spent_s(const struct schedule *schedule)
     return open > 0 ? spent_s / (double)open : 0;
 }
 
-/* Makes one pass in random order over the points that lack their minimum; or else, shares of time being equal, over
- * those that are not known well enough and had no more time than the mean. Returns the number of visits; -1 without
- * memory. */
-static int pass(struct schedule *schedule, bool of_minimum)
+/* Says whether a stage wants more samples of a point, mean_s being what mean_spent_s returns. */
+static bool is_wanted(const struct schedule *schedule, size_t i, enum stage stage, double mean_s)
 {
-    double mean_s = of_minimum ? 0 : mean_spent_s(schedule) * (1 + 1e-9);
+    const struct point *point = &schedule->points[i];
+    const struct benchmark_program *program = schedule->program;
+    if (stage == FIRST)
+        return program->n_parts > 0 && point->n < program->parts[schedule->items[i].part].first;
+    if (stage == MINIMUM)
+        return point->n < point->minimum;
+    return !point_is_done(point) && weighted_spent_s(schedule, i) <= mean_s * (1 + 1e-9);
+}
+
+/* Makes one pass in random order over the points that the stage wants. Returns the number of visits; -1 without memory.
+ */
+static int pass(struct schedule *schedule, enum stage stage)
+{
+    double mean_s = stage == PRECISION ? mean_spent_s(schedule) : 0;
     int visits = 0;
     shuffle(schedule);
     for (size_t i = 0; i < schedule->n_points; i++) {
         struct point *point = &schedule->points[schedule->order[i]];
-        bool wanted = of_minimum ? point->n < point->minimum
-                                 : !point_is_done(point) && weighted_spent_s(schedule, schedule->order[i]) <= mean_s;
-        if (!wanted || !affordable(schedule, point))
+        if (!is_wanted(schedule, schedule->order[i], stage, mean_s) || !affordable(schedule, point))
             continue;
         if (point->repeats == 0)
             warm_up(schedule, point, WARM_VISITS_SHORT);
@@ -285,13 +300,13 @@ static int run(struct schedule *schedule)
             warm_up(schedule, &schedule->points[schedule->order[i]], WARM_VISITS_MAX);
     if (set_minimum(schedule) != 0)
         return -1;
-    int visits;
-    do
-        visits = pass(schedule, true);
-    while (visits > 0);
-    do
-        visits = visits < 0 ? visits : pass(schedule, false);
-    while (visits > 0);
+    int visits = 1;
+    for (int i = 0; i < FIRST_PASSES && visits > 0; i++)
+        visits = pass(schedule, FIRST);
+    for (enum stage stage = MINIMUM; stage <= PRECISION && visits >= 0; stage++)
+        do
+            visits = pass(schedule, stage);
+        while (visits > 0);
     return visits;
 }
 

@@ -6,7 +6,9 @@ Trace events: "Trace Event Format" of the Chrome project, as Perfetto reads it. 
 import bisect
 import collections
 import csv
+import functools
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -15,12 +17,6 @@ import subprocess
 import sys
 import types
 from fractions import Fraction
-
-sys.path.append("/usr/lib/python3/dist-packages")  # of Debian's package, also for another Python
-try:
-    import otf2
-except ImportError:
-    otf2 = None
 
 CALLS = "SELECT rank, function, begin_ns, end_ns FROM call"
 MESSAGES = """SELECT id, src, dst, comm, tag, bytes, send_post_ns, send_complete_ns, recv_post_ns, recv_complete_ns, send_function,
@@ -194,27 +190,22 @@ def check_dot(path, database=None):
     return text
 
 
-FIELDS = ("request_id", "receiver", "sender", "msg_tag", "msg_length", "region")
+def python3_otf2(*arguments):
+    """Runs read_archive.py, which says why not in this process."""
+    return subprocess.run([sys.executable, "-S", pathlib.Path(__file__).with_name("read_archive.py"), *arguments],
+                          capture_output=True, text=True, timeout=120, env=os.environ | {"MALLOC_PERTURB_": "0"})
 
 
-def print_archive(anchor):
-    """Prints the resolution, then the events of an archive as python3-otf2 reads them: a line of JSON each."""
-    with otf2.reader.open(anchor) as trace:
-        print(trace.timer_resolution)
-        for location, event in trace.events:
-            fields = {name: getattr(event, name) for name in FIELDS if hasattr(event, name)}
-            if "region" in fields:
-                fields["region"] = fields["region"].name
-            print(json.dumps([location.group.name, location.name, event.time, type(event).__name__, fields]))
+@functools.cache
+def has_python3_otf2():
+    return python3_otf2().returncode == 0
 
 
 class Archive:
-    """What python3-otf2 reads: (rank, thread, ns, kind, event) of all locations. It reads one archive a process: of two, it may
-    crash at the second."""
+    """What python3-otf2 reads: (rank, thread, ns, kind, event) of all locations."""
 
     def __init__(self, folder):
-        done = subprocess.run([sys.executable, __file__, str(pathlib.Path(folder) / "traces.otf2")], capture_output=True, text=True,
-                              timeout=120)
+        done = python3_otf2(pathlib.Path(folder) / "traces.otf2")
         need(done.returncode == 0, "python3-otf2:", done.returncode, done.stderr)
         lines = done.stdout.splitlines()
         self.resolution = int(lines[0])
@@ -271,13 +262,13 @@ def check_order(archive):
 
 def check_otf2(folder, database=None, calls=True):
     """Returns the archive, None where python3-otf2 is not installed."""
-    if shutil.which("otf2-print"):
-        # The events take it a second, however few there are: once for each trace is enough.
-        for what in ([], ["-G"]) if database is not None and calls else (["-G"],):
+    if database is not None and calls and shutil.which("otf2-print"):
+        # It takes a second, however few events there are: once for each trace is enough.
+        for what in [], ["-G"]:
             done = subprocess.run(["otf2-print", *what, str(pathlib.Path(folder) / "traces.otf2")], capture_output=True, text=True,
                                   errors="replace", timeout=120)
             need(done.returncode == 0 and not done.stderr, "otf2-print", *what, done.returncode, done.stderr[:500])
-    if otf2 is None:
+    if not has_python3_otf2():
         return None
     archive = Archive(folder)
     need(archive.resolution == 1000000000, "ticks a second:", archive.resolution)
@@ -301,7 +292,3 @@ def check_otf2(folder, database=None, calls=True):
         same("calls in OTF2", [(rank, event.region, at + base) for rank, _, at, _, event in archive.of("Enter")
                                if event.region != "application"], [row[:3] for row in rows(database, CALLS)])
     return archive
-
-
-if __name__ == "__main__":
-    print_archive(sys.argv[1])

@@ -125,12 +125,15 @@ def check_calls(test, case):
 
 def check_contents(test):
     """Every collective in every way, recorded: the program looks at all values itself. With two processes a GPU a k-th is as
-    much as (k - 1) of k, so that some have four; these hold all for every fourth GPU, and so some of them nothing."""
+    much as (k - 1) of k, so that some have four; these hold all for every fourth GPU, and so some of them nothing. All ranks
+    start where what a process holds depends on the GPU; elsewhere two GPUs do. Two do from here on, too."""
     gpus = test.ranks // EACH
-    cases = [Case(collective, way, gpus) for collective in CALLS for way in WAYS]
-    cases += [Case(collective, way, gpus, varying=True) for collective in ("alltoallv", "alltoallv-messages") for way in WAYS[1:]]
+    cases = [Case(collective, way, gpus, varying=True) for collective in ("alltoallv", "alltoallv-messages") for way in WAYS[1:]]
     cases += [Case(collective, "extra-message", test.ranks // 4, each=4) for collective in ("allreduce", "alltoallv-messages")]
+    cases += [Case("alltoallv-messages", way, gpus) for way in WAYS]
+    cases += [Case(collective, way, 2) for collective in CALLS if collective != "alltoallv-messages" for way in WAYS]
     for case in cases:
+        test.ranks = case.gpus * case.each
         check_row(test.record(test.program("gpu_collectives"), *case.arguments()), case)
         check_messages(test, case)
         check_calls(test, case)

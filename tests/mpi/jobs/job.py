@@ -17,7 +17,7 @@ import time
 
 SKIPPED = 77
 CLUSTER = pathlib.Path(__file__).resolve().parents[2] / "cluster/cluster"
-RANKS = {"mpich": 2, "openmpi": 8}  # MPICH's ranks spin: no more of them than cores
+RANKS = {"mpich": 2, "openmpi": 4}  # MPICH's ranks spin: no more of them than cores
 
 
 def skip(reason):
