@@ -7,10 +7,8 @@
 #     format      clang-format has nothing to change
 #     gcc         a build for both MPIs, warnings as errors; all tests (that of the recorder's threads has
 #                 ThreadSanitizer in it)
-#     clang       the same build by clang, warnings as errors; nobody runs it, so without optimization, which takes half
-#                 the time and finds the same
-#     sanitized   AddressSanitizer and UndefinedBehaviorSanitizer, for one MPI; the tests that need no MPI job, and what
-#                 they run
+#     clang       a build by clang, warnings as errors, with AddressSanitizer and UndefinedBehaviorSanitizer
+#     sanitized   that build, and its tests that need no MPI job
 # A SUITE (unit, golden, models, mpi, jobs, fuzz, ...) runs those tests of the gcc build alone, SUITE/NAME a single one, as
 # in `sh tests/run.sh golden/halo 'mpi/matrix mpich'`. An unknown name ends it with exit code 2 and the names that there are.
 #
@@ -137,13 +135,14 @@ if has "$chosen_parts" gcc || [ -n "$chosen_suites$chosen_tests" ]; then
         fi
     fi
 fi
-! has "$chosen_parts" clang || CC=clang check clang build "$folder/clang" clang --werror --buildtype=plain || true
-if has "$chosen_parts" sanitized &&
-    check sanitized configure "$folder/sanitized" sanitized -Db_sanitize=address,undefined -Db_lundef=false -Dopenmpi=disabled; then
-    export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-    export LSAN_OPTIONS="suppressions=$source_folder/tests/leaks.txt:print_suppressions=0"
-    # This builds what these tests need, two thirds of all.
-    run_tests sanitized --suite unit --suite models --suite golden --suite fuzz --no-suite files
+# One build for both: it takes less time than two, and clang's sanitizers see more.
+if has "$chosen_parts" clang || has "$chosen_parts" sanitized; then
+    if CC=clang check clang build "$folder/clang" clang --werror -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false &&
+        has "$chosen_parts" sanitized; then
+        export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+        export LSAN_OPTIONS="suppressions=$source_folder/tests/leaks.txt:print_suppressions=0"
+        run_tests clang --no-rebuild --suite unit --suite models --suite golden --suite fuzz --no-suite files
+    fi
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

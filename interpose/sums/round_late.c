@@ -14,9 +14,11 @@ struct late_span {
 
 static struct round_entry *find_entry(const struct round_sums *sums, const struct round_span *round, int64_t rank)
 {
+    if (round->n == 0)
+        return NULL;
     struct round_entry *entries = sums->entries + round->first;
     size_t low = 0, high = round->n;
-    if (high == 0 || rank < entries[0].rank)
+    if (rank < entries[0].rank)
         return NULL;
     size_t at = (size_t)(rank - entries[0].rank); /* where no rank is missing between */
     if (at < high && entries[at].rank == rank)

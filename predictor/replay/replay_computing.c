@@ -167,11 +167,12 @@ static size_t make_changes(struct replay_computing *computing, const struct pass
         bool counts = placed[rank] && life->begin_ns < life->end_ns;
         while (end < passages->n && passages->all[end].rank == rank)
             end++;
-        int32_t callers = make_stays(&computing->of_rank[rank], passages->all + first, end - first);
+        const struct passage *own = end > first ? passages->all + first : NULL;
+        int32_t callers = make_stays(&computing->of_rank[rank], own, end - first);
         if (callers < 0)
             return SIZE_MAX;
         uint32_t socket = computing->sockets.of[rank];
-        int32_t each = counts ? threads_each(life, callers, passages->all + first, end - first) : 1;
+        int32_t each = counts ? threads_each(life, callers, own, end - first) : 1;
         for (size_t i = first; counts && i < end; i++)
             changes[n_changes++] =
                 (struct change){within(life, passages->all[i].at_ns), socket, -passages->all[i].by * each};

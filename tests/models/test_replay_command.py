@@ -266,7 +266,8 @@ class ReplayCommand(unittest.TestCase):
     def test_of_before(self):
         """A trace without the tables is read, and gets them."""
         self.write(chain(), *(f"DROP TABLE replay_{table}" for table in ("part", "efficiency", "place", "run")))
-        self.assertEqual(self.tool("report", self.trace, "--all").returncode, 0)
+        done = self.tool("report", self.trace, "--all")
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.replay()
         self.assertEqual(self.query("SELECT count(*) FROM replay_run"), [(1,)])
 
@@ -292,7 +293,8 @@ class ReplayCommand(unittest.TestCase):
         text = self.replay()
         self.assertIn("Nobody waits", text)
         self.assertIn("1 rank, 0 messages, 0 collectives", text)
-        self.assertEqual(self.tool("report", self.trace, "--all").returncode, 0)
+        done = self.tool("report", self.trace, "--all")
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("nan ", text)
         self.assertNotIn("nan", self.replay("--format", "csv"))
 
