@@ -29,8 +29,8 @@ enum { WARM_VISITS_MAX = 4, WARM_VISITS_SHORT = 1 };
 /* Name what a pass is for, in order: samples without which an item says nothing, the minimum of all; then shares of time
  * being equal, those that are not known well enough and had no more of it than the mean. */
 enum stage { FIRST, MINIMUM, PRECISION };
-/* Bounds the passes for the first samples: where some are always disturbed the others must get time, too. */
-enum { FIRST_PASSES = 2 * PLAN_SAMPLES_SHORT };
+/* Is what the first of these gets at most of the time: where its samples are always disturbed the others must get some. */
+#define FIRST_SHARE 0.4
 
 struct schedule {
     struct measure *measure;
@@ -40,8 +40,9 @@ struct schedule {
     size_t *order;        /* numbers of points, shuffled */
     size_t n_points;
     double end_s;
-    bool is_short; /* there is not even time for PLAN_SAMPLES_SHORT of each point */
-    double told_s; /* when progress was told last */
+    double stage_end_s; /* when the passes of a stage end */
+    bool is_short;      /* there is not even time for PLAN_SAMPLES_SHORT of each point */
+    double told_s;      /* when progress was told last */
     uint64_t random;
     size_t rows;
     size_t disturbed;      /* rows that do not count */
@@ -204,7 +205,7 @@ static int visit(struct schedule *schedule, struct point *point)
 /* Says whether there is time for another visit; a first one is begun in any case. */
 static bool affordable(const struct schedule *schedule, const struct point *point)
 {
-    double left_s = schedule->end_s - clock_now_s();
+    double left_s = schedule->stage_end_s - clock_now_s();
     return left_s > 0 && (point->n == 0 || point->cost_s <= left_s);
 }
 
@@ -300,13 +301,14 @@ static int run(struct schedule *schedule)
             warm_up(schedule, &schedule->points[schedule->order[i]], WARM_VISITS_MAX);
     if (set_minimum(schedule) != 0)
         return -1;
-    int visits = 1;
-    for (int i = 0; i < FIRST_PASSES && visits > 0; i++)
-        visits = pass(schedule, FIRST);
-    for (enum stage stage = MINIMUM; stage <= PRECISION && visits >= 0; stage++)
+    int visits = 0;
+    for (enum stage stage = FIRST; stage <= PRECISION && visits >= 0; stage++) {
+        double now_s = clock_now_s(), share = stage == FIRST ? FIRST_SHARE : 1;
+        schedule->stage_end_s = now_s + share * (schedule->end_s - now_s);
         do
             visits = pass(schedule, stage);
         while (visits > 0);
+    }
     return visits;
 }
 
