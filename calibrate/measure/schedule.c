@@ -29,7 +29,8 @@ enum { WARM_VISITS_MAX = 4, WARM_VISITS_SHORT = 1 };
 /* Name what a pass is for, in order: samples without which an item says nothing, the minimum of all; then, shares of
  * time being equal, those that are not known well enough and had no more of it than the mean. */
 enum stage { FIRST, MINIMUM, PRECISION };
-/* Is what the first of these gets at most of the time: where its samples are always disturbed the others must get some. */
+/* Is the part of the time that the first of these gets at most: where its samples are always disturbed, the others must
+ * get some. */
 #define FIRST_SHARE 0.4
 
 struct schedule {
