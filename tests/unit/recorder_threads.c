@@ -1,5 +1,5 @@
 /* Runs the recorder under ThreadSanitizer, or under the sanitizers of the build, over an MPI of a few functions that
- * gives a freed request handle to the next thread at once.
+ * gives a freed request handle to the next thread at once (stand_in_mpi.h).
  *
  * Each thread posts receives with wildcards and completes them in every way; the stand-in reports the number of the
  * thread that posted as source and tag. A completion that landed on the record of another thread would show the wrong
@@ -20,252 +20,19 @@
 #include <unistd.h>
 
 #include "interpose/backend/family/wrappers.h"
+#include "tests/unit/stand_in_mpi.h"
 
-#define THREADS 8
+#define THREADS STAND_IN_THREADS
 #define ROUNDS  5000
-#define LIVE    3 /* requests of a thread at once */
-#define POOL    8 /* handles, few, so that they change threads; SHARED when they are out */
-#define SHARED  (POOL + 1)
-#define MANY    4000 /* live requests of a thread in grow */
-#define HANDED  1000 /* requests of a thread in hand on, and in restart */
-#define ASKED   500  /* rounds of a thread in ask */
-#define BUFFER  64   /* bytes of a buffer in ask */
+#define LIVE    3            /* requests of a thread at once */
+#define MANY    STAND_IN_NEW /* live requests of a thread in grow */
+#define HANDED  1000         /* requests of a thread in hand on, and in restart */
+#define ASKED   500          /* rounds of a thread in ask */
+#define BUFFER  64           /* bytes of a buffer in ask */
 #define MANAGED (ASKED - (ASKED + 2) / 3)
 
 /* What a count is beyond the thread's number tells the memory, in ask. */
 #define MEMORY_UNIT 100
-
-/* Handles come from a few, so that requests share one; from enough that wander all the same; or each is new. */
-enum handles { FEW, ENOUGH, NEW };
-#define N_ENOUGH (3 * THREADS)
-
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static int free_handles[NEW][N_ENOUGH], n_free[NEW], n_new;
-static int posted_by[SHARED + 1 + N_ENOUGH + THREADS * MANY]; /* by handle */
-static bool is_persistent[SHARED + 1 + N_ENOUGH + THREADS * MANY];
-static _Thread_local int own_number;
-static _Thread_local enum handles handles;
-
-static int give_handle(void)
-{
-    int handle = SHARED;
-    pthread_mutex_lock(&pool_lock);
-    if (handles == NEW)
-        handle = SHARED + 1 + N_ENOUGH + n_new++;
-    else if (n_free[handles] > 0)
-        handle = free_handles[handles][--n_free[handles]];
-    posted_by[handle] = own_number;
-    pthread_mutex_unlock(&pool_lock);
-    return handle;
-}
-
-static void take_handle(int handle)
-{
-    enum handles from = handle < SHARED ? FEW : ENOUGH;
-    if (handle == SHARED || handle > SHARED + N_ENOUGH)
-        return;
-    pthread_mutex_lock(&pool_lock);
-    free_handles[from][n_free[from]++] = handle;
-    pthread_mutex_unlock(&pool_lock);
-    sched_yield(); /* the next thread may have the handle before this one's call returns */
-}
-
-static int stand_in_irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                          MPI_Request *request)
-{
-    (void)buffer, (void)count, (void)type, (void)source, (void)tag, (void)comm;
-    *request = (MPI_Request)give_handle();
-    return MPI_SUCCESS;
-}
-
-static int stand_in_recv_init(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                              MPI_Request *request)
-{
-    stand_in_irecv(buffer, count, type, source, tag, comm, request);
-    is_persistent[*request] = true; /* nobody else has the handle */
-    return MPI_SUCCESS;
-}
-
-static int stand_in_request_free(MPI_Request *request)
-{
-    is_persistent[*request] = false;
-    take_handle(*request);
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
-}
-
-static void finish(MPI_Request *request, MPI_Status *status)
-{
-    int handle = *request;
-    /* The shared handle's requests are waited for by those that posted them. */
-    status->MPI_SOURCE = status->MPI_TAG = handle == SHARED ? own_number : posted_by[handle];
-    if (is_persistent[handle])
-        return;
-    take_handle(handle);
-    *request = MPI_REQUEST_NULL;
-}
-
-static int stand_in_wait(MPI_Request *request, MPI_Status *status)
-{
-    finish(request, status);
-    return MPI_SUCCESS;
-}
-
-static int stand_in_waitall(int n, MPI_Request requests[], MPI_Status statuses[])
-{
-    for (int i = 0; i < n; i++)
-        finish(&requests[i], &statuses[i]);
-    return MPI_SUCCESS;
-}
-
-static int stand_in_waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
-{
-    *index = MPI_UNDEFINED;
-    for (int i = n; i-- > 0 && *index == MPI_UNDEFINED;)
-        if (requests[i] != MPI_REQUEST_NULL) {
-            finish(&requests[i], status);
-            *index = i;
-        }
-    return MPI_SUCCESS;
-}
-
-static int stand_in_testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
-{
-    static _Thread_local unsigned asked;
-    *flag = ++asked % 3 == 0;
-    return *flag ? stand_in_waitall(n, requests, statuses) : MPI_SUCCESS;
-}
-
-static int stand_in_request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-    (void)status;
-    *flag = request == SHARED;
-    return MPI_SUCCESS;
-}
-
-static int stand_in_query_thread(int *provided)
-{
-    *provided = MPI_THREAD_MULTIPLE;
-    return MPI_SUCCESS;
-}
-
-static int stand_in_comm_size(MPI_Comm comm, int *size)
-{
-    (void)comm;
-    *size = 1;
-    return MPI_SUCCESS;
-}
-
-static int stand_in_zero(MPI_Comm comm, int *out)
-{
-    (void)comm;
-    *out = 0;
-    return MPI_SUCCESS;
-}
-
-static int stand_in_get_parent(MPI_Comm *parent)
-{
-    *parent = MPI_COMM_NULL;
-    return MPI_SUCCESS;
-}
-
-static int stand_in_comm_dup(MPI_Comm comm, MPI_Comm *made)
-{
-    *made = comm + 1;
-    return MPI_SUCCESS;
-}
-
-static int stand_in_allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    (void)type, (void)op, (void)comm;
-    memcpy(out, in, (size_t)count * sizeof(int));
-    return MPI_SUCCESS;
-}
-
-static int stand_in_allgather(const void *in, int n_in, MPI_Datatype in_type, void *out, int n_out,
-                              MPI_Datatype out_type, MPI_Comm comm)
-{
-    (void)in_type, (void)n_out, (void)out_type, (void)comm;
-    memcpy(out, in, (size_t)n_in);
-    return MPI_SUCCESS;
-}
-
-static int stand_in_translate(MPI_Group from, int n, const int ranks[], MPI_Group to, int out[])
-{
-    (void)from, (void)to;
-    memcpy(out, ranks, (size_t)n * sizeof *out);
-    return MPI_SUCCESS;
-}
-
-static int stand_in_type_size(MPI_Datatype type, MPI_Count *bytes)
-{
-    (void)type;
-    *bytes = 1;
-    return MPI_SUCCESS;
-}
-
-static MPI_Comm_delete_attr_function *at_end;
-
-static int stand_in_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete, int *key,
-                           void *state)
-{
-    (void)copy, (void)state;
-    at_end = delete;
-    *key = 1;
-    return MPI_SUCCESS;
-}
-
-static int stand_in_nothing(void)
-{
-    return MPI_SUCCESS;
-}
-
-static mpistair_code *functions[FN_COUNT];
-static uint64_t counts[FN_COUNT];
-static uint64_t *volatile calls = counts;
-
-static void stop(void)
-{
-}
-
-static const struct mpistair_host host = {
-    .table_hash = MPISTAIR_TABLE_HASH,
-    .n_functions = FN_COUNT,
-    .next = functions,
-    .pnext = functions,
-    .calls = &calls,
-    .stop = stop,
-};
-
-static void fill_functions(void)
-{
-    for (int i = 0; i < FN_COUNT; i++)
-        functions[i] = (mpistair_code *)stand_in_nothing;
-    functions[FN_Irecv] = (mpistair_code *)stand_in_irecv;
-    functions[FN_Recv_init] = (mpistair_code *)stand_in_recv_init;
-    functions[FN_Request_free] = (mpistair_code *)stand_in_request_free;
-    functions[FN_Wait] = (mpistair_code *)stand_in_wait;
-    functions[FN_Waitall] = (mpistair_code *)stand_in_waitall;
-    functions[FN_Waitany] = (mpistair_code *)stand_in_waitany;
-    functions[FN_Testall] = (mpistair_code *)stand_in_testall;
-    functions[FN_Request_get_status] = (mpistair_code *)stand_in_request_get_status;
-    functions[FN_Query_thread] = (mpistair_code *)stand_in_query_thread;
-    functions[FN_Comm_size] = (mpistair_code *)stand_in_comm_size;
-    functions[FN_Comm_rank] = (mpistair_code *)stand_in_zero;
-    functions[FN_Comm_group] = (mpistair_code *)stand_in_zero;
-    functions[FN_Comm_test_inter] = (mpistair_code *)stand_in_zero;
-    functions[FN_Comm_get_parent] = (mpistair_code *)stand_in_get_parent;
-    functions[FN_Comm_dup] = (mpistair_code *)stand_in_comm_dup;
-    functions[FN_Allreduce] = (mpistair_code *)stand_in_allreduce;
-    functions[FN_Allgather] = (mpistair_code *)stand_in_allgather;
-    functions[FN_Group_translate_ranks] = (mpistair_code *)stand_in_translate;
-    functions[FN_Type_size_x] = (mpistair_code *)stand_in_type_size;
-    functions[FN_Comm_create_keyval] = (mpistair_code *)stand_in_keyval;
-    for (int i = 0; i < POOL; i++)
-        free_handles[FEW][n_free[FEW]++] = i + 1;
-    for (int i = 0; i < N_ENOUGH; i++)
-        free_handles[ENOUGH][n_free[ENOUGH]++] = SHARED + 1 + i;
-}
 
 #define RECORDED(name) ((__typeof__(&MPI_##name))recorder_wrappers[FN_##name])
 
@@ -276,7 +43,7 @@ static void talk(void)
         int flag = 0, index;
         MPI_Comm comm = round % 50 == 0 ? MPI_COMM_SELF : MPI_COMM_WORLD, made;
         for (int i = 0; i < LIVE; i++)
-            RECORDED(Irecv)(NULL, own_number, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &requests[i]);
+            RECORDED(Irecv)(NULL, stand_in_number, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &requests[i]);
         if (round % 4 == 0)
             RECORDED(Waitall)(LIVE, requests, MPI_STATUSES_IGNORE);
         for (int i = 0; round % 4 == 1 && i < LIVE; i++)
@@ -285,20 +52,20 @@ static void talk(void)
             RECORDED(Waitany)(LIVE, requests, &index, MPI_STATUS_IGNORE);
         while (round % 4 == 3 && !flag)
             RECORDED(Testall)(LIVE, requests, &flag, MPI_STATUSES_IGNORE);
-        if (round % 100 == 0 && RECORDED(Comm_dup)(MPI_COMM_WORLD + 100 * own_number, &made) == MPI_SUCCESS)
+        if (round % 100 == 0 && RECORDED(Comm_dup)(MPI_COMM_WORLD + 100 * stand_in_number, &made) == MPI_SUCCESS)
             RECORDED(Comm_free)(&made);
     }
 }
 
 static void post(MPI_Request *request)
 {
-    RECORDED(Irecv)(NULL, own_number, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, request);
+    RECORDED(Irecv)(NULL, stand_in_number, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, request);
 }
 
 static void grow(void)
 {
     static _Thread_local MPI_Request requests[MANY];
-    handles = NEW;
+    stand_in_handles = HANDLES_NEW;
     for (int i = 0; i < MANY; i++)
         post(&requests[i]);
     for (int i = 0; i < MANY / 2; i++)
@@ -329,8 +96,8 @@ static bool exchange(struct mailbox *mailbox, MPI_Request *request, bool put)
 
 static void hand_on(void)
 {
-    handles = ENOUGH; /* one in the mailbox, one that waits for room in it, one that is waited for */
-    struct mailbox *own = &mailboxes[own_number - 1], *neighbours = &mailboxes[own_number % THREADS];
+    stand_in_handles = HANDLES_ENOUGH; /* one in the mailbox, one that waits for room in it, one that is waited for */
+    struct mailbox *own = &mailboxes[stand_in_number - 1], *neighbours = &mailboxes[stand_in_number % THREADS];
     MPI_Request posted = MPI_REQUEST_NULL, taken;
     for (int n_put = 0, n_taken = 0; n_put < HANDED || n_taken < HANDED;) {
         if (n_put < HANDED && posted == MPI_REQUEST_NULL)
@@ -350,11 +117,11 @@ static void hand_on(void)
 
 static void restart(void)
 {
-    handles = ENOUGH;
+    stand_in_handles = HANDLES_ENOUGH;
     for (int i = 0; i < HANDED / 5; i++) {
         MPI_Request request, again[1];
         int flag = 0;
-        RECORDED(Recv_init)(NULL, own_number, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+        RECORDED(Recv_init)(NULL, stand_in_number, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
         for (int start = 0; start < 5; start++) {
             RECORDED(Start)(&request);
             again[0] = request;
@@ -403,7 +170,7 @@ static void receive_into(const void *buffer, unsigned memory)
 {
     MPI_Request request;
     RECORDED(Irecv)
-    ((void *)(uintptr_t)buffer, own_number + (int)(memory * MEMORY_UNIT), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+    ((void *)(uintptr_t)buffer, stand_in_number + (int)(memory * MEMORY_UNIT), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
      MPI_COMM_WORLD, &request);
     RECORDED(Wait)(&request, MPI_STATUS_IGNORE);
 }
@@ -421,14 +188,14 @@ static void ask(const char *path)
     char own[BUFFER];
     void *context;
     uint64_t device = 0, managed = 0;
-    unsigned gpu = (unsigned)own_number << SPOOL_MEMORY_GPU_SHIFT;
+    unsigned gpu = (unsigned)stand_in_number << SPOOL_MEMORY_GPU_SHIFT;
     receive_into(own, SPOOL_MEMORY_HOST);
     if (pthread_barrier_wait(&all_here) == PTHREAD_BARRIER_SERIAL_THREAD) {
         load_driver(path);
         usleep(20000); /* it is looked for about every millisecond */
     }
     pthread_barrier_wait(&all_here);
-    check_driver(driver.cuCtxCreate_v2(&context, 0, own_number));
+    check_driver(driver.cuCtxCreate_v2(&context, 0, stand_in_number));
     for (int i = 0; i < ASKED; i++) {
         check_driver(driver.cuMemAlloc_v2(&device, BUFFER));
         receive_into((void *)(uintptr_t)device, SPOOL_MEMORY_DEVICE | gpu);
@@ -453,7 +220,7 @@ struct work {
 static void *run(void *argument)
 {
     const struct work *work = argument;
-    own_number = work->number;
+    stand_in_number = work->number;
     talk();
     grow();
     hand_on();
@@ -496,8 +263,7 @@ int main(int argc, char **argv)
         return 1;
     setenv("MPISTAIR_SPOOL", folder, 1);
     setenv("MPISTAIR_INGEST", "0", 1);
-    fill_functions();
-    if (lifecycle_start(&host) != 0)
+    if (lifecycle_start(stand_in_mpi()) != 0)
         return 1;
     init_end(&call, MPI_SUCCESS);
     snprintf(path, sizeof path, "%s/%s-0" SPOOL_SUFFIX, folder, recorder.spool.header->run_key);
@@ -510,7 +276,7 @@ int main(int argc, char **argv)
         pthread_create(&threads[i], NULL, run, &work[i]);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    at_end(MPI_COMM_SELF, 1, NULL, NULL);
+    stand_in_finalize();
     int right = count_right(path);
     snprintf(path, sizeof path, "rm -r %s", folder);
     int posted = THREADS * (ROUNDS * LIVE + MANY + 2 * HANDED + 2 * ASKED + MANAGED + 2);
