@@ -155,7 +155,8 @@ struct benchmark_program {
 struct benchmark_part {
     const struct benchmark_program *program;
     double weight; /* share of the time, against those of the other parts that have items */
-    size_t first; /* samples without which an item says nothing: they come ahead of all; 0: any number says something */
+    /* An item says nothing below so many samples, which therefore come ahead of all others. */
+    size_t first_samples;
 };
 
 extern const struct benchmark_program self_program;

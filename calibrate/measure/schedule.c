@@ -29,8 +29,7 @@ enum { WARM_VISITS_MAX = 4, WARM_VISITS_SHORT = 1 };
 /* Name what a pass is for, in order: samples without which an item says nothing, the minimum of all; then, shares of
  * time being equal, those that are not known well enough and had no more of it than the mean. */
 enum stage { FIRST, MINIMUM, PRECISION };
-/* Is the part of the time that the first of these gets at most: where its samples are always disturbed, the others must
- * get some. */
+/* Is the part of the time that FIRST gets at most: where its samples are always disturbed, the others must get some. */
 #define FIRST_SHARE 0.4
 
 struct schedule {
@@ -267,7 +266,7 @@ static bool is_wanted(const struct schedule *schedule, size_t i, enum stage stag
     const struct point *point = &schedule->points[i];
     const struct benchmark_program *program = schedule->program;
     if (stage == FIRST)
-        return program->n_parts > 0 && point->n < program->parts[schedule->items[i].part].first;
+        return program->n_parts > 0 && point->n < program->parts[schedule->items[i].part].first_samples;
     if (stage == MINIMUM)
         return point->n < point->minimum;
     return !point_is_done(point) && weighted_spent_s(schedule, i) <= mean_s * (1 + 1e-9);

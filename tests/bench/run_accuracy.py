@@ -64,11 +64,11 @@ class Place:
         self.table = None
 
     def calibrate(self, seconds):
-        """On several nodes there is twice as much to measure, and the ranks outnumber the cores: that takes longer."""
+        """Takes seven times as long on the cluster: there is twice as much to measure, and the ranks outnumber the cores."""
         self.table = os.path.abspath(f"{self.name}.tbl".replace(" ", "-"))
         seconds *= 7 if self.prefix else 1
         run(*self.prefix, OPTIONS.mpistair, "calibrate", "--seconds", seconds, "-o", self.table, "--name", "here", "--",
-            *self.launcher, limit_s=600)
+            *self.launcher, limit_s=300 + 2 * seconds)
 
     def record(self, trace, program, extra=()):
         pathlib.Path(trace).unlink(missing_ok=True)

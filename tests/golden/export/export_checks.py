@@ -198,7 +198,7 @@ def python3_otf2(*arguments):
 
 @functools.cache
 def has_python3_otf2():
-    return python3_otf2().returncode == 0
+    return python3_otf2().returncode != 77
 
 
 class Archive:

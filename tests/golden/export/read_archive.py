@@ -1,15 +1,19 @@
-"""Prints what python3-otf2 reads in an archive: the resolution, then the events, a line of JSON each; without an argument
-nothing, where it can be loaded. libotf2 takes memory for zero that need not be, and crashes now and then where some was
-freed before: one archive a process, and a process that has not done anything else.
+"""Prints what python3-otf2 reads in an archive: the resolution, then the events, a line of JSON each. Exits with 77 where it
+is not installed; without an argument that is all. libotf2 takes memory for zero that need not be, and crashes now and then
+where some was freed before: so this reads one archive, and does nothing else before.
 
 usage: python3 -S read_archive.py [ANCHOR]
 """
+import json
 import sys
 
 sys.path.append("/usr/lib/python3/dist-packages")  # of Debian's package, also for another Python
-import json
-
-import otf2
+try:
+    import otf2
+except ModuleNotFoundError as missing:
+    if missing.name != "otf2":
+        raise
+    sys.exit(77)
 
 FIELDS = ("request_id", "receiver", "sender", "msg_tag", "msg_length", "region")
 

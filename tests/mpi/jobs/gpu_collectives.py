@@ -125,8 +125,8 @@ def check_calls(test, case):
 
 def check_contents(test):
     """Every collective in every way, recorded: the program looks at all values itself. With two processes a GPU a k-th is as
-    much as (k - 1) of k, so that some have four; these hold all for every fourth GPU, and so some of them nothing. All ranks
-    start where what a process holds depends on the GPU; elsewhere two GPUs do. Two do from here on, too."""
+    much as (k - 1) of k, so that some have four; these hold all for every fourth GPU, and so some of them nothing. There are as
+    many GPUs as the ranks allow where what a process holds depends on their number, else two."""
     gpus = test.ranks // EACH
     cases = [Case(collective, way, gpus, varying=True) for collective in ("alltoallv", "alltoallv-messages") for way in WAYS[1:]]
     cases += [Case(collective, "extra-message", test.ranks // 4, each=4) for collective in ("allreduce", "alltoallv-messages")]
@@ -210,6 +210,7 @@ def check_devices(test):
 def main():
     test = job.Job(__doc__, lambda parser: (parser.add_argument("--driver", required=True), parser.add_argument("--aware", required=True)))
     check_contents(test)
+    test.ranks = 2 * EACH  # what follows does not depend on how many GPUs there are
     check_devices(test)
     check_wrong(test)
     check_nodes(test)
