@@ -80,6 +80,18 @@ summary_line() {
     sed -n "s/^$1: *\([0-9][0-9]*\)[[:space:]]*\$/\1/p" "$logs/$2.log" | tail -n 1 | grep . || echo 0
 }
 
+# tell_why BUILD: the last words of the tests that failed, for those who have no other log.
+tell_why() {
+    python3 - "$folder/$1/meson-logs/testlog.json" <<'END' || true
+import json, sys
+for line in open(sys.argv[1]):
+    test = json.loads(line)
+    if test["result"] in ("FAIL", "TIMEOUT", "ERROR", "UNEXPECTEDPASS"):
+        words = (test.get("stdout") or "") + (test.get("stderr") or "")
+        print("   " + test["name"], *(line[:2000] for line in words.splitlines()[-12:]), sep="\n   | ")
+END
+}
+
 # run_tests BUILD OPTION ...: meson's tests of $folder/BUILD; what failed or was skipped is named.
 run_tests() {
     name=$1
@@ -103,6 +115,7 @@ run_tests() {
     # meson lists failures again at the end
     grep -E '^ *[0-9]+/[0-9]+ .* (FAIL|TIMEOUT|ERROR|SKIP|UNEXPECTEDPASS) ' "$log" | sort -u | sed 's/^/   /' || true
     if [ "$bad" -gt 0 ]; then
+        tell_why "$name"
         echo "   see $log and $folder/$name/meson-logs/testlog.txt" >&2
     fi
     echo "   $ok passed, $bad failed, $skip skipped"
