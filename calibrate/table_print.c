@@ -22,6 +22,8 @@ static const struct readable {
     {"gamma", "s", "ns", 1e9},
     {"buffer", "B", "kB", 1e-3},
     {"burst", "B", "kB", 1e-3},
+    {"backlog", "B", "kB", 1e-3},
+    {"backlog_pair", "B", "kB", 1e-3},
     {"overhead_send", "s", "ns", 1e9},
     {"overhead_receive", "s", "ns", 1e9},
     {"drift_small", "1", "%", 100},

@@ -18,6 +18,8 @@ enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE, EITHER };
  *   bw_cached, cached_bytes       of messages whose buffers are in caches, and the largest of these
  *   buffer                        B of share/doc/MODELS.md, flow: what the transport takes without the receiver
  *   burst                         share/doc/MODELS.md, Whole run: what passes a network card at once after a rest
+ *   backlog, backlog_pair         share/doc/MODELS.md, Whole run: what of other pairs of ranks, and of the own one,
+ *                                 stands before a network card
  *   overhead_...                  share/doc/MODELS.md, Whole run: what a post costs
  *   progress                      share/doc/MODELS.md, Whole run: 0 nobody, 1 the sender, 2 the receiver, 3 both
  *   tau_p2p ...                   share/doc/MODELS.md, Fine-grained messages: what a message of many costs
@@ -50,6 +52,8 @@ static const struct quantity {
     {"cached_bytes", "B", N_NONE, ABOVE_ZERO, true},
     {"buffer", "B", N_NONE, FROM_ZERO, false},
     {"burst", "B", N_NONE, FROM_ZERO, false},
+    {"backlog", "B", N_NONE, FROM_ZERO, false},
+    {"backlog_pair", "B", N_NONE, FROM_ZERO, false},
     {"overhead_send", "s", N_NONE, FROM_ZERO, false},
     {"overhead_send_byte", "s/B", N_NONE, FROM_ZERO, false},
     {"overhead_receive", "s", N_NONE, FROM_ZERO, false},

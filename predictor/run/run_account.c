@@ -9,6 +9,23 @@ static double overlap_s(double begin_s, double end_s, double from_s, double to_s
     return fmax(fmin(end_s, to_s) - fmax(begin_s, from_s), 0);
 }
 
+/* Divides what of a handshake made step by step lies from from_s to to_s, and the latency of the last byte: waits for a
+ * network card, latency, waits for a rank that is outside MPI. */
+static void account_steps(const struct simulation *sim, const struct flight *flight, double send_s, double from_s,
+                          double to_s, struct wait_parts *parts)
+{
+    double card_s = send_s + flight->wait_s[0], answer_s = flight->agreed_s + flight->wait_s[1];
+    double arrived_s = fmax(flight->announced_s, from_s);
+    parts->queue_s = overlap_s(send_s, card_s, from_s, to_s) + overlap_s(flight->agreed_s, answer_s, from_s, to_s);
+    parts->latency_s =
+        overlap_s(card_s, flight->announced_s, from_s, to_s) + overlap_s(answer_s, flight->answered_s, from_s, to_s);
+    parts->progress_s = overlap_s(arrived_s, flight->agreed_s, from_s, to_s) +
+                        overlap_s(flight->answered_s, flight->begun_s, from_s, to_s);
+    if (flight->phase == FLIGHT_IS_THROUGH)
+        parts->latency_s +=
+            overlap_s(flight->through_s, flight->through_s + handshake_step_s(sim, flight), from_s, to_s);
+}
+
 struct wait_parts account_message(const struct simulation *sim, const struct strand *strand, uint32_t message,
                                   enum run_operation_kind side, double rest)
 {
@@ -30,12 +47,17 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
     const struct run_class *class = &sim->rates.classes[state->class];
     const struct flight *flight = &sim->flights[state->flight];
     parts.cause = flight->begun;
-    double latency_from_s = rendezvous ? fmax(state->post_s[0], state->post_s[1]) : flight->through_s;
-    if (rendezvous || side == OPERATION_RECEIVE || flight->phase == FLIGHT_IS_THROUGH)
+    double latency_from_s = rendezvous ? late_s : flight->through_s;
+    if (handshake_has_steps(sim, message))
+        account_steps(sim, flight, send_s, from_s, to_s, &parts);
+    else if (rendezvous || side == OPERATION_RECEIVE || flight->phase == FLIGHT_IS_THROUGH)
         parts.latency_s = overlap_s(latency_from_s, latency_from_s + class->tau_s, from_s, to_s);
-    double left_s = fmax(to_s - from_s - parts.latency_s, 0);
-    parts.progress_s = fmin(fmax(flight_stalled_s(sim, flight) - flight->stalled_at_wait[side], 0), left_s);
-    left_s -= parts.progress_s;
+    if (!rendezvous && flight->phase == FLIGHT_IS_THROUGH)
+        parts.queue_s = overlap_s(flight->moved_s, flight->through_s, from_s, to_s);
+    double left_s = fmax(to_s - from_s - parts.latency_s - parts.queue_s - parts.progress_s, 0);
+    double stalled_s = fmin(fmax(flight_stalled_s(sim, flight) - flight->stalled_at_wait[side], 0), left_s);
+    parts.progress_s += stalled_s;
+    left_s -= stalled_s;
     double alone_s = fmax(flight->rest_at_wait[side] - rest, 0) / class->bytes_per_s[1];
     /* A difference by rounding alone is no contention. */
     parts.bandwidth_s = alone_s >= left_s * (1 - 1e-12) ? left_s : alone_s;
@@ -79,6 +101,7 @@ void account_wait(struct simulation *sim, uint32_t place, const struct wait_part
     part_s[RUN_LATENCY] += parts->latency_s;
     part_s[RUN_BANDWIDTH] += parts->bandwidth_s;
     part_s[RUN_CONTENTION] += parts->contention_s;
+    part_s[RUN_QUEUE] += parts->queue_s;
     part_s[RUN_PROGRESS] += parts->progress_s;
     part_s[RUN_COLLECTIVE_WAIT] += parts->collective_wait_s;
     part_s[RUN_COLLECTIVE_TRANSFER] += parts->collective_transfer_s;

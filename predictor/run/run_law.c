@@ -183,13 +183,29 @@ static double nic_rate(const struct run_share *share, const struct run_nic *nic,
     return 1 / inverse;
 }
 
+/* Returns what a NIC's bucket lacks then. */
+static double missing_bytes(const struct run_share *share, const struct run_nic *nic, double now_s)
+{
+    double missing = nic->missing_bytes + (nic->flow - wire_rate(share, nic)) * (now_s - nic->since_s);
+    return fmin(fmax(missing, 0), share->rates->burst_bytes);
+}
+
 /* Brings what a NIC's bucket lacks up to now, which the clock of what passes NICs has been brought to. */
 static void settle_bucket(const struct run_share *share, struct run_nic *nic)
 {
     double now_s = share->groups[share->n_groups - 1].since_s;
-    double missing = nic->missing_bytes + (nic->flow - wire_rate(share, nic)) * (now_s - nic->since_s);
-    nic->missing_bytes = fmin(fmax(missing, 0), share->rates->burst_bytes);
+    nic->missing_bytes = missing_bytes(share, nic, now_s);
     nic->since_s = now_s;
+}
+
+double run_law_pass_s(const struct run_share *share, const struct run_nic *nic, double now_s, double bytes,
+                      size_t n_ranks)
+{
+    double wire = share->rates->classes[share->rates->wire].bytes_per_s[n_ranks];
+    if (!has_bucket(share))
+        return bytes / wire;
+    double tokens = share->rates->burst_bytes - missing_bytes(share, nic, now_s);
+    return fmax(bytes / fmax(share->rates->burst_bytes_per_s, wire), (bytes - tokens) / wire);
 }
 
 /* Schedules when a NIC's bucket is empty. */

@@ -27,6 +27,10 @@ struct run_way run_law_way(const struct run_share *share, const struct run_mover
  * and the message's bundle are up to date. */
 void run_law_set(struct run_share *share, const struct run_mover *mover, int change);
 
+/* Returns how long so many bytes of so many ranks take to pass a NIC. */
+double run_law_pass_s(const struct run_share *share, const struct run_nic *nic, double now_s, double bytes,
+                      size_t n_ranks);
+
 /* Sets the rate of a bundle anew, as other computation contends with it, and its place. Its group's clock is up to
  * date. */
 void run_law_keep(struct run_share *share, uint32_t number, double keeps);

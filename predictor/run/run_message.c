@@ -199,14 +199,31 @@ static void note_needs(struct simulation *sim, uint32_t number, bool note)
     }
 }
 
+/* Says whether the transport has taken all that is left of a message: between nodes it then needs no rank any more. */
+static bool moves_by_itself(const struct simulation *sim, const struct flight *flight, double rest)
+{
+    const struct run_class *class = &sim->rates.classes[flight->mover.class];
+    return class->level == LEVEL_INTER_NODE && rest <= class->buffer_bytes;
+}
+
 static void move(struct simulation *sim, uint32_t number, double rest)
 {
     struct flight *flight = &sim->flights[number];
+    const struct run_class *class = &sim->rates.classes[flight->mover.class];
     bool sent = (message_state(sim, flight->message)->done & SEND_DONE) != 0 || is_one_sided(sim, flight->message);
+    bool frees = class->level == LEVEL_INTER_NODE && class->buffer_bytes >= 0; /* moves_by_itself() from there on */
     flight->phase = FLIGHT_MOVES;
     if (run_share_add(&sim->share, sim->now_s, &flight->mover, rest, end_id(number),
-                      sent ? (double)INFINITY : room_bytes(sim, flight->message), room_id(number)) != 0)
+                      sent && !frees ? (double)INFINITY : room_bytes(sim, flight->message), room_id(number)) != 0)
         sim->no_memory = true;
+}
+
+void flight_free(struct simulation *sim, uint32_t number)
+{
+    struct flight *flight = &sim->flights[number];
+    message_state(sim, flight->message)->flight = RUN_NOBODY;
+    flight->message = sim->free_flight;
+    sim->free_flight = number;
 }
 
 static void deliver(struct simulation *sim, uint32_t number)
@@ -215,29 +232,36 @@ static void deliver(struct simulation *sim, uint32_t number)
     complete(sim, message, OPERATION_RECEIVE, 0);
     if (is_one_sided(sim, message))
         complete(sim, message, OPERATION_SEND, 0);
-    message_state(sim, message)->flight = RUN_NOBODY;
-    sim->flights[number].message = sim->free_flight;
-    sim->free_flight = number;
+    flight_free(sim, number);
+}
+
+/* Returns the time from a message's last byte to its delivery. */
+static double last_latency_s(const struct simulation *sim, const struct flight *flight)
+{
+    if (!message_is_rendezvous(sim, flight->message))
+        return sim->rates.classes[flight->mover.class].tau_s;
+    return handshake_has_steps(sim, flight->message) ? handshake_step_s(sim, flight) : 0;
 }
 
 static void through(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
-    double tau_s = sim->rates.classes[flight->mover.class].tau_s;
     flight->phase = FLIGHT_IS_THROUGH;
-    flight->through_s = sim->now_s;
+    flight->moved_s = sim->now_s;
+    flight->through_s = fmax(sim->now_s, flight->queued_s);
+    double delivered_s = flight->through_s + last_latency_s(sim, flight);
     if (!is_one_sided(sim, flight->message))
         complete(sim, flight->message, OPERATION_SEND, 0);
-    if (message_is_rendezvous(sim, flight->message) || !(tau_s > 0))
-        deliver(sim, number);
+    if (delivered_s > sim->now_s)
+        simulation_schedule(sim, delivered_s + handshake_order_s(sim, flight), EVENT_FLIGHT, number);
     else
-        simulation_schedule(sim, sim->now_s + tau_s, EVENT_FLIGHT, number);
+        deliver(sim, number);
 }
 
-/* Begins to move a message whose handshake is over. */
-static void begin_to_move(struct simulation *sim, uint32_t number)
+void flight_begin_to_move(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
+    flight->begun_s = sim->now_s;
     double bytes = (double)message_told(sim, flight->message)->bytes;
     if (!is_one_sided(sim, flight->message) && bytes > 0 && room_bytes(sim, flight->message) >= bytes)
         complete(sim, flight->message, OPERATION_SEND, bytes);
@@ -246,17 +270,20 @@ static void begin_to_move(struct simulation *sim, uint32_t number)
         through(sim, number);
         return;
     }
-    note_needs(sim, number, true);
-    if (may_move(sim, flight)) {
+    bool by_itself = moves_by_itself(sim, flight, bytes);
+    if (may_move(sim, flight) || (by_itself && handshake_has_steps(sim, flight->message))) {
+        if (!by_itself)
+            note_needs(sim, number, true);
         move(sim, number, bytes);
     } else {
+        note_needs(sim, number, true);
         flight->phase = FLIGHT_STOPS;
         flight->stopped_s = sim->now_s;
         flight->rest = bytes;
     }
 }
 
-static void begin(struct simulation *sim, uint32_t message)
+uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase phase)
 {
     uint32_t number = sim->free_flight;
     if (number != RUN_NOBODY) {
@@ -265,7 +292,7 @@ static void begin(struct simulation *sim, uint32_t message)
         number = (uint32_t)sim->n_flights;
         if (array_reserve(&sim->flights, &sim->flights_room, sim->n_flights + 1, sizeof *sim->flights) != 0) {
             sim->no_memory = true;
-            return;
+            return RUN_NOBODY;
         }
         sim->n_flights++;
     }
@@ -274,23 +301,49 @@ static void begin(struct simulation *sim, uint32_t message)
     double bytes = (double)told->bytes;
     sim->flights[number] = (struct flight){.mover = {.src = told->src, .dst = told->dst, .class = class},
                                            .message = message,
-                                           .phase = FLIGHT_BEGINS,
+                                           .phase = (uint8_t)phase,
                                            .begun = simulation_moment(sim),
                                            .rest_at_wait = {bytes, bytes}};
     message_state(sim, message)->flight = number;
-    double tau_s = sim->rates.classes[class].tau_s;
-    if (message_is_rendezvous(sim, message) && tau_s > 0)
-        simulation_schedule(sim, sim->now_s + tau_s, EVENT_FLIGHT, number);
-    else
-        begin_to_move(sim, number);
+    return number;
 }
 
-void flight_event(struct simulation *sim, uint32_t flight)
+static void begin(struct simulation *sim, uint32_t message)
 {
-    if (sim->flights[flight].phase == FLIGHT_BEGINS)
-        begin_to_move(sim, flight);
+    const struct run_message *told = message_told(sim, message);
+    bool rendezvous = message_is_rendezvous(sim, message);
+    double wait_s = rendezvous ? 0 : backlog_s(sim, told->src, told->dst);
+    uint32_t number = flight_make(sim, message, FLIGHT_BEGINS);
+    if (number == RUN_NOBODY)
+        return;
+    struct flight *flight = &sim->flights[number];
+    const struct run_class *class = &sim->rates.classes[flight->mover.class];
+    if (wait_s > 0)
+        flight->queued_s = sim->now_s + wait_s + (double)told->bytes / class->bytes_per_s[1];
+    if (rendezvous && class->tau_s > 0)
+        simulation_schedule(sim, sim->now_s + class->tau_s, EVENT_FLIGHT, number);
     else
-        deliver(sim, flight);
+        flight_begin_to_move(sim, number);
+}
+
+void flight_event(struct simulation *sim, uint32_t number)
+{
+    switch (sim->flights[number].phase) {
+    case FLIGHT_ANNOUNCES:
+    case FLIGHT_ANSWERS:
+        handshake_event(sim, number);
+        break;
+    case FLIGHT_BEGINS:
+        flight_begin_to_move(sim, number);
+        break;
+    default:
+        deliver(sim, number);
+    }
+}
+
+const struct flight *flight_of_end(const struct simulation *sim, uint32_t id)
+{
+    return id == end_id(id / 2) ? &sim->flights[id / 2] : NULL;
 }
 
 void flight_mark(struct simulation *sim, uint32_t id)
@@ -298,7 +351,10 @@ void flight_mark(struct simulation *sim, uint32_t id)
     uint32_t number = id / 2;
     struct flight *flight = &sim->flights[number];
     if (id == room_id(number)) {
-        complete(sim, flight->message, OPERATION_SEND, room_bytes(sim, flight->message));
+        if (!is_one_sided(sim, flight->message))
+            complete(sim, flight->message, OPERATION_SEND, room_bytes(sim, flight->message));
+        if (moves_by_itself(sim, flight, room_bytes(sim, flight->message)))
+            note_needs(sim, number, false);
         return;
     }
     run_share_remove(&sim->share, sim->now_s, &flight->mover, end_id(number), room_id(number));
@@ -340,7 +396,9 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
     if (side == OPERATION_SEND && !rendezvous && !is_one_sided(sim, message) &&
         (told->bytes == 0 || room_bytes(sim, message) >= (double)told->bytes))
         complete(sim, message, OPERATION_SEND, (double)told->bytes);
-    if (rendezvous ? both : side == OPERATION_SEND)
+    if (handshake_has_steps(sim, message))
+        handshake_post(sim, message, side);
+    else if (rendezvous ? both : side == OPERATION_SEND)
         begin(sim, message);
 }
 
@@ -360,11 +418,16 @@ void rank_enters(struct simulation *sim, uint32_t rank)
     if (sim->n_inside[rank]++ > 0)
         return;
     for (size_t i = 0; i < list->n; i++) {
-        struct flight *flight = &sim->flights[list->flights[i]];
+        uint32_t number = list->flights[i];
+        struct flight *flight = &sim->flights[number];
         if (flight->phase != FLIGHT_STOPS || !may_move(sim, flight))
             continue;
         flight->stalled_s += sim->now_s - flight->stopped_s;
-        move(sim, list->flights[i], flight->rest);
+        move(sim, number, flight->rest);
+        if (moves_by_itself(sim, flight, flight->rest)) {
+            note_needs(sim, number, false);
+            i--; /* another one has come to this place */
+        }
     }
 }
 

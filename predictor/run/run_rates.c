@@ -134,6 +134,10 @@ int run_rates_init(struct run_rates *rates, const struct machine *machine, unsig
         limit_by_wire(rates);
         if (!ideal.no_transfer)
             rates->burst_bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "burst", 0);
+        if (!ideal.no_transfer && !ideal.no_latency) {
+            rates->backlog_bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "backlog", 0);
+            rates->backlog_pair_bytes = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "backlog_pair", 0);
+        }
     }
     return 0;
 }

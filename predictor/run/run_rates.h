@@ -38,6 +38,8 @@ struct run_rates {
     size_t wire;                                    /* the class of the largest messages between nodes */
     double burst_bytes;                             /* of a NIC's token bucket, 0: it has none */
     double burst_bytes_per_s;                       /* at which a NIC sends while its bucket lasts */
+    double backlog_bytes;                           /* that each pair of ranks has standing before a NIC */
+    double backlog_pair_bytes;                      /* that stand there before others of the same pair */
 };
 
 /* Reads the classes of those levels of a table, BW(n) up to n_max. Returns 0, or -1 with the reason: a level or

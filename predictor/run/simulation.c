@@ -100,6 +100,18 @@ static void set_computes(struct simulation *sim, uint32_t number, bool computes)
     run_share_compute(&sim->share, sim->now_s, rank, computes ? n_threads : -n_threads);
 }
 
+/* Tells that the strand begins to look for messages, or does so no longer. */
+static void set_polls(struct simulation *sim, uint32_t number, bool polls)
+{
+    uint32_t rank = sim->program->strands[number].rank;
+    if (sim->strands[number].polls == polls)
+        return;
+    sim->strands[number].polls = polls;
+    sim->n_polling[rank] += polls ? 1 : UINT32_MAX;
+    if (polls)
+        handshake_poll(sim, rank);
+}
+
 /* Ends a strand behind its tail; its rank moves what is left inside MPI_Finalize. */
 static void end_strand(struct simulation *sim, uint32_t number)
 {
@@ -111,6 +123,7 @@ static void end_strand(struct simulation *sim, uint32_t number)
     if (--sim->n_going[rank] == 0)
         enter(sim, number);
     cores_leave(sim, number);
+    set_polls(sim, number, sim->n_going[rank] == 0);
 }
 
 /* Computes before the next step, or behind the last one. Returns true if that takes time. */
@@ -146,9 +159,11 @@ static bool await(struct simulation *sim, uint32_t number, const uint32_t *opera
             !(kind == OPERATION_MEMBER ? member_await(sim, object, number) : message_await(sim, object, kind, number));
     }
     strand->phase = STRAND_WAITS;
-    if (strand->n_missing > 0)
-        cores_leave(sim, number);
-    return strand->n_missing > 0;
+    if (strand->n_missing == 0)
+        return false;
+    cores_leave(sim, number);
+    set_polls(sim, number, true);
+    return true;
 }
 
 /* Waits until a probe sees the message. Returns true if that takes time. */
@@ -159,10 +174,12 @@ static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
     strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
     strand->phase = STRAND_WAITS;
     double seen_s = message_seen_s(sim, message, number);
-    if (isnan(seen_s)) {
+    if (isnan(seen_s))
         cores_leave(sim, number);
+    if (!(seen_s <= sim->now_s))
+        set_polls(sim, number, true);
+    if (isnan(seen_s))
         return true;
-    }
     strand->parts.latency_s = fmax(seen_s - sim->now_s, 0);
     return pause_strand(sim, number, strand->parts.latency_s);
 }
@@ -206,6 +223,7 @@ static bool act(struct simulation *sim, uint32_t number)
         add_part(sim, step->place, RUN_OTHER, step->spent_s);
         sim->strands[number].phase = STRAND_ENDS;
         cores_leave(sim, number); /* what was recorded holds its waits for the processor */
+        set_polls(sim, number, step->spent_s > 0);
         return pause_strand(sim, number, step->spent_s);
     }
     return false;
@@ -239,6 +257,7 @@ static void go_on(struct simulation *sim, uint32_t number)
             break;
         case STRAND_WAITS:
             account_wait(sim, step_of(sim, number)->place, &strand->parts);
+            set_polls(sim, number, false);
             if (leaves_recorded_collective(sim, step_of(sim, number)))
                 cores_take(sim, number); /* what was recorded holds its wait for the processor */
             if (cores_await(sim, number)) {
@@ -253,6 +272,7 @@ static void go_on(struct simulation *sim, uint32_t number)
             strand->phase = STRAND_ENDS;
             break;
         case STRAND_ENDS:
+            set_polls(sim, number, false);
             strand->step++;
             strand->phase = STRAND_COMPUTES;
             break;
@@ -353,15 +373,18 @@ static int allocate_all(struct simulation *sim)
     sim->members = allocate(program->n_members, sizeof *sim->members);
     sim->collectives = allocate(program->n_collectives, sizeof *sim->collectives);
     sim->n_inside = allocate(program->n_ranks, sizeof *sim->n_inside);
+    sim->n_polling = allocate(program->n_ranks, sizeof *sim->n_polling);
     sim->n_going = allocate(program->n_ranks, sizeof *sim->n_going);
     sim->rank_flights = allocate(program->n_ranks, sizeof *sim->rank_flights);
+    sim->rank_arrived = allocate(program->n_ranks, sizeof *sim->rank_arrived);
     struct simulation_result *result = sim->result;
     result->predicted = allocate(program->n_places, sizeof *result->predicted);
     result->rank_begin_s = allocate(program->n_ranks, sizeof *result->rank_begin_s);
     result->rank_end_s = allocate(program->n_ranks, sizeof *result->rank_end_s);
     return sim->strands != NULL && sim->messages != NULL && sim->members != NULL && sim->collectives != NULL &&
-                   sim->n_inside != NULL && sim->n_going != NULL && sim->rank_flights != NULL &&
-                   result->predicted != NULL && result->rank_begin_s != NULL && result->rank_end_s != NULL
+                   sim->n_inside != NULL && sim->n_polling != NULL && sim->n_going != NULL &&
+                   sim->rank_flights != NULL && sim->rank_arrived != NULL && result->predicted != NULL &&
+                   result->rank_begin_s != NULL && result->rank_end_s != NULL
                ? 0
                : -1;
 }
@@ -396,9 +419,13 @@ static void release(struct simulation *sim)
 {
     for (size_t rank = 0; sim->rank_flights != NULL && rank < sim->program->n_ranks; rank++)
         free(sim->rank_flights[rank].flights);
+    for (size_t rank = 0; sim->rank_arrived != NULL && rank < sim->program->n_ranks; rank++)
+        free(sim->rank_arrived[rank].flights);
     free(sim->rank_flights);
+    free(sim->rank_arrived);
     free(sim->n_threads);
     free(sim->n_inside);
+    free(sim->n_polling);
     free(sim->n_going);
     free(sim->strands);
     free(sim->messages);
@@ -406,6 +433,7 @@ static void release(struct simulation *sim)
     free(sim->members);
     free(sim->collectives);
     free(sim->flights);
+    free(sim->ahead);
     free(sim->events.entries);
     cores_release(sim);
     stage_release(sim);

@@ -20,7 +20,7 @@ enum strand_phase {
 
 /* Says what a wait consisted of, if it ended with a given operation. */
 struct wait_parts {
-    double late_s, latency_s, bandwidth_s, contention_s, progress_s;
+    double late_s, latency_s, bandwidth_s, contention_s, queue_s, progress_s;
     double collective_wait_s, collective_transfer_s;
     bool late_receiver;      /* late_s is for a late receiver, else for a late sender */
     struct run_moment cause; /* who was late, if anybody was; strand RUN_NOBODY: not known */
@@ -31,6 +31,7 @@ struct strand {
     uint32_t n_missing;
     uint8_t phase;
     bool inside;         /* counts in ranks inside MPI */
+    bool polls;          /* counts in ranks that wait in MPI */
     bool computes;       /* takes memory bandwidth from messages */
     double wait_begin_s; /* since when it waits */
     double last_s;       /* when the last of what it waits for was complete; -1: nothing yet */
@@ -48,18 +49,23 @@ struct message_state {
     uint8_t class;
 };
 
-enum flight_phase { FLIGHT_BEGINS, FLIGHT_MOVES, FLIGHT_STOPS, FLIGHT_IS_THROUGH };
+/* The first two are of a handshake that is made step by step. */
+enum flight_phase { FLIGHT_ANNOUNCES, FLIGHT_ANSWERS, FLIGHT_BEGINS, FLIGHT_MOVES, FLIGHT_STOPS, FLIGHT_IS_THROUGH };
 
 /* Describes a message under way, from its begin to its delivery. */
 struct flight {
     struct run_mover mover;
     uint32_t message; /* the next free one where it is not used */
     uint8_t phase;
-    double rest;      /* while it stops */
-    double stopped_s; /* since when it stops */
-    double stalled_s; /* how long it stopped before */
-    double through_s;
-    struct run_moment begun;                    /* the post that let it begin */
+    double rest;                              /* while it stops */
+    double stopped_s;                         /* since when it stops */
+    double stalled_s;                         /* how long it stopped before */
+    double wait_s[2];                         /* of the announcement, the answer, for a network card */
+    double announced_s, agreed_s, answered_s; /* when the first arrived, when the answer left and arrived */
+    double begun_s;                           /* when its bytes began to move, or stood still */
+    double queued_s;           /* when its last byte can be through at the earliest, for what was sent before it */
+    double moved_s, through_s; /* when its last byte had its turn, when it was through */
+    struct run_moment begun;   /* the post that let it begin */
     double rest_at_wait[2], stalled_at_wait[2]; /* when the wait for its send, its receive began */
 };
 
@@ -122,6 +128,12 @@ struct run_stage {
     uint32_t posting; /* the message that is being posted, RUN_NOBODY */
 };
 
+/* Holds the bytes of a message that are before others in the queue of a network card. */
+struct run_ahead {
+    uint32_t src, dst;
+    double left;
+};
+
 struct flight_list {
     uint32_t *flights;
     size_t n, room;
@@ -162,11 +174,15 @@ struct simulation {
     struct run_message *merged;     /* with all bytes of a partitioned message in its last piece; NULL: none is so */
     struct flight *flights;
     size_t n_flights, flights_room;
+    struct run_ahead *ahead; /* room for run_backlog.c */
+    size_t ahead_room;
     uint32_t free_flight;
     uint32_t *n_threads; /* [n_ranks] that compute for each strand of the rank that does; NULL without options.memory */
     uint32_t *n_inside;  /* [n_ranks] strands inside MPI */
+    uint32_t *n_polling; /* [n_ranks] strands that wait in MPI, or have ended */
     uint32_t *n_going;   /* [n_ranks] strands that have not ended */
     struct flight_list *rank_flights; /* [n_ranks] those that move only while the rank is inside MPI */
+    struct flight_list *rank_arrived; /* [n_ranks] announcements and answers that wait for it to be there, in order */
     struct member_state *members;
     struct collective_state *collectives;
     bool no_memory;
@@ -204,9 +220,36 @@ double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
 void flight_event(struct simulation *sim, uint32_t flight);
 /* Takes an id that run_share_take gave. */
 void flight_mark(struct simulation *sim, uint32_t id);
+/* Makes the flight of a message in its first phase. Returns RUN_NOBODY without memory. */
+uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase phase);
+void flight_free(struct simulation *sim, uint32_t flight);
+/* Begins to move a message whose handshake is over. */
+void flight_begin_to_move(struct simulation *sim, uint32_t flight);
+/* Returns the flight whose end the id is, or NULL. */
+const struct flight *flight_of_end(const struct simulation *sim, uint32_t id);
 void rank_enters(struct simulation *sim, uint32_t rank);
 void rank_leaves(struct simulation *sim, uint32_t rank);
 double flight_stalled_s(const struct simulation *sim, const struct flight *flight);
+
+/* run_backlog.c */
+/* Says whether the queues of network cards count. */
+bool backlog_counts(const struct simulation *sim);
+/* Returns how long what is sent from one rank to another waits for the network card of its node. */
+double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst);
+
+/* run_handshake.c */
+/* Says whether a message has a handshake that is made step by step. */
+bool handshake_has_steps(const struct simulation *sim, uint32_t message);
+/* Returns the latency of a step. */
+double handshake_step_s(const struct simulation *sim, const struct flight *flight);
+/* Takes note that an end of such a message is posted. */
+void handshake_post(struct simulation *sim, uint32_t message, enum run_operation_kind side);
+/* Takes note that an announcement or an answer has arrived. */
+void handshake_event(struct simulation *sim, uint32_t flight);
+/* Returns what is added to the time of a delivery. */
+double handshake_order_s(const struct simulation *sim, const struct flight *flight);
+/* Lets a rank that begins to wait take what has arrived. */
+void handshake_poll(struct simulation *sim, uint32_t rank);
 
 /* run_collective.c */
 void member_arrives(struct simulation *sim, uint32_t member);

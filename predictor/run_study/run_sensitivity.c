@@ -11,8 +11,8 @@ static const double STEP = 0.01;
 static bool is_of_run(const struct machine_parameter *row)
 {
     static const char *const quantities[] = {
-        "tau",   "bw",        "threshold", "overhead_send", "overhead_send_byte", "overhead_receive", "buffer",
-        "burst", "bw_cached", NULL};
+        "tau",    "bw",    "threshold", "overhead_send", "overhead_send_byte", "overhead_receive",
+        "buffer", "burst", "backlog",   "backlog_pair",  "bw_cached",          NULL};
     for (size_t i = 0; quantities[i] != NULL; i++)
         if (strcmp(row->quantity, quantities[i]) == 0)
             return row->value > 0;

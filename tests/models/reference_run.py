@@ -12,6 +12,7 @@ PARTS = ("computation", "late_sender", "late_receiver", "latency", "bandwidth", 
          "collective_wait", "collective_transfer", "other")
 TRANSFER = ("latency", "bandwidth", "contention", "queue", "progress")
 NEVER = float("inf")
+LATER = 1e-13  # Orders what arrives at the same moment: answers, announcements, data.
 ALL, ROOT, OF_ROOT, LOWER, NOBODY = "all", "root", "of root", "lower", "nobody"  # whom a member of a collective waits for
 
 
@@ -57,6 +58,10 @@ class Table:
         """Bytes that a NIC's bucket holds, and the rate at which it lets them through."""
         return (self.rows.get(("inter_node", "any", "burst", None), 0),
                 max((self.own_bw(of, 1) for of in self.classes if of[0] == "inter_node"), default=0))
+
+    def backlog(self):
+        """Bytes that stand before a NIC: of each other pair of ranks, of the same pair."""
+        return [self.rows.get(("inter_node", "any", row, None), 0) for row in ("backlog", "backlog_pair")]
 
     def own_bw(self, of, n):
         knots = self.knots[of]
@@ -134,6 +139,12 @@ class Underway:
         self.self_sent = message.src == message.dst
         self.left = message.bytes
         self.send_post = self.recv_post = self.begin = self.last_byte = self.taken = None
+        # Of a handshake by steps: the announcement's arrival, whether the receiver took note of it, the answer's begin and
+        # arrival, whether the sender took note of that; what both waited for a NIC.
+        self.announced = self.agreed = self.answered = None
+        self.noted, self.waits = [False, False], [0.0, 0.0]
+        self.by_steps, self.by_itself = False, False
+        self.queued = 0.0  # of eager: its last byte is not through before
         self.segments = []
         self.of, self.tau, self.buffer, self.progress = None, 0.0, None, 0
         self.rendezvous = message.synchronous or self.self_sent
@@ -151,27 +162,65 @@ class Underway:
         a_byte = self.table.value(self.of, "overhead_send_byte", 0.0) if direction == "send" else 0.0
         return self.table.value(self.of, "overhead_" + direction, 0.0) + a_byte * self.message.bytes
 
-    def settle(self, now):
+    def take_steps(self, now, run):
+        """A handshake by steps."""
+        ends, step = (self.message.src, self.message.dst), self.tau / 3
+        if self.announced is None and self.send_post is not None:
+            self.waits[0] = run.backlog(*ends)
+            self.announced = now + self.waits[0] + step + LATER
+        self.take_note(0, now, run)
+        if self.agreed is None and self.noted[0] and self.recv_post is not None:
+            self.agreed = now
+            self.waits[1] = run.backlog(*reversed(ends))
+            self.answered = now + self.waits[1] + step
+        self.take_note(1, now, run)
+        if self.begin is None and self.noted[1]:
+            self.begin = now
+
+    def take_note(self, step, now, run):
+        """Whoever needs to look for messages takes note when it does."""
+        at, rank = ((self.announced, self.message.dst), (self.answered, self.message.src))[step]
+        needs = self.progress & (2 if step == 0 else 1)
+        if at is not None and at <= now and (not needs or run.polls[rank] > 0 or run.open[rank] == 0):
+            self.noted[step] = True
+
+    def arrived(self):
+        """When what nobody has taken note of arrived, and where; None: there is nothing."""
+        if self.answered is not None:
+            return None if self.noted[1] else (self.answered, self.message.src)
+        return None if self.announced is None or self.noted[0] else (self.announced, self.message.dst)
+
+    def settle(self, now, run):
         """Notes what follows from the posts and from the bytes left."""
         posts = self.send_post, self.recv_post
         if self.begin is None and self.self_sent:
             if None not in posts:
-                self.begin = self.last_byte = self.taken = max(posts)
+                self.begin = self.agreed = self.last_byte = self.taken = max(posts)
+        elif self.begin is None and self.by_steps:
+            self.take_steps(now, run)
         elif self.begin is None and self.rendezvous:
             if None not in posts:
-                self.begin = max(posts) + self.tau
+                self.agreed = max(posts)
+                self.begin = self.agreed + self.tau
         elif self.begin is None and self.send_post is not None:
+            wait = run.backlog(self.message.src, self.message.dst)
             self.begin = self.send_post
+            self.queued = now + wait + self.message.bytes / self.table.bw(self.of, 1) if wait > 0 else 0.0
         if self.begin is not None and self.begin <= now and not self.self_sent:
             if self.taken is None and self.left <= (self.buffer or 0):
                 self.taken = now
+            taken_over = self.of[0] == "inter_node" and self.buffer is not None and self.left <= self.buffer
+            self.by_itself = self.by_itself or (taken_over and (self.by_steps or run.may_move(self)))
             if self.last_byte is None and self.left == 0:
                 self.last_byte = now
 
+    def through(self):
+        return NEVER if self.last_byte is None else max(self.last_byte, self.queued)
+
     def delivered(self):
-        if self.last_byte is None:
-            return NEVER
-        return self.last_byte + (0 if self.rendezvous else self.tau)
+        if self.by_steps:
+            return self.through() + self.tau / 3 + 2 * LATER
+        return self.through() + (0 if self.rendezvous else self.tau + (2 * LATER if self.late else 0))
 
     def received(self):
         return NEVER if self.recv_post is None else max(self.recv_post, self.delivered())
@@ -223,8 +272,12 @@ class Run:
         self.table, self.program, self.law = table, program, law
         self.places = program.places
         self.flows = [Underway(message, program.places, table) for message in program.messages]
+        for flow in self.flows:
+            flow.late = law == "flow" and any(table.backlog()) and not flow.self_sent and flow.of[0] == "inter_node"
+            flow.by_steps = flow.late and flow.rendezvous
         self.now, self.rates = 0.0, []
         self.calls = [0] * len(self.places)  # strands inside MPI, by rank
+        self.polls = [0] * len(self.places)  # strands that wait in MPI, by rank
         self.open = [sum(strand.rank == rank for strand in program.strands) for rank in range(len(self.places))]
         self.waits = []  # (rank, from, to, operations)
         self.arrivals = [{} for _ in program.collectives]
@@ -271,6 +324,7 @@ class Run:
                 yield sleep(self.now + step.compute)
                 parts["computation"] += step.compute
                 self.calls[rank] += 1
+                self.go_on(rank)
             self.at[number] = i
             begin = self.now
             if step.kind in ("send", "receive"):
@@ -279,23 +333,24 @@ class Run:
                     flow.send_post = begin
                 else:
                     flow.recv_post = begin
+                flow.settle(begin, self)
                 yield sleep(begin + flow.overhead(step.kind))
                 parts["other"] += self.now - begin
             elif step.kind == "wait":
-                yield lambda: max(self.complete(operation, rank) for operation in step.of)
+                yield from self.look(rank, lambda: max(self.complete(operation, rank) for operation in step.of))
                 self.waits.append((rank, begin, self.now, step.of))
             elif step.kind == "probe":
-                yield self.flows[step.of].seen
+                yield from self.look(rank, self.flows[step.of].seen)
                 late = self.before(begin, self.now, self.flows[step.of].send_post)
                 parts["late_sender"] += late
                 parts["latency"] += self.now - begin - late
             elif step.kind == "spend":
-                yield sleep(begin + step.of)
+                yield from self.look(rank, sleep(begin + step.of))
                 parts["other"] += self.now - begin
             else:
                 self.arrivals[step.of][rank] = begin
                 if step.kind == "collective":
-                    yield lambda: self.exit(step.of, rank)
+                    yield from self.look(rank, lambda: self.exit(step.of, rank), is_call=True)
                     self.divide_collective(rank, begin, self.now, step.of)
             if step.leaves:
                 self.calls[rank] -= 1
@@ -303,10 +358,36 @@ class Run:
         parts["computation"] += strand.tail
         self.ends[rank] = max(self.ends[rank], self.now)
         self.open[rank] -= 1
+        if self.open[rank] == 0:
+            self.go_on(rank)
+            self.take_all(rank)
+
+    def go_on(self, rank):
+        """What stood still without the rank moves now, and needs it no longer where its transport takes it over."""
+        for flow in self.flows:
+            if flow.begin is not None and flow.begin <= self.now and rank in (flow.message.src, flow.message.dst):
+                flow.settle(self.now, self)
+
+    def look(self, rank, until, is_call=False):
+        """Waits inside MPI, where the rank looks for what arrives, in that order; a call that has nothing to wait for need not."""
+        if not is_call and until() <= self.now:
+            return
+        self.polls[rank] += 1
+        self.take_all(rank)
+        yield until
+        self.polls[rank] -= 1
+
+    def take_all(self, rank):
+        there = [(flow.arrived(), flow) for flow in self.flows if flow.by_steps]
+        for at, flow in sorted([(at, flow) for at, flow in there if at is not None], key=lambda found: found[0][0]):
+            if at[1] == rank and at[0] <= self.now:
+                flow.settle(self.now, self)
 
     # What messages do.
 
     def may_move(self, flow):
+        if flow.by_itself:
+            return True
         needs = {0: (), 1: (flow.message.src,), 2: (flow.message.dst,), 3: (flow.message.src, flow.message.dst)}
         return all(self.inside(rank) for rank in needs[flow.progress])
 
@@ -346,6 +427,26 @@ class Run:
                 if self.buckets and not self.buckets[node, end].empty:
                     rate = max(rate, self.table.burst()[1] / len(there))
                 found[k] = min(found[k], rate)
+
+    def backlog(self, rank, other):
+        """Seconds that what leaves a rank for another one now waits for the NIC of its node."""
+        (most, most_own), node = self.table.backlog(), self.places[rank][0]
+        if not (most or most_own) or self.law != "flow" or self.places[other][0] == node:
+            return 0.0
+        left = {}
+        for flow in self.flows:
+            begun = not flow.self_sent and flow.begin is not None and flow.begin <= self.now and flow.last_byte is None
+            if begun and flow.of[0] == "inter_node" and self.places[flow.message.src][0] == node and self.may_move(flow):
+                pair = flow.message.src, flow.message.dst
+                left[pair] = left.get(pair, 0) + (flow.left if flow.left > 1 else 0)
+        waiting = {pair: bytes for pair, bytes in left.items() if bytes > 0}
+        if not waiting:
+            return 0.0
+        ahead = sum(min(bytes, most_own if pair == (rank, other) else most) for pair, bytes in waiting.items())
+        rate = self.table.bw(self.table.wire(("inter_node", None)), len({pair[0] for pair in waiting}))
+        if not self.buckets:
+            return ahead / rate
+        return max(ahead / max(rate, self.table.burst()[1]), (ahead - self.buckets[node, "src"].tokens) / rate)
 
     def fair(self, moving, found):
         def at(k, end):
@@ -390,7 +491,8 @@ class Run:
 
     def next_event(self, rates, conditions):
         times = [condition() for condition in conditions]
-        times += [flow.begin for flow in self.flows if flow.begin is not None and flow.begin > self.now]
+        times += [at for flow in self.flows for at in (flow.begin, flow.announced, flow.answered)
+                  if at is not None and at > self.now]
         times += [self.now + bucket.lasts(rates) for bucket in self.buckets.values()]
         for k, rate in rates.items():
             flow = self.flows[k]
@@ -428,7 +530,7 @@ class Run:
         while gone:
             gone = False
             for flow in self.flows:
-                flow.settle(self.now)
+                flow.settle(self.now, self)
             for number, condition in list(waiting.items()):
                 if condition() <= self.now:
                     gone = True
@@ -453,6 +555,18 @@ class Run:
         self.parts[rank]["collective_wait"] += wait
         self.parts[rank]["collective_transfer"] += end - begin - wait
 
+    def divide_steps(self, begin, end, flow, found):
+        """Divides a handshake by steps; returns how long one waited for a rank to look for messages."""
+        begin, through = max(begin, flow.send_post, flow.recv_post), flow.through()
+        announced = flow.announced - LATER
+        pieces = {"queue": [(flow.send_post, flow.send_post + flow.waits[0]), (flow.agreed, flow.agreed + flow.waits[1])],
+                  "latency": [(flow.send_post + flow.waits[0], announced), (flow.agreed + flow.waits[1], flow.answered),
+                              (through, through + flow.tau / 3)],
+                  "progress": [(announced, flow.agreed), (flow.answered, flow.begin)]}
+        times = {part: sum(self.common(begin, end, *piece) for piece in of_part) for part, of_part in pieces.items()}
+        found["queue"], found["latency"] = times["queue"], times["latency"]
+        return times["progress"]
+
     def divide_wait(self, rank, begin, end, operations):
         if end <= begin:
             return
@@ -464,9 +578,13 @@ class Run:
         needs_receive = kind == "receive" or flow.rendezvous
         late = "receiver" if needs_receive and flow.recv_post > flow.send_post else "sender"
         found["late_" + late] = self.before(begin, end, max(flow.send_post, flow.recv_post if needs_receive else 0.0))
-        latest = flow.begin - flow.tau if flow.rendezvous else flow.delivered() - flow.tau
+        latest = flow.agreed if flow.rendezvous else flow.through()
+        found["queue"] = 0.0 if flow.rendezvous or flow.last_byte is None else self.common(begin, end, flow.last_byte, latest)
         found["latency"] = self.common(begin, end, latest, latest + flow.tau)
-        found["progress"] = sum(self.common(begin, end, *segment[:2]) for segment in flow.segments if segment[2] == 0)
+        stopped = 0.0
+        if flow.by_steps:
+            stopped = self.divide_steps(begin, end, flow, found)
+        found["progress"] = stopped + sum(self.common(begin, end, *segment[:2]) for segment in flow.segments if segment[2] == 0)
         rest = end - begin - sum(found.values())
         moved = sum(size * self.common(begin, end, low, high) / (high - low) for low, high, size in flow.segments if high > low)
         found["bandwidth"] = min(rest, moved / self.table.bw(flow.of, 1)) if flow.of else 0.0

@@ -448,5 +448,5 @@ def random_table(chance):
             lines += [f"{of} threshold - {threshold} B"] if threshold else []
             lines += [f"{of} bw {n} {n ** 0.6 * chance.uniform(1e9, 2e9)!r} B/s" for n in (1, 2, 4, 8)]
             lines += costs(chance, of, 0.6)
-    lines += [f"inter_node any burst - {chance.randrange(1, 500000)} B"] if chance.random() < 0.5 else []
+    lines += [f"inter_node any {row} - {chance.randrange(1, 500000)} B" for row in ("burst", "backlog", "backlog_pair") if chance.random() < 0.5]
     return "\n".join(lines) + "\n"
