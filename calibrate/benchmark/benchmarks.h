@@ -5,6 +5,7 @@
 #include "calibrate/measure/measure.h"
 
 extern const struct benchmark_program algorithm1_program;
+extern const struct benchmark_program backlog_program;
 extern const struct benchmark_program buffer_program;
 extern const struct benchmark_program burst_program;
 extern const struct benchmark_program cached_program;

@@ -23,9 +23,9 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/benchmark/one_pair.h"
+#include "calibrate/benchmark/in_turn.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/probing/probing.h"
 
 enum mode { RESTED, STREAM, N_MODES };
 enum { N_SIZES = 2 };
@@ -103,39 +103,6 @@ static double exchange(struct measure *measure, const struct task *task)
     return more_s > MORE_MIN_S ? more_s : MORE_MIN_S;
 }
 
-/* Measures an item once; returns whether the sample counts. */
-static bool visit(struct measure *measure, const struct benchmark_program *program, const struct item *item)
-{
-    double seconds;
-    measure_visit(measure, program, item, 1, 1, &seconds);
-    measure->late += seconds < 0;
-    if (!(seconds > 0))
-        return false;
-    measure_write(measure, program, item, 1, seconds);
-    fflush(stdout);
-    return !probing_disturbs(PROBING_QUIET, measure->waited);
-}
-
-/* Measures all items in turn, n times in all, as long as there is time for one that takes as long as the last. */
-static void measure_all(struct measure *measure, const struct benchmark_program *program, const struct item *items,
-                        size_t n_items, size_t *taken, size_t n)
-{
-    double end_s = measure->begin_s + measure->seconds, now_s = clock_now_s();
-    for (bool is_open = true; is_open;) {
-        is_open = false;
-        for (size_t i = 0; i < n_items; i++) {
-            double begin_s = now_s;
-            if (taken[i] >= n)
-                continue;
-            taken[i] += visit(measure, program, &items[i]);
-            is_open = is_open || taken[i] < n;
-            now_s = clock_now_s();
-            if (now_s + (now_s - begin_s) > end_s)
-                return;
-        }
-    }
-}
-
 static int lead(struct measure *measure, const struct benchmark_program *program)
 {
     const struct one_pair_plan plan = {variants, N_MODES, sizes, N_SIZES, 1, LEVEL_INTER_NODE, LEVEL_INTER_NODE};
@@ -150,8 +117,8 @@ static int lead(struct measure *measure, const struct benchmark_program *program
         fprintf(stderr, MEASURE_NOTE "left_out burst: all %d ranks are on one node\n", measure->size);
     else
         measure_visit(measure, program, &items[0], 1, 1, &seconds); /* opens TCP's window, and does not count */
-    measure_all(measure, program, items, n_items < N_MODES ? n_items : N_MODES, taken, FIRST_SAMPLES);
-    measure_all(measure, program, items, n_items, taken, SAMPLES_MAX);
+    in_turn_measure(measure, program, items, n_items < N_MODES ? n_items : N_MODES, taken, FIRST_SAMPLES);
+    in_turn_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
     free(items);
     return 0;
 }

@@ -14,8 +14,8 @@
 
 /* Lists every other benchmark's fit, in the order of its rows. */
 static fit_benchmark *const benchmarks[] = {
-    fit_buffer, fit_burst,     fit_cached,   fit_contention, fit_domain, fit_fine,
-    fit_gpu,    fit_injection, fit_overhead, fit_progress,   fit_queue,  fit_self,
+    fit_backlog, fit_buffer,    fit_burst,    fit_cached,   fit_contention, fit_domain, fit_fine,
+    fit_gpu,     fit_injection, fit_overhead, fit_progress, fit_queue,      fit_self,
 };
 
 static int append_estimate(struct machine *machine, enum level level, const struct estimate *estimate,

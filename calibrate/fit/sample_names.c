@@ -1,9 +1,9 @@
 /* The names stand apart from what is done with samples: programs of a job read samples too, and have no GSL. */
 #include "calibrate/fit/samples.h"
 
-const char *const benchmark_name[BENCHMARK_COUNT] = {"pingpong",   "algorithm1", "self",     "injection", "queue",
-                                                     "contention", "buffer",     "eager",    "overhead",  "progress",
-                                                     "burst",      "fine",       "gpu_copy", "gpu_paths", "cached"};
+const char *const benchmark_name[BENCHMARK_COUNT] = {
+    "pingpong", "algorithm1", "self",  "injection", "queue", "contention", "buffer",    "eager",
+    "overhead", "progress",   "burst", "backlog",   "fine",  "gpu_copy",   "gpu_paths", "cached"};
 const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "posted_inorder",
                                                  "posted_reversed",
@@ -20,6 +20,8 @@ const char *const variant_name[VARIANT_COUNT] = {"",
                                                  "both",
                                                  "rested",
                                                  "stream",
+                                                 "other",
+                                                 "own",
                                                  "p2p",
                                                  "threads",
                                                  "rma",

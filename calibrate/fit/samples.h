@@ -29,6 +29,7 @@ enum benchmark {
     BENCHMARK_OVERHEAD,   /* seconds of one MPI_Isend or MPI_Irecv */
     BENCHMARK_PROGRESS,   /* seconds that are left of a transfer when the computation is over; alone: all of it */
     BENCHMARK_BURST,      /* seconds of so many bytes of a stream between nodes, after a rest or behind as many */
+    BENCHMARK_BACKLOG,    /* seconds of a small round trip between nodes, or of the stream that it waits behind */
     BENCHMARK_FINE,       /* seconds of so many bytes as count messages */
     BENCHMARK_GPU_COPY,   /* seconds of a copy between a GPU and its host, within it, or to another GPU */
     BENCHMARK_GPU_PATHS,  /* seconds of so many bytes from one GPU to another, by n processes at each end, each of which
@@ -44,7 +45,7 @@ enum variant {
     VARIANT_POSTED_REVERSED,
     VARIANT_UNEXPECTED_INORDER,
     VARIANT_UNEXPECTED_REVERSED,
-    VARIANT_ALONE, /* contention, progress */
+    VARIANT_ALONE, /* contention, progress, backlog */
     VARIANT_SHARED,
     VARIANT_TAKEN, /* buffer, eager */
     VARIANT_REFUSED,
@@ -54,7 +55,9 @@ enum variant {
     VARIANT_RECEIVER,
     VARIANT_BOTH,
     VARIANT_RESTED, /* burst */
-    VARIANT_STREAM,
+    VARIANT_STREAM, /* burst, backlog */
+    VARIANT_OTHER,  /* backlog: who streams meanwhile */
+    VARIANT_OWN,
     VARIANT_P2P, /* fine: by what the messages go */
     VARIANT_THREADS,
     VARIANT_RMA,

@@ -32,10 +32,10 @@ static enum verdict_use use_of(const struct machine_parameter *row)
         const char *begin;
         enum verdict_use use;
     } uses[] = {
-        {"tau", VERDICT_LATENCY},    {"bw", VERDICT_BANDWIDTH},   {"injection", VERDICT_BANDWIDTH},
-        {"queue_", VERDICT_QUEUES},  {"gamma", VERDICT_QUEUES},   {"delta", VERDICT_NETWORK},
-        {"burst", VERDICT_NETWORK},  {"overhead", VERDICT_CALLS}, {"progress", VERDICT_CALLS},
-        {"memory_", VERDICT_MEMORY},
+        {"tau", VERDICT_LATENCY},    {"bw", VERDICT_BANDWIDTH},    {"injection", VERDICT_BANDWIDTH},
+        {"queue_", VERDICT_QUEUES},  {"gamma", VERDICT_QUEUES},    {"delta", VERDICT_NETWORK},
+        {"burst", VERDICT_NETWORK},  {"backlog", VERDICT_NETWORK}, {"overhead", VERDICT_CALLS},
+        {"progress", VERDICT_CALLS}, {"memory_", VERDICT_MEMORY},
     };
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++)
         if (begins(row->quantity, uses[i].begin))

@@ -11,7 +11,7 @@ enum verdict_use {
     VERDICT_LATENCY,   /* of a level */
     VERDICT_BANDWIDTH, /* of a level, up to the largest n that was measured */
     VERDICT_QUEUES,
-    VERDICT_NETWORK, /* contention in it, and how it smooths bursts */
+    VERDICT_NETWORK, /* contention in it, how it smooths bursts, and what waits before it */
     VERDICT_CALLS,   /* what posts cost */
     VERDICT_MEMORY,
     VERDICT_USES

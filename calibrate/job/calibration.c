@@ -32,10 +32,11 @@ static const struct program {
     enum condition condition;
     bool is_needed; /* there is no table without it */
 } programs[] = {
-    {"eager", 0.06, ALWAYS, false},        /* thresholds: they take one or two seconds */
-    {"buffer", 0.08, ALWAYS, false},       /* what the transport takes without a receiver */
-    {"burst", 0.10, SEVERAL_NODES, false}, /* what passes a network card at once: it rests most of its time */
-    {"fine", 0.10, ALWAYS, false},         /* what many messages cost, by interface: its threads need their own MPI */
+    {"eager", 0.06, ALWAYS, false},          /* thresholds: they take one or two seconds */
+    {"buffer", 0.08, ALWAYS, false},         /* what the transport takes without a receiver */
+    {"burst", 0.10, SEVERAL_NODES, false},   /* what passes a network card at once: it rests most of its time */
+    {"backlog", 0.08, SEVERAL_NODES, false}, /* what stands before a network card while a stream is sent */
+    {"fine", 0.10, ALWAYS, false},           /* what many messages cost, by interface: its threads need their own MPI */
     {"contention", 0.40, SHARED_LINK, false}, /* the user asks for it, so it gets time */
     {"curves", 1.00, ALWAYS, true},           /* all that is measured over sizes and processes */
     {"gpu_copy", 0.15, GPU_COPIES, false},    /* copies to and from a GPU */

@@ -1,6 +1,6 @@
-"""Contention, injection and burst between hosts that are really apart: every byte that a sample of contention claims has crossed
+"""Contention, injection, burst and backlog between hosts that are really apart: every byte that a sample of contention claims has crossed
 the shared link, in the direction that it claims, and a fit of the samples gives a table; the bucket that shapes a link is found,
-and none where there is none; who moves bytes is measured often enough, however short the time. No assertion on how fast
+and none where there is none; what stands before a card is found; who moves bytes is measured often enough, however short the time. No assertion on how fast
 anything is.
 
 Usage: network_job.py CLUSTER MPISTAIR PROGRAMS MPIEXEC; Open MPI.
@@ -64,15 +64,25 @@ def injection():
     expect(f"injection: {table}", len(table) == 1 and table[0][:4] == ["inter_node", "rendezvous", "injection", "-"])
 
 
+def between_two(program, n_ranks, rate, seconds):
+    """The samples of a program on two hosts with that rate of the links."""
+    lines = run(CLUSTER, "run", "-n", 2, "-m", n_ranks // 2, "-r", rate, "--", MPIEXEC, "-n", n_ranks,
+                f"{PROGRAMS}/{program}-openmpi", "--seconds", seconds).splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def fitted_alone(rows, quantity):
+    """The rows of a table; made times of ping-pong stand in for the rest of it."""
+    made = [dict(rows[0], benchmark="pingpong", variant="", bytes=size, seconds=1e-4 + 1e-8 * size)
+            for size in (8, 4096, 65536)]
+    return fitted(rows + made, quantity)
+
+
 def bursts(rate, seconds):
-    """The rows of a table with that rate of the links; made times of ping-pong stand in for the rest of a table."""
-    lines = run(CLUSTER, "run", "-n", 2, "-m", 1, "-r", rate, "--", MPIEXEC, "-n", 2, f"{PROGRAMS}/burst-openmpi",
-                "--seconds", seconds).splitlines()
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    rows = between_two("burst", 2, rate, seconds)
     expect(f"burst {rate}: rows", {r["level"] for r in rows} == {"inter_node"} and
            {r["variant"] for r in rows} <= {"rested", "stream"} and {r["bytes"] for r in rows} <= {"262144", "1048576"})
-    made = [dict(rows[0], benchmark="pingpong", variant="", bytes=size, seconds=1e-4 + 1e-8 * size) for size in (8, 4096, 65536)]
-    return fitted(rows + made, "burst")
+    return fitted_alone(rows, "burst")
 
 
 def burst():
@@ -85,6 +95,25 @@ def burst():
            24e3 < float(table[0][4]) < 200e3)
     table = bursts("none", 2)
     expect(f"burst without a bucket: {table}", not table)
+
+
+def backlog():
+    """Before a card stands what its queue holds of another pair's stream, of the own pair's more: all that was posted. Two
+    hosts of one rank each have no other pair. Where links are not shaped, the program needs only end."""
+    for seconds in 5, 15:
+        rows = between_two("backlog", 4, "200mbit", seconds)
+        other, own = (fitted_alone(rows, quantity) for quantity in ("backlog", "backlog_pair"))
+        if other and own:
+            break
+    expect("backlog: rows", {(r["level"], r["variant"], r["bytes"]) for r in rows} ==
+           {("inter_node", variant, "8") for variant in ("alone", "other", "own")} | {("inter_node", "stream", "1835008")})
+    expect(f"backlog: {other}", len(other) == 1 and other[0][:4] == ["inter_node", "any", "backlog", "-"] and
+           20e3 < float(other[0][4]) < 400e3)
+    expect(f"backlog of the own pair: {own}, of others: {other}", len(own) == 1 and
+           own[0][:4] == ["inter_node", "any", "backlog_pair", "-"] and bool(other) and float(own[0][4]) > float(other[0][4]))
+    rows = between_two("backlog", 2, "200mbit", 2)
+    expect("backlog of one pair: rows", {r["variant"] for r in rows} == {"alone", "own", "stream"})
+    between_two("backlog", 4, "none", 1)
 
 
 def progress():
@@ -112,6 +141,7 @@ with tempfile.TemporaryDirectory() as folder:
     contention()
     injection()
     burst()
+    backlog()
     progress()
     os.chdir("/")
 for failure in failures:

@@ -65,7 +65,9 @@ TEXTS = {
                 "".join(f"progress,{v},intra_socket,{b},1,1,1,{s + b * 1e-9}\n" for b in (8, 65536)
                         for v, s in (("alone", 1e-6), ("sender", 1e-9), ("receiver", 1e-6), ("both", 1e-6))) +
                 "".join(f"burst,{v},inter_node,{b},1,1,1,{b * s}\n" for b in (262144, 1048576) for v, s in (("rested", 6e-8),
-                        ("stream", 8e-8)) for _ in range(3)),
+                        ("stream", 8e-8)) for _ in range(3)) +
+                "".join(f"backlog,{v},inter_node,{b},1,1,1,{s}\n" for v, b, s in (("alone", 8, 5e-5), ("other", 8, 2e-3), ("own", 8, 2e-2),
+                        ("stream", 1835008, 4e-2)) for _ in range(3)),
                 "benchmark,level,bytes,seconds,waited\n# begin curves 1 19.5\n# probe curves 1 0.1 1e-07 2e-04 - - quiet\n" + "".join(
                     f"pingpong,intra_socket,{b},{1e-6 + b * 1e-9},{w}\n" for b in (0, 64, 65536) for w in ("", 0, 0.3)) +
                 "# probe curves 1 1.1 1.2e-07 2e-04 0.2 0 waited\npingpong,intra_socket,8,1e-6,\n"

@@ -12,6 +12,7 @@
 typedef int fit_benchmark(const struct samples *samples, const struct fit_options *options, struct machine *machine,
                           FILE *notes, struct error *error);
 
+fit_benchmark fit_backlog;
 fit_benchmark fit_buffer;
 fit_benchmark fit_burst;
 fit_benchmark fit_cached;

@@ -146,8 +146,8 @@ def check_text():
 
 def check_odd_samples():
     """Few, equal, empty and absurd samples: what can be drawn is, and nothing else."""
-    every = ["pingpong", "algorithm1", "self", "injection", "queue", "contention", "buffer", "eager", "overhead", "progress", "burst"]
-    variants = ["", "posted_inorder", "unexpected_reversed", "alone", "shared", "taken", "refused", "send", "receiver", "both", "rested", "stream"]
+    every = ["pingpong", "algorithm1", "self", "injection", "queue", "contention", "buffer", "eager", "overhead", "progress", "burst", "backlog"]
+    variants = ["", "posted_inorder", "unexpected_reversed", "alone", "shared", "taken", "refused", "send", "receiver", "both", "rested", "stream", "other", "own"]
     cases = {"one sample": [(8, 1, 1e-6)], "no bytes": [(0, 1, 1e-6), (0, 4, 2e-6)],
              "equal times": [(8, 1, 1e-6), (64, 2, 1e-6)], "one large": [(2**40, 1, 0.5)],
              "absurd": [(2**62, 1, 1e300), (8, 2**63, 1e-300), (8, 1, 1e10), (8, 1, 1e-6)]}

@@ -1,0 +1,269 @@
+/* Measures how long a small message waits at a network card behind a long stream of its node: backlog and backlog_pair
+ * of the machine table (share/doc/MODELS.md, Whole run).
+ *
+ * A transport keeps bytes ready for the wire, a socket of TCP some in its own buffer and some in the queue of the card.
+ * A message of another pair of ranks waits for those in the card's queue, one of the same pair for both. The streaming
+ * pair sends large messages from one node to another. The probing pair, other ranks of the same two nodes, exchanges
+ * small messages there and back. Variants:
+ *
+ *     alone    the median of the round trips while nothing else is sent
+ *     other    their median while the other pair streams
+ *     own      the time of one round trip of the streaming pair, behind what it has posted
+ *     stream   the time of the stream, which is the rate of the wire
+ *
+ * The sender hands over the first message before it posts all others at once, and everything begins when that has
+ * arrived: TCP has its window by then and a bucket of the network (burst.c) is empty. The time of the stream, too, is
+ * that from the first arrival to the last, and its bytes are those of the messages behind the first. The stream's
+ * receiver says itself to the probing rank when it begins and ends, since nothing stands in the way of what goes to the
+ * sending node. A round trip that ended later does not count. Where none counts the sample is lost.
+ *
+ * Where no two nodes have two ranks each, one pair measures all but `other`. A sample takes long on a slow wire, so
+ * this leads itself. */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/benchmark/one_pair.h"
+#include "calibrate/benchmark/in_turn.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/shared_clock.h"
+
+enum mode { ALONE, OTHER, OWN, STREAM, N_MODES };
+enum { PROBING, STREAMING, N_PAIRS };
+enum { MESSAGES = 8, MESSAGE_BYTES = 262144, SMALL_BYTES = 8, ROUND_TRIPS = 16, SAMPLES_MAX = 12 };
+enum { DATA_TAG = 1, BEGIN_TAG, END_TAG, THERE_TAG, BACK_TAG };
+
+static const char *const variants[N_MODES] = {"alone", "other", "own", "stream"};
+
+static size_t n_different;         /* pairs: 0, 1 or 2 */
+static struct pair pairs[N_PAIRS]; /* the same one twice where there is one only */
+static char names[N_PAIRS][32], both_names[80];
+
+/* Returns the next rank behind that one on its node; -1 if there is none. */
+static int next_of_node(const struct placement *placement, size_t rank)
+{
+    for (size_t i = rank + 1; i < placement->n_ranks; i++)
+        if (placement->node[i] == placement->node[rank])
+            return (int)i;
+    return -1;
+}
+
+/* Finds two ranks on each of two nodes; returns whether there are. */
+static bool find_two(const struct placement *placement)
+{
+    size_t n = placement->n_ranks, first = 0;
+    while (first < n && next_of_node(placement, first) < 0)
+        first++;
+    for (size_t i = first + 1; i < n; i++) {
+        int next = placement->node[i] == placement->node[first] ? -1 : next_of_node(placement, i);
+        if (next < 0)
+            continue;
+        pairs[PROBING] = (struct pair){(int)first, (int)i};
+        pairs[STREAMING] = (struct pair){next_of_node(placement, first), next};
+        return true;
+    }
+    return false;
+}
+
+/* Finds the pairs, on every rank the same ones. */
+static int prepare(struct measure *measure, bool speak)
+{
+    (void)speak;
+    n_different = 2;
+    if (!find_two(&measure->placement)) {
+        n_different = levels_pairs(&measure->placement, LEVEL_INTER_NODE, 1, &pairs[PROBING]);
+        pairs[STREAMING] = pairs[PROBING];
+    }
+    return 0;
+}
+
+/* Waits for all requests and yields between looks: MPICH would keep a processor that another rank of the item needs. */
+static void finish(MPI_Request *requests, int n)
+{
+    MPI_Status statuses[MESSAGES];
+    int done = 0;
+    for (;;) {
+        MPI_Testall(n, requests, &done, statuses);
+        if (done)
+            return;
+        sched_yield();
+    }
+}
+
+static void receive_small(const struct measure *measure, void *data, int bytes, int source, int tag)
+{
+    MPI_Request request;
+    MPI_Irecv(data, bytes, MPI_BYTE, source, tag, measure->comm, &request);
+    finish(&request, 1);
+}
+
+/* Returns the time of a round trip to the partner, which answers in answer_once(). */
+static double ask_once(const struct measure *measure, int partner, const char *word)
+{
+    char answer[SMALL_BYTES];
+    MPI_Request request;
+    double begin_s = clock_now_s();
+    MPI_Irecv(answer, SMALL_BYTES, MPI_BYTE, partner, BACK_TAG, measure->comm, &request);
+    MPI_Send(word, SMALL_BYTES, MPI_BYTE, partner, THERE_TAG, measure->comm);
+    finish(&request, 1);
+    return clock_now_s() - begin_s;
+}
+
+/* Makes up to ROUND_TRIPS round trips. They end earlier where the request end completes, which may be NULL, and the one
+ * during which it does is dropped. Returns their median, 0 without any. */
+static double ask(const struct measure *measure, int partner, MPI_Request *end)
+{
+    const char go_on[SMALL_BYTES] = {1}, stop[SMALL_BYTES] = {0};
+    double seconds[ROUND_TRIPS];
+    int has_ended = 0;
+    size_t n = 0;
+    while (n < ROUND_TRIPS && !has_ended) {
+        seconds[n] = ask_once(measure, partner, go_on);
+        if (end != NULL)
+            MPI_Test(end, &has_ended, MPI_STATUS_IGNORE);
+        n += !has_ended;
+    }
+    MPI_Send(stop, SMALL_BYTES, MPI_BYTE, partner, THERE_TAG, measure->comm);
+    return n > 0 ? one_pair_median(seconds, n) : 0;
+}
+
+static void answer(const struct measure *measure, int partner)
+{
+    char word[SMALL_BYTES];
+    for (;;) {
+        receive_small(measure, word, SMALL_BYTES, partner, THERE_TAG);
+        if (word[0] == 0)
+            return;
+        MPI_Send(word, SMALL_BYTES, MPI_BYTE, partner, BACK_TAG, measure->comm);
+    }
+}
+
+/* Makes the round trips of the probing pair, alone or while the other pair streams. */
+static double probe(const struct measure *measure, const struct task *task)
+{
+    MPI_Request end;
+    int receiver = pairs[STREAMING].second;
+    if (!task->is_first) {
+        answer(measure, task->partner);
+        return 0;
+    }
+    if (task->mode == ALONE)
+        return ask(measure, task->partner, NULL);
+    MPI_Irecv(NULL, 0, MPI_BYTE, receiver, END_TAG, measure->comm, &end);
+    receive_small(measure, NULL, 0, receiver, BEGIN_TAG);
+    double seconds = ask(measure, task->partner, &end);
+    finish(&end, 1);
+    return seconds;
+}
+
+/* Sends the stream; returns the time of the own round trip behind it, 0 in other modes. */
+static double send_stream(struct measure *measure, const struct task *task)
+{
+    const char word[SMALL_BYTES] = {1};
+    MPI_Request requests[MESSAGES];
+    double seconds = 0;
+    size_t place, stride = measure_places(measure, MESSAGE_BYTES, MESSAGES, &place);
+    for (size_t i = 0; i < MESSAGES; i++) {
+        MPI_Isend(measure->send_buffer + place + i * stride, MESSAGE_BYTES, MPI_BYTE, task->partner, DATA_TAG,
+                  measure->comm, &requests[i]);
+        if (i == 0)
+            finish(requests, 1);
+    }
+    if (task->mode == OWN) {
+        receive_small(measure, NULL, 0, task->partner, BEGIN_TAG);
+        seconds = ask_once(measure, task->partner, word);
+    }
+    finish(requests, MESSAGES);
+    return seconds;
+}
+
+/* Receives the stream and says so to whoever sends small messages meanwhile. Returns its time, 0 in other modes than
+ * STREAM. */
+static double receive_stream(struct measure *measure, const struct task *task)
+{
+    char word[SMALL_BYTES];
+    MPI_Request requests[MESSAGES], there;
+    size_t place, stride = measure_places(measure, MESSAGE_BYTES, MESSAGES, &place);
+    if (task->mode == OWN)
+        MPI_Irecv(word, SMALL_BYTES, MPI_BYTE, task->partner, THERE_TAG, measure->comm, &there);
+    for (size_t i = 0; i < MESSAGES; i++)
+        MPI_Irecv(measure->recv_buffer + place + i * stride, MESSAGE_BYTES, MPI_BYTE, task->partner, DATA_TAG,
+                  measure->comm, &requests[i]);
+    finish(requests, 1);
+    double begin_s = clock_now_s();
+    if (task->mode == OTHER)
+        MPI_Send(NULL, 0, MPI_BYTE, pairs[PROBING].first, BEGIN_TAG, measure->comm);
+    if (task->mode == OWN) {
+        MPI_Send(NULL, 0, MPI_BYTE, task->partner, BEGIN_TAG, measure->comm);
+        finish(&there, 1);
+        MPI_Send(word, SMALL_BYTES, MPI_BYTE, task->partner, BACK_TAG, measure->comm);
+    }
+    finish(requests, MESSAGES);
+    double seconds = clock_now_s() - begin_s;
+    if (task->mode == OTHER)
+        MPI_Send(NULL, 0, MPI_BYTE, pairs[PROBING].first, END_TAG, measure->comm);
+    return task->mode == STREAM ? seconds : 0;
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    const struct pair *probing = &pairs[PROBING];
+    bool probes = measure->rank == probing->first || measure->rank == probing->second;
+    if (task->mode == ALONE || (task->mode == OTHER && probes))
+        return probe(measure, task);
+    return task->is_first ? send_stream(measure, task) : receive_stream(measure, task);
+}
+
+/* Makes the items of this job, OTHER where there are two pairs; returns their number. */
+static size_t make_items(struct item items[N_MODES])
+{
+    size_t n = 0;
+    for (int i = 0; i < N_PAIRS; i++)
+        snprintf(names[i], sizeof names[i], "%d-%d", pairs[i].first, pairs[i].second);
+    snprintf(both_names, sizeof both_names, "%s+%s", names[PROBING], names[STREAMING]);
+    for (int mode = 0; mode < N_MODES && n_different > 0; mode++) {
+        int pair = mode == ALONE || mode == OTHER ? PROBING : STREAMING;
+        if (mode == OTHER && n_different < 2)
+            continue;
+        items[n++] = (struct item){
+            .level = LEVEL_INTER_NODE,
+            .mode = mode,
+            .variant = variants[mode],
+            .n = 1,
+            .bytes = mode == STREAM ? (MESSAGES - 1) * MESSAGE_BYTES : SMALL_BYTES,
+            .count = 1,
+            .repeats = 1,
+            .n_pairs = mode == OTHER ? N_PAIRS : 1,
+            .pairs = &pairs[pair],
+            .ranks = mode == OTHER ? both_names : names[pair],
+        };
+    }
+    return n;
+}
+
+static int lead(struct measure *measure, const struct benchmark_program *program)
+{
+    struct item items[N_MODES];
+    double seconds;
+    size_t n_items = make_items(items), taken[N_MODES];
+    for (size_t i = 0; i < n_items; i++)
+        taken[i] = measure_resumed(measure, &items[i], NULL, 0);
+    if (n_items == 0)
+        fprintf(stderr, MEASURE_NOTE "left_out backlog: all %d ranks are on one node\n", measure->size);
+    else if (n_different < 2)
+        fprintf(stderr, MEASURE_NOTE "left_out backlog of other pairs: no two nodes have two ranks each\n");
+    if (n_items > 0)
+        measure_visit(measure, program, &items[1], 1, 1, &seconds); /* opens connections, and does not count */
+    in_turn_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
+    return 0;
+}
+
+const struct benchmark_program backlog_program = {
+    .name = "backlog",
+    .summary = "The bytes of a stream for which a small message waits at a network card.",
+    .prepare = prepare,
+    .lead = lead,
+    .exchange = exchange,
+};
