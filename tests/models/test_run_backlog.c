@@ -1,4 +1,4 @@
-/* Tests by hand what stands before a network card keeps waiting, and who must look for messages for a handshake to go on
+/* Tests by hand what waits for a network card, and who must look for messages for a handshake to go on
  * (share/doc/MODELS.md, Whole run, Backlog). Times are ms; 1 MB takes 1 ms, a step of a handshake 0.1. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static void announcement_waits(void **state)
     run_release(&run);
 }
 
-/* Of a long message that is nearly through only the rest is before others. */
+/* A long message that is nearly through has only its rest before others. */
 static void rest_waits(void **state)
 {
     (void)state;
