@@ -130,8 +130,12 @@ static void add_row(struct machine *machine, enum level level, enum machine_prot
         die("no memory");
 }
 
-static void run(struct grid grid, uint32_t n_steps, enum run_law law, bool modelled)
+/* Says what of a run differs from a plain one: collectives as messages, network cards with a backlog. */
+enum way { RECORDED, MODELLED, BACKLOG };
+
+static void run(struct grid grid, uint32_t n_steps, enum run_law law, enum way way)
 {
+    static const char *const way_name[] = {"recorded", "modelled", "backlog"};
     static const char *const law_name[] = {"staircase", "flow", "fair"};
     struct run_program program = {0};
     struct placement placement;
@@ -153,7 +157,12 @@ static void run(struct grid grid, uint32_t n_steps, enum run_law law, bool model
         add_row(&machine, level, PROTOCOL_RENDEZVOUS, "bw", 16, 6e10, "B/s");
         add_row(&machine, level, PROTOCOL_RENDEZVOUS, "threshold", MACHINE_NO_N, 8192, "B");
     }
-    const struct simulation_options options = {.law = law, .model_collectives = modelled};
+    if (way == BACKLOG) {
+        add_row(&machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "backlog", MACHINE_NO_N, 1e5, "B");
+        add_row(&machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "backlog_pair", MACHINE_NO_N, 1e6, "B");
+        add_row(&machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "progress", MACHINE_NO_N, 3, "1");
+    }
+    const struct simulation_options options = {.law = law, .model_collectives = way == MODELLED};
     double begin_s = clock_now_s();
     if (run_program_check(&program, &error) != 0 ||
         simulate(&program, &machine, &placement, &options, &result, &error) != 0)
@@ -162,18 +171,18 @@ static void run(struct grid grid, uint32_t n_steps, enum run_law law, bool model
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("%-9s %-8s %6zu ranks %9zu messages  %8.3f s  %6.0f ns a message  %6.0f MB  run of %.6f s\n", law_name[law],
-           modelled ? "modelled" : "recorded", program.n_ranks, program.n_messages, seconds,
-           seconds * 1e9 / (double)program.n_messages, (double)usage.ru_maxrss / 1024, result.end_s);
+           way_name[way], program.n_ranks, program.n_messages, seconds, seconds * 1e9 / (double)program.n_messages,
+           (double)usage.ru_maxrss / 1024, result.end_s);
     fflush(stdout);
 }
 
 /* Runs it in a process of its own, so that the memory is that of one run. */
-static void run_apart(uint32_t n_ranks, double messages, enum run_law law, bool modelled)
+static void run_apart(uint32_t n_ranks, double messages, enum run_law law, enum way way)
 {
     double n_steps = fmax(messages / NEIGHBOURS / n_ranks + 0.5, 1);
     pid_t child = fork();
     if (child == 0) {
-        run(grid_of(n_ranks), (uint32_t)n_steps, law, modelled);
+        run(grid_of(n_ranks), (uint32_t)n_steps, law, way);
         _exit(0);
     }
     int status;
@@ -184,17 +193,20 @@ static void run_apart(uint32_t n_ranks, double messages, enum run_law law, bool 
 int main(int argc, char **argv)
 {
     bool modelled = argc > 1 && strcmp(argv[1], "--modelled") == 0;
+    enum way way = modelled ? MODELLED : RECORDED;
     if (argc == 3 + modelled) {
         run_apart((uint32_t)strtoul(argv[1 + modelled], NULL, 10), strtod(argv[2 + modelled], NULL), LAW_STAIRCASE,
-                  modelled);
+                  way);
         return 0;
     }
     for (double messages = 1e5; messages < 2e7; messages *= 10)
-        run_apart(1024, messages, LAW_STAIRCASE, modelled);
-    run_apart(1024, 1e6, LAW_FLOW, modelled);
-    run_apart(1024, 1e6, LAW_FAIR, modelled);
-    if (!modelled)
-        run_apart(1024, 1e6, LAW_STAIRCASE, true);
-    run_apart(65536, 1, LAW_STAIRCASE, modelled);
+        run_apart(1024, messages, LAW_STAIRCASE, way);
+    run_apart(1024, 1e6, LAW_FLOW, way);
+    run_apart(1024, 1e6, LAW_FAIR, way);
+    if (!modelled) {
+        run_apart(1024, 1e6, LAW_FLOW, BACKLOG);
+        run_apart(1024, 1e6, LAW_STAIRCASE, MODELLED);
+    }
+    run_apart(65536, 1, LAW_STAIRCASE, way);
     return 0;
 }
