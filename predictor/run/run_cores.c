@@ -1,8 +1,7 @@
 /* Where ranks outnumber the processors of their machine, each shares one with some others, as long as it was recorded
- * there: one that waits inside MPI polls, so that the operating system sees all of them running and moves none that has
- * no emptier processor to go to. One
- * that polls yields; all others keep the processor. So a rank whose wait is over goes on when no other one has it, or
- * when its turn has come. */
+ * there: one that waits inside MPI polls, so that the operating system sees all of them running and seldom moves any.
+ * One that polls yields; all others keep the processor. So a rank whose wait is over goes on when no other one has it,
+ * or when its turn has come. */
 #include <stdlib.h>
 
 #include "share/base/map.h"
@@ -17,9 +16,6 @@ struct machine_cores {
 };
 
 struct plan {
-    struct machine_cores *machines;
-    uint32_t *machine_of; /* [n_ranks] */
-    struct map known;     /* (machine, number of a processor) to its place among the machine's */
     size_t n_machines, n_cores;
 };
 
@@ -44,7 +40,7 @@ static int number_machines(const struct simulation *sim, struct plan *plan)
             result = -1;
         } else {
             *number = *number == MAP_ABSENT ? (uint32_t)plan->n_machines++ : *number;
-            plan->machine_of[rank] = *number;
+            sim->cores.machine_of[rank] = *number;
         }
     }
     map_release(&machine_of);
@@ -63,26 +59,26 @@ static void count_cores(const struct simulation *sim, struct plan *plan)
     const struct run_program *program = sim->program;
     for (size_t s = 0; s < program->n_strands; s++) {
         uint32_t rank = program->strands[s].rank, processors = program->ranks[rank].processors;
-        struct machine_cores *machine = &plan->machines[plan->machine_of[rank]];
+        struct machine_cores *machine = &sim->cores.machines[sim->cores.machine_of[rank]];
         machine->n_strands++;
         machine->n = processors > machine->n ? processors : machine->n;
     }
     for (size_t m = 0; m < plan->n_machines; m++) {
-        plan->machines[m].first = plan->n_cores;
-        plan->n_cores += is_crowded(sim, &plan->machines[m]) ? plan->machines[m].n : 0;
+        sim->cores.machines[m].first = plan->n_cores;
+        plan->n_cores += is_crowded(sim, &sim->cores.machines[m]) ? sim->cores.machines[m].n : 0;
     }
 }
 
-/* Returns the core of the processor on which the rank was, if it is still on that node; RUN_NOBODY where it is not, or
+/* Returns the core of a processor on which the rank was, if it is still on that node; RUN_NOBODY where it is not, or
  * without memory. */
-static uint32_t recorded_core(const struct simulation *sim, struct plan *plan, uint32_t rank)
+static uint32_t recorded_core(struct simulation *sim, uint32_t rank, int32_t processor)
 {
     const struct run_rank *told = &sim->program->ranks[rank];
-    uint32_t number = plan->machine_of[rank];
-    struct machine_cores *machine = &plan->machines[number];
-    if (told->processor < 0 || told->node != sim->placement->node[rank])
+    uint32_t number = sim->cores.machine_of[rank];
+    struct machine_cores *machine = &sim->cores.machines[number];
+    if (processor < 0 || told->node != sim->placement->node[rank])
         return RUN_NOBODY;
-    uint32_t *place = map_at(&plan->known, (struct map_key){number, (uint64_t)told->processor, 0});
+    uint32_t *place = map_at(&sim->cores.known, (struct map_key){number, (uint64_t)processor, 0});
     if (place != NULL && *place == MAP_ABSENT && machine->n_known < machine->n)
         *place = machine->n_known++;
     return place == NULL || *place == MAP_ABSENT ? RUN_NOBODY : (uint32_t)(machine->first + *place);
@@ -113,11 +109,12 @@ static void assign(struct simulation *sim, struct plan *plan)
     for (int recorded = 1; recorded >= 0; recorded--)
         for (uint32_t s = 0; s < program->n_strands; s++) {
             uint32_t rank = program->strands[s].rank;
-            const struct machine_cores *machine = &plan->machines[plan->machine_of[rank]];
+            const struct machine_cores *machine = &sim->cores.machines[sim->cores.machine_of[rank]];
             bool is_first = s == 0 || program->strands[s - 1].rank != rank;
             if (!is_crowded(sim, machine) || cores->of[s] != RUN_NOBODY || (recorded && !is_first))
                 continue;
-            uint32_t core = recorded ? recorded_core(sim, plan, rank) : emptiest_core(cores->cores, machine);
+            uint32_t core = recorded ? recorded_core(sim, rank, program->ranks[rank].processor)
+                                     : emptiest_core(cores->cores, machine);
             if (core == RUN_NOBODY || cores->cores[core].n_strands >= fair_share(machine))
                 continue;
             cores->of[s] = core;
@@ -129,16 +126,17 @@ int cores_init(struct simulation *sim)
 {
     const struct run_program *program = sim->program;
     struct run_cores *cores = &sim->cores;
-    struct plan plan = {.machines = calloc(program->n_ranks + 1, sizeof *plan.machines),
-                        .machine_of = malloc((program->n_ranks + 1) * sizeof *plan.machine_of)};
+    struct plan plan = {0};
+    cores->machines = calloc(program->n_ranks + 1, sizeof *cores->machines);
+    cores->machine_of = malloc((program->n_ranks + 1) * sizeof *cores->machine_of);
+    cores->at = calloc(program->n_strands + 1, sizeof *cores->at);
     cores->of = malloc((program->n_strands + 1) * sizeof *cores->of);
     cores->next = malloc((program->n_strands + 1) * sizeof *cores->next);
     cores->since_s = malloc((program->n_strands + 1) * sizeof *cores->since_s);
     cores->have = calloc(program->n_strands + 1, sizeof *cores->have);
-    int result = -1;
-    if (plan.machines == NULL || plan.machine_of == NULL || cores->of == NULL || cores->next == NULL ||
-        cores->since_s == NULL || cores->have == NULL || number_machines(sim, &plan) != 0)
-        goto out;
+    if (cores->machines == NULL || cores->machine_of == NULL || cores->at == NULL || cores->of == NULL ||
+        cores->next == NULL || cores->since_s == NULL || cores->have == NULL || number_machines(sim, &plan) != 0)
+        return -1;
     for (size_t s = 0; s < program->n_strands; s++) {
         cores->of[s] = RUN_NOBODY;
         cores->since_s[s] = -1;
@@ -146,14 +144,9 @@ int cores_init(struct simulation *sim)
     count_cores(sim, &plan);
     cores->cores = malloc((plan.n_cores + 1) * sizeof *cores->cores);
     if (cores->cores == NULL)
-        goto out;
+        return -1;
     assign(sim, &plan);
-    result = 0;
-out:
-    map_release(&plan.known);
-    free(plan.machines);
-    free(plan.machine_of);
-    return result;
+    return 0;
 }
 
 void cores_release(struct simulation *sim)
@@ -163,6 +156,10 @@ void cores_release(struct simulation *sim)
     free(sim->cores.next);
     free(sim->cores.since_s);
     free(sim->cores.have);
+    free(sim->cores.at);
+    free(sim->cores.machines);
+    free(sim->cores.machine_of);
+    map_release(&sim->cores.known);
 }
 
 static struct run_core *core_of(const struct simulation *sim, uint32_t strand)
@@ -193,6 +190,19 @@ void cores_take(struct simulation *sim, uint32_t strand)
 {
     if (core_of(sim, strand) != NULL && !sim->cores.have[strand])
         take(sim, strand);
+}
+
+void cores_move(struct simulation *sim, uint32_t strand, uint16_t processor)
+{
+    struct run_cores *cores = &sim->cores;
+    if (processor == 0 || processor == cores->at[strand] || cores->of[strand] == RUN_NOBODY)
+        return;
+    uint32_t core = recorded_core(sim, sim->program->strands[strand].rank, processor - 1);
+    cores->at[strand] = processor;
+    if (core == RUN_NOBODY || core == cores->of[strand])
+        return;
+    cores_leave(sim, strand);
+    cores->of[strand] = core;
 }
 
 void cores_leave(struct simulation *sim, uint32_t strand)

@@ -63,6 +63,7 @@ struct run_step {
     uint32_t place; /* in places */
     uint8_t kind;   /* enum run_step_kind */
     uint8_t flags;
+    uint16_t processor; /* the operating system's number of the one on which it was recorded, plus 1; 0: not known */
 };
 
 struct run_strand {

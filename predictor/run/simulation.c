@@ -140,6 +140,8 @@ static bool compute(struct simulation *sim, uint32_t number)
     strand->phase = STRAND_ACTS;
     if (seconds > 0 || tail)
         leave(sim, number);
+    if (!tail)
+        cores_move(sim, number, step_of(sim, number)->processor);
     cores_take(sim, number);
     set_computes(sim, number, seconds > 0);
     return pause_strand(sim, number, seconds);

@@ -147,10 +147,14 @@ struct run_core {
 };
 struct run_cores {
     struct run_core *cores;
-    uint32_t *of;    /* [n_strands] the core of a strand; RUN_NOBODY: it has one for itself */
-    uint32_t *next;  /* [n_strands] */
-    double *since_s; /* [n_strands] since when it is in the queue, -1: it is not */
-    bool *have;      /* [n_strands] whether it has its core */
+    struct machine_cores *machines;
+    uint32_t *machine_of; /* [n_ranks] */
+    struct map known;     /* (machine, number of a processor) to its place among the machine's */
+    uint32_t *of;         /* [n_strands] the core of a strand; RUN_NOBODY: it has one for itself */
+    uint32_t *next;       /* [n_strands] */
+    double *since_s;      /* [n_strands] since when it is in the queue, -1: it is not */
+    bool *have;           /* [n_strands] whether it has its core */
+    uint16_t *at;         /* [n_strands] the processor on which it was recorded last, as of run_step */
 };
 
 struct simulation {
@@ -274,6 +278,8 @@ void moved_complete(struct simulation *sim, uint32_t message, enum run_operation
 /* run_cores.c */
 int cores_init(struct simulation *sim);
 void cores_release(struct simulation *sim);
+/* Lets a strand go on where it was recorded at a step. */
+void cores_move(struct simulation *sim, uint32_t strand, uint16_t processor);
 /* Gives a strand that begins its core, whoever else has it. */
 void cores_take(struct simulation *sim, uint32_t strand);
 /* Lets the next one have the core, as the strand must wait or has ended. */

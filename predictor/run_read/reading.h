@@ -44,7 +44,8 @@ struct item {
     uint32_t site;
     uint32_t completed; /* operations that the call reported */
     uint8_t kind;
-    bool waits; /* a send that waited for its receive */
+    bool waits;         /* a send that waited for its receive */
+    uint16_t processor; /* as of run_step */
 };
 
 struct message_posts {
@@ -128,6 +129,8 @@ int row_time(struct reading *reading, struct cursor *rows, int column, const cha
 int row_length(struct reading *reading, struct cursor *rows, int column, const char *what, int64_t *value);
 int row_bytes(struct reading *reading, struct cursor *rows, int column, const char *what, uint64_t *value);
 int row_count(struct cursor *rows, int column, uint32_t *value);
+/* Returns a processor as run_step has it. */
+uint16_t row_processor(struct cursor *rows, int column);
 int messages_read(struct reading *reading);
 int calls_read(struct reading *reading);
 int collectives_read(struct reading *reading);

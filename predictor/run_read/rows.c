@@ -100,3 +100,10 @@ int calls_read(struct reading *reading)
             rows.result = -1;
     return cursor_close(&rows);
 }
+
+uint16_t row_processor(struct cursor *rows, int column)
+{
+    bool known = sqlite3_column_type(rows->statement, column) != SQLITE_NULL;
+    int64_t number = known ? cursor_integer(rows, column) : -1;
+    return number >= 0 && number < UINT16_MAX ? (uint16_t)(number + 1) : 0;
+}

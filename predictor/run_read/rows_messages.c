@@ -141,11 +141,13 @@ enum {
     COL_LATE,
     COL_RECV,
     COL_SEND_CALL,
-    COL_RECV_CALL
+    COL_RECV_CALL,
+    COL_SEND_CPU,
+    COL_RECV_CPU
 };
-static const char messages_sql[] =
-    "SELECT id, src, dst, bytes, form, send_post_ns, send_ns, late_ns, recv_ns, send_call_ns, recv_call_ns"
-    " FROM message_row ORDER BY id";
+static const char messages_sql[] = "SELECT id, src, dst, bytes, form, send_post_ns, send_ns, late_ns, recv_ns, "
+                                   "send_call_ns, recv_call_ns, send_cpu, recv_cpu"
+                                   " FROM message_row ORDER BY id";
 
 /* Adds a message with the items of its ends, which have no object yet. */
 static int add_ends(struct reading *reading, const struct run_message *message, int64_t limit_bytes, struct item *out,
@@ -272,13 +274,15 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
                        .done_ns = send == NO_TIME ? NO_TIME : post + send,
                        .site = form->send.site,
                        .completed = form->send.completed,
-                       .kind = ITEM_SEND};
+                       .kind = ITEM_SEND,
+                       .processor = row_processor(rows, COL_SEND_CPU)};
     struct item in = {.begin_ns = recv_post,
                       .end_ns = recv_post + recv_call,
                       .done_ns = recv == NO_TIME ? NO_TIME : recv_post + recv,
                       .site = form->receive.site,
                       .completed = form->receive.completed,
-                      .kind = ITEM_RECEIVE};
+                      .kind = ITEM_RECEIVE,
+                      .processor = row_processor(rows, COL_RECV_CPU)};
     return add_pieces(reader, cursor_integer(rows, COL_ID), &message, form->limit_bytes, &out, &in);
 }
 

@@ -49,9 +49,9 @@ static void add(struct walk *walk, struct run_step step)
         walk->no_memory = true;
 }
 
-static void add_object(struct walk *walk, enum run_step_kind kind, uint32_t object)
+static void add_object(struct walk *walk, enum run_step_kind kind, uint32_t object, uint16_t processor)
 {
-    add(walk, (struct run_step){.object = object, .kind = (uint8_t)kind});
+    add(walk, (struct run_step){.object = object, .kind = (uint8_t)kind, .processor = processor});
 }
 
 static void add_posts(struct walk *walk, const struct call *call)
@@ -62,11 +62,11 @@ static void add_posts(struct walk *walk, const struct call *call)
         if (!item_operates(item))
             continue;
         if (item->kind == ITEM_SEND || item->kind == ITEM_ONE_SIDED)
-            add_object(walk, STEP_SEND, item->object);
+            add_object(walk, STEP_SEND, item->object, item->processor);
         else if (item->kind == ITEM_RECEIVE)
-            add_object(walk, STEP_RECEIVE, item->object);
+            add_object(walk, STEP_RECEIVE, item->object, item->processor);
         else if (reading->members[item->object].nonblocking)
-            add_object(walk, STEP_BEGIN, reading->members[item->object].member);
+            add_object(walk, STEP_BEGIN, reading->members[item->object].member, item->processor);
     }
 }
 
@@ -95,7 +95,7 @@ static void add_blocking_collectives(struct walk *walk, const struct call *call)
     for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
         const struct item *item = building_item(walk->building, i);
         if (item->kind == ITEM_COLLECTIVE && !reading->members[item->object].nonblocking)
-            add_object(walk, STEP_COLLECTIVE, reading->members[item->object].member);
+            add_object(walk, STEP_COLLECTIVE, reading->members[item->object].member, item->processor);
     }
 }
 
@@ -163,7 +163,7 @@ static void add_call(struct walk *walk, struct call *call, uint32_t probed)
     walk->place = place_of(walk, call->site);
     walk->first_step = program->n_steps;
     if (probed != NO_OBJECT)
-        add_object(walk, STEP_PROBE, probed);
+        add_object(walk, STEP_PROBE, probed, 0);
     add_posts(walk, call);
     add_wait(walk, call);
     add_blocking_collectives(walk, call);

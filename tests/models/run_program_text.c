@@ -19,6 +19,8 @@ static void print_step(const struct run_program *p, const struct run_step *step)
     printf("{\"kind\": \"%s\", \"enters\": %d, \"leaves\": %d, \"compute\": %.9f, \"function\": \"%s\", \"site\": %lld",
            kinds[step->kind], (step->flags & STEP_ENTERS) != 0, (step->flags & STEP_LEAVES) != 0, step->compute_s,
            site->function, (long long)site->callsite);
+    if (step->processor > 0)
+        printf(", \"processor\": %d", step->processor - 1);
     if (step->kind == STEP_SPEND)
         printf(", \"spent\": %.9f", step->spent_s);
     else

@@ -117,9 +117,45 @@ static void core_of_each(void **state)
     }
 }
 
+/* Rank 1 was on the processor of rank 0, which computes until 5. Where it was recorded on that of rank 2 at its first
+ * step, or only from its second one on, it waits for rank 2 instead, which computes until 2. On another node than the
+ * recorded one that says nothing. */
+static void rank_moves(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t first, second; /* processors at the steps of rank 1, plus 1 */
+        bool elsewhere;
+        double end_ms;
+    } cases[] = {{0, 0, false, 5}, {8, 8, false, 5}, {10, 10, false, 2}, {8, 10, false, 2}, {10, 10, true, 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct run_case run = {.options.turn_s = 1};
+        static const int32_t processor[] = {7, 7, 9};
+        run_eager_machine(&run);
+        run_ranks(&run, 3, NULL);
+        for (size_t rank = 0; rank < 3; rank++) {
+            run.program.ranks[rank].processors = 2;
+            run.program.ranks[rank].processor = processor[rank];
+            run.program.ranks[rank].node += cases[i].elsewhere && rank == 1 ? 1 : 0;
+            run.program.ranks[rank].machine = 0;
+        }
+        run_message(&run, 0, 1, MB, 0);
+        run_rank(&run, "S0 c5");
+        run_rank(&run, "r0 x0.5 w:r0");
+        run_rank(&run, "c2");
+        const struct run_strand *strand = &run.program.strands[1];
+        for (size_t k = strand->first_step; k < strand->first_step + strand->n_steps; k++)
+            run.program.steps[k].processor = k == strand->first_step ? cases[i].first : cases[i].second;
+        run_replay(&run);
+        assert_end(&run, 1, cases[i].end_ms);
+        run_release(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rank_moves),
         cmocka_unit_test(cores),
         cmocka_unit_test(core_of_each),
         cmocka_unit_test(core_of_one_that_spends),

@@ -107,6 +107,14 @@ class RunRead(unittest.TestCase):
         self.assertEqual(self.parts(program, 0, "MPI_Send"), {"computation": 5, "bandwidth": 1})
         self.assertEqual((self.whole(program, 0), self.whole(program, 1), program["run"]), (6, 6, 0.006))
 
+    def test_processors(self):
+        """A step that posts tells where it was recorded; what is no number of a processor does not."""
+        self.late_pair()
+        for value, expected in (("7", 7), ("0", 0), ("NULL", None), ("-1", None), ("70000", None)):
+            program = self.read(f"UPDATE message_row SET send_cpu = {value}, recv_cpu = 3")
+            found = {strand["rank"]: [step.get("processor") for step in strand["steps"]] for strand in program["strands"]}
+            self.assertEqual(found, {0: [expected, None], 1: [3, None]}, value)
+
     def test_late_receiver(self):
         """Only a send that lasted beyond the post of its receive waited for it; MPI_Isend does above the eager limit."""
         for function, limit, wait in ("MPI_Send", "NULL", 3), ("MPI_Isend", "1000", 3), ("MPI_Isend", "2000000", 0), ("MPI_Isend", "NULL", 0):
