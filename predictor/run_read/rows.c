@@ -103,7 +103,7 @@ int calls_read(struct reading *reading)
 
 uint16_t row_processor(struct cursor *rows, int column)
 {
-    bool known = sqlite3_column_type(rows->statement, column) != SQLITE_NULL;
+    bool known = sqlite3_column_type(rows->statement, column) == SQLITE_INTEGER;
     int64_t number = known ? cursor_integer(rows, column) : -1;
     return number >= 0 && number < UINT16_MAX ? (uint16_t)(number + 1) : 0;
 }

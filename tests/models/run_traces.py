@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import dataclass, field, replace
 
 from reference import level_of
-from reference_run import ALL, Collective, LOWER, Message, OF_ROOT, Program, ROOT, Strand
+from reference_program import ALL, Collective, LOWER, Message, OF_ROOT, Program, ROOT, Strand
 
 LEVEL_NUMBER = {"intra_socket": 1, "inter_socket": 2, "inter_node": 3}
 DEPENDENCE = {"MPI_Barrier": ALL, "MPI_Allreduce": ALL, "MPI_Alltoall": ALL, "MPI_Bcast": ROOT, "MPI_Scatter": ROOT,

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-from reference_run import Message
+from reference_program import Message
 from run_traces import Call, Job
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])

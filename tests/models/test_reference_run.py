@@ -5,7 +5,8 @@ usage: test_reference_run.py
 import random
 import unittest
 
-from reference_run import ALL, Collective, Deadlock, LOWER, Message, OF_ROOT, Program, ROOT, Strand, Table, replay
+from reference_program import ALL, Collective, Deadlock, LOWER, Message, OF_ROOT, Program, ROOT, Strand, Table
+from reference_run import replay
 
 MB, MS = 10 ** 6, 1e-3
 

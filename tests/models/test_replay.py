@@ -13,7 +13,8 @@ import tempfile
 import unittest
 
 from predict_test import PredictTest
-from reference_run import Deadlock, Message, PARTS, Table, replay
+from reference_program import Deadlock, Message, Table
+from reference_run import PARTS, replay
 from run_traces import Call, Job, random_job, random_table
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])

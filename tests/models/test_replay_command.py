@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-from reference_run import Message
+from reference_program import Message
 from run_traces import Call, Job, Meeting
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])

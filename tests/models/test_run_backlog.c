@@ -29,6 +29,19 @@ static void begin(struct run_case *run, size_t n, const uint32_t *node, double p
     run_ranks(run, n, node);
 }
 
+/* Lets rank 1 send to rank 3, as the words say, while the other rank of each node has a longer message the same way,
+ * or the other way. */
+static void replay_beside(struct run_case *run, bool same_way, uint64_t other_bytes, uint64_t bytes, const char *words)
+{
+    run_message(run, same_way ? 0 : 2, same_way ? 2 : 0, other_bytes, 0);
+    run_message(run, 1, 3, bytes, 0);
+    run_rank(run, same_way ? "S0" : "R0");
+    run_rank(run, words);
+    run_rank(run, same_way ? "R0" : "S0");
+    run_rank(run, "R1");
+    run_replay(run);
+}
+
 /* The answer leaves a node whose card has a long message of others: 0.2 for that. Other laws know of no cards. */
 static void answer_waits(void **state)
 {
@@ -39,13 +52,7 @@ static void answer_waits(void **state)
         bool waits = law == LAW_FLOW;
         begin(&run, 4, node, 0, 0);
         run.options.law = law;
-        run_message(&run, 2, 0, 8 * MB, 0);
-        run_message(&run, 1, 3, MB, 0);
-        run_rank(&run, "R0");
-        run_rank(&run, "c1 S1");
-        run_rank(&run, "S0");
-        run_rank(&run, "R1");
-        run_replay(&run);
+        replay_beside(&run, false, 8 * MB, MB, "c1 S1");
         assert_end(&run, 3, waits ? 2.5 : 2.3);
         assert_part(&run, 3, RUN_LATE_SENDER, 1);
         assert_part(&run, 3, RUN_QUEUE, waits ? 0.2 : 0);
@@ -63,13 +70,7 @@ static void announcement_waits(void **state)
     static const uint32_t node[] = {0, 0, 1, 1};
     struct run_case run = {0};
     begin(&run, 4, node, 0, 0);
-    run_message(&run, 0, 2, 8 * MB, 0);
-    run_message(&run, 1, 3, MB, 0);
-    run_rank(&run, "S0");
-    run_rank(&run, "c1 S1");
-    run_rank(&run, "R0");
-    run_rank(&run, "R1");
-    run_replay(&run);
+    replay_beside(&run, true, 8 * MB, MB, "c1 S1");
     assert_end(&run, 3, 1 + 0.2 + 0.2 + 2 + 0.1);
     assert_part(&run, 3, RUN_QUEUE, 0.2);
     assert_part(&run, 3, RUN_CONTENTION, 1);
@@ -86,13 +87,7 @@ static void rest_waits(void **state)
     static const uint32_t node[] = {0, 0, 1, 1};
     struct run_case run = {0};
     begin(&run, 4, node, 0, 0);
-    run_message(&run, 0, 2, MB, 0);
-    run_message(&run, 1, 3, MB, 0);
-    run_rank(&run, "S0");
-    run_rank(&run, "c1.15 S1");
-    run_rank(&run, "R0");
-    run_rank(&run, "R1");
-    run_replay(&run);
+    replay_beside(&run, true, MB, MB, "c1.15 S1");
     assert_part(&run, 3, RUN_QUEUE, 0.05);
     assert_end(&run, 3, 1.15 + 0.05 + 1.3);
     run_release(&run);
@@ -120,8 +115,8 @@ static void one_direction_after_the_other(void **state)
     }
 }
 
-/* What arrives while its rank computes waits until the rank does: the announcement for the receiver, the answer for the
- * sender. */
+/* A rank takes in its next wait what has come while it computed: the receiver the announcement, the sender the answer.
+ */
 static void ranks_look(void **state)
 {
     (void)state;
@@ -148,13 +143,7 @@ static void eager_waits(void **state)
     for (int is_long = 0; is_long < 2; is_long++) {
         struct run_case run = {0};
         begin(&run, 4, node, 0, 0);
-        run_message(&run, 0, 2, 8 * MB, 0);
-        run_message(&run, 1, 3, is_long ? 9 * MB / 10 : MB / 10, 0);
-        run_rank(&run, "S0");
-        run_rank(&run, "c1 S1");
-        run_rank(&run, "R0");
-        run_rank(&run, "R1");
-        run_replay(&run);
+        replay_beside(&run, true, 8 * MB, is_long ? 9 * MB / 10 : MB / 10, "c1 S1");
         assert_end(&run, 3, is_long ? 2.9 : 1.4);
         assert_part(&run, 3, RUN_QUEUE, is_long ? 0 : 0.1);
         assert_part(&run, 3, RUN_CONTENTION, is_long ? 0.9 : 0.1);

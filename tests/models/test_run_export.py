@@ -14,7 +14,7 @@ import sys
 import unittest
 
 from predict_test import PredictTest
-from reference_run import Message
+from reference_program import Message
 from run_traces import Builder, Call, Job, Meeting, random_job
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from predict_test import PredictTest
 from reference import LEVELS
-from reference_run import Message, PARTS, Program, Run, Strand, Table, replay
+from reference_program import Message, Program, Strand, Table
+from reference_run import PARTS, Run, replay
 from run_traces import random_job, random_table
 
 MPISTAIR = os.path.abspath(sys.argv.pop(1))

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 from run_traces import Call, Idle, Job, Meeting, random_job
-from reference_run import Message
+from reference_program import Message
 
 SCHEMA, READ = pathlib.Path(sys.argv.pop(2)), os.path.abspath(sys.argv.pop(1))
 MS, US = 1000000, 1000
@@ -110,7 +110,7 @@ class RunRead(unittest.TestCase):
     def test_processors(self):
         """A step that posts tells where it was recorded; what is no number of a processor does not."""
         self.late_pair()
-        for value, expected in (("7", 7), ("0", 0), ("NULL", None), ("-1", None), ("70000", None)):
+        for value, expected in (("7", 7), ("0", 0), ("NULL", None), ("-1", None), ("70000", None), ("'x'", None)):
             program = self.read(f"UPDATE message_row SET send_cpu = {value}, recv_cpu = 3")
             found = {strand["rank"]: [step.get("processor") for step in strand["steps"]] for strand in program["strands"]}
             self.assertEqual(found, {0: [expected, None], 1: [3, None]}, value)
