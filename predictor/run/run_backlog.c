@@ -37,7 +37,8 @@ static size_t list_ahead(struct simulation *sim, const struct run_nic *nic)
                 sim->no_memory = true;
                 return 0;
             }
-            sim->ahead[n++] = (struct run_ahead){flight->mover.src, flight->mover.dst, left};
+            sim->ahead[n++] =
+                (struct run_ahead){flight->mover.src, flight->mover.dst, (uint32_t)(flight - sim->flights), left};
         }
     }
     return n;
@@ -48,23 +49,49 @@ bool backlog_counts(const struct simulation *sim)
     return sim->options->law == LAW_FLOW && (sim->rates.backlog_bytes > 0 || sim->rates.backlog_pair_bytes > 0);
 }
 
-double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst)
+/* Makes one entry of all of each pair, with the flight of which most is left. Returns how many there are; they are in
+ * order. */
+static size_t sum_pairs(struct run_ahead *ahead, size_t n)
 {
-    double bytes = 0;
+    size_t n_pairs = 0;
+    double most = 0;
+    qsort(ahead, n, sizeof *ahead, compare);
+    for (size_t i = 0; i < n; i++) {
+        struct run_ahead *last = n_pairs > 0 ? &ahead[n_pairs - 1] : NULL;
+        double left = ahead[i].left;
+        if (last == NULL || compare(last, &ahead[i]) != 0) {
+            ahead[n_pairs++] = ahead[i];
+            most = left;
+            continue;
+        }
+        if (left > most) {
+            last->flight = ahead[i].flight;
+            most = left;
+        }
+        last->left += left;
+    }
+    return n_pairs;
+}
+
+double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst, uint32_t *behind)
+{
     const struct run_nic *nic = &sim->share.nics[2 * sim->share.nodes.of[src]];
+    *behind = RUN_NOBODY;
     if (!backlog_counts(sim) || nic->n == 0 || placement_level(sim->placement, src, dst) != LEVEL_INTER_NODE)
         return 0;
     size_t n = list_ahead(sim, nic), n_ranks = 0;
     if (n == 0)
         return 0;
-    qsort(sim->ahead, n, sizeof *sim->ahead, compare);
-    for (size_t i = 0, end; i < n; i = end) {
-        double left = 0;
+    n = sum_pairs(sim->ahead, n);
+    const struct run_ahead pair = {src, dst, 0, 0}, *own = bsearch(&pair, sim->ahead, n, sizeof pair, compare);
+    double own_bytes = own != NULL ? fmin(own->left, sim->rates.backlog_pair_bytes) : 0;
+    if (own != NULL && own_bytes >= own->left)
+        *behind = own->flight;
+    /* As many bytes of each other pair pass while those of the own one do. */
+    double bytes = own_bytes, most = fmax(sim->rates.backlog_bytes, own_bytes);
+    for (size_t i = 0; i < n; i++) {
         n_ranks += i == 0 || sim->ahead[i].src != sim->ahead[i - 1].src;
-        for (end = i; end < n && compare(&sim->ahead[i], &sim->ahead[end]) == 0; end++)
-            left += sim->ahead[end].left;
-        bool own = sim->ahead[i].src == src && sim->ahead[i].dst == dst;
-        bytes += fmin(left, own ? sim->rates.backlog_pair_bytes : sim->rates.backlog_bytes);
+        bytes += &sim->ahead[i] != own ? fmin(sim->ahead[i].left, most) : 0;
     }
     return run_law_pass_s(&sim->share, nic, sim->now_s, bytes, n_ranks);
 }

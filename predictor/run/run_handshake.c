@@ -3,7 +3,8 @@
  * The sender announces the message, the receiver answers, the data follow. Announcement and answer wait for what stands
  * before their network card, and a rank takes note of them only while it waits in MPI, where its transport is like that
  * (progress): what has arrived meanwhile it then takes in the order of the arrivals. So data that are handed over ahead
- * of an answer to the same rank hold that up until they are through. */
+ * of an answer to the same rank hold that up until they are through. Which of two messages that cross ends first
+ * decides how both ranks go on, and real ones never end at once: the one that began later takes a little longer. */
 #include <math.h>
 
 #include "predictor/run/simulation.h"
@@ -12,6 +13,10 @@
 /* Orders what arrives at the same moment, whatever rounding says: answers, so that their data go first; announcements;
  * data with their last byte, since a rank sees an announcement right behind them before it goes on. */
 #define LATER_S 1e-13
+
+/* Is how much longer the later one of two that cross takes, of its transfer alone. Any time that is longer than the
+ * calls between two exchanges does. */
+#define CROSSING 0.02
 
 double handshake_order_s(const struct simulation *sim, const struct flight *flight)
 {
@@ -31,6 +36,14 @@ double handshake_step_s(const struct simulation *sim, const struct flight *fligh
     return sim->rates.classes[flight->mover.class].tau_s / 3;
 }
 
+static void append(struct simulation *sim, struct flight_list *list, uint32_t number)
+{
+    if (array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights) != 0)
+        sim->no_memory = true;
+    else
+        list->flights[list->n++] = number;
+}
+
 /* Keeps a flight until the rank looks for messages. Returns false where it need not wait. */
 static bool await_rank(struct simulation *sim, uint32_t number, enum run_operation_kind side)
 {
@@ -38,15 +51,40 @@ static bool await_rank(struct simulation *sim, uint32_t number, enum run_operati
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
     uint32_t rank = side == OPERATION_SEND ? flight->mover.src : flight->mover.dst;
     bool needs = side == OPERATION_SEND ? class->needs_sender : class->needs_receiver;
-    struct flight_list *list = &sim->rank_arrived[rank];
     if (!needs || sim->n_polling[rank] > 0 || (message_told(sim, flight->message)->flags & MESSAGE_TENDED) != 0)
         return false;
-    if (array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights) != 0) {
-        sim->no_memory = true;
-        return false;
-    }
-    list->flights[list->n++] = number;
+    append(sim, &sim->rank_arrived[rank], number);
     return true;
+}
+
+/* Sends an announcement or an answer on its way in so many seconds. */
+static void leave(struct simulation *sim, uint32_t number, double in_s)
+{
+    struct flight *flight = &sim->flights[number];
+    double left_s = sim->now_s + in_s, arrival_s = left_s + handshake_step_s(sim, flight);
+    if (flight->phase == FLIGHT_ANNOUNCES) {
+        flight->wait_s[0] = left_s - message_state(sim, flight->message)->post_s[OPERATION_SEND];
+        flight->announced_s = arrival_s;
+        arrival_s += LATER_S;
+    } else {
+        flight->wait_s[1] = left_s - flight->agreed_s;
+        flight->answered_s = arrival_s;
+    }
+    simulation_schedule(sim, arrival_s, EVENT_FLIGHT, number);
+}
+
+/* Lets an announcement or an answer from one rank to another leave: behind data of the same ranks when these are
+ * through. */
+static void queue(struct simulation *sim, uint32_t number, uint32_t src, uint32_t dst)
+{
+    uint32_t behind;
+    double wait_s = backlog_s(sim, src, dst, &behind);
+    if (behind == RUN_NOBODY) {
+        leave(sim, number, wait_s);
+    } else {
+        sim->flights[number].next_behind = sim->flights[behind].first_behind;
+        sim->flights[behind].first_behind = number;
+    }
 }
 
 static void answer(struct simulation *sim, uint32_t number)
@@ -54,9 +92,7 @@ static void answer(struct simulation *sim, uint32_t number)
     struct flight *flight = &sim->flights[number];
     flight->phase = FLIGHT_ANSWERS;
     flight->agreed_s = sim->now_s;
-    flight->wait_s[1] = backlog_s(sim, flight->mover.dst, flight->mover.src);
-    flight->answered_s = sim->now_s + flight->wait_s[1] + handshake_step_s(sim, flight);
-    simulation_schedule(sim, flight->answered_s, EVENT_FLIGHT, number);
+    queue(sim, number, flight->mover.dst, flight->mover.src);
 }
 
 void handshake_post(struct simulation *sim, uint32_t message, enum run_operation_kind side)
@@ -67,10 +103,7 @@ void handshake_post(struct simulation *sim, uint32_t message, enum run_operation
         uint32_t number = flight_make(sim, message, FLIGHT_ANNOUNCES);
         if (number == RUN_NOBODY)
             return;
-        struct flight *flight = &sim->flights[number];
-        flight->wait_s[0] = backlog_s(sim, told->src, told->dst);
-        flight->announced_s = sim->now_s + flight->wait_s[0] + handshake_step_s(sim, flight);
-        simulation_schedule(sim, flight->announced_s + LATER_S, EVENT_FLIGHT, number);
+        queue(sim, number, told->src, told->dst);
     } else if (state->flight != RUN_NOBODY) { /* the announcement is on its way, or not taken note of */
         sim->flights[state->flight].begun = simulation_moment(sim);
     } else if (!isnan(state->post_s[OPERATION_SEND])) {
@@ -80,12 +113,42 @@ void handshake_post(struct simulation *sim, uint32_t message, enum run_operation
     }
 }
 
+/* Lets the data of a message begin to move; other ones of the same ranks may come the other way. */
+static void begin_data(struct simulation *sim, uint32_t number)
+{
+    struct flight *flight = &sim->flights[number];
+    const struct flight_list *others = &sim->rank_coming[flight->mover.src];
+    struct flight_list *mine = &sim->rank_coming[flight->mover.dst];
+    double alone_s =
+        (double)message_told(sim, flight->message)->bytes / sim->rates.classes[flight->mover.class].bytes_per_s[1];
+    for (size_t i = 0; i < others->n; i++) {
+        const struct flight *other = &sim->flights[others->flights[i]];
+        if (other->mover.src == flight->mover.dst && other->begun_s < sim->now_s)
+            flight->crossing_s = CROSSING * alone_s;
+    }
+    append(sim, mine, number);
+    flight_begin_to_move(sim, number);
+}
+
+void handshake_through(struct simulation *sim, uint32_t number)
+{
+    struct flight_list *list = &sim->rank_coming[sim->flights[number].mover.dst];
+    uint32_t behind = sim->flights[number].first_behind;
+    size_t i = 0;
+    for (; behind != RUN_NOBODY; behind = sim->flights[behind].next_behind)
+        leave(sim, behind, sim->flights[number].through_s - sim->now_s);
+    while (i < list->n && list->flights[i] != number)
+        i++;
+    if (i < list->n)
+        list->flights[i] = list->flights[--list->n];
+}
+
 /* Lets a rank take note of an answer, or of an announcement: without its receive that is answered when it is posted. */
 static void take(struct simulation *sim, uint32_t number)
 {
     const struct flight *flight = &sim->flights[number];
     if (flight->phase == FLIGHT_ANSWERS)
-        flight_begin_to_move(sim, number);
+        begin_data(sim, number);
     else if (isnan(message_state(sim, flight->message)->post_s[OPERATION_RECEIVE]))
         flight_free(sim, number);
     else

@@ -248,7 +248,8 @@ static void through(struct simulation *sim, uint32_t number)
     struct flight *flight = &sim->flights[number];
     flight->phase = FLIGHT_IS_THROUGH;
     flight->moved_s = sim->now_s;
-    flight->through_s = fmax(sim->now_s, flight->queued_s);
+    flight->through_s = fmax(sim->now_s, flight->queued_s) + flight->crossing_s;
+    handshake_through(sim, number);
     double delivered_s = flight->through_s + last_latency_s(sim, flight);
     if (!is_one_sided(sim, flight->message))
         complete(sim, flight->message, OPERATION_SEND, 0);
@@ -302,6 +303,7 @@ uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase
     sim->flights[number] = (struct flight){.mover = {.src = told->src, .dst = told->dst, .class = class},
                                            .message = message,
                                            .phase = (uint8_t)phase,
+                                           .first_behind = RUN_NOBODY,
                                            .begun = simulation_moment(sim),
                                            .rest_at_wait = {bytes, bytes}};
     message_state(sim, message)->flight = number;
@@ -312,7 +314,8 @@ static void begin(struct simulation *sim, uint32_t message)
 {
     const struct run_message *told = message_told(sim, message);
     bool rendezvous = message_is_rendezvous(sim, message);
-    double wait_s = rendezvous ? 0 : backlog_s(sim, told->src, told->dst);
+    uint32_t behind;
+    double wait_s = rendezvous ? 0 : backlog_s(sim, told->src, told->dst, &behind);
     uint32_t number = flight_make(sim, message, FLIGHT_BEGINS);
     if (number == RUN_NOBODY)
         return;

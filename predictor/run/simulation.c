@@ -378,6 +378,7 @@ static int allocate_all(struct simulation *sim)
     sim->n_polling = allocate(program->n_ranks, sizeof *sim->n_polling);
     sim->n_going = allocate(program->n_ranks, sizeof *sim->n_going);
     sim->rank_flights = allocate(program->n_ranks, sizeof *sim->rank_flights);
+    sim->rank_coming = allocate(program->n_ranks, sizeof *sim->rank_coming);
     sim->rank_arrived = allocate(program->n_ranks, sizeof *sim->rank_arrived);
     struct simulation_result *result = sim->result;
     result->predicted = allocate(program->n_places, sizeof *result->predicted);
@@ -385,8 +386,8 @@ static int allocate_all(struct simulation *sim)
     result->rank_end_s = allocate(program->n_ranks, sizeof *result->rank_end_s);
     return sim->strands != NULL && sim->messages != NULL && sim->members != NULL && sim->collectives != NULL &&
                    sim->n_inside != NULL && sim->n_polling != NULL && sim->n_going != NULL &&
-                   sim->rank_flights != NULL && sim->rank_arrived != NULL && result->predicted != NULL &&
-                   result->rank_begin_s != NULL && result->rank_end_s != NULL
+                   sim->rank_flights != NULL && sim->rank_coming != NULL && sim->rank_arrived != NULL &&
+                   result->predicted != NULL && result->rank_begin_s != NULL && result->rank_end_s != NULL
                ? 0
                : -1;
 }
@@ -417,14 +418,19 @@ static void begin_strands(struct simulation *sim)
     sim->result->end_s = sim->now_s = result->begin_s;
 }
 
+/* Frees the lists of all ranks; NULL: there are none. */
+static void release_lists(struct flight_list *lists, size_t n)
+{
+    for (size_t i = 0; lists != NULL && i < n; i++)
+        free(lists[i].flights);
+    free(lists);
+}
+
 static void release(struct simulation *sim)
 {
-    for (size_t rank = 0; sim->rank_flights != NULL && rank < sim->program->n_ranks; rank++)
-        free(sim->rank_flights[rank].flights);
-    for (size_t rank = 0; sim->rank_arrived != NULL && rank < sim->program->n_ranks; rank++)
-        free(sim->rank_arrived[rank].flights);
-    free(sim->rank_flights);
-    free(sim->rank_arrived);
+    release_lists(sim->rank_flights, sim->program->n_ranks);
+    release_lists(sim->rank_coming, sim->program->n_ranks);
+    release_lists(sim->rank_arrived, sim->program->n_ranks);
     free(sim->n_threads);
     free(sim->n_inside);
     free(sim->n_polling);

@@ -63,6 +63,8 @@ struct flight {
     double wait_s[2];                         /* of the announcement, the answer, for a network card */
     double announced_s, agreed_s, answered_s; /* when the first arrived, when the answer left and arrived */
     double begun_s;                           /* when its bytes began to move, or stood still */
+    uint32_t first_behind, next_behind; /* whose announcement, answer waits until it is through; RUN_NOBODY: no more */
+    double crossing_s;         /* by how much its last byte comes later, for a message that goes the other way */
     double queued_s;           /* when its last byte can be through at the earliest, for what was sent before it */
     double moved_s, through_s; /* when its last byte had its turn, when it was through */
     struct run_moment begun;   /* the post that let it begin */
@@ -130,7 +132,7 @@ struct run_stage {
 
 /* Holds the bytes of a message that are before others in the queue of a network card. */
 struct run_ahead {
-    uint32_t src, dst;
+    uint32_t src, dst, flight;
     double left;
 };
 
@@ -186,6 +188,7 @@ struct simulation {
     uint32_t *n_polling; /* [n_ranks] strands that wait in MPI, or have ended */
     uint32_t *n_going;   /* [n_ranks] strands that have not ended */
     struct flight_list *rank_flights; /* [n_ranks] those that move only while the rank is inside MPI */
+    struct flight_list *rank_coming;  /* [n_ranks] those to it that move after a handshake by steps */
     struct flight_list *rank_arrived; /* [n_ranks] announcements and answers that wait for it to be there, in order */
     struct member_state *members;
     struct collective_state *collectives;
@@ -238,8 +241,9 @@ double flight_stalled_s(const struct simulation *sim, const struct flight *fligh
 /* run_backlog.c */
 /* Says whether the queues of network cards count. */
 bool backlog_counts(const struct simulation *sim);
-/* Returns how long what is sent from one rank to another waits for the network card of its node. */
-double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst);
+/* Returns how long what is sent from one rank to another waits for the network card of its node, as things are now.
+ * Sets behind to the flight of the same ranks that it stands behind until that is through, RUN_NOBODY without one. */
+double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst, uint32_t *behind);
 
 /* run_handshake.c */
 /* Says whether a message has a handshake that is made step by step. */
@@ -250,6 +254,8 @@ double handshake_step_s(const struct simulation *sim, const struct flight *fligh
 void handshake_post(struct simulation *sim, uint32_t message, enum run_operation_kind side);
 /* Takes note that an announcement or an answer has arrived. */
 void handshake_event(struct simulation *sim, uint32_t flight);
+/* Takes note that the last byte of a message has moved. */
+void handshake_through(struct simulation *sim, uint32_t flight);
 /* Returns what is added to the time of a delivery. */
 double handshake_order_s(const struct simulation *sim, const struct flight *flight);
 /* Lets a rank that begins to wait take what has arrived. */

@@ -12,6 +12,7 @@ PARTS = ("computation", "late_sender", "late_receiver", "latency", "bandwidth", 
          "collective_wait", "collective_transfer", "other")
 TRANSFER = ("latency", "bandwidth", "contention", "queue", "progress")
 LATER = 1e-13  # Orders what arrives at the same moment: answers, announcements, data.
+CROSSING = 0.02  # How much longer the later one of two messages takes that cross, of its transfer alone.
 
 
 class Underway:
@@ -26,6 +27,8 @@ class Underway:
         # arrival, whether the sender took note of that; what both waited for a NIC.
         self.announced = self.agreed = self.answered = None
         self.noted, self.waits = [False, False], [0.0, 0.0]
+        self.behind = None  # What its announcement, its answer stands behind until that is through.
+        self.crossing = 0.0  # By how much its last byte comes later.
         self.by_steps, self.by_itself = False, False
         self.queued = 0.0  # of eager: its last byte is not through before
         self.segments = []
@@ -47,18 +50,34 @@ class Underway:
 
     def take_steps(self, now, run):
         """A handshake by steps."""
-        ends, step = (self.message.src, self.message.dst), self.tau / 3
-        if self.announced is None and self.send_post is not None:
-            self.waits[0] = run.backlog(*ends)
-            self.announced = now + self.waits[0] + step + LATER
+        ends = self.message.src, self.message.dst
+        if self.announced is None and self.behind is None and self.send_post is not None:
+            self.queue(now, *ends, run)
         self.take_note(0, now, run)
         if self.agreed is None and self.noted[0] and self.recv_post is not None:
             self.agreed = now
-            self.waits[1] = run.backlog(*reversed(ends))
-            self.answered = now + self.waits[1] + step
+            self.queue(now, *reversed(ends), run)
         self.take_note(1, now, run)
         if self.begin is None and self.noted[1]:
             self.begin = now
+            if any((flow.message.dst, flow.message.src) == ends and flow.by_steps and flow.last_byte is None
+                   and flow.begin is not None and flow.begin < now for flow in run.flows):
+                self.crossing = CROSSING * self.message.bytes / self.table.bw(self.of, 1)
+
+    def queue(self, now, src, dst, run):
+        wait, self.behind = run.backlog(src, dst)
+        if self.behind is None:
+            self.leave(now + wait)
+
+    def leave(self, at):
+        """The announcement, or the answer, is on its way from then on."""
+        self.behind = None
+        if self.agreed is None:
+            self.waits[0] = at - self.send_post
+            self.announced = at + self.tau / 3 + LATER
+        else:
+            self.waits[1] = at - self.agreed
+            self.answered = at + self.tau / 3
 
     def take_note(self, step, now, run):
         """Whoever needs to look for messages takes note when it does."""
@@ -86,7 +105,7 @@ class Underway:
                 self.agreed = max(posts)
                 self.begin = self.agreed + self.tau
         elif self.begin is None and self.send_post is not None:
-            wait = run.backlog(self.message.src, self.message.dst)
+            wait, _ = run.backlog(self.message.src, self.message.dst)
             self.begin = self.send_post
             self.queued = now + wait + self.message.bytes / self.table.bw(self.of, 1) if wait > 0 else 0.0
         if self.begin is not None and self.begin <= now and not self.self_sent:
@@ -96,9 +115,12 @@ class Underway:
             self.by_itself = self.by_itself or (taken_over and (self.by_steps or run.may_move(self)))
             if self.last_byte is None and self.left == 0:
                 self.last_byte = now
+                for flow in run.flows:
+                    if flow.behind is self:
+                        flow.leave(self.through())
 
     def through(self):
-        return NEVER if self.last_byte is None else max(self.last_byte, self.queued)
+        return NEVER if self.last_byte is None else max(self.last_byte, self.queued) + self.crossing
 
     def delivered(self):
         if self.by_steps:
@@ -312,24 +334,29 @@ class Run:
                 found[k] = min(found[k], rate)
 
     def backlog(self, rank, other):
-        """Seconds that what leaves a rank for another one now waits for the NIC of its node."""
+        """Seconds that what leaves a rank for another one now waits for the NIC of its node, and the message of the same
+        ranks that it stands behind until that is through, or None."""
         (most, most_own), node = self.table.backlog(), self.places[rank][0]
         if not (most or most_own) or self.law != "flow" or self.places[other][0] == node:
-            return 0.0
-        left = {}
+            return 0.0, None
+        waiting = {}
         for flow in self.flows:
             begun = not flow.self_sent and flow.begin is not None and flow.begin <= self.now and flow.last_byte is None
-            if begun and flow.of[0] == "inter_node" and self.places[flow.message.src][0] == node and self.may_move(flow):
-                pair = flow.message.src, flow.message.dst
-                left[pair] = left.get(pair, 0) + (flow.left if flow.left > 1 else 0)
-        waiting = {pair: bytes for pair, bytes in left.items() if bytes > 0}
+            if (begun and flow.of[0] == "inter_node" and self.places[flow.message.src][0] == node and self.may_move(flow)
+                    and flow.left > 1):
+                waiting.setdefault((flow.message.src, flow.message.dst), []).append(flow)
         if not waiting:
-            return 0.0
-        ahead = sum(min(bytes, most_own if pair == (rank, other) else most) for pair, bytes in waiting.items())
-        rate = self.table.bw(self.table.wire(("inter_node", None)), len({pair[0] for pair in waiting}))
+            return 0.0, None
+        n_ranks = len({pair[0] for pair in waiting})
+        mine = waiting.pop((rank, other), [])
+        own = sum(flow.left for flow in mine)
+        behind = max(mine, key=lambda flow: flow.left) if mine and own <= most_own else None
+        own = min(own, most_own)
+        ahead = own + sum(min(sum(flow.left for flow in flows), max(most, own)) for flows in waiting.values())
+        rate = self.table.bw(self.table.wire(("inter_node", None)), n_ranks)
         if not self.buckets:
-            return ahead / rate
-        return max(ahead / max(rate, self.table.burst()[1]), (ahead - self.buckets[node, "src"].tokens) / rate)
+            return ahead / rate, behind
+        return max(ahead / max(rate, self.table.burst()[1]), (ahead - self.buckets[node, "src"].tokens) / rate), behind
 
     def fair(self, moving, found):
         def at(k, end):

@@ -84,19 +84,23 @@ class Replay(PredictTest):
         self.assertEqual({part for part, time_s in totals.items() if time_s <= 0}, set())
 
     def test_backlogs_by_lot(self):
-        """Jobs whose messages between nodes wait for cards and for ranks."""
-        queue_s = 0.0
+        """Jobs whose messages between nodes wait for cards, for ranks, and for what comes the other way."""
+        queue_s, crossing = 0.0, 0
         for seed in range(BACKLOG_JOBS):
             chance = random.Random(3000 + seed)
             job, text = random_job(chance), random_table(chance)
             text = "".join(line + "\n" for line in text.splitlines() if not re.match(r"inter_node \w+ (progress|backlog)", line))
-            text += "".join(f"inter_node any {row} - {chance.randrange(1, 300000)} B\n" for row in ("backlog", "backlog_pair"))
+            pair_bytes = chance.choice([chance.randrange(1, 300000), 10 ** 15])
+            for row, row_bytes in ("backlog", chance.randrange(1, 300000)), ("backlog_pair", pair_bytes):
+                text += f"inter_node any {row} - {row_bytes} B\n"
             text += f"inter_node any progress - {chance.randrange(4)} 1\n"
             job.write(self.trace, self.template)
             expected = replay(Table(text), job.program(), "flow")
             self.compare(self.replay(self.write("m.tbl", text), "flow"), job, expected, seed)
             queue_s += sum(rank["queue_s"] for rank in expected.ranks)
+            crossing += sum(flow.crossing > 0 for flow in expected.flows)
         self.assertGreater(queue_s, 1e-3)
+        self.assertGreater(crossing, 10)
 
     def pairs(self, places, senders, bytes_of, table, law):
         """Pairs that move at the same time, each a round of its own, recorded with the times that the staircase has for all of

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/models/run_case.h"
 
@@ -93,9 +94,75 @@ static void rest_waits(void **state)
     run_release(&run);
 }
 
+/* An announcement stands behind data of the same ranks until they are through, however long others share the card: from
+ * 1.7 on half of it is theirs. */
+static void announcement_follows_data(void **state)
+{
+    (void)state;
+    static const uint32_t node[] = {0, 0, 1, 1};
+    struct run_case run = {0};
+    begin(&run, 4, node, 0, 0);
+    run_message(&run, 0, 2, 2 * MB, 0);
+    run_message(&run, 0, 2, MB, 0);
+    run_message(&run, 1, 3, 8 * MB, 0);
+    run_rank(&run, "s0 c1 s1 w:s0:s1");
+    run_rank(&run, "c1.3 S2");
+    run_rank(&run, "r0 r1 w:r1 w:r0");
+    run_rank(&run, "R2");
+    run_replay(&run);
+    assert_part(&run, 2, RUN_LATE_SENDER, 1);
+    assert_part(&run, 2, RUN_QUEUE, 1.7);
+    assert_part(&run, 2, RUN_CONTENTION, 1);
+    assert_end(&run, 2, 2.7 + 0.2 + 2 + 0.1);
+    run_release(&run);
+}
+
+/* Where less than all of it stands before others of the same ranks, as much of each other pair passes meanwhile. */
+static void others_pass_as_well(void **state)
+{
+    (void)state;
+    static const uint32_t node[] = {0, 0, 1, 1};
+    struct run_case run = {0};
+    begin(&run, 4, node, 0, 0);
+    for (size_t i = 0; i < run.c.machine.n_parameters; i++)
+        if (strcmp(run.c.machine.parameters[i].quantity, "backlog_pair") == 0)
+            run.c.machine.parameters[i].value = 5e5;
+    run_message(&run, 0, 2, 8 * MB, 0);
+    run_message(&run, 0, 2, MB, 0);
+    run_message(&run, 1, 3, 8 * MB, 0);
+    run_rank(&run, "s0 c3 s1 w:s0:s1");
+    run_rank(&run, "S2");
+    run_rank(&run, "r0 r1 w:r1 w:r0");
+    run_rank(&run, "R2");
+    run_replay(&run);
+    assert_part(&run, 2, RUN_QUEUE, 1);
+    assert_end(&run, 2, 17.3);
+    run_release(&run);
+}
+
+/* Two ranks exchange twice. The first time both directions go at once, and the one that began later ends later. So one
+ * rank has announced its next message before the other one begins to wait for it, which answers at once: the second
+ * time they go one after the other. */
+static void crossing_ends_apart(void **state)
+{
+    (void)state;
+    static const uint32_t node[] = {0, 1};
+    struct run_case run = {0};
+    begin(&run, 2, node, 3, 0);
+    for (uint32_t k = 0; k < 4; k++)
+        run_message(&run, k % 2, 1 - k % 2, 10 * MB, 0);
+    run_rank(&run, "r1 s0 w:r1:s0 r3 s2 w:r3:s2");
+    run_rank(&run, "c0.05 r0 s1 w:r0:s1 r2 s3 w:r2:s3");
+    run_replay(&run);
+    assert_end(&run, 0, 0.25 + 10 + 0.2 + 0.1 + 0.1 + 10 + 0.1 + 10);
+    assert_end(&run, 1, 30.85);
+    assert_part(&run, 0, RUN_QUEUE, 10);
+    run_release(&run);
+}
+
 /* Rank 1 answers as it posts its receive, so that rank 0 hands its data over before it answers: both directions of a
  * pair go one after the other. Where rank 1 announces first they go at the same time. So they do where a receive does
- * not look for messages, since its rank answers in the wait behind both posts then. */
+ * not look for messages, since its rank answers in the wait behind both posts then. The later one takes 0.02 longer. */
 static void one_direction_after_the_other(void **state)
 {
     (void)state;
@@ -108,7 +175,7 @@ static void one_direction_after_the_other(void **state)
         run_rank(&run, "r1 s0 w:s0:r1");
         run_rank(&run, way == 1 ? "c1 s1 c0.01 r0 w:s1:r0" : "c1 r0 s1 c0.01 w:s1:r0");
         run_replay(&run);
-        assert_end(&run, 0, way == 0 ? 3.3 : 2.3);
+        assert_end(&run, 0, way == 0 ? 3.3 : 2.32);
         assert_end(&run, 1, way == 0 ? 3.2 : 2.21);
         assert_part(&run, 0, RUN_QUEUE, way == 0 ? 1 : 0);
         run_release(&run);
@@ -200,10 +267,17 @@ static void buffer_moves_without_backlog(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answer_waits), cmocka_unit_test(announcement_waits),
-        cmocka_unit_test(rest_waits),   cmocka_unit_test(one_direction_after_the_other),
-        cmocka_unit_test(ranks_look),   cmocka_unit_test(eager_waits),
-        cmocka_unit_test(buffer_moves), cmocka_unit_test(buffer_moves_without_backlog),
+        cmocka_unit_test(answer_waits),
+        cmocka_unit_test(announcement_waits),
+        cmocka_unit_test(announcement_follows_data),
+        cmocka_unit_test(others_pass_as_well),
+        cmocka_unit_test(crossing_ends_apart),
+        cmocka_unit_test(rest_waits),
+        cmocka_unit_test(one_direction_after_the_other),
+        cmocka_unit_test(ranks_look),
+        cmocka_unit_test(eager_waits),
+        cmocka_unit_test(buffer_moves),
+        cmocka_unit_test(buffer_moves_without_backlog),
     };
     return cmocka_run_group_tests_name("run_backlog", tests, NULL, NULL);
 }

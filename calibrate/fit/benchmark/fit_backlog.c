@@ -8,8 +8,8 @@
  *     W = bytes / T(stream)    backlog = W (T(other) - T(alone))    backlog_pair = W (T(own) - T(alone))
  *
  * and the interval is that of the difference of both times (difference.h). There is no row where that reaches 0, or the
- * bytes are too few to matter. A stream cannot have more standing than its own bytes: where all of them stood there,
- * the row is the least that the transport lets stand. */
+ * bytes are too few to matter. A stream cannot have more standing than its own bytes: where all of them stood there, so
+ * would those of a longer one, and the row is BACKLOG_ALL_BYTES without an interval. */
 #include <math.h>
 
 #include "calibrate/fit/benchmark/difference.h"
@@ -17,6 +17,10 @@
 
 /* Is about what waits at a card without any queue, a packet or two: it says nothing. */
 #define BACKLOG_MIN_BYTES 4096
+
+/* Is the part of a stream from which on all of it stood there, and what the row is then: more than anybody sends. */
+#define BACKLOG_ALL       0.95
+#define BACKLOG_ALL_BYTES 1e15
 
 /* Is what each case needs: the median of fewer is what disturbed it. */
 enum { SAMPLES_MIN = 3 };
@@ -76,12 +80,14 @@ static int append(const struct samples *samples, const struct cases *cases, stru
         return -1;
     const struct sample *stream = &samples->samples[cases->stream.first];
     double bytes = (double)stream->bytes, rate = bytes / benchmark_statistic(stream, cases->stream.n, statistic);
-    struct line_value value = {fmin(rate * time.value_s, bytes), fmin(rate * time.low_s, bytes),
-                               fmin(rate * time.high_s, bytes)};
+    struct line_value value = {rate * time.value_s, rate * time.low_s, fmin(rate * time.high_s, bytes)};
     if (!isfinite(rate) || !(value.low > 0) || value.value < BACKLOG_MIN_BYTES)
         return 0;
+    bool all = value.value >= BACKLOG_ALL * bytes;
+    if (all)
+        value = (struct line_value){BACKLOG_ALL_BYTES, NAN, NAN};
     return benchmark_append(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, quantity, MACHINE_NO_N, &value, "B",
-                            time.n_samples + cases->stream.n, "behind");
+                            time.n_samples + cases->stream.n, all ? "behind-all" : "behind");
 }
 
 int fit_backlog(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
