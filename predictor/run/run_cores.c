@@ -1,7 +1,9 @@
 /* Where ranks outnumber the processors of their machine, each shares one with some others, as long as it was recorded
  * there: one that waits inside MPI polls, so that the operating system sees all of them running and seldom moves any.
  * One that polls yields; all others keep the processor. So a rank whose wait is over goes on when no other one has it,
- * or when its turn has come. */
+ * or when its turn has come. Those that compute at the same time share it evenly, if what is known of their computation
+ * holds nothing of each other's. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "share/base/map.h"
@@ -105,7 +107,7 @@ static void assign(struct simulation *sim, struct plan *plan)
     const struct run_program *program = sim->program;
     struct run_cores *cores = &sim->cores;
     for (size_t c = 0; c < plan->n_cores; c++)
-        cores->cores[c] = (struct run_core){.first = RUN_NOBODY, .last = RUN_NOBODY};
+        cores->cores[c] = (struct run_core){.first = RUN_NOBODY, .last = RUN_NOBODY, .computing = RUN_NOBODY};
     for (int recorded = 1; recorded >= 0; recorded--)
         for (uint32_t s = 0; s < program->n_strands; s++) {
             uint32_t rank = program->strands[s].rank;
@@ -133,13 +135,16 @@ int cores_init(struct simulation *sim)
     cores->of = malloc((program->n_strands + 1) * sizeof *cores->of);
     cores->next = malloc((program->n_strands + 1) * sizeof *cores->next);
     cores->since_s = malloc((program->n_strands + 1) * sizeof *cores->since_s);
+    cores->left_s = malloc((program->n_strands + 1) * sizeof *cores->left_s);
+    cores->due_s = malloc((program->n_strands + 1) * sizeof *cores->due_s);
     cores->have = calloc(program->n_strands + 1, sizeof *cores->have);
     if (cores->machines == NULL || cores->machine_of == NULL || cores->at == NULL || cores->of == NULL ||
-        cores->next == NULL || cores->since_s == NULL || cores->have == NULL || number_machines(sim, &plan) != 0)
+        cores->next == NULL || cores->since_s == NULL || cores->have == NULL || cores->left_s == NULL ||
+        cores->due_s == NULL || number_machines(sim, &plan) != 0)
         return -1;
     for (size_t s = 0; s < program->n_strands; s++) {
         cores->of[s] = RUN_NOBODY;
-        cores->since_s[s] = -1;
+        cores->since_s[s] = cores->left_s[s] = -1;
     }
     count_cores(sim, &plan);
     cores->cores = malloc((plan.n_cores + 1) * sizeof *cores->cores);
@@ -156,6 +161,8 @@ void cores_release(struct simulation *sim)
     free(sim->cores.next);
     free(sim->cores.since_s);
     free(sim->cores.have);
+    free(sim->cores.left_s);
+    free(sim->cores.due_s);
     free(sim->cores.at);
     free(sim->cores.machines);
     free(sim->cores.machine_of);
@@ -168,10 +175,56 @@ static struct run_core *core_of(const struct simulation *sim, uint32_t strand)
     return core == RUN_NOBODY ? NULL : &sim->cores.cores[core];
 }
 
+/* Changes how many share a core, and so when those that compute on it are done. */
+static void share(struct simulation *sim, struct run_core *core, int change)
+{
+    struct run_cores *cores = &sim->cores;
+    double passed_s = sim->now_s - core->since_s;
+    for (uint32_t s = core->computing; s != RUN_NOBODY; s = cores->next[s]) {
+        cores->left_s[s] = fmax(cores->left_s[s] - passed_s / core->n_busy, 0);
+        cores->due_s[s] = sim->now_s + cores->left_s[s] * (core->n_busy + (uint32_t)change);
+        simulation_schedule(sim, cores->due_s[s], EVENT_TURN, s);
+    }
+    core->n_busy += (uint32_t)change;
+    core->since_s = sim->now_s;
+}
+
 static void take(struct simulation *sim, uint32_t strand)
 {
     sim->cores.have[strand] = true;
-    core_of(sim, strand)->n_busy++;
+    share(sim, core_of(sim, strand), 1);
+}
+
+bool cores_compute(struct simulation *sim, uint32_t strand, double seconds)
+{
+    struct run_cores *cores = &sim->cores;
+    struct run_core *core = core_of(sim, strand);
+    if (core == NULL || !sim->program->ranks[sim->program->strands[strand].rank].own_computation)
+        return false;
+    cores->left_s[strand] = seconds;
+    cores->since_s[strand] = sim->now_s;
+    share(sim, core, 0);
+    cores->next[strand] = core->computing;
+    core->computing = strand;
+    cores->due_s[strand] = sim->now_s + seconds * core->n_busy;
+    simulation_schedule(sim, cores->due_s[strand], EVENT_TURN, strand);
+    return true;
+}
+
+double cores_computed(struct simulation *sim, uint32_t strand)
+{
+    struct run_cores *cores = &sim->cores;
+    struct run_core *core = core_of(sim, strand);
+    if (cores->left_s[strand] < 0 || sim->now_s < cores->due_s[strand])
+        return -1;
+    share(sim, core, 0);
+    uint32_t *at = &core->computing;
+    while (*at != strand)
+        at = &cores->next[*at];
+    *at = cores->next[strand];
+    double took_s = sim->now_s - cores->since_s[strand];
+    cores->left_s[strand] = cores->since_s[strand] = -1;
+    return took_s;
 }
 
 /* Takes the first strand out of the queue, which goes on now. */
@@ -211,7 +264,8 @@ void cores_leave(struct simulation *sim, uint32_t strand)
     if (core == NULL || !sim->cores.have[strand])
         return;
     sim->cores.have[strand] = false;
-    if (--core->n_busy == 0 && core->first != RUN_NOBODY)
+    share(sim, core, -1);
+    if (core->n_busy == 0 && core->first != RUN_NOBODY)
         give_turn(sim, core);
 }
 
@@ -238,7 +292,7 @@ bool cores_await(struct simulation *sim, uint32_t strand)
 void cores_turn(struct simulation *sim, uint32_t strand)
 {
     double since_s = sim->cores.since_s[strand];
-    if (since_s < 0 || sim->now_s < since_s + sim->options->turn_s)
+    if (since_s < 0 || sim->cores.left_s[strand] >= 0 || sim->now_s < since_s + sim->options->turn_s)
         return; /* it got the core before */
     give_turn(sim, core_of(sim, strand));
 }

@@ -171,6 +171,7 @@ struct run_rank {
     uint32_t machine;     /* the first node whose processors its node shares, or its node */
     uint32_t processors;  /* of its node; 0: not known */
     int32_t processor;    /* on which it was; -1: not known */
+    bool own_computation; /* its computation holds nothing of others, with whom it shares a processor */
     double run_s, wait_s; /* recorded: it had a processor, it waited for one; NaN: not known */
 };
 

@@ -136,7 +136,6 @@ static bool compute(struct simulation *sim, uint32_t number)
     uint32_t place = tail ? told->tail_place : step_of(sim, number)->place;
     if (sim->options->scale != NULL)
         seconds *= sim->options->scale[place];
-    add_part(sim, place, RUN_COMPUTATION, seconds);
     strand->phase = STRAND_ACTS;
     if (seconds > 0 || tail)
         leave(sim, number);
@@ -144,6 +143,9 @@ static bool compute(struct simulation *sim, uint32_t number)
         cores_move(sim, number, step_of(sim, number)->processor);
     cores_take(sim, number);
     set_computes(sim, number, seconds > 0);
+    if (seconds > 0 && cores_compute(sim, number, seconds))
+        return true;
+    add_part(sim, place, RUN_COMPUTATION, seconds);
     return pause_strand(sim, number, seconds);
 }
 
@@ -284,6 +286,20 @@ static void go_on(struct simulation *sim, uint32_t number)
     }
 }
 
+/* Ends a computation on a shared core, if it is done. */
+static void end_computation(struct simulation *sim, uint32_t number)
+{
+    const struct strand *strand = &sim->strands[number];
+    const struct run_strand *told = &sim->program->strands[number];
+    bool tail = strand->step == told->first_step + told->n_steps;
+    double took_s = cores_computed(sim, number);
+    if (took_s < 0)
+        return;
+    add_part(sim, tail ? told->tail_place : step_of(sim, number)->place, RUN_COMPUTATION, took_s);
+    sim->active = number;
+    go_on(sim, number);
+}
+
 static void handle(struct simulation *sim, struct heap_entry event)
 {
     uint32_t number = event.id / EVENT_KINDS;
@@ -300,6 +316,7 @@ static void handle(struct simulation *sim, struct heap_entry event)
         break;
     case EVENT_TURN:
         cores_turn(sim, number);
+        end_computation(sim, number);
         break;
     }
 }

@@ -144,8 +144,10 @@ struct flight_list {
 /* Holds a processor of a machine that has fewer of them than ranks, and who waits for it. */
 struct run_core {
     uint32_t n_strands;   /* that it serves */
-    uint32_t n_busy;      /* that compute */
+    uint32_t n_busy;      /* that have it, and share it */
     uint32_t first, last; /* of the queue, by run_cores.next */
+    uint32_t computing;   /* the first of those that compute, by run_cores.next */
+    double since_s;       /* when what these still need was told last */
 };
 struct run_cores {
     struct run_core *cores;
@@ -154,7 +156,9 @@ struct run_cores {
     struct map known;     /* (machine, number of a processor) to its place among the machine's */
     uint32_t *of;         /* [n_strands] the core of a strand; RUN_NOBODY: it has one for itself */
     uint32_t *next;       /* [n_strands] */
-    double *since_s;      /* [n_strands] since when it is in the queue, -1: it is not */
+    double *since_s;      /* [n_strands] since when it is in the queue, or computes; -1: neither */
+    double *left_s;       /* [n_strands] of the core alone until what it computes is done, -1: it does not */
+    double *due_s;        /* [n_strands] when it is done if nothing changes */
     bool *have;           /* [n_strands] whether it has its core */
     uint16_t *at;         /* [n_strands] the processor on which it was recorded last, as of run_step */
 };
@@ -293,6 +297,11 @@ void cores_leave(struct simulation *sim, uint32_t strand);
 /* Says whether a strand whose wait is over must wait for its core; then it goes on by itself. */
 bool cores_await(struct simulation *sim, uint32_t strand);
 void cores_turn(struct simulation *sim, uint32_t strand);
+/* Lets a strand compute for so long of a core that others may share. Returns false where it has one for itself, or its
+ * computation holds that of others. */
+bool cores_compute(struct simulation *sim, uint32_t strand, double seconds);
+/* Returns how long the strand took, or -1 where it is not done yet. */
+double cores_computed(struct simulation *sim, uint32_t strand);
 
 /* run_account.c */
 /* Divides the strand's wait, which ends now with that end of the message, of which `rest` bytes are left. */

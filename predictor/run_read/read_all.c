@@ -70,6 +70,7 @@ static void reading_release(struct reading *reading)
     free(reading->posts);
     free(reading->members);
     free(reading->instances);
+    free(reading->computings);
     map_release(&reading->function_of_name);
     map_release(&reading->function_of_id);
     map_release(&reading->site_of);
@@ -77,6 +78,7 @@ static void reading_release(struct reading *reading)
     map_release(&reading->numbers);
     map_release(&reading->instance_of);
     map_release(&reading->nth);
+    map_release(&reading->ranks_on_machine);
 }
 
 /* Reads with what the caller has set. */
@@ -91,7 +93,7 @@ static int read_run(struct reading reading)
     int result = reading.pool == NULL ? reading_no_memory(&reading) : read_items(&reading);
     if (result == 0)
         result = bounds_find(&reading) != 0 || window_apply(&reading) != 0 || collectives_make(&reading) != 0 ||
-                         make_ranks(&reading) != 0
+                         computing_begin(&reading) != 0 || make_ranks(&reading) != 0 || computing_divide(&reading) != 0
                      ? -1
                      : 0;
     if (result == 0 && run_program_check(program, &reason) != 0)

@@ -76,6 +76,15 @@ struct read_rank {
     int64_t observed_ns;
 };
 
+/* Describes a recorded computation on a processor that ranks shared. */
+struct computing {
+    int64_t begin_ns, end_ns;
+    size_t of; /* the step that it comes before, or the strand that it ends */
+    uint32_t machine;
+    uint16_t processor; /* as of run_step */
+    bool is_tail;
+};
+
 struct reading {
     sqlite3 *database;
     const char *path;
@@ -100,6 +109,9 @@ struct reading {
      * steps are there: a run_operation, a message's other end or a member's peers. */
     struct simulation_result *recorded;
     int64_t eager_limit, eager_limit_network; /* -1: not known */
+    struct map ranks_on_machine;              /* how many ranks each machine has */
+    struct computing *computings;
+    size_t n_computings;
 };
 
 /* All return 0 (or what they say), or -1 with the error set, unless they say otherwise. */
@@ -135,6 +147,15 @@ int messages_read(struct reading *reading);
 int calls_read(struct reading *reading);
 int collectives_read(struct reading *reading);
 int one_sided_read(struct reading *reading);
+
+/* computing.c: what of recorded computations was the rank's own. */
+int computing_begin(struct reading *reading);
+/* Says whether others may have computed on the rank's processor at the same time. */
+bool computing_is_shared(const struct reading *reading, uint32_t rank);
+/* Notes a computation of such a rank. Returns 0, or -1 without memory. */
+int computing_note(struct reading *reading, const struct computing *computing);
+/* Leaves of each computation that was noted what was the rank's own, once all steps are made. */
+int computing_divide(struct reading *reading);
 
 /* members.c: finds the executions of collectives. */
 /* Adds a rank's part in the next collective of that function and communicator, and its item. */

@@ -10,11 +10,14 @@ enum { MAX_LOOKED_AHEAD = 16, SHORT_GAP_NS = 2000 };
 struct walk {
     struct building *building;
     struct places *places;
-    int64_t at_ns;        /* end of the last call */
-    uint32_t first, last; /* of its calls in order */
-    uint32_t place;       /* of the call at hand */
-    double compute_s;     /* before it */
-    size_t first_step;    /* of it */
+    int64_t at_ns;                  /* end of the last call */
+    uint32_t first, last;           /* of its calls in order */
+    uint32_t place;                 /* of the call at hand */
+    double compute_s;               /* before it */
+    int64_t computes_ns, enters_ns; /* since when, until when */
+    uint16_t processor;             /* as of run_step, of the last post; 0: not known, or enough of them */
+    bool is_shared;
+    size_t first_step; /* of it */
     bool no_memory;
 };
 
@@ -36,6 +39,16 @@ static uint32_t place_of(struct walk *walk, uint32_t site)
     return places->of_site[site];
 }
 
+/* Notes a computation that ended now, on the processor where it was. */
+static void note_computing(struct walk *walk, size_t of, int64_t begin_ns, int64_t end_ns, bool is_tail)
+{
+    struct reading *reading = walk->building->reading;
+    const struct computing computing = {
+        begin_ns, end_ns, of, reading->program->ranks[walk->building->number].machine, walk->processor, is_tail};
+    if (walk->is_shared && walk->processor != 0 && end_ns > begin_ns && computing_note(reading, &computing) != 0)
+        walk->no_memory = true;
+}
+
 /* Adds a step to the call at hand. */
 static void add(struct walk *walk, struct run_step step)
 {
@@ -43,6 +56,8 @@ static void add(struct walk *walk, struct run_step step)
     if (program->n_steps == walk->first_step) {
         step.flags = STEP_ENTERS;
         step.compute_s = walk->compute_s;
+        walk->processor = step.processor != 0 ? step.processor : walk->processor;
+        note_computing(walk, program->n_steps, walk->computes_ns, walk->enters_ns, false);
     }
     step.place = walk->place;
     if (run_program_step(program, &step) != 0)
@@ -160,6 +175,8 @@ static void add_call(struct walk *walk, struct call *call, uint32_t probed)
     call->begin_ns = call->begin_ns < walk->at_ns ? walk->at_ns : call->begin_ns;
     call->end_ns = call->end_ns < call->begin_ns ? call->begin_ns : call->end_ns;
     walk->compute_s = reading_seconds(call->begin_ns - walk->at_ns);
+    walk->computes_ns = walk->at_ns;
+    walk->enters_ns = call->begin_ns;
     walk->place = place_of(walk, call->site);
     walk->first_step = program->n_steps;
     if (probed != NO_OBJECT)
@@ -232,7 +249,10 @@ int steps_make(struct building *building, struct places *places)
 {
     struct run_program *program = building->reading->program;
     struct walk walk = {.building = building, .places = places};
+    int32_t processor = program->ranks[building->number].processor;
+    walk.is_shared = computing_is_shared(building->reading, building->number);
     for (size_t i = 0; i < building->n_strands && !walk.no_memory; i++) {
+        walk.processor = processor >= 0 && processor < UINT16_MAX ? (uint16_t)(processor + 1) : 0;
         walk.first = building->strand_calls[i];
         walk.last = building->strand_calls[i + 1];
         int64_t first_ns = walk.first < walk.last ? building->calls[building->order[walk.first]].begin_ns : INT64_MAX;
@@ -245,6 +265,8 @@ int steps_make(struct building *building, struct places *places)
         strand->tail_place = walk.place = place_of(&walk, places->end_site);
         if (i == 0 && building->rank->to_ns > walk.at_ns)
             strand->tail_s = reading_seconds(building->rank->to_ns - walk.at_ns);
+        if (strand->tail_s > 0)
+            note_computing(&walk, program->n_strands - 1, walk.at_ns, building->rank->to_ns, true);
         struct run_parts parts = {{0}};
         parts.part_s[RUN_COMPUTATION] = strand->tail_s;
         if (!walk.no_memory)

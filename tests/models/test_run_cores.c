@@ -40,6 +40,30 @@ static void cores(void **state)
     }
 }
 
+/* Those that compute at the same time share a core evenly: rank 0 needs it for 3, rank 1 for 1, and for 1 again behind
+ * 1 that it spends inside MPI: from 0 to 2 and from 3 to 5 both have it. What holds others' computation lasts as
+ * recorded. */
+static void computations_share(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct run_case run = {.options.turn_s = 1e-3};
+        run_eager_machine(&run);
+        run_ranks(&run, 2, NULL);
+        for (size_t rank = 0; rank < 2; rank++) {
+            run.program.ranks[rank].processors = 1;
+            run.program.ranks[rank].own_computation = own;
+        }
+        run_message(&run, 0, 1, 0, 0);
+        run_rank(&run, "c3 S0");
+        run_rank(&run, "c1 x1 c1 R0");
+        run_replay(&run);
+        assert_part(&run, 0, RUN_COMPUTATION, own ? 5 : 3);
+        assert_part(&run, 1, RUN_COMPUTATION, own ? 4 : 2);
+        run_release(&run);
+    }
+}
+
 /* The sender has the processor while it computes, others have it while the sender spends as long inside MPI. */
 static void core_of_one_that_spends(void **state)
 {
@@ -157,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_moves),
         cmocka_unit_test(cores),
+        cmocka_unit_test(computations_share),
         cmocka_unit_test(core_of_each),
         cmocka_unit_test(core_of_one_that_spends),
         cmocka_unit_test(core_behind_a_collective),

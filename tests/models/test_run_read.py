@@ -115,6 +115,19 @@ class RunRead(unittest.TestCase):
             found = {strand["rank"]: [step.get("processor") for step in strand["steps"]] for strand in program["strands"]}
             self.assertEqual(found, {0: [expected, None], 1: [3, None]}, value)
 
+    def test_shared_processor(self):
+        """Of the time in which both ranks compute on one processor each has half, where there are fewer processors than ranks;
+        else, and on different ones, all is their own. So it is of what they do behind their last call."""
+        for processors, send_cpu, expected in ((1, 3, (4500, 500, 1, 2)), (1, 4, (5000, 1000, 2, 3)), (2, 3, (5000, 1000, 2, 3)),
+                                               ("NULL", 3, (5000, 1000, 2, 3))):
+            self.late_pair()
+            program = self.read(f"UPDATE node SET processors = {processors}", "UPDATE process SET end_ns = end_ns + 2000000 + 1000000 * rank",
+                                f"UPDATE message_row SET send_cpu = {send_cpu}, recv_cpu = 3")
+            computed = [self.steps(program, rank)[0][1] for rank in (0, 1)]
+            tails = [round(strand["tail"] * 1e3, 6) for strand in sorted(program["strands"], key=lambda strand: strand["rank"])]
+            self.assertEqual((*computed, *tails), expected, (processors, send_cpu))
+            self.assertEqual(self.parts(program, 0, "MPI_Send")["computation"], 5)
+
     def test_late_receiver(self):
         """Only a send that lasted beyond the post of its receive waited for it; MPI_Isend does above the eager limit."""
         for function, limit, wait in ("MPI_Send", "NULL", 3), ("MPI_Isend", "1000", 3), ("MPI_Isend", "2000000", 0), ("MPI_Isend", "NULL", 0):

@@ -1,0 +1,136 @@
+/* Finds what of its recorded computation was a rank's own. Where ranks outnumber processors, several compute on one at
+ * the same time, and each one's computation lasts as long as all of them have it: it holds what the others computed. Of
+ * such a time each has an equal part here. The replay lets them share a processor anew (predictor/run/run_cores.c). */
+#include <stdlib.h>
+
+#include "predictor/run_read/reading.h"
+#include "share/base/array.h"
+
+/* Holds a begin or an end of a computation. */
+struct edge {
+    uint64_t core;
+    int64_t at_ns;
+    uint32_t computation;
+    bool is_end;
+};
+
+static struct map_key key_of(const struct reading *reading, uint32_t rank)
+{
+    return (struct map_key){reading->program->ranks[rank].machine, 0, 0};
+}
+
+/* Counts ranks, or strands, one more on the machine of a rank. Returns 0, or -1 without memory. */
+static int count(const struct reading *reading, struct map *on_machine, uint32_t rank)
+{
+    uint32_t *n = map_at(on_machine, key_of(reading, rank));
+    if (n == NULL)
+        return -1;
+    *n = *n == MAP_ABSENT ? 1 : *n + 1;
+    return 0;
+}
+
+static bool is_crowded(const struct reading *reading, const struct map *on_machine, uint32_t rank)
+{
+    return map_find(on_machine, key_of(reading, rank)) > reading->program->ranks[rank].processors;
+}
+
+int computing_begin(struct reading *reading)
+{
+    for (uint32_t rank = 0; rank < reading->program->n_ranks; rank++)
+        if (count(reading, &reading->ranks_on_machine, rank) != 0)
+            return reading_no_memory(reading);
+    return 0;
+}
+
+bool computing_is_shared(const struct reading *reading, uint32_t rank)
+{
+    return reading->program->ranks[rank].processors > 0 && is_crowded(reading, &reading->ranks_on_machine, rank);
+}
+
+int computing_note(struct reading *reading, const struct computing *computing)
+{
+    if (reading->n_computings >= UINT32_MAX / 2 ||
+        array_grow(&reading->computings, reading->n_computings, sizeof *reading->computings) != 0)
+        return -1;
+    reading->computings[reading->n_computings++] = *computing;
+    return 0;
+}
+
+/* Orders by core and time, ends before begins. */
+static int compare(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+    if (x->core != y->core)
+        return x->core < y->core ? -1 : 1;
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return y->is_end - x->is_end;
+}
+
+static void make_edges(const struct reading *reading, struct edge *edges)
+{
+    for (uint32_t i = 0; i < reading->n_computings; i++) {
+        const struct computing *computing = &reading->computings[i];
+        uint64_t core = (uint64_t)computing->machine << 16 | computing->processor;
+        edges[2 * i] = (struct edge){core, computing->begin_ns, i, false};
+        edges[2 * i + 1] = (struct edge){core, computing->end_ns, i, true};
+    }
+}
+
+/* Goes along the edges, and gives each computation its part of the time between two. active: room for all. */
+static void divide(const struct edge *edges, size_t n, uint32_t *active, double *own_s)
+{
+    size_t n_active = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n_active; k++)
+            own_s[active[k]] += reading_seconds(edges[i].at_ns - edges[i - 1].at_ns) / (double)n_active;
+        if (!edges[i].is_end) {
+            active[n_active++] = edges[i].computation;
+            continue;
+        }
+        size_t k = 0;
+        while (active[k] != edges[i].computation)
+            k++;
+        active[k] = active[--n_active];
+    }
+}
+
+/* Says of whose computation what is known. Returns 0, or -1 without memory. */
+static int mark_ranks(const struct reading *reading)
+{
+    struct run_program *program = reading->program;
+    struct map strands_on_machine = {0};
+    int result = 0;
+    for (size_t s = 0; s < program->n_strands && result == 0; s++)
+        result = count(reading, &strands_on_machine, program->strands[s].rank);
+    for (uint32_t rank = 0; rank < program->n_ranks && result == 0; rank++)
+        program->ranks[rank].own_computation =
+            program->ranks[rank].processors > 0 &&
+            (computing_is_shared(reading, rank) || !is_crowded(reading, &strands_on_machine, rank));
+    map_release(&strands_on_machine);
+    return result;
+}
+
+int computing_divide(struct reading *reading)
+{
+    struct run_program *program = reading->program;
+    size_t n = reading->n_computings;
+    struct edge *edges = malloc((2 * n + 1) * sizeof *edges);
+    uint32_t *active = malloc((n + 1) * sizeof *active);
+    double *own_s = calloc(n + 1, sizeof *own_s);
+    int result = edges == NULL || active == NULL || own_s == NULL ? -1 : mark_ranks(reading);
+    if (result == 0) {
+        make_edges(reading, edges);
+        qsort(edges, 2 * n, sizeof *edges, compare);
+        divide(edges, 2 * n, active, own_s);
+    }
+    for (size_t i = 0; result == 0 && i < n; i++) {
+        const struct computing *computing = &reading->computings[i];
+        *(computing->is_tail ? &program->strands[computing->of].tail_s : &program->steps[computing->of].compute_s) =
+            own_s[i];
+    }
+    free(edges);
+    free(active);
+    free(own_s);
+    return result != 0 ? reading_no_memory(reading) : 0;
+}
