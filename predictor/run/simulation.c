@@ -378,37 +378,6 @@ static unsigned levels_used(const struct simulation *sim, const struct machine *
     return levels;
 }
 
-/* Returns an array of at least one element, zeroed, or NULL. */
-static void *allocate(size_t n, size_t bytes)
-{
-    return calloc(n > 0 ? n : 1, bytes);
-}
-
-static int allocate_all(struct simulation *sim)
-{
-    const struct run_program *program = sim->program;
-    sim->strands = allocate(program->n_strands, sizeof *sim->strands);
-    sim->messages = allocate(program->n_messages, sizeof *sim->messages);
-    sim->members = allocate(program->n_members, sizeof *sim->members);
-    sim->collectives = allocate(program->n_collectives, sizeof *sim->collectives);
-    sim->n_inside = allocate(program->n_ranks, sizeof *sim->n_inside);
-    sim->n_polling = allocate(program->n_ranks, sizeof *sim->n_polling);
-    sim->n_going = allocate(program->n_ranks, sizeof *sim->n_going);
-    sim->rank_flights = allocate(program->n_ranks, sizeof *sim->rank_flights);
-    sim->rank_coming = allocate(program->n_ranks, sizeof *sim->rank_coming);
-    sim->rank_arrived = allocate(program->n_ranks, sizeof *sim->rank_arrived);
-    struct simulation_result *result = sim->result;
-    result->predicted = allocate(program->n_places, sizeof *result->predicted);
-    result->rank_begin_s = allocate(program->n_ranks, sizeof *result->rank_begin_s);
-    result->rank_end_s = allocate(program->n_ranks, sizeof *result->rank_end_s);
-    return sim->strands != NULL && sim->messages != NULL && sim->members != NULL && sim->collectives != NULL &&
-                   sim->n_inside != NULL && sim->n_polling != NULL && sim->n_going != NULL &&
-                   sim->rank_flights != NULL && sim->rank_coming != NULL && sim->rank_arrived != NULL &&
-                   result->predicted != NULL && result->rank_begin_s != NULL && result->rank_end_s != NULL
-               ? 0
-               : -1;
-}
-
 /* Puts every strand at its begin. */
 static void begin_strands(struct simulation *sim)
 {
@@ -435,38 +404,6 @@ static void begin_strands(struct simulation *sim)
     sim->result->end_s = sim->now_s = result->begin_s;
 }
 
-/* Frees the lists of all ranks; NULL: there are none. */
-static void release_lists(struct flight_list *lists, size_t n)
-{
-    for (size_t i = 0; lists != NULL && i < n; i++)
-        free(lists[i].flights);
-    free(lists);
-}
-
-static void release(struct simulation *sim)
-{
-    release_lists(sim->rank_flights, sim->program->n_ranks);
-    release_lists(sim->rank_coming, sim->program->n_ranks);
-    release_lists(sim->rank_arrived, sim->program->n_ranks);
-    free(sim->n_threads);
-    free(sim->n_inside);
-    free(sim->n_polling);
-    free(sim->n_going);
-    free(sim->strands);
-    free(sim->messages);
-    free(sim->merged);
-    free(sim->members);
-    free(sim->collectives);
-    free(sim->flights);
-    free(sim->ahead);
-    free(sim->events.entries);
-    cores_release(sim);
-    stage_release(sim);
-    run_memory_release(&sim->memory);
-    run_share_release(&sim->share);
-    run_rates_release(&sim->rates);
-}
-
 int simulate(const struct run_program *program, const struct machine *machine, const struct placement *placement,
              const struct simulation_options *options, struct simulation_result *result, struct error *error)
 {
@@ -476,7 +413,7 @@ int simulate(const struct run_program *program, const struct machine *machine, c
     if (placement->n_ranks < program->n_ranks)
         return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);
     int failed = run_share_init(&sim.share, options->law, &sim.rates, placement);
-    failed = failed != 0 || allocate_all(&sim) != 0 || cores_init(&sim) != 0 || stage_init(&sim) != 0;
+    failed = failed != 0 || simulation_allocate(&sim) != 0 || cores_init(&sim) != 0 || stage_init(&sim) != 0;
     int code = failed != 0 ? error_set(error, "no memory for a run of %zu messages", program->n_messages)
                            : run_rates_init(&sim.rates, machine, levels_used(&sim, machine), sim.share.nodes.largest,
                                             options->ideal, error);
@@ -496,7 +433,7 @@ int simulate(const struct run_program *program, const struct machine *machine, c
         if (sim.memory.computed_s > 0)
             result->compute_slowdown = sim.memory.slowed_s / sim.memory.computed_s;
     }
-    release(&sim);
+    simulation_release(&sim);
     return code;
 }
 

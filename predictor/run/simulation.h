@@ -205,6 +205,10 @@ struct simulation {
 enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER, EVENT_TURN };
 void simulation_schedule(struct simulation *sim, double at_s, enum event_kind kind, uint32_t number);
 
+/* simulation_state.c. The first returns 0, or -1 without memory; either way the second frees all. */
+int simulation_allocate(struct simulation *sim);
+void simulation_release(struct simulation *sim);
+
 /* Returns where the strand is that goes on now. */
 struct run_moment simulation_moment(const struct simulation *sim);
 
