@@ -39,7 +39,7 @@
  * that, V_i the bytes that i sends between nodes. Without a BW(1) within nodes: one tau.
  *
  * Messages within a node follow the mixed staircase (T12-T17), added as in T18. Cost: O(M), 24 bytes a message between
- * nodes.
+ * nodes, 40 where buffers are not empty at the begin.
  *
  * Domain: every rank posts all its messages, then waits (T Algorithm 2). Limits: what connections carried and kept is
  * known of the round as a whole, not of each message; the two NICs of a message do not influence each other (no max-min
@@ -56,6 +56,11 @@
 
 /* Limit the repetitions: so many are looked at one by one, and so many at most, however many there are. */
 enum { SINGLE = 8, MOST_POINTS = 80 };
+
+/* Says how many flows ahead memory is asked for: the messages of a node lie anywhere in the pattern. */
+enum { AHEAD = 16 };
+
+#define SEVERAL_WAYS UINT32_MAX
 
 /* Describes one direction of all NICs. */
 struct link_side {
@@ -111,11 +116,12 @@ struct network {
     struct grouping nodes;
     struct bandwidth_steps steps;
     struct size_order orders[DIRECTION_COUNT];
-    struct critical *delivered; /* [n_ranks] */
-    struct critical *sent;      /* [n_ranks][n_points] */
-    double *waits_s;            /* [n_ranks] W_i */
-    uint32_t *left;             /* [n_ranks] all 0 except within node_through */
-    struct through *through;    /* of the current node */
+    struct critical *delivered;      /* [n_ranks] */
+    struct critical *sent;           /* [n_ranks][n_points] */
+    double *waits_s;                 /* [n_ranks] W_i */
+    uint32_t *left;                  /* [n_ranks] all 0 except within node_through */
+    struct through *through;         /* of the current node */
+    double *kept_s[DIRECTION_COUNT]; /* [messages between nodes] through.at_s of all nodes; NULL: there is one pass */
 };
 
 /* Returns where a flow stands when `through` of its bytes are through: flows are served in turn, each by its packet. */
@@ -148,6 +154,10 @@ static void node_through(const struct link_side *side, const struct flow_limit *
     for (size_t i = end; i-- > begin;) { /* first what a turn costs until flow i is through */
         double bytes = (double)order->bytes[i];
         uint32_t message = order->message[i];
+        if (i >= begin + AHEAD) {
+            __builtin_prefetch(&side->class_of[order->message[i - AHEAD]]);
+            __builtin_prefetch(&side->here[order->message[i - AHEAD]]);
+        }
         bool step = order->bytes[i] > (i > begin ? order->bytes[i - 1] : 0);
         packets[side->class_of[message]] += limited(packet, bytes);
         n_ranks += left[side->here[message]]++ == 0;
@@ -185,9 +195,13 @@ static void node_deliver(const struct link_side *side, size_t node, const struct
                          const struct pattern *pattern, struct critical *delivered)
 {
     uint32_t way = link_of((uint32_t)node, side->direction);
-    for (size_t i = side->order->first[node], n = 0; i < side->order->first[node + 1]; i++, n++) {
+    size_t begin = side->order->first[node];
+    for (size_t i = side->order->first[node + 1]; i-- > begin;) {
         uint32_t message = side->order->message[i];
-        struct critical done = {through[n].at_s, through[n].turn, 2 * message + (side->direction == OUTGOING), way};
+        const struct through *flow = &through[i - begin];
+        if (i >= begin + AHEAD)
+            __builtin_prefetch(&pattern->dst[side->order->message[i - AHEAD]]);
+        struct critical done = {flow->at_s, flow->turn, 2 * message + (side->direction == OUTGOING), way};
         critical_take(&delivered[pattern->dst[message]], &done);
     }
 }
@@ -225,6 +239,8 @@ static void node_send(const struct network *network, const struct link_side *sid
         at[p] = n;
     for (size_t i = n; i-- > 0;) {
         uint32_t message = side->order->message[begin + i];
+        if (i >= AHEAD)
+            __builtin_prefetch(&pattern->src[side->order->message[begin + i - AHEAD]]);
         double bytes = (double)side->order->bytes[begin + i],
                stays = network->carries ? stays_of(network, message, through[i].at_s) : 0;
         struct critical *sent = &network->sent[pattern->src[message] * network->n_points];
@@ -251,51 +267,98 @@ static void node_send(const struct network *network, const struct link_side *sid
     }
 }
 
-static void add_alone(double *alone_s, const struct critical *latest, uint32_t out_link, uint32_t in_link, double bytes,
-                      double of_a_turn, double bytes_per_s)
+/* Tells what all points of a rank have in common, so that most messages need no look at each of them. */
+struct common {
+    uint32_t way;   /* that it waits for; SEVERAL_WAYS if they differ */
+    double turns;   /* got through at least */
+    double alone_s; /* of its messages that are through at all points */
+};
+
+static void find_common(const struct critical *latest, size_t n_points, struct common *common)
 {
-    if (latest->way == out_link || latest->way == in_link)
-        *alone_s += fmin(bytes, latest->bytes * of_a_turn) / bytes_per_s;
+    *common = (struct common){.way = latest->way, .turns = latest->bytes};
+    for (size_t p = 1; p < n_points; p++) {
+        if (latest[p].way != common->way)
+            common->way = SEVERAL_WAYS;
+        common->turns = fmin(common->turns, latest[p].bytes);
+    }
+}
+
+/* Describes what a message crosses, and how. */
+struct crossing {
+    uint32_t out_link, in_link;
+    double bytes, of_a_turn, bytes_per_s;
+};
+
+/* Adds what the message would take alone, where the rank's latest[n_points] waits for one of its links: to
+ * alone_s[n_points], or at once where it is through at all of them. */
+static void add_alone(const struct crossing *message, const struct critical *latest, size_t n_points,
+                      struct common *common, double *alone_s)
+{
+    bool same = common->way == message->out_link || common->way == message->in_link;
+    if (same && message->bytes <= common->turns * message->of_a_turn)
+        common->alone_s += message->bytes / message->bytes_per_s;
+    else if (same || common->way == SEVERAL_WAYS)
+        for (size_t p = 0; p < n_points; p++)
+            if (latest[p].way == message->out_link || latest[p].way == message->in_link)
+                alone_s[p] += fmin(message->bytes, latest[p].bytes * message->of_a_turn) / message->bytes_per_s;
 }
 
 /* Computes what the rank's own bytes would take over the NIC that it waits for, as far as they are through:
- * alone_s[n_ranks][n_points]. */
-static void transfer_alone(const struct network *network, double *alone_s)
+ * alone_s[n_ranks][n_points], of which only the part that points differ in; common[n_ranks] has the rest. */
+static void transfer_alone(const struct network *network, struct common *common, double *alone_s)
 {
     const struct traffic *traffic = network->traffic;
     const struct pattern *pattern = traffic->pattern;
     size_t n = network->n_points;
+    const struct critical *latest = network->sent;
     double single[MAX_CLASSES];
     traffic_single_bandwidth(traffic, single);
+    for (size_t rank = 0; rank < traffic->n_ranks; rank++)
+        find_common(&latest[rank * n], n, &common[rank]);
     for (size_t k = 0; k < pattern->n_messages; k++) {
         if (!between_nodes(traffic, k))
             continue;
         uint32_t src = pattern->src[k], dst = pattern->dst[k];
-        uint32_t out = link_of(network->nodes.of[src], OUTGOING), in = link_of(network->nodes.of[dst], INCOMING);
-        double bytes = (double)pattern->bytes[k], bytes_per_s = single[traffic->class_of[k]];
-        double of_a_turn = limited(&network->packet, bytes);
-        for (size_t p = 0; p < n; p++) {
-            add_alone(&alone_s[src * n + p], &network->sent[src * n + p], out, in, bytes, of_a_turn, bytes_per_s);
-            add_alone(&alone_s[dst * n + p], &network->sent[dst * n + p], out, in, bytes, of_a_turn, bytes_per_s);
-        }
+        double bytes = (double)pattern->bytes[k];
+        const struct crossing message = {link_of(network->nodes.of[src], OUTGOING),
+                                         link_of(network->nodes.of[dst], INCOMING), bytes,
+                                         limited(&network->packet, bytes), single[traffic->class_of[k]]};
+        add_alone(&message, &latest[src * n], n, &common[src], &alone_s[src * n]);
+        add_alone(&message, &latest[dst * n], n, &common[dst], &alone_s[dst * n]);
+    }
+}
+
+/* Finds when the flows of a node are through; the second time from what was kept. */
+static void find_through(struct network *network, const struct link_side *side, size_t node, bool again)
+{
+    size_t begin = side->order->first[node], n = side->order->first[node + 1] - begin;
+    struct through *through = network->through;
+    double *kept_s = network->kept_s[side->direction];
+    if (!again)
+        node_through(side, &network->packet, begin, begin + n, &network->steps, network->left, through);
+    for (size_t i = 0; kept_s != NULL && i < n; i++) {
+        double bytes = (double)side->order->bytes[begin + i];
+        if (again)
+            through[i] = (struct through){turns(&network->packet, bytes, bytes), kept_s[begin + i]};
+        else
+            kept_s[begin + i] = through[i].at_s;
     }
 }
 
 /* Goes through all NICs, one direction after the other: finds when flows are through, and from that the deliveries, the
- * sends, or both. */
+ * sends, or both. Sends alone come second. */
 static void pass(struct network *network, bool deliveries, bool sends)
 {
     const struct traffic *traffic = network->traffic;
     const struct pattern *pattern = traffic->pattern;
     for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
-        const struct size_order *order = &network->orders[direction];
-        const struct link_side side = {.order = order,
+        const struct link_side side = {.order = &network->orders[direction],
                                        .class_of = traffic->class_of,
                                        .direction = direction,
                                        .here = direction == OUTGOING ? pattern->src : pattern->dst};
         for (size_t node = 0; node < network->nodes.n_groups; node++) {
-            node_through(&side, &network->packet, order->first[node], order->first[node + 1], &network->steps,
-                         network->left, network->through);
+            find_through(network, &side, node, !deliveries);
             if (deliveries)
                 node_deliver(&side, node, network->through, pattern, network->delivered);
             if (sends)
@@ -336,28 +399,36 @@ static int add_transfers(const struct network *network, const struct machine *ma
 {
     size_t n_ranks = network->traffic->n_ranks, n = network->n_points;
     double *alone_s = calloc(n * n_ranks + 1, sizeof *alone_s), copy_rate = copy_bytes_per_s(machine);
-    if (alone_s == NULL)
+    struct common *common = malloc((n_ranks + 1) * sizeof *common);
+    if (alone_s == NULL || common == NULL) {
+        free(alone_s);
+        free(common);
         return -1;
+    }
     for (size_t i = 0; i < n * n_ranks; i++)
         critical_take(&network->sent[i], &network->delivered[i / n]);
-    transfer_alone(network, alone_s);
+    transfer_alone(network, common, alone_s);
     for (size_t rank = 0; rank < n_ranks; rank++) {
         double copied_s = copy_s(network, rank, copy_rate);
         for (size_t p = 0; p < n; p++) {
             double weight = network->points[p].weight, at_s = network->sent[rank * n + p].at_s;
             bool copies = copied_s > at_s;
-            prediction_add_transfer(prediction, rank, weight * (copies ? copied_s : alone_s[rank * n + p]),
+            prediction_add_transfer(prediction, rank,
+                                    weight * (copies ? copied_s : common[rank].alone_s + alone_s[rank * n + p]),
                                     weight * (copies ? copied_s : at_s));
         }
     }
     free(alone_s);
+    free(common);
     return 0;
 }
 
 static void network_release(struct network *network)
 {
-    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++)
+    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
         size_order_release(&network->orders[direction]);
+        free(network->kept_s[direction]);
+    }
     bandwidth_steps_release(&network->steps);
     grouping_release(&network->nodes);
     free(network->delivered);
@@ -380,6 +451,9 @@ static int network_init(struct network *network, const struct placement *placeme
                             network->nodes.n_groups) != 0)
             return -1;
         largest = size_order_largest(order) > largest ? size_order_largest(order) : largest;
+        if (network->carries &&
+            (network->kept_s[direction] = malloc((order->first[order->n_groups] + 1) * sizeof(double))) == NULL)
+            return -1;
     }
     network->delivered = calloc(n_ranks + 1, sizeof *network->delivered);
     network->sent = calloc(network->n_points * n_ranks + 1, sizeof *network->sent);
