@@ -1,12 +1,11 @@
 """Real applications with and without the recorder, in turns: run times, results, completeness.
 
-usage: applications.py FOLDER_OF_JOB_PY PAIRS --build BUILD --mpi NAME --launcher MPIEXEC [--only LAMMPS|CP2K]
+usage: applications.py FOLDER_OF_JOB_PY PAIRS --build BUILD --mpi NAME --launcher MPIEXEC [--only NAME]
 
-LAMMPS (C++), and CP2K (Fortran, `use mpi`): electrons and atoms of two water molecules. 2 ranks on 2 processors. What they print
-is compared without its times, of CP2K the energies, forces and positions in its files to the last digit.
+application_list.py says which. 2 ranks on 2 processors, an own folder for each run; only the job itself is timed, ingest is
+not.
 """
 import pathlib
-import re
 import shutil
 import statistics
 import sys
@@ -17,50 +16,37 @@ PAIRS = int(sys.argv.pop(1))
 sys.path.insert(0, str(FOLDER))
 
 import job  # noqa: E402
-
-LAMMPS_TIMES = re.compile(r"^(Loop time of|Performance:|Total wall time|[0-9.]+% CPU use|  create_atoms CPU = "
-                          r"|(Pair|Neigh|Comm|Output|Modify|Other) )")
+from application_list import APPLICATIONS  # noqa: E402
 
 
-def lammps_results(done, _):
-    return [line for line in done.stdout.splitlines() if not LAMMPS_TIMES.match(line)]
-
-
-def cp2k_results(_, folder):
-    """Energies without the last column, which is the time that the step took; positions."""
-    energies = [line.split()[:-1] for line in (folder / "water-1.ener").read_text().splitlines()[1:]]
-    return energies + (folder / "water-pos-1.xyz").read_text().splitlines()
-
-
-APPLICATIONS = {
-    "LAMMPS": ("lmp", "lammps", ["-in", str(FOLDER / "melt.in"), "-log", "none"], lammps_results),
-    "CP2K": ("cp2k.psmp", "cp2k", ["-i", str(FOLDER / "water.inp")], cp2k_results),
-}
-
-
-def run(test, command, results, recorded):
-    """(seconds, results) of one run; its files go to a fresh folder."""
+def run(test, command, application, recorded):
+    """(seconds, results) of one run; its files go to a fresh folder with its input."""
     test.folder = test.scratch / "run"
     shutil.rmtree(test.folder, ignore_errors=True)
-    test.folder.mkdir()
+    shutil.copytree(test.scratch / "input", test.folder)
     shutil.rmtree(test.spools, ignore_errors=True)
     variables = test.preloaded(MPISTAIR_INGEST="0") if recorded else {}
     begin = time.monotonic()
     done = test.must(command, limit_s=300, OMP_NUM_THREADS="1", **variables)
-    return time.monotonic() - begin, results(done, test.folder)
+    return time.monotonic() - begin, application.results(done.stdout.splitlines(), test.folder)
 
 
 def compare(test, name):
-    program, package, words, results = APPLICATIONS[name]
-    if shutil.which(program) is None:
-        print(f"applications: {name} is left out: {program} is not installed (package {package})")
+    application = APPLICATIONS[name]
+    if shutil.which(application.command[0]) is None:
+        print(f"applications: {name} is left out: {application.command[0]} is not installed (packages: {application.package})")
         return False
-    command = test.launch(program, *words)
-    _, expected = run(test, command, results, False)
+    shutil.rmtree(test.scratch / "input", ignore_errors=True)
+    (test.scratch / "input").mkdir()
+    application.prepare(test.scratch / "input")
+    command = test.launch(*application.command)
+    _, expected = run(test, command, application, False)
+    if not expected:
+        job.fail(f"{name}: no results in what it printed and wrote")
     seconds = {False: [], True: []}
     for pair in range(PAIRS):
         for recorded in ((False, True), (True, False))[pair % 2]:
-            took, found = run(test, command, results, recorded)
+            took, found = run(test, command, application, recorded)
             seconds[recorded].append(took)
             job.expect_equal(found, expected, f"{name}: results{' with the recorder' if recorded else ''}")
             if recorded:
@@ -77,7 +63,8 @@ def compare(test, name):
     if name == "LAMMPS":  # nothing of what it calls goes unrecorded
         test.expect_complete()
     if test.query("SELECT 1 FROM untracked WHERE affects_messages"):
-        print(f"applications: {name}: not recorded:", test.query("SELECT name, sum(calls) FROM untracked WHERE affects_messages GROUP BY 1"))
+        print(f"applications: {name}: not recorded:",
+              test.query("SELECT name, sum(calls) FROM untracked WHERE affects_messages GROUP BY 1"))
     return True
 
 
