@@ -62,7 +62,7 @@ def box_of_water(folder):
 def hpcc_input(folder):
     """A small run of Debian's example, on a row of two ranks."""
     lines = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text(encoding="utf-8")
-    for word, value in (("Ns", 1000), ("Ps", 1), ("Qs", 2)):
+    for word, value in (("Ns", 3000), ("Ps", 1), ("Qs", 2)):
         lines = re.sub(rf"(?m)^\d+( +){word}$", rf"{value}\g<1>{word}", lines)
     (folder / "hpccinf.txt").write_text(lines)
 
