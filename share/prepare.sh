@@ -4,9 +4,8 @@
 
 # What a build needs, what records a job on each MPI, what draws pictures (mpistair machine show --plot), what exports OTF2
 # (mpistair export; without it all else is built), and what the
-# tests need beyond (and tests/fuzz/run.sh), as packages of Debian and Ubuntu. The benchmark `applications` runs CP2K too, where the package cp2k
-# is installed (250 MB; no test needs it).
-# This is the only list.
+# tests need beyond (and tests/fuzz/run.sh), as packages of Debian and Ubuntu. The benchmark `applications` names the
+# packages of what it leaves out because it is not installed; no test needs them. This is the only list.
 build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev libgsl-dev
     libcsv-dev libscotch-dev libjansson-dev libsmartcols-dev libcmocka-dev libjs-vega
     libunwind8'
