@@ -50,6 +50,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/models/flow_alone.h"
 #include "predictor/models/models.h"
 #include "predictor/pattern/size_order.h"
 #include "predictor/models/staircase.h"
@@ -60,8 +61,6 @@ enum { SINGLE = 8, MOST_POINTS = 80 };
 /* Says how many flows ahead memory is asked for: the messages of a node lie anywhere in the pattern. */
 enum { AHEAD = 16 };
 
-#define SEVERAL_WAYS UINT32_MAX
-
 /* Describes one direction of all NICs. */
 struct link_side {
     const struct size_order *order; /* by node */
@@ -69,17 +68,6 @@ struct link_side {
     enum direction direction;
     const uint32_t *here; /* [message] its rank at this end */
 };
-
-static bool between_nodes(const struct traffic *traffic, size_t message)
-{
-    uint8_t class = traffic->class_of[message];
-    return class != NO_CLASS && traffic->classes[class].level == LEVEL_INTER_NODE;
-}
-
-static double limited(const struct flow_limit *limit, double carried)
-{
-    return fmin(limit->bytes + limit->growth * carried, limit->most_bytes);
-}
 
 /* Says how far a flow is, in one direction of a NIC. */
 struct through {
@@ -127,7 +115,7 @@ struct network {
 /* Returns where a flow stands when `through` of its bytes are through: flows are served in turn, each by its packet. */
 static double turns(const struct flow_limit *packet, double bytes, double through)
 {
-    return through / limited(packet, bytes);
+    return through / flow_limited(packet, bytes);
 }
 
 /* Returns what one more turn costs, for flows with packets of so many bytes together. */
@@ -159,7 +147,7 @@ static void node_through(const struct link_side *side, const struct flow_limit *
             __builtin_prefetch(&side->here[order->message[i - AHEAD]]);
         }
         bool step = order->bytes[i] > (i > begin ? order->bytes[i - 1] : 0);
-        packets[side->class_of[message]] += limited(packet, bytes);
+        packets[side->class_of[message]] += flow_limited(packet, bytes);
         n_ranks += left[side->here[message]]++ == 0;
         through[i - begin].turn = turns(packet, bytes, bytes);
         through[i - begin].at_s = step ? rate_s_per_turn(steps, packets, n_ranks) : 0;
@@ -182,19 +170,13 @@ static double through_at(const struct through *through, size_t at, double turn)
                              : through[at].at_s;
 }
 
-/* Numbers a direction of a node's NIC. */
-static uint32_t link_of(uint32_t node, enum direction direction)
-{
-    return 2 * node + (direction == OUTGOING ? 1 : 0);
-}
-
 /* Adds a node's NIC to t_k and s_k, of which only the latest of each rank is kept. Each t_k is the larger of its values
  * at both NICs, and only the latest counts, so the two need not be brought together. Among equal completions of a
  * message the one at the rank's own NIC counts, as its number is even. critical.bytes is the turn. */
 static void node_deliver(const struct link_side *side, size_t node, const struct through *through,
                          const struct pattern *pattern, struct critical *delivered)
 {
-    uint32_t way = link_of((uint32_t)node, side->direction);
+    uint32_t way = flow_link((uint32_t)node, side->direction);
     size_t begin = side->order->first[node];
     for (size_t i = side->order->first[node + 1]; i-- > begin;) {
         uint32_t message = side->order->message[i];
@@ -211,7 +193,7 @@ static void node_deliver(const struct link_side *side, size_t node, const struct
 static double no_room(const struct flow_limit *limit, const struct point *point, double bytes, double stays,
                       double buffer)
 {
-    double rest = fmin(limited(limit, point->before * bytes), point->carried * bytes * stays);
+    double rest = fmin(flow_limited(limit, point->before * bytes), point->carried * bytes * stays);
     return rest > 0 && buffer > 0 ? fmax(0, 1 - (buffer - rest) / fmin(buffer, bytes)) : 0;
 }
 
@@ -233,7 +215,7 @@ static void node_send(const struct network *network, const struct link_side *sid
     const struct flow_limit *limit = &network->transport->buffer;
     const struct through *through = network->through;
     size_t begin = side->order->first[node], n = side->order->first[node + 1] - begin;
-    uint32_t way = link_of((uint32_t)node, side->direction);
+    uint32_t way = flow_link((uint32_t)node, side->direction);
     size_t at[MOST_POINTS]; /* first flow of no fewer turns than are left */
     for (size_t p = 0; p < network->n_points; p++)
         at[p] = n;
@@ -246,7 +228,7 @@ static void node_send(const struct network *network, const struct link_side *sid
         struct critical *sent = &network->sent[pattern->src[message] * network->n_points];
         for (size_t p = 0; p < network->n_points; p++) {
             const struct point *point = &network->points[p];
-            double buffer = limited(limit, point->carried * bytes);
+            double buffer = flow_limited(limit, point->carried * bytes);
             if (bytes <= buffer && !(stays > 0))
                 break; /* nor does it wait later, when the buffer is larger */
             if (!critical_reaches(&sent[p], through[i].at_s))
@@ -264,68 +246,6 @@ static void node_send(const struct network *network, const struct link_side *sid
             if (done.at_s > 0 && critical_reaches(&sent[p], done.at_s))
                 critical_take(&sent[p], &done);
         }
-    }
-}
-
-/* Tells what all points of a rank have in common, so that most messages need no look at each of them. */
-struct common {
-    uint32_t way;   /* that it waits for; SEVERAL_WAYS if they differ */
-    double turns;   /* got through at least */
-    double alone_s; /* of its messages that are through at all points */
-};
-
-static void find_common(const struct critical *latest, size_t n_points, struct common *common)
-{
-    *common = (struct common){.way = latest->way, .turns = latest->bytes};
-    for (size_t p = 1; p < n_points; p++) {
-        if (latest[p].way != common->way)
-            common->way = SEVERAL_WAYS;
-        common->turns = fmin(common->turns, latest[p].bytes);
-    }
-}
-
-/* Describes what a message crosses, and how. */
-struct crossing {
-    uint32_t out_link, in_link;
-    double bytes, of_a_turn, bytes_per_s;
-};
-
-/* Adds what the message would take alone, where the rank's latest[n_points] waits for one of its links: to
- * alone_s[n_points], or at once where it is through at all of them. */
-static void add_alone(const struct crossing *message, const struct critical *latest, size_t n_points,
-                      struct common *common, double *alone_s)
-{
-    bool same = common->way == message->out_link || common->way == message->in_link;
-    if (same && message->bytes <= common->turns * message->of_a_turn)
-        common->alone_s += message->bytes / message->bytes_per_s;
-    else if (same || common->way == SEVERAL_WAYS)
-        for (size_t p = 0; p < n_points; p++)
-            if (latest[p].way == message->out_link || latest[p].way == message->in_link)
-                alone_s[p] += fmin(message->bytes, latest[p].bytes * message->of_a_turn) / message->bytes_per_s;
-}
-
-/* Computes what the rank's own bytes would take over the NIC that it waits for, as far as they are through:
- * alone_s[n_ranks][n_points], of which only the part that points differ in; common[n_ranks] has the rest. */
-static void transfer_alone(const struct network *network, struct common *common, double *alone_s)
-{
-    const struct traffic *traffic = network->traffic;
-    const struct pattern *pattern = traffic->pattern;
-    size_t n = network->n_points;
-    const struct critical *latest = network->sent;
-    double single[MAX_CLASSES];
-    traffic_single_bandwidth(traffic, single);
-    for (size_t rank = 0; rank < traffic->n_ranks; rank++)
-        find_common(&latest[rank * n], n, &common[rank]);
-    for (size_t k = 0; k < pattern->n_messages; k++) {
-        if (!between_nodes(traffic, k))
-            continue;
-        uint32_t src = pattern->src[k], dst = pattern->dst[k];
-        double bytes = (double)pattern->bytes[k];
-        const struct crossing message = {link_of(network->nodes.of[src], OUTGOING),
-                                         link_of(network->nodes.of[dst], INCOMING), bytes,
-                                         limited(&network->packet, bytes), single[traffic->class_of[k]]};
-        add_alone(&message, &latest[src * n], n, &common[src], &alone_s[src * n]);
-        add_alone(&message, &latest[dst * n], n, &common[dst], &alone_s[dst * n]);
     }
 }
 
@@ -398,28 +318,23 @@ static double copy_s(const struct network *network, size_t rank, double bytes_pe
 static int add_transfers(const struct network *network, const struct machine *machine, struct prediction *prediction)
 {
     size_t n_ranks = network->traffic->n_ranks, n = network->n_points;
-    double *alone_s = calloc(n * n_ranks + 1, sizeof *alone_s), copy_rate = copy_bytes_per_s(machine);
-    struct common *common = malloc((n_ranks + 1) * sizeof *common);
-    if (alone_s == NULL || common == NULL) {
-        free(alone_s);
-        free(common);
-        return -1;
-    }
+    double copy_rate = copy_bytes_per_s(machine);
     for (size_t i = 0; i < n * n_ranks; i++)
         critical_take(&network->sent[i], &network->delivered[i / n]);
-    transfer_alone(network, common, alone_s);
+    double *alone_s =
+        flow_alone(&(struct flow_waits){network->traffic, network->nodes.of, &network->packet, n, network->sent});
+    if (alone_s == NULL)
+        return -1;
     for (size_t rank = 0; rank < n_ranks; rank++) {
         double copied_s = copy_s(network, rank, copy_rate);
         for (size_t p = 0; p < n; p++) {
             double weight = network->points[p].weight, at_s = network->sent[rank * n + p].at_s;
             bool copies = copied_s > at_s;
-            prediction_add_transfer(prediction, rank,
-                                    weight * (copies ? copied_s : common[rank].alone_s + alone_s[rank * n + p]),
+            prediction_add_transfer(prediction, rank, weight * (copies ? copied_s : alone_s[rank * n + p]),
                                     weight * (copies ? copied_s : at_s));
         }
     }
     free(alone_s);
-    free(common);
     return 0;
 }
 
