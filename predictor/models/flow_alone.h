@@ -3,7 +3,7 @@
 #define MPISTAIR_PREDICTOR_FLOW_ALONE_H
 
 #include "predictor/engine/critical.h"
-#include "predictor/models/flow.h"
+#include "predictor/models/flow_limit.h"
 
 /* Holds what ranks wait for last, at so many points of a run of repetitions. */
 struct flow_waits {
