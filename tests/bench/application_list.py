@@ -1,8 +1,9 @@
-"""Applications of Debian for applications.py: what each is started with, and what of its results must not change.
+"""Applications of Debian: what each is started with, and what of its results must not change.
 
-Inputs are made here, of fixed numbers by lot where they are data, so that no package but the application's own is needed.
-Each runs some seconds on 2 ranks. What differs between plain runs, too, is not compared: times, the last digits of sums of
-ranks that take work as they come (NWChem), the parts of a graph (PT-Scotch).
+applications.py runs all of them, run_accuracy.py some. Inputs are made here, of fixed numbers by lot where they are data, so
+that no package but the application's own is needed. Each runs some seconds on 2 ranks. What differs between plain runs, too,
+is not compared: times, the last digits of sums of ranks that take work as they come (NWChem), the parts of a graph
+(PT-Scotch).
 """
 import gzip
 import pathlib
@@ -48,10 +49,11 @@ def cp2k_results(_, folder):
     return [" ".join(line.split()[:-1]) for line in text(folder, "water-1.ener")[1:]] + text(folder, "water-pos-1.xyz")
 
 
-def box_of_water(folder):
+def box_of_water(folder, steps=4000):
+    """A box of water for GROMACS: md.tpr."""
     (folder / "water.top").write_text('#include "oplsaa.ff/forcefield.itp"\n#include "oplsaa.ff/spce.itp"\n[ system ]\n'
                                       "water\n[ molecules ]\n")
-    (folder / "water.mdp").write_text("integrator = md\nnsteps = 4000\ndt = 0.002\ncoulombtype = PME\nrcoulomb = 0.9\n"
+    (folder / "water.mdp").write_text(f"integrator = md\nnsteps = {steps}\ndt = 0.002\ncoulombtype = PME\nrcoulomb = 0.9\n"
                                       "rvdw = 0.9\ntcoupl = berendsen\ntc-grps = System\ntau_t = 0.1\nref_t = 300\n"
                                       "gen_vel = yes\ngen_seed = 1\n")
     for words in (["solvate", "-cs", "spc216", "-box", "3", "3", "3", "-o", "water.gro", "-p", "water.top"],
@@ -59,10 +61,10 @@ def box_of_water(folder):
         subprocess.run(["gmx_mpi", "-quiet", *words], cwd=folder, check=True, capture_output=True)
 
 
-def hpcc_input(folder):
-    """A small run of Debian's example, on a row of two ranks."""
+def hpcc_input(folder, size=3000, ranks=2):
+    """A run of Debian's example with other numbers, on a row of ranks."""
     lines = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text(encoding="utf-8")
-    for word, value in (("Ns", 3000), ("Ps", 1), ("Qs", 2)):
+    for word, value in (("Ns", size), ("Ps", 1), ("Qs", ranks)):
         lines = re.sub(rf"(?m)^\d+( +){word}$", rf"{value}\g<1>{word}", lines)
     (folder / "hpccinf.txt").write_text(lines)
 
@@ -115,7 +117,8 @@ def waters(folder):
 
 
 def nwchem_results(output, _):
-    return [line[:-4] for line in matching(output, r"Total DFT energy")] + matching(output, "Total Density")
+    """The energy but for its last digits."""
+    return [line[:-4] for line in matching(output, r"Total DFT energy")]
 
 
 def reads(folder):

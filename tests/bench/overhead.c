@@ -3,7 +3,7 @@
  * least disturbed turn of each counts; the middle one is printed beside it, and the processor time that the recorder's
  * thread takes elsewhere. The ratio is that of the budget: at most twice two timestamps a call. More than 1 GB is
  * recorded, so chunks are opened and left all the time. It goes to a folder of its own, MPISTAIR_SPOOL, and is removed
- * in the end.
+ * in the end. Then come tests and probes that find nothing, of which some programs make millions.
  *
  * With the path of tests/mock_cuda's driver as argument it then loads that and does the same again, so that each post
  * asks in which memory its buffer lies, first with those of the host, then with those of a GPU, which has been met
@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@
 #define TURNS        41
 #define MEMORY_TURNS 11
 #define CALLS        140000
+#define POLLED       8
+#define PROBED_TAG   3
 
 static char own_in[8], own_out[8], *in = own_in, *out = own_out;
 
@@ -134,6 +137,57 @@ static void measure(enum spool_clock_source source, int turns, struct found *fou
                             thread_ns / (4.0 * CALLS * turns)};
 }
 
+/* Holds functions that programs call in loops until there is a result. */
+struct polls {
+    __typeof__(&MPI_Test) test;
+    __typeof__(&MPI_Testany) testany;
+    __typeof__(&MPI_Iprobe) iprobe;
+};
+
+/* Finds what each takes that comes back without a result, in ns: found[0..2]. requests[POLLED] stay open. */
+static void polls_ns(const struct polls *mpi, MPI_Request *requests, double found[3])
+{
+    MPI_Status status;
+    int flag, index;
+    double times_ns[4] = {now_ns(CLOCK_MONOTONIC)};
+    for (int i = 0; i < CALLS; i++)
+        mpi->test(&requests[0], &flag, &status);
+    times_ns[1] = now_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < CALLS; i++)
+        mpi->testany(POLLED, requests, &index, &flag, &status);
+    times_ns[2] = now_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < CALLS; i++)
+        mpi->iprobe(0, PROBED_TAG, MPI_COMM_SELF, &flag, &status);
+    times_ns[3] = now_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < 3; i++)
+        found[i] = fmin(found[i], (times_ns[i + 1] - times_ns[i]) / CALLS);
+}
+
+/* Prints what tests and probes without a result cost more, each in its least disturbed turn. */
+static void measure_polls(void)
+{
+    static const struct polls recorded_polls = {MPI_Test, MPI_Testany, MPI_Iprobe};
+    const struct polls bare_polls = {(__typeof__(&MPI_Test))mpi_itself("PMPI_Test"),
+                                     (__typeof__(&MPI_Testany))mpi_itself("PMPI_Testany"),
+                                     (__typeof__(&MPI_Iprobe))mpi_itself("PMPI_Iprobe")};
+    double recorded[3] = {INFINITY, INFINITY, INFINITY}, bare[3] = {INFINITY, INFINITY, INFINITY};
+    MPI_Request requests[POLLED];
+    for (int i = 0; i < POLLED; i++)
+        MPI_Irecv(in, 8, MPI_BYTE, 0, 2, MPI_COMM_SELF, &requests[i]);
+    for (int turn = 0; turn < TURNS; turn++) {
+        polls_ns(&recorded_polls, requests, recorded);
+        polls_ns(&bare_polls, requests, bare);
+    }
+    for (int i = 0; i < POLLED; i++) {
+        MPI_Cancel(&requests[i]);
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    }
+    printf(
+        "polls without a result: MPI_Test %.1f ns and %.1f ns more, MPI_Testany of %d %.1f and %.1f, MPI_Iprobe %.1f "
+        "and %.1f\n",
+        bare[0], recorded[0] - bare[0], POLLED, bare[1], recorded[1] - bare[1], bare[2], recorded[2] - bare[2]);
+}
+
 /* Finds a function of the driver, or ends the program. */
 static void find(void *driver, const char *name, void *function)
 {
@@ -188,6 +242,7 @@ int main(int argc, char **argv)
     struct found found;
     MPI_Init(&argc, &argv);
     measure(source, TURNS, &found);
+    measure_polls();
     double added_ns = (found.recorded - found.bare) / 4, two_ns = 2 * found.timestamp;
     double rounds = (double)CALLS * (TURNS + 1);
     if (argc > 1) {

@@ -20,12 +20,13 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+
+import application_list
 
 OPTIONS = None
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
@@ -101,27 +102,6 @@ def percent(share):
     return f"{100 * share:7.1f} %"
 
 
-def water():
-    """Makes a box of water for GROMACS: md.tpr."""
-    if pathlib.Path("md.tpr").exists():
-        return
-    pathlib.Path("water.top").write_text('#include "oplsaa.ff/forcefield.itp"\n#include "oplsaa.ff/spce.itp"\n[ system ]\nwater\n'
-                                         "[ molecules ]\n")
-    pathlib.Path("water.mdp").write_text(f"integrator = md\nnsteps = {400 * OPTIONS.length}\ndt = 0.002\ncoulombtype = PME\nrcoulomb = 0.9\n"
-                                         "rvdw = 0.9\ntcoupl = berendsen\ntc-grps = System\ntau_t = 0.1\nref_t = 300\n"
-                                         "gen_vel = yes\ngen_seed = 1\n")
-    run("gmx_mpi", "-quiet", "solvate", "-cs", "spc216", "-box", 3, 3, 3, "-o", "water.gro", "-p", "water.top")
-    run("gmx_mpi", "-quiet", "grompp", "-f", "water.mdp", "-c", "water.gro", "-p", "water.top", "-o", "md.tpr", "-maxwarn", 5)
-
-
-def hpcc_input(ranks):
-    """Makes a small run of Debian's example for HPCC, on a row of ranks."""
-    text = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text()
-    for word, value in (("Ns", round(400 * OPTIONS.length ** 0.5)), ("Ps", 1), ("Qs", ranks)):
-        text = re.sub(rf"(?m)^\d+( +){word}$", rf"{value}\g<1>{word}", text)
-    pathlib.Path("hpccinf.txt").write_text(text)
-
-
 def real_programs(place):
     """Debian's packages are of Open MPI."""
     if place.mpi != "openmpi":
@@ -130,10 +110,11 @@ def real_programs(place):
         yield "LAMMPS", ["lmp", "-in", pathlib.Path(__file__).resolve().parent / "../mpi/jobs/melt.in", "-log", "none",
                          "-var", "steps", 100 * OPTIONS.length]
     if shutil.which("gmx_mpi"):
-        water()
+        if not pathlib.Path("md.tpr").exists():
+            application_list.box_of_water(pathlib.Path(), 400 * OPTIONS.length)
         yield "GROMACS", ["gmx_mpi", "-quiet", "mdrun", "-ntomp", "1", "-s", "md.tpr"]
     if shutil.which("hpcc"):
-        hpcc_input(place.ranks)
+        application_list.hpcc_input(pathlib.Path(), round(400 * OPTIONS.length ** 0.5), place.ranks)
         yield "HPCC", ["hpcc"]
 
 
