@@ -1,5 +1,4 @@
 /* Starts mpistair: finds the command that was asked for and hands over. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "share/base/command.h"
 #include "share/base/error.h"
 #include "share/base/help_text.h"
+#include "share/base/output_file.h"
 
 static const struct command commands[] = {
     {"run", cmd_run, "record an MPI job: mpistair run -- mpiexec -n 8 ./app", NULL},
@@ -52,11 +52,11 @@ static int help_on(int n_words, char **words)
 /* Returns the exit code of a command; work whose output did not arrive has failed, and what failed before stays so. */
 static int delivered(int code)
 {
-    errno = 0;
+    struct error error;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
-    int undelivered =
-        fail("standard output: cannot be written: %s", errno != 0 ? strerror(errno) : "an earlier write failed");
+    output_failed(stdout, "standard output", &error);
+    int undelivered = error_report(&error);
     return code == EXIT_DONE ? undelivered : code;
 }
 

@@ -88,7 +88,7 @@ static int end_rank(void *context, uint32_t rank, int64_t end_ns)
     struct perfetto *out = context;
     (void)rank;
     (void)end_ns;
-    return ferror(out->stream) ? error_set(out->export->error, "the export cannot be written: no room?") : 0;
+    return ferror(out->stream) ? output_failed(out->stream, "the export", out->export->error) : 0;
 }
 
 static void print_bytes_in_flight(struct perfetto *out, int64_t at_ns)

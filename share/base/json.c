@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "share/base/output_file.h"
+
 json_t *json_count(uint64_t value)
 {
     return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
@@ -22,20 +24,21 @@ void json_rows_add(struct json_rows *rows, json_t *row)
     json_decref(row);
 }
 
-static int failure(struct error *error)
+static int failure(FILE *stream, struct error *error)
 {
-    return error_set(error, "the JSON cannot be written: no memory, no UTF-8 text, or no room");
+    return ferror(stream) ? output_failed(stream, "the JSON", error)
+                          : error_set(error, "the JSON cannot be written: no memory, or no UTF-8 text");
 }
 
 int json_rows_end(struct json_rows *rows, struct error *error)
 {
     fputs(rows->begun ? "\n]\n" : "[]\n", rows->stream);
-    return rows->failed ? failure(error) : 0;
+    return rows->failed ? failure(rows->stream, error) : 0;
 }
 
 int json_write(FILE *stream, json_t *value, struct error *error)
 {
     int result = value == NULL ? -1 : json_dumpf(value, stream, JSON_INDENT(2));
     json_decref(value);
-    return result == 0 && fputc('\n', stream) != EOF ? 0 : failure(error);
+    return result == 0 && fputc('\n', stream) != EOF ? 0 : failure(stream, error);
 }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -148,12 +149,23 @@ static void output_file_release(struct output_file *file)
     *file = (struct output_file){0};
 }
 
+int output_failed(FILE *stream, const char *name, struct error *error)
+{
+    errno = 0;
+    bool fails = fputc(' ', stream) == EOF || fflush(stream) != 0;
+    error_set(error, "%s: cannot be written: %s", name,
+              fails && errno != 0 ? strerror(errno) : "an earlier write failed");
+    __fpurge(stream);
+    clearerr(stream);
+    return -1;
+}
+
 int output_file_commit(struct output_file *file, struct error *error)
 {
     int result = 0;
     const char *name = file->path != NULL ? file->path : "standard output";
     if (fflush(file->stream) != 0 || ferror(file->stream))
-        result = error_set(error, "%s: cannot be written: %s", name, strerror(errno));
+        result = output_failed(file->stream, name, error);
     if (file->path == NULL)
         return result;
     if (result == 0 && fsync(fileno(file->stream)) != 0 && errno != EINVAL && errno != EROFS)
