@@ -18,9 +18,9 @@ int output_file_open(struct output_file *file, const char *path, struct error *e
 /* Flushes, syncs to the file system, renames. Returns 0, or -1 with the reason (disk full, ...); then the temporary
  * file is removed and whatever stood at path is unchanged. The file is released either way. */
 int output_file_commit(struct output_file *file, struct error *error);
-/* Sets why a stream that could not be written could not, which errno may no longer tell: one more space is written.
- * name: what its reader knows it by. The stream is emptied and looks like one that never failed, so that nobody tells
- * it twice. Returns -1. */
+/* Sets the reason why a stream could not be written. errno may be another call's by then, so the stream gets one more
+ * space, and the reason is why that fails. name: what the stream's reader knows it by. The stream is emptied and marked
+ * as one that never failed, so that nobody tells it twice. Returns -1. */
 int output_failed(FILE *stream, const char *name, struct error *error);
 /* Throws the temporary file away. */
 void output_file_discard(struct output_file *file);
