@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "calibrate/job/orphans.h"
 #include "share/base/array.h"
 #include "share/base/monotonic.h"
 
@@ -218,6 +219,7 @@ int child_run(char *const *argv, double limit_s, const struct child_listener *li
     int out[2] = {-1, -1}, err[2] = {-1, -1};
     struct sigaction before[N_SIGNALS];
     struct child child = {.pid = -1, .listener = listener, .error = error};
+    bool collects = orphans_collect();
     if (pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0) {
         signals_catch(before);
         child.pid = start(argv, out[1], err[1]);
@@ -233,12 +235,10 @@ int child_run(char *const *argv, double limit_s, const struct child_listener *li
             close(err[i]);
     }
     if (child.pid < 0)
-        return -1;
+        return -1; /* that orphans come to us harms nothing */
     child.streams[CHILD_OUT].descriptor = out[0];
     child.streams[CHILD_ERR].descriptor = err[0];
     attend(&child, argv[0], limit_s, status);
-    check_limits(&child, argv[0], 0, limit_s); /* a signal that came with the end */
-    signals_restore(before);
     for (int i = 0; i < 2; i++) {
         if (child.streams[i].descriptor >= 0) {
             close(child.streams[i].descriptor);
@@ -247,5 +247,9 @@ int child_run(char *const *argv, double limit_s, const struct child_listener *li
         }
         free(child.streams[i].bytes);
     }
+    if (collects)
+        orphans_end(GRACE_S);
+    check_limits(&child, argv[0], 0, limit_s); /* a signal that came with the end */
+    signals_restore(before);
     return child.stopped ? -1 : 0;
 }

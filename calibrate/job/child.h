@@ -19,8 +19,8 @@ struct child_listener {
 
 /* Runs argv (NULL-terminated) until it ends, at most limit_s seconds: then it gets SIGTERM, 5 s later SIGKILL. SIGINT,
  * SIGTERM and SIGHUP to us end it in the same way, and so does our death. Its standard input is empty, the recorder
- * stays out of it. Returns 0 with what waitpid() says in status, or -1 with the reason, once nothing of it is left to
- * wait for. */
+ * stays out of it. What it leaves behind is ended as well, 5 s after its own end, by orphans.h. Returns 0 with what
+ * waitpid() says in status, or -1 with the reason, once nothing of it is left to wait for. */
 int child_run(char *const *argv, double limit_s, const struct child_listener *listener, int *status,
               struct error *error);
 

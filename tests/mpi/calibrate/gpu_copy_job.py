@@ -65,8 +65,8 @@ def samples_of_the_mock():
 
 
 def no_table_of_the_mock():
-    run(TOOL, "calibrate", "--gpu", "only", "--path", "copy", "--seconds", "3", "-o", "mock.tbl", "--", *LAUNCHER, mock="ok", code=1,
-        says="a sample of a mock of a driver")
+    gpu_job.calibrated(TOOL, "-o", "mock.tbl", "--gpu", "only", "--path", "copy", "--", *LAUNCHER, library=LIBRARY, mock="ok", code=1,
+                       says="a sample of a mock of a driver")
     expect("a table of the mock", not os.path.exists("mock.tbl"))
     samples = rows(open("mock.raw.csv").read()) if os.path.exists("mock.raw.csv") else []
     expect("samples stay", samples and {r["variant"] for r in samples} <= {"mock_" + way for way in WAYS | PEER})

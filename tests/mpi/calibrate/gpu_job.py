@@ -46,6 +46,16 @@ def measured(expected, keys, *words, seconds=1, **options):
     return done, found
 
 
+def calibrated(tool, *words, says, seconds=3, **options):
+    """Runs mpistair calibrate until it has enough samples to say that; as measured()."""
+    for limit_s in (seconds, 4 * seconds, 12 * seconds):
+        done = run(tool, "calibrate", "--seconds", str(limit_s), "--restart", *words, **options)
+        if says in done.stderr:
+            break
+    expect(f"{' '.join(words)}: {says!r}, said {done.stderr}", says in done.stderr)
+    return done
+
+
 def ends(*words, **options):
     """Runs a program that has nothing to measure: it does not wait for the time that it is given, which no test has."""
     return run(*words, "--seconds", "1000", **options)

@@ -107,7 +107,8 @@ def calibrations():
     run(*command, "--gpu", "also", "--path", "gpudirect", "--restart", "--", *launcher(2), mock="ok", says="gpudirect: not available: MPI not")
     expect("a table of the host", os.path.exists("x.tbl") and "_gpu" not in open("x.tbl").read())
     os.remove("x.tbl")
-    run(*command, "--gpu", "only", "--path", "3-step", "--restart", "--", *launcher(2), mock="ok", code=1, says="a sample of a mock of a driver")
+    gpu_job.calibrated(TOOL, "-o", "x.tbl", "--gpu", "only", "--path", "3-step", "--", *launcher(2), library=LIBRARY, mock="ok", code=1,
+                       says="a sample of a mock of a driver")
     samples = rows(open("x.raw.csv").read())
     expect("samples stay", samples and {row["benchmark"] for row in samples} == {"gpu_paths"} and keys(samples) <= STEPS)
     expect("a table of the mock", not os.path.exists("x.tbl"))
