@@ -10,9 +10,6 @@
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #include "report/doctor/doctor.h"
 #include "share/base/error.h"
@@ -43,16 +40,6 @@ static void look_at_processors(struct doctor *doctor)
     hwloc_topology_destroy(topology);
 }
 
-static uint64_t timestamp(bool tsc)
-{
-#if defined(__x86_64__)
-    if (tsc)
-        return __rdtsc();
-#endif
-    (void)tsc;
-    return clock_monotonic_ns();
-}
-
 static void look_at_clock(struct doctor *doctor)
 {
     enum { TIMESTAMPS = 200000 };
@@ -63,19 +50,20 @@ static void look_at_clock(struct doctor *doctor)
             source[strcspn(source, "\n")] = '\0';
         fclose(file);
     }
-    bool tsc = strcmp(source, "tsc") == 0;
-#if !defined(__x86_64__)
-    tsc = false;
+    enum spool_clock_source clock = SPOOL_CLOCK_MONOTONIC;
+#if defined(__x86_64__)
+    if (strcmp(source, "tsc") == 0)
+        clock = SPOOL_CLOCK_TSC;
 #endif
     volatile uint64_t last = 0;
     uint64_t start = clock_monotonic_ns();
     for (int i = 0; i < TIMESTAMPS; i++)
-        last = timestamp(tsc);
+        last = clock_ticks(clock);
     (void)last;
     double each_ns = (double)(clock_monotonic_ns() - start) / TIMESTAMPS;
     struct doctor_check *check = doctor_add(doctor, "clock", each_ns > 200 ? DOCTOR_NOTE : DOCTOR_OK);
     snprintf(check->found, sizeof check->found, "kernel's source %s; recorded with %s, %.0f ns a timestamp", source,
-             tsc ? "the TSC" : "CLOCK_MONOTONIC", each_ns);
+             clock == SPOOL_CLOCK_TSC ? "the TSC" : "CLOCK_MONOTONIC", each_ns);
     if (each_ns > 200)
         snprintf(check->advice, sizeof check->advice,
                  "timestamps this slow show in short messages; a kernel whose clock source is tsc is faster");

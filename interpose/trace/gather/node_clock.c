@@ -8,12 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
 
 #include "share/base/array.h"
 #include "interpose/spool/clock.h"
-#endif
 
 #define PAIR_DISTANCE_NS INT64_C(1000000)
 
@@ -89,7 +86,7 @@ static void add_pair_now(struct trace_node *node)
     char host[256] = "";
     if (!node->ticks || node->n_pairs < 1 || gethostname(host, sizeof host - 1) != 0 || strcmp(host, node->host) != 0)
         return;
-    struct spool_clock_pair pair = {.monotonic_ns = clock_monotonic_ns(), .ticks = __rdtsc()};
+    struct spool_clock_pair pair = {.monotonic_ns = clock_monotonic_ns(), .ticks = clock_ticks(SPOOL_CLOCK_TSC)};
     const struct spool_clock_pair *first = &node->pairs[0], *last = &node->pairs[node->n_pairs - 1];
     if (pair.ticks <= last->ticks || pair.monotonic_ns <= last->monotonic_ns)
         return;
