@@ -29,7 +29,7 @@ uint64_t spool_clock_node_ns(void);
  * are, so that recording costs the same. With SPOOL_CLOCK_MONOTONIC, where ticks are that clock, it has no effect. */
 void spool_clock_test(const char *spec, const char *host);
 
-/* Returns the present time in ticks of source. x86intrin.h calls the builtin of gcc and clang __rdtsc(), and would be
+/* Returns the present time in ticks of source. The builtin of gcc and clang is __rdtsc() as well, in a header that is
  * 47,000 lines more of every file that looks at the clock. */
 static inline uint64_t clock_ticks(enum spool_clock_source source)
 {
