@@ -101,9 +101,15 @@ class Browser:
     def media(self, media="screen", dark=False):
         colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", media=media, features=[colours])
+        self.next_frame()
 
     def width(self, width, height=900):
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.next_frame()
+
+    def next_frame(self):
+        """Waits until a frame is done that was begun after this: with it the page hears of another width or other media."""
+        self.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def open(self, path, ready="true"):
         """Opens a file and waits until the expression ready holds; returns the seconds that took."""

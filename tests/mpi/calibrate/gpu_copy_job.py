@@ -16,6 +16,7 @@ TOOL, GPU_COPY, LIBRARY = map(os.path.abspath, sys.argv[1:4])
 LAUNCHER = gpu_job.launcher(*sys.argv[4:6], 2)
 BRIEF = sys.argv[6:] == ["brief"]
 run = functools.partial(gpu_job.run, library=LIBRARY)
+calibrated = functools.partial(gpu_job.calibrated, TOOL, library=LIBRARY)
 HOST = {way + clock for way in ("to_pinned", "to_pageable", "from_pinned", "from_pageable") for clock in ("", "_events")}
 WAYS = HOST | {"device", "device_events"}
 PEER = {"peer", "peer_events"}
@@ -42,8 +43,7 @@ def calibrations_without_gpu():
     expect(f"the reason is told once: {only.stderr}", only.stderr.count("not available") == 1)
     if BRIEF:
         return
-    run(TOOL, "calibrate", "--gpu", "also", "--seconds", "3", "-o", "also.tbl", "--", *LAUNCHER, mock="none",
-        says="gpu: not available: the NVIDIA driver sees no GPU")
+    calibrated("--gpu", "also", "-o", "also.tbl", "--", *LAUNCHER, mock="none", says="gpu: not available: the NVIDIA driver sees no GPU")
     expect("a table without GPUs", os.path.exists("also.tbl") and "_gpu" not in open("also.tbl").read())
 
 
@@ -65,8 +65,7 @@ def samples_of_the_mock():
 
 
 def no_table_of_the_mock():
-    gpu_job.calibrated(TOOL, "-o", "mock.tbl", "--gpu", "only", "--path", "copy", "--", *LAUNCHER, library=LIBRARY, mock="ok", code=1,
-                       says="a sample of a mock of a driver")
+    calibrated("--gpu", "only", "--path", "copy", "-o", "mock.tbl", "--", *LAUNCHER, mock="ok", code=1, says="a sample of a mock of a driver")
     expect("a table of the mock", not os.path.exists("mock.tbl"))
     samples = rows(open("mock.raw.csv").read()) if os.path.exists("mock.raw.csv") else []
     expect("samples stay", samples and {r["variant"] for r in samples} <= {"mock_" + way for way in WAYS | PEER})

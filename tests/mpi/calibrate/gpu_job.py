@@ -23,15 +23,26 @@ def expect(what, condition):
         failures.append(what)
 
 
-def run(*words, library, code=0, says="", mock=None, **variables):
+def start(*words, library, mock=None, **variables):
     """What a command writes, both streams. mock: what the mock of the driver, library, is told, None: there is none."""
     environment = {**ENVIRONMENT, **variables}
     if mock is not None:
         environment.update(LD_LIBRARY_PATH=":".join([os.path.dirname(library), *PATHS]), MOCK_CUDA=mock)
-    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env=environment)
-    if done.returncode != code or says not in done.stderr + done.stdout:
-        failures.append(f"{' '.join(words)} ({mock}): exit {done.returncode}, expected {code} and {says!r}; "
-                        f"said {done.stderr}{done.stdout}")
+    return subprocess.run(words, capture_output=True, text=True, timeout=100, env=environment)
+
+
+def run(*words, code=0, says="", **options):
+    """As start(), of a command of which the exit code and what it says are known."""
+    return judged(start(*words, **options), code, says)
+
+
+def is_right(done, code, says):
+    return done.returncode == code and says in done.stderr + done.stdout
+
+
+def judged(done, code, says):
+    expect(f"{' '.join(done.args)}: exit {done.returncode}, expected {code} and {says!r}; said {done.stderr}{done.stdout}",
+           is_right(done, code, says))
     return done
 
 
@@ -46,14 +57,13 @@ def measured(expected, keys, *words, seconds=1, **options):
     return done, found
 
 
-def calibrated(tool, *words, says, seconds=3, **options):
-    """Runs mpistair calibrate until it has enough samples to say that; as measured()."""
-    for limit_s in (seconds, 4 * seconds, 12 * seconds):
-        done = run(tool, "calibrate", "--seconds", str(limit_s), "--restart", *words, **options)
-        if says in done.stderr:
+def calibrated(tool, *words, code=0, says="", **options):
+    """Runs mpistair calibrate as run() does, with more seconds where it had too few samples to end so, as measured()."""
+    for seconds in ("3", "12", "36"):
+        done = start(tool, "calibrate", "--restart", "--seconds", seconds, *words, **options)
+        if is_right(done, code, says):
             break
-    expect(f"{' '.join(words)}: {says!r}, said {done.stderr}", says in done.stderr)
-    return done
+    return judged(done, code, says)
 
 
 def ends(*words, **options):

@@ -100,15 +100,14 @@ def refusals():
 
 def calibrations():
     """A whole sweep goes on without what there is not; alone it fails. No table is made of the mock."""
-    command = [TOOL, "calibrate", "--seconds", "3", "-o", "x.tbl"]
-    done = run(*command, "--gpu", "only", "--path", "gpudirect", "--", *launcher(2), mock="ok", code=1,
-               says="gpudirect: not available: MPI not CUDA-aware")
+    calibrated = functools.partial(gpu_job.calibrated, TOOL, "-o", "x.tbl", library=LIBRARY)
+    done = calibrated("--gpu", "only", "--path", "gpudirect", "--", *launcher(2), mock="ok", code=1,
+                      says="gpudirect: not available: MPI not CUDA-aware")
     expect(f"why: {done.stderr}", "nothing of a GPU was measured" in done.stderr and not os.path.exists("x.tbl"))
-    run(*command, "--gpu", "also", "--path", "gpudirect", "--restart", "--", *launcher(2), mock="ok", says="gpudirect: not available: MPI not")
+    calibrated("--gpu", "also", "--path", "gpudirect", "--", *launcher(2), mock="ok", says="gpudirect: not available: MPI not")
     expect("a table of the host", os.path.exists("x.tbl") and "_gpu" not in open("x.tbl").read())
     os.remove("x.tbl")
-    gpu_job.calibrated(TOOL, "-o", "x.tbl", "--gpu", "only", "--path", "3-step", "--", *launcher(2), library=LIBRARY, mock="ok", code=1,
-                       says="a sample of a mock of a driver")
+    calibrated("--gpu", "only", "--path", "3-step", "--", *launcher(2), mock="ok", code=1, says="a sample of a mock of a driver")
     samples = rows(open("x.raw.csv").read())
     expect("samples stay", samples and {row["benchmark"] for row in samples} == {"gpu_paths"} and keys(samples) <= STEPS)
     expect("a table of the mock", not os.path.exists("x.tbl"))
