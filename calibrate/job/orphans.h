@@ -4,14 +4,14 @@
 
 #include <stdbool.h>
 
-/* From now on what a child, or one of its own, leaves behind comes to us. Returns false, and changes nothing, where we
- * have children by now that no one could tell from those (a shell had them and became us), or where the system cannot
- * do it. */
+/* Makes the processes that a child, or one of its own, leaves behind our children. Returns false and changes nothing
+ * where we have children already, which nobody could tell from those (a shell may start some and then become us), or
+ * where the system cannot do it. */
 bool orphans_collect(void);
 
-/* Waits until what came to us has ended, grace_s seconds at most, then as long again after SIGTERM and after SIGKILL.
- * A process that made a session of its own, as daemons do, is let live. Nothing comes to us any more. All our children
- * must be such. */
+/* Waits until those processes have ended, grace_s seconds at most, then as long again after SIGTERM and after SIGKILL.
+ * Lets those live that made a session of their own, as daemons do. Undoes orphans_collect(), which must have returned
+ * true. */
 void orphans_end(double grace_s);
 
 #endif
