@@ -125,7 +125,7 @@ static int write_csv(FILE *stream, sqlite3_stmt *statement)
         render_csv_text(stream, sqlite3_column_name(statement, i));
         fputc(i + 1 < n_columns ? ',' : '\n', stream);
     }
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW)
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW && !ferror(stream))
         render_csv_row(stream, statement);
     return step;
 }
@@ -210,7 +210,7 @@ static int run(const struct trace *trace, const char *sql, enum query_format for
             progress_show("query");
         int step = writers[format](output.stream, statement);
         progress_show(NULL);
-        if (step != SQLITE_DONE) {
+        if (step != SQLITE_DONE && !ferror(output.stream)) {
             result =
                 fail("%s: SQL: %s", trace->path, step == SQLITE_NOMEM ? "no memory" : sqlite3_errmsg(trace->database));
             output_file_discard(&output);

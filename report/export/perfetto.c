@@ -18,7 +18,8 @@ struct place_of_rank {
 struct perfetto {
     struct export *export;
     struct export_names names;
-    FILE *stream;
+    struct output_file file;
+    FILE *stream;                 /* of the file */
     struct place_of_rank *places; /* [n_ranks] */
     uint32_t rank, n_lanes;
     int64_t flight_bytes;
@@ -88,7 +89,7 @@ static int end_rank(void *context, uint32_t rank, int64_t end_ns)
     struct perfetto *out = context;
     (void)rank;
     (void)end_ns;
-    return ferror(out->stream) ? output_failed(out->stream, "the export", out->export->error) : 0;
+    return output_file_check(&out->file, out->export->error);
 }
 
 static void print_bytes_in_flight(struct perfetto *out, int64_t at_ns)
@@ -300,7 +301,6 @@ static int print_run(struct perfetto *out)
 int export_perfetto(struct export *export)
 {
     struct perfetto out = {.export = export};
-    struct output_file file;
     const struct timeline_listener listener = {.context = &out,
                                                .rank_begin = begin_rank,
                                                .rank_end = end_rank,
@@ -311,15 +311,15 @@ int export_perfetto(struct export *export)
                                                .mark = mark};
     int result = export_names_read(export, &out.names) != 0 || read_places(&out) != 0 ? -1 : 0;
     if (result == 0)
-        result = output_file_open(&file, export->output, export->error);
+        result = output_file_open(&out.file, export->output, export->error);
     if (result == 0) {
-        out.stream = file.stream;
+        out.stream = out.file.stream;
         fputs("{\"traceEvents\":[", out.stream);
         result = timeline_read(export, &out.names, &listener) != 0 || print_run(&out) != 0 ? -1 : 0;
         if (result == 0)
-            result = output_file_commit(&file, export->error);
+            result = output_file_commit(&out.file, export->error);
         else
-            output_file_discard(&file);
+            output_file_discard(&out.file);
     }
     free(out.places);
     export_names_release(&out.names);

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#include "share/base/output_file.h"
-
 json_t *json_count(uint64_t value)
 {
     return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
@@ -24,10 +22,10 @@ void json_rows_add(struct json_rows *rows, json_t *row)
     json_decref(row);
 }
 
+/* A stream that cannot be written is told by who closes it and knows its name. */
 static int failure(FILE *stream, struct error *error)
 {
-    return ferror(stream) ? output_failed(stream, "the JSON", error)
-                          : error_set(error, "the JSON cannot be written: no memory, or no UTF-8 text");
+    return ferror(stream) ? 0 : error_set(error, "the JSON cannot be made: no memory, or no UTF-8 text");
 }
 
 int json_rows_end(struct json_rows *rows, struct error *error)

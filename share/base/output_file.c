@@ -160,12 +160,20 @@ int output_failed(FILE *stream, const char *name, struct error *error)
     return -1;
 }
 
+static const char *output_file_name(const struct output_file *file)
+{
+    return file->path != NULL ? file->path : "standard output";
+}
+
+int output_file_check(struct output_file *file, struct error *error)
+{
+    return ferror(file->stream) ? output_failed(file->stream, output_file_name(file), error) : 0;
+}
+
 int output_file_commit(struct output_file *file, struct error *error)
 {
-    int result = 0;
-    const char *name = file->path != NULL ? file->path : "standard output";
-    if (fflush(file->stream) != 0 || ferror(file->stream))
-        result = output_failed(file->stream, name, error);
+    const char *name = output_file_name(file);
+    int result = fflush(file->stream) != 0 ? output_failed(file->stream, name, error) : output_file_check(file, error);
     if (file->path == NULL)
         return result;
     if (result == 0 && fsync(fileno(file->stream)) != 0 && errno != EINVAL && errno != EROFS)

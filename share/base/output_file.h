@@ -15,6 +15,8 @@ struct output_file {
 /* Opens a temporary file beside path; path NULL or "-" is standard output, a device or pipe is opened itself. Returns
  * 0, or -1 with the reason. */
 int output_file_open(struct output_file *file, const char *path, struct error *error);
+/* Returns 0, or -1 with the reason if something written so far failed; then the file is only to be discarded. */
+int output_file_check(struct output_file *file, struct error *error);
 /* Flushes, syncs to the file system, renames. Returns 0, or -1 with the reason (disk full, ...); then the temporary
  * file is removed and whatever stood at path is unchanged. The file is released either way. */
 int output_file_commit(struct output_file *file, struct error *error);
