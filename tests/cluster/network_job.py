@@ -56,10 +56,14 @@ def contention():
 
 
 def injection():
-    lines = run(CLUSTER, "run", "-n", 3, "-m", 2, "-r", "200mbit", "--", MPIEXEC, "-n", 6,
-                f"{PROGRAMS}/injection-openmpi", "--seconds", 5).splitlines()
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    expect("injection: rows", {(r["level"], r["n"]) for r in rows} == {("inter_node", "1"), ("inter_node", "2")})
+    expected = {("inter_node", "1"), ("inter_node", "2")}
+    for seconds in 5, 20:  # the longer one on a machine with much else to do
+        lines = run(CLUSTER, "run", "-n", 3, "-m", 2, "-r", "200mbit", "--", MPIEXEC, "-n", 6,
+                    f"{PROGRAMS}/injection-openmpi", "--seconds", seconds).splitlines()
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+        if {(r["level"], r["n"]) for r in rows} == expected:
+            break
+    expect("injection: rows", {(r["level"], r["n"]) for r in rows} == expected)
     table = fitted(rows, "injection")
     expect(f"injection: {table}", len(table) == 1 and table[0][:4] == ["inter_node", "rendezvous", "injection", "-"])
 
@@ -100,7 +104,7 @@ def burst():
 def backlog():
     """Before a card stands what its queue holds of another pair's stream, of the own pair's more: all that was posted. Two
     hosts of one rank each have no other pair. Where links are not shaped, the program needs only end."""
-    for seconds in 5, 15:
+    for seconds in 5, 15, 45:
         rows = between_two("backlog", 4, "200mbit", seconds)
         other, own = (fitted_alone(rows, quantity) for quantity in ("backlog", "backlog_pair"))
         if other and own:

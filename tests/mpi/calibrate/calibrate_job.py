@@ -84,7 +84,7 @@ def calls_of(parameters, level, said, samples):
 def observed_place():
     """Two ranks on the one socket that this test's machine surely has."""
     benchmarks = {"pingpong", "algorithm1", "self", "queue", "eager", "buffer", "overhead", "progress", "cached"}
-    said = calibrate("here", ("4", "8", "15"), 2, 1, benchmarks, {"overhead_send", "overhead_receive"})
+    said = calibrate("here", ("4", "8", "15", "45"), 2, 1, benchmarks, {"overhead_send", "overhead_receive"})
     expect("says which levels are left out", "left out: inter_node" in said)
     parameters = table("here")
     samples, comments = samples_of("here")
@@ -119,7 +119,7 @@ def placed_by_hand():
     """Four ranks on three sockets of two nodes, wherever they really are: every level, and its groups."""
     with open("L.csv", "w") as file:
         file.write("rank,node,socket\n0,0,0\n1,0,0\n2,0,1\n3,1,0\n")
-    calibrate("three", ("4", "8", "25"), 4, 3, MPISTAIR_PLACEMENT="L.csv")
+    calibrate("three", ("4", "8", "25", "60"), 4, 3, MPISTAIR_PLACEMENT="L.csv")
     pairs = {"intra_socket": {"0-1"}, "inter_socket": {"0-2", "1-2"}, "inter_node": {"0-3", "1-3", "2-3"}}
     for sample in samples_of("three")[0]:
         expected = pairs.get(sample["level"], set())  # none but itself: self
