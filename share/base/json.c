@@ -22,7 +22,7 @@ void json_rows_add(struct json_rows *rows, json_t *row)
     json_decref(row);
 }
 
-/* A stream that cannot be written is told by who closes it and knows its name. */
+/* Leaves a stream that cannot be written to whoever closes it, who knows its name. */
 static int failure(FILE *stream, struct error *error)
 {
     return ferror(stream) ? 0 : error_set(error, "the JSON cannot be made: no memory, or no UTF-8 text");

@@ -22,12 +22,12 @@ struct json_rows {
 
 /* Writes a row, a line of its own, and releases it. NULL, from a call that made none, is remembered as a failure. */
 void json_rows_add(struct json_rows *rows, json_t *row);
-/* Ends the array. Returns 0, or -1 with the reason if a row could not be made; whether all was
- * written the stream knows. */
+/* Ends the array. Returns 0, or -1 with the reason if a row could not be made. Writing may have failed even so:
+ * whoever closes the stream tells. */
 int json_rows_end(struct json_rows *rows, struct error *error);
 
-/* Writes a value with a line's end and releases it. Returns 0, or -1 with the reason if it is NULL; whether it was
- * written the stream knows. */
+/* Writes a value with a line's end and releases it. Returns 0, or -1 with the reason if it is NULL. Writing may have
+ * failed even so: whoever closes the stream tells. */
 int json_write(FILE *stream, json_t *value, struct error *error);
 
 #endif
