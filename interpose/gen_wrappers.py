@@ -5,6 +5,8 @@ usage: gen_wrappers.py functions   MPI.TBL OUT.h
        gen_wrappers.py trampolines MPI.TBL OUT.inc
        gen_wrappers.py fortran     MPI.TBL OUT.inc
        gen_wrappers.py wrappers    MPI.TBL OUT.c COMPILER [FLAG ...]    for the mpi.h that these find
+       gen_wrappers.py abi_header  MPI.TBL OUT.h MPI_ABI.TBL            mpi.h of the standard ABI
+       gen_wrappers.py abi_library MPI.TBL OUT.c MPI_ABI.TBL            what programs of that ABI are linked to
 """
 import re
 import subprocess
@@ -16,7 +18,8 @@ class Function:
     """One line of mpi.tbl: arguments is a list of (kind, name)."""
 
     def __init__(self, name, family, result, arguments):
-        self.name, self.family, self.result, self.arguments = name, family, result, arguments
+        self.name, self.family, self.arguments = name, family, arguments
+        self.result, self.is_error_code = result or "int", not result
 
 
 def read_table(path):
@@ -37,7 +40,7 @@ def read_table(path):
                 sys.exit(f"{path}:{number}: no kind '{kind}'")
         if any(f.name == words[0] for f in functions):
             sys.exit(f"{path}:{number}: {words[0]} stands twice")
-        functions.append(Function(words[0], family, result or "int", arguments))
+        functions.append(Function(words[0], family, result, arguments))
     return kinds, functions, zlib.crc32(text.encode())
 
 
@@ -55,7 +58,8 @@ def write_functions(table, out):
     out.write(f"    FN_COUNT, /* {len(functions)} */\n}};\n\n")
     out.write("/* X(NAME, FAMILY) a function, in the order of its numbers. */\n#define MPISTAIR_FUNCTIONS(X) \\\n")
     out.write(" \\\n".join(f"    X({f.name}, FAMILY_{f.family.upper()})" for f in functions) + "\n\n")
-    values = [f"    X({f.name}, {'REAL' if f.result == 'double' else 'VALUE'})" for f in functions if f.result != "int"]
+    values = [f"    X({f.name}, {'REAL' if f.result == 'double' else 'VALUE'})" for f in functions
+              if not f.is_error_code]
     out.write("/* X(NAME, KIND) a function whose result is no error code: REAL (double) or VALUE (integer, handle). */\n")
     out.write("#define MPISTAIR_VALUE_FUNCTIONS(X) \\\n" + " \\\n".join(values) + "\n\n#endif\n")
 
@@ -111,6 +115,9 @@ RECORDED_FAMILIES = {
     "start": ("struct start_call", "request", "request"),
     "startall": ("struct start_call", "count requests", "requests"),
     "request_get_status": (COMPLETION, "handle &status", "out"),
+    "request_get_status_any": (COMPLETION, "count requests &status", "out out2"),
+    "request_get_status_all": (COMPLETION, "count requests &statuses", "out"),
+    "request_get_status_some": (COMPLETION, "count requests &statuses", "out indices"),
     "pcontrol": ("struct recorded_call", "int", ""),
     "request_free": (COMPLETION, "request", "request"),
     "comm_create": ("struct creation_call", "comm", "made"),
@@ -160,8 +167,9 @@ ENDS_AS = {"comm_create_tagged": "comm_create", "comm_connect": "comm_create", "
            "pready_range": "pready", "pready_list": "pready", "file_all": "file", "file_request_all": "file_request"}
 KIND_ROLES = {
     "COUNT": "count", "LCOUNT": "count", "DATATYPE": "datatype", "RANK": "rank", "TAG": "tag", "COMM": "comm",
-    "REQUEST_INOUT": "request", "REQUEST": "handle", "INT": "int", "REQUEST_ARRAY": "requests", "STATUS_OUT": "status", "STATUS_ARRAY": "statuses",
-    "INT_OUT": "out", "INT_ARRAY_OUT": "indices", "COMM_OUT": "made", "STRING": "string",
+    "REQUEST_INOUT": "request", "REQUEST": "handle", "INT": "int", "REQUEST_ARRAY": "requests", "REQUEST_ARRAY_IN": "requests",
+    "STATUS_OUT": "status", "STATUS_ARRAY": "statuses",
+    "INT_OUT": "out", "INT_ARRAY_OUT": "indices", "INT_ARRAY": "indices", "COMM_OUT": "made", "STRING": "string",
     "MESSAGE_INOUT": "message", "WINDOW_OUT": "window", "FILE_OUT": "file",
     "INFO": "info", "BUFFER": "buffer", "BUFFER_OUT": "buffer",
 }
@@ -233,39 +241,136 @@ ARGUMENT_STRUCTS = {"collective": collective_arguments, "icollective": collectiv
                     "file_all": file_arguments, "file_request": file_arguments, "file_request_all": file_arguments}
 
 
-def wrapper(kinds, function):
-    """The C text of one wrapper."""
+QUALIFIERS = r"\b(const|volatile|restrict|__restrict|__restrict__|_Nonnull|_Nullable)\b"
+
+
+def bare(c_type):
+    """A C type without qualifiers and blanks, arrays as pointers: what must agree for a value to mean the same."""
+    text = re.sub(QUALIFIERS, " ", c_type)
+    text = re.sub(r"\[[^\]]*\]", "*", text, count=1)
+    return re.sub(r"\s*([*()\[\],])\s*", r"\1", " ".join(text.split()))
+
+
+def split_parameter(text):
+    """C text of one parameter -> its type with '@' where the name stands, or stood if it was left out."""
+    array = re.search(r"\s*((\[[^\]]*\]\s*)*)$", text)
+    head, tail = text[:array.start()].strip(), array.group(1).strip()
+    words = [word for word in re.findall(r"\w+", re.sub(QUALIFIERS, " ", head))
+             if word not in ("struct", "enum", "union", "unsigned", "signed", "long", "short")]
+    name = re.search(r"\w+$", head)
+    is_named = name is not None and (len(words) > 1 or len(words) == 1 and re.search(r"\b(unsigned|signed|long|short)\b", head)
+                                     and words[0] not in ("int", "char", "double"))
+    if is_named and not re.search(QUALIFIERS + "$", head):
+        head = head[:name.start()].rstrip()
+    return f"{head}{'' if head.endswith('*') else ' '}@{tail}"
+
+
+def split_parameters(text):
+    """The parameters between the parentheses of a declaration, one text each."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [] if parts in ([""], ["void"]) else [part.strip() for part in parts]
+
+
+def declared_functions(compiler):
+    """What mpi.h declares, as the compiler with its flags finds it: {name without MPI_: (result, [type with '@'])}."""
+    text = subprocess.run(compiler + ["-E", "-P", "-x", "c", "-"], input="#include <mpi.h>\n", text=True, check=True,
+                          stdout=subprocess.PIPE).stdout
+    text = re.sub(r'"(\\.|[^"\\])*"', '""', text)  # attributes hold names of functions in their messages
+    declared = {}
+    for statement in text.split(";"):
+        found = re.search(r"\bMPI_(\w+)\s*\(", statement)
+        if not found or "typedef" in statement or found.group(1) in declared:
+            continue
+        end, depth = found.end(), 1
+        while depth and end < len(statement):
+            depth += (statement[end] == "(") - (statement[end] == ")")
+            end += 1
+        parameters = [split_parameter(part) if part != "..." else part
+                      for part in split_parameters(statement[found.end():end - 1].strip())]
+        before = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\bextern\b|__declspec\s*\([^)]*\)", " ",
+                        statement[:found.start()])
+        result = " ".join(before.split("}")[-1].split())
+        declared[found.group(1)] = (result, parameters)
+    return declared
+
+
+def disagreement(kinds, function, declared, is_read):
+    """What of a header's declaration the recorder cannot follow, as text; None where it can. `is_read(name)` says whether
+    the recorder looks at an argument: what it only hands on may have any type. Scalars are checked by the compiler."""
+    result, parameters = declared
+    if len(parameters) != len(function.arguments):
+        return f"it has {len(parameters)} arguments, the table {len(function.arguments)}"
+    if bare(result) != bare(function.result):
+        return f"it returns '{result}', the table says '{function.result}'"
+    for (kind, name), found in zip(function.arguments, parameters):
+        wanted = kinds[kind]
+        is_pointer = ["*" in bare(c_type.replace("@", "")) for c_type in (wanted, found)]
+        if is_read(name) and (is_pointer[0] != is_pointer[1] or is_pointer[0] and
+                              bare(found.replace("@", "")) != bare(wanted.replace("@", ""))):
+            return f"its argument {name} is '{found.replace('@', '').strip()}', the table's kind {kind} is " \
+                   f"'{wanted.replace('@', '').strip()}'"
+    return None
+
+
+def plain(c_type):
+    """A parameter's type, '@' left out, arrays as pointers, in one spelling."""
+    text = re.sub(r"\[[^\]]*\]", "*", c_type.replace("@", " "), count=1)
+    return re.sub(r"\s*\*\s*", " *", " ".join(text.split())) if "*" in text else bare(text)
+
+
+def wrapper(kinds, function, declared):
+    """The C text of one wrapper, with the types that the header declares. Raises ValueError where they mean another call.
+
+    What the recorder reads it gets in the table's type: an argument that the header declares otherwise is `given_...`.
+    """
     name, family = function.name, function.family
     call_type, begin, end = RECORDED_FAMILIES[family]
-    parameters = ", ".join(kinds[kind].replace("@", argument) for kind, argument in function.arguments) or "void"
-    passed = ", ".join(argument for kind, argument in function.arguments if kind != "VARARGS")
     begin_picks = [pick(function, role) for role in begin.split() if role != "arguments"]
     lines = []
     if family in ARGUMENT_STRUCTS:
         make = ARGUMENT_STRUCTS[family]
         lines.append(f"    const struct {make.__name__} arguments = {{{make(function)}}};")
         begin_picks = ["&arguments"]
-    if function.arguments and function.arguments[-1][0] == "VARARGS":
-        # Handed on for a tool behind us: as many words as registers can hold, whatever the caller gave.
-        lines += ["    va_list rest;", "    void *words[5];", f"    va_start(rest, {function.arguments[-2][1]});",
-                  "    for (int i = 0; i < 5; i++)", "        words[i] = va_arg(rest, void *);", "    va_end(rest);"]
-        passed += "".join(f", words[{i}]" for i in range(5))
     begin_list = ["&call", f"FN_{name}", "recorder_site(__builtin_return_address(0))"] + begin_picks
     end_list = ["&call", "result"] + [pick(function, role) for role in end.split()]
+    read = set(re.findall(r"\w+", " ".join(begin_list + end_list + lines)))
+    problem = disagreement(kinds, function, declared, read.__contains__)
+    if problem:
+        raise ValueError(problem)
+    parameters, passed, converted = [], [], []
+    for (kind, argument), found in zip(function.arguments, declared[1]):
+        wanted, given = kinds[kind], argument
+        if kind == "VARARGS":
+            # Handed on for a tool behind us: as many words as registers can hold, whatever the caller gave.
+            converted += ["    va_list rest;", "    void *words[5];", f"    va_start(rest, {parameters[-1].split()[-1]});",
+                          "    for (int i = 0; i < 5; i++)", "        words[i] = va_arg(rest, void *);", "    va_end(rest);"]
+            parameters.append("...")
+            passed += [f"words[{i}]" for i in range(5)]
+            continue
+        if argument in read and plain(found) != plain(wanted):
+            given = "given_" + argument
+            if "*" not in plain(wanted):
+                converted += [f"    _Static_assert(sizeof {given} <= sizeof({plain(wanted)}),",
+                              f'                   "mpi.tbl and mpi.h disagree on MPI_{name}: {argument} is no {plain(wanted)}");']
+            converted.append(f"    {plain(wanted)} {argument} = ({plain(wanted)}){given};")
+            passed.append(f"(__typeof__({given})){argument}")
+        else:
+            passed.append(argument)
+        parameters.append(found.replace("@", given))
+    lines = converted + lines
     lines += [f"    {call_type} call;",
               f"    {BEGINS_AS.get(family, family)}_begin({', '.join(begin_list)});",
-              f"    {function.result} result = NEXT({name})({passed});",
+              f"    {function.result} result = NEXT({name})({', '.join(passed)});",
               f"    {ENDS_AS.get(family, family)}_end({', '.join(end_list)});",
               "    return result;"]
-    return f"static __typeof__(MPI_{name}) wrap_{name};\nstatic {function.result} wrap_{name}({parameters})\n{{\n" \
-        + "\n".join(lines) + "\n}\n\n"
-
-
-def declared_functions(compiler):
-    """Names (without MPI_) of the functions that mpi.h declares, as the compiler with its flags finds it."""
-    text = subprocess.run(compiler + ["-E", "-P", "-x", "c", "-"], input="#include <mpi.h>\n", text=True, check=True,
-                          stdout=subprocess.PIPE).stdout
-    return set(re.findall(r"\bMPI_(\w+)\s*\(", text))
+    return f"static __typeof__(MPI_{name}) wrap_{name};\n" \
+           f"static {function.result} wrap_{name}({', '.join(parameters) or 'void'})\n{{\n" + "\n".join(lines) + "\n}\n\n"
 
 
 def write_wrappers(table, out, *compiler):
@@ -275,16 +380,78 @@ def write_wrappers(table, out, *compiler):
     wrapped = [f for f in functions if f.family in RECORDED_FAMILIES and f.name in declared]
     out.write("/* Generated by gen_wrappers.py from mpi.tbl for one MPI. */\n")
     out.write('#include "interpose/backend/family/wrappers.h"\n\n#include <stdarg.h>\n\n')
-    out.write("".join(wrapper(kinds, f) for f in wrapped))
+    for f in wrapped:
+        try:
+            out.write(wrapper(kinds, f, declared[f.name]))
+        except ValueError as problem:
+            sys.exit(f"{sys.argv[2]} and <mpi.h> (as '{' '.join(compiler)}' finds it) disagree on MPI_{f.name}: {problem}; "
+                     f"give the function a kind or family that fits")
     out.write("mpistair_code *const recorder_wrappers[FN_COUNT] = {\n")
     out.write("".join(f"    [FN_{f.name}] = (mpistair_code *)wrap_{f.name},\n" for f in wrapped) + "};\n")
+
+
+def read_abi_table(path):
+    """Returns the lines of mpi_abi.tbl as ([handle type], [typedef text], [enum type], {type: [(name, value)]}, {absent})."""
+    handles, typedefs, enums, constants, absent, current = [], [], [], {}, set(), None
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if line[0] == " " and current is not None:
+            constants[current] += [tuple(word.split("=")) for word in words]
+        elif words[0] == "handle":
+            handles += words[1:]
+        elif words[0] == "typedef":
+            typedefs.append(" ".join(words[1:]))
+        elif words[0] == "enum":
+            enums += words[1:]
+        elif words[0] == "constants":
+            current = " ".join(words[1:])
+            constants[current] = []
+        elif words[0] == "absent":
+            absent |= set(words[1:])
+        else:
+            sys.exit(f"{path}:{number}: '{words[0]}': expected handle, typedef, enum, constants or absent")
+    return handles, typedefs, enums, constants, absent
+
+
+def write_abi_header(table, out, abi_path):
+    """mpi.h of the standard ABI."""
+    kinds, functions, _ = table
+    handles, typedefs, enums, constants, absent = read_abi_table(abi_path)
+    out.write("/* Generated by gen_wrappers.py from mpi.tbl and mpi_abi.tbl: the standard ABI of MPI 5.0. */\n"
+              "#ifndef MPISTAIR_ABI_MPI_H\n#define MPISTAIR_ABI_MPI_H\n\n#include <stdint.h>\n\n"
+              "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n")
+    out.writelines(f"typedef struct MPI_ABI_{name[4:]} *{name};\n" for name in handles)
+    for name in enums:
+        values = "".join(f"    {constant} = {value},\n" for constant, value in constants.pop(name))
+        out.write(f"typedef enum {name} {{\n{values}}} {name};\n")
+    out.writelines(f"typedef {text};\n" for text in typedefs)
+    for c_type, values in constants.items():
+        for name, value in values:
+            out.write(f"#define {name} " + (f"(({c_type}){value})\n" if c_type != "int" else f"({value})\n"))
+    out.write("\n")
+    for f in functions:
+        if f.name not in absent:
+            parameters = ", ".join(kinds[kind].replace("@", name) for kind, name in f.arguments) or "void"
+            out.writelines(f"{f.result} {prefix}MPI_{f.name}({parameters});\n" for prefix in ("", "P"))
+    out.write("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n")
+
+
+def write_abi_library(table, out, abi_path):
+    """A library with the symbols of the standard ABI and nothing behind them: the linker wants one, no job ever loads it."""
+    absent = read_abi_table(abi_path)[4]
+    out.write("/* Generated by gen_wrappers.py from mpi.tbl and mpi_abi.tbl. */\n#pragma GCC visibility push(default)\n")
+    for f in table[1]:
+        if f.name not in absent:
+            out.writelines(f"void {prefix}MPI_{f.name}(void);\nvoid {prefix}MPI_{f.name}(void)\n{{\n}}\n" for prefix in ("", "P"))
 
 
 def main():
     what, table_path, out_path = sys.argv[1], sys.argv[2], sys.argv[3]
     table = read_table(table_path)
     writers = {"functions": write_functions, "trampolines": write_trampolines, "fortran": write_fortran,
-               "wrappers": write_wrappers}
+               "wrappers": write_wrappers, "abi_header": write_abi_header, "abi_library": write_abi_library}
     with open(out_path, "w", encoding="utf-8") as out:
         writers[what](table, out, *sys.argv[4:])
 

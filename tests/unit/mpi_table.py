@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
-"""Holds interpose/mpi.tbl against the mpi.h of every installed MPI.
+"""Holds interpose/mpi.tbl against the mpi.h of every installed MPI, and mpi_abi.tbl against every standard ABI's.
 
-usage: mpi_table.py GENERATOR MPI.TBL CC PACKAGE...     (PACKAGE: pkg-config names of MPIs)
+usage: mpi_table.py GENERATOR MPI.TBL MPI_ABI.TBL CC PACKAGE...     (PACKAGE: pkg-config names of MPIs)
 
-Every function that an mpi.h declares has a line, its C types are those of the line, and every line is a function of at
-least one of the headers. The types are compared by the compiler: a file of static assertions is made of the table and
-compiled against each mpi.h. Every family is one that the generator knows, and what is only counted is listed here: a
-function that carries messages cannot be left out by a slip. Exits 77 (skipped) where no MPI is installed.
+Every function that an mpi.h declares has a line, and its C types are those of the line but for qualifiers, which differ
+from MPI to MPI. Where an MPI of version 5 or later is installed, every line is a function of at least one header. The
+types are compared by the compiler: a file of static assertions is made of the table and compiled against each mpi.h. In
+the same way the constants of mpi_abi.tbl are compared with those of an installed standard ABI. Every family is one that
+the generator knows, and what is only counted is listed here: a function that carries messages cannot be left out by a
+slip. Exits 77 (skipped) where no MPI is installed.
 """
 import importlib.util
+import os
 import re
 import subprocess
 import sys
 import tempfile
 
 # Passed through and counted, by design: files, generalised requests, and the wait for buffered messages to be gone.
-COUNTED = re.compile(r"(File_\w+|Register_datarep(_c)?|Buffer_detach(_c)?|Grequest_(start|complete))$")
-
-DECLARATION = re.compile(r"\bMPI_(\w+)\s*\(")
+COUNTED = re.compile(r"(File_\w+|Register_datarep(_c)?|Grequest_(start|complete)|(Buffer|(Comm|Session))_(detach|i?flush)"
+                     r"(_buffer)?(_c)?)$")
+# pkg-config's names of headers of the standard ABI; MPICH's Debian package has none.
+ABI_HEADERS = ["ompi-abi-c", "mpich-abi", "/usr/lib/x86_64-linux-gnu/mpi_abi_mpich/include"]
 
 
 def load_generator(path):
@@ -28,42 +32,52 @@ def load_generator(path):
     return module
 
 
-def declared_functions(compiler, flags):
-    """The names, without MPI_, of the functions that <mpi.h> declares."""
-    done = subprocess.run([*compiler, "-E", "-P", *flags, "-x", "c", "-"], input="#include <mpi.h>\n", text=True,
-                          capture_output=True, check=True)
-    # Attributes hold names of functions in their messages; a function that callers must not use any more has one, too.
-    text = re.sub(r'"[^"]*"', '""', done.stdout)
-    names = set()
-    for statement in text.split(";"):
-        if "typedef" in statement:
-            continue
-        found = DECLARATION.search(statement)
-        if found:
-            names.add(found.group(1))
-    return names
+def unqualified(generator, c_types):
+    return ", ".join(generator.plain(re.sub(generator.QUALIFIERS, " ", c_type)) for c_type in c_types) or "void"
 
 
-def declaration(kinds, function):
-    """Its type as the table has it, for a pointer to the function."""
-    parameters = ", ".join(kinds[kind].replace("@", name) for kind, name in function.arguments)
-    return f"{function.result} (*)({parameters or 'void'})"
-
-
-def mismatches(compiler, flags, kinds, functions):
+def mismatches(generator, compiler, flags, kinds, functions, declared):
     lines = ["#include <mpi.h>", ""]
     for function in functions:
-        lines.append(f'_Static_assert(__builtin_types_compatible_p(__typeof__(&MPI_{function.name}), '
-                     f'{declaration(kinds, function)}), "MPI_{function.name}");')
+        result, found = declared[function.name]
+        wanted = [kinds[kind] for kind, _ in function.arguments]
+        lines.append(f"_Static_assert(__builtin_types_compatible_p({result} (*)({unqualified(generator, found)}), "
+                     f'{function.result} (*)({unqualified(generator, wanted)})), "MPI_{function.name}");')
+    return compiler_errors(compiler, flags, lines)
+
+
+def compiler_errors(compiler, flags, lines):
     with tempfile.NamedTemporaryFile("w", suffix=".c") as source:
         source.write("\n".join(lines) + "\n")
         source.flush()
         done = subprocess.run([*compiler, "-std=c11", "-w", "-fsyntax-only", *flags, source.name], text=True,
                               capture_output=True)
     failed = re.findall(r'error:.*', done.stderr)
-    if done.returncode != 0 and not failed:
-        failed = [done.stderr]
-    return failed
+    return failed or ([done.stderr] if done.returncode != 0 else [])
+
+
+def abi_mismatches(generator, compiler, flags, abi_table):
+    """What an installed header of the standard ABI has in another way than mpi_abi.tbl. A removed function's may be missing."""
+    constants = generator.read_abi_table(abi_table)[3]
+    lines = ["#include <mpi.h>", "#include <stdint.h>", "_Static_assert(sizeof(MPI_Status) == 32, \"MPI_Status\");"]
+    for c_type, values in constants.items():
+        for name, value in values:
+            if value.startswith("MPI_"):
+                value = f"(intptr_t){value}"
+            lines.append(f"char is_{name}[(intptr_t){name} == {value} ? 1 : -1];")
+    return [error for error in compiler_errors(compiler, flags, lines)
+            if not re.search("(NULL_COPY_FN|DUP_FN|NULL_DELETE_FN).* undeclared", error)]
+
+
+def installed_abi_headers():
+    for name in ABI_HEADERS:
+        if name.startswith("/"):
+            if os.path.exists(name + "/mpi.h"):
+                yield name, ["-I" + name]
+            continue
+        asked = subprocess.run(["pkg-config", "--cflags", name], text=True, capture_output=True)
+        if asked.returncode == 0:
+            yield name, asked.stdout.split()
 
 
 def misplaced(generator, functions):
@@ -75,39 +89,39 @@ def misplaced(generator, functions):
 
 
 def main():
-    generator, table, compiler, packages = sys.argv[1], sys.argv[2], sys.argv[3].split(), sys.argv[4:]
+    generator, table, abi_table, compiler, packages = *sys.argv[1:4], sys.argv[4].split(), sys.argv[5:]
     generator = load_generator(generator)
     kinds, functions, _ = generator.read_table(table)
     by_name = {function.name: function for function in functions}
     if not packages:
         print("no MPI is installed")
         return 77
-    errors, seen = misplaced(generator, functions), set()
+    errors, seen, is_modern = misplaced(generator, functions), set(), False
     for package in packages:
         flags = subprocess.run(["pkg-config", "--cflags", package], text=True, capture_output=True, check=True).stdout.split()
-        declared = declared_functions(compiler, flags)
+        declared = generator.declared_functions([*compiler, *flags])
         if len(declared) < 300:
             errors.append(f"{package}: only {len(declared)} functions found in mpi.h; the search is broken")
-        seen |= declared
-        errors += [f"{package}: MPI_{name} has no line in {table}" for name in sorted(declared - by_name.keys())]
+        seen |= declared.keys()
+        is_modern |= not compiler_errors(compiler, flags, ["#include <mpi.h>", "_Static_assert(MPI_VERSION >= 5, \"\");"])
+        errors += [f"{package}: MPI_{name} has no line in {table}" for name in sorted(declared.keys() - by_name.keys())]
         both = [function for function in functions if function.name in declared]
-        errors += [f"{package}: {error}" for error in mismatches(compiler, flags, kinds, both)]
+        errors += [f"{package}: {error}"
+                   for error in mismatches(generator, compiler, flags, kinds, both, declared)]
         print(f"{package}: {len(both)} of {len(declared)} functions compared")
         # The comparison can fail: a wrong type is noticed.
-        wrong = generator_function(by_name["Send"])
-        if not mismatches(compiler, flags, kinds, [wrong]):
+        wrong = by_name["Send"]
+        swapped = {"Send": (declared["Send"][0], [declared["Send"][1][i] for i in (1, 0, 2, 3, 4, 5)])}
+        if not mismatches(generator, compiler, flags, kinds, [wrong], swapped):
             errors.append(f"{package}: a wrong type of MPI_Send was not noticed")
-    if len(packages) > 1:
-        errors += [f"{table}: MPI_{name} is in no mpi.h" for name in by_name if name not in seen]
+    for name, flags in installed_abi_headers():
+        errors += [f"{name}: {error}" for error in abi_mismatches(generator, compiler, flags, abi_table)]
+        print(f"{name}: constants compared")
+    if is_modern:
+        errors += [f"{table}: MPI_{name} is in no mpi.h" for name in by_name
+                   if name not in seen and not name.endswith("recv_init_c") and not name.endswith("send_init_c")]
     print("\n".join(errors))
     return 1 if errors else 0
-
-
-def generator_function(function):
-    """The function with its first two arguments exchanged."""
-    arguments = list(function.arguments)
-    arguments[0], arguments[1] = arguments[1], arguments[0]
-    return type(function)(function.name, function.family, function.result, arguments)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ void partitioned_init_begin(struct persistent_call *init, enum mpistair_function
     const char *each = getenv("MPISTAIR_PARTITIONS");
     __atomic_store_n(&each_partition, each && strcmp(each, "1") == 0, __ATOMIC_RELAXED);
     const struct spool_persistent facts = {
-        .direction = function == FN_Precv_init ? SPOOL_RECEIVE : SPOOL_SEND,
+        .direction = function == FN_Precv_init || function == FN_Precv_init_c ? SPOOL_RECEIVE : SPOOL_SEND,
         .communicator = communicator_index(init->call.thread, comm),
         .peer = recorded_peer(peer),
         .tag = tag,

@@ -7,6 +7,7 @@
 #include "interpose/backend/family/control.h"
 #include "interpose/backend/family/creation.h"
 #include "interpose/backend/family/file.h"
+#include "interpose/backend/family/get_status.h"
 #include "interpose/backend/family/idup.h"
 #include "interpose/backend/family/lifecycle.h"
 #include "interpose/backend/family/operation.h"
