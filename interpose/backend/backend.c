@@ -2,18 +2,11 @@
 #include "interpose/backend/family/lifecycle.h"
 #include "interpose/backend/family/wrappers.h"
 
-#ifdef OPEN_MPI
-#define FAMILY SPOOL_FAMILY_OPENMPI
-#else
-#define FAMILY SPOOL_FAMILY_MPICH
-#endif
-
 extern const struct mpistair_backend mpistair_backend_v1;
 
 __attribute__((visibility("default"))) const struct mpistair_backend mpistair_backend_v1 = {
     .table_hash = MPISTAIR_TABLE_HASH,
     .n_functions = FN_COUNT,
-    .family = FAMILY,
     .wrappers = recorder_wrappers,
     .start = lifecycle_start,
 };

@@ -40,7 +40,7 @@ __attribute__((constructor)) static void note_folder(void)
     errno = error;
 }
 
-static const struct mpistair_host host = {
+static struct mpistair_host host = {
     .table_hash = MPISTAIR_TABLE_HASH,
     .n_functions = FN_COUNT,
     .next = host_next,
@@ -141,23 +141,31 @@ static const struct mpistair_backend *choose_backend(void)
     }
     static const char *const titles[] = {[SPOOL_FAMILY_MPICH] = "MPICH", [SPOOL_FAMILY_OPENMPI] = "Open MPI"};
     static const char *const names[] = {[SPOOL_FAMILY_MPICH] = "mpich", [SPOOL_FAMILY_OPENMPI] = "openmpi"};
-    char said[256] = "", name[64], path[2 * PATH_MAX] = "";
-    enum spool_family family = SPOOL_FAMILY_UNKNOWN;
+    char name[64], path[2 * PATH_MAX] = "";
+    struct mpi_identity mpi = {.family = SPOOL_FAMILY_UNKNOWN};
     if (look_up(FN_Get_library_version))
-        family = mpi_library_family(atomic_load(&mpistair_pnext[FN_Get_library_version]), said, sizeof said);
-    if (family == SPOOL_FAMILY_UNKNOWN) {
-        say("not recorded: there is no backend for this MPI (\"%s\"); known are MPICH, its ABI family, and Open MPI",
-            said);
+        mpi = mpi_library_identify(
+            atomic_load(&mpistair_pnext[FN_Get_library_version]),
+            look_up(FN_Abi_get_version) ? atomic_load(&mpistair_pnext[FN_Abi_get_version]) : NULL);
+    if (mpi.family == SPOOL_FAMILY_UNKNOWN && !mpi.is_abi) {
+        say("not recorded: there is no backend for this MPI (\"%s\"); known are MPICH, its ABI family, Open MPI, and the "
+            "standard ABI of MPI 5.0",
+            mpi.said);
         return NULL;
     }
-    snprintf(name, sizeof name, "mpistair-backend-%s.so", names[family]);
+    host.family = mpi.family;
+    snprintf(name, sizeof name, "mpistair-backend-%s.so", mpi.is_abi ? "abi" : names[mpi.family]);
     if (find_backend(name, path, sizeof path) != 0) {
-        say("not recorded: %s was not found in %s; mpistair builds it where %s is installed (MPISTAIR_LIB names "
-            "another folder)",
-            name, path, titles[family]);
+        if (mpi.is_abi)
+            say("not recorded: %s was not found in %s; install mpistair anew (MPISTAIR_LIB names another folder)", name,
+                path);
+        else
+            say("not recorded: %s was not found in %s; mpistair builds it where %s is installed (MPISTAIR_LIB names "
+                "another folder)",
+                name, path, titles[mpi.family]);
         return NULL;
     }
-    return load_backend(path, titles[family]);
+    return load_backend(path, mpi.is_abi ? "standard ABI" : titles[mpi.family]);
 }
 
 static void store_wrappers(void)

@@ -37,7 +37,7 @@ static bool is_part_of_mpi(const struct loaded_object *object)
     mpistair_code *own = atomic_load(&mpistair_pnext[FN_Get_library_version]);
     mpistair_code *wrapper = recording_wrapper(FN_Send);
     return object_holds(object, (uintptr_t)own) || (wrapper != NULL && object_holds(object, (uintptr_t)wrapper)) ||
-           strncmp(base_name(object->path), "mca_", strlen("mca_")) == 0;
+           strncmp(base_name(object->path), "mca_", strlen("mca_")) == 0 || mpi_library_is_abi_name(object->path);
 }
 
 static mpistair_code *_Atomic *cells_of(const struct loaded_object *object)

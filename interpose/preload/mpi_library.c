@@ -22,8 +22,9 @@ struct object_names {
 };
 
 struct mpi_scan {
-    void *handle; /* handle of the first MPI found; the caller closes it by dlclose */
-    unsigned n;   /* how many distinct MPIs there are */
+    void *handle;   /* handle of the first MPI found; the caller closes it by dlclose */
+    unsigned n;     /* how many distinct MPIs there are */
+    unsigned n_abi; /* how many of them are libraries of the standard ABI */
     void *bases[8];
 };
 
@@ -87,7 +88,9 @@ static struct mpi_scan scan_link_map(void)
     for (size_t i = 0; i < list.n; i++) {
         void *handle = dlopen(list.names[i], RTLD_LAZY | RTLD_NOLOAD);
         void *probe = handle != NULL ? dlsym(handle, PROBE) : NULL;
-        bool is_new = probe != NULL && add_base(&scan, object_of(probe).dli_fbase);
+        Dl_info object = probe != NULL ? object_of(probe) : (Dl_info){0};
+        bool is_new = probe != NULL && add_base(&scan, object.dli_fbase);
+        scan.n_abi += is_new && object.dli_fname != NULL && mpi_library_is_abi_name(object.dli_fname);
         if (is_new && scan.handle == NULL)
             scan.handle = handle;
         else if (handle != NULL)
@@ -98,8 +101,14 @@ static struct mpi_scan scan_link_map(void)
     return scan;
 }
 
-/* Returns the only MPI that was loaded RTLD_LOCAL, kept open; NULL if there is none (yet), several, or one in the
- * global scope. */
+/* Returns how many of them cannot be in one process: one of the standard ABI may have its MPI behind it. */
+static unsigned n_rivals(const struct mpi_scan *scan)
+{
+    return scan->n == 2 && scan->n_abi == 1 ? 1 : scan->n;
+}
+
+/* Returns the MPI that was loaded RTLD_LOCAL, kept open; NULL if there is none (yet), several, or one in the global
+ * scope. */
 static void *local_library(void)
 {
     static void *_Atomic found;
@@ -112,7 +121,7 @@ static void *local_library(void)
         return NULL;
     }
     struct mpi_scan scan = scan_link_map();
-    if (scan.n == 1) {
+    if (n_rivals(&scan) == 1) {
         atomic_store_explicit(&found, scan.handle, memory_order_release);
         return scan.handle;
     }
@@ -187,7 +196,14 @@ unsigned mpi_library_count(void)
     struct mpi_scan scan = scan_link_map();
     if (scan.handle != NULL)
         dlclose(scan.handle);
-    return scan.n;
+    return n_rivals(&scan);
+}
+
+bool mpi_library_is_abi_name(const char *path)
+{
+    const char *name = base_name(path);
+    name += strncmp(name, "libp", 4) == 0 ? 4 : strncmp(name, "lib", 3) == 0 ? 3 : 0;
+    return strncmp(name, "mpi_abi", strlen("mpi_abi")) == 0;
 }
 
 bool mpi_library_is_wrapped_in_front(const char *name)
@@ -198,8 +214,14 @@ bool mpi_library_is_wrapped_in_front(const char *name)
 
 bool mpi_library_is_wrapped_behind(mpistair_code *next, mpistair_code *pnext)
 {
-    struct loaded_object object;
-    return !object_find((uintptr_t)pnext, &object) || !object_holds(&object, (uintptr_t)next);
+    struct loaded_object mpi, first;
+    if (!object_find((uintptr_t)pnext, &mpi))
+        return true;
+    if (object_holds(&mpi, (uintptr_t)next))
+        return false;
+    bool is_split = mpi_library_is_abi_name(mpi.path) && object_find((uintptr_t)next, &first) &&
+                    mpi_library_is_abi_name(first.path);
+    return !is_split;
 }
 
 bool mpi_library_is_loaded(const char *soname)
@@ -226,7 +248,18 @@ bool mpi_library_is_static(void)
            (elf_defines("/proc/self/exe", "MPI_Init") || elf_defines("/proc/self/exe", "MPI_Init_thread"));
 }
 
-enum spool_family mpi_library_family(mpistair_code *get_library_version, char *said, size_t size)
+/* Says whether the MPI tells that it has the standard ABI; one that has not says version -1. */
+static bool tells_abi(mpistair_code *abi_get_version)
+{
+    int major = -1, minor = -1;
+    union {
+        mpistair_code *code;
+        int (*abi_get_version)(int *major, int *minor);
+    } call = {.code = abi_get_version};
+    return abi_get_version != NULL && call.abi_get_version(&major, &minor) == 0 && major >= 1;
+}
+
+struct mpi_identity mpi_library_identify(mpistair_code *get_library_version, mpistair_code *abi_get_version)
 {
     /* Lists what the libraries say of themselves. The first that occurs decides: derivatives name their ancestor too.
      */
@@ -239,6 +272,7 @@ enum spool_family mpi_library_family(mpistair_code *get_library_version, char *s
         {"ParaStation MPI", SPOOL_FAMILY_MPICH},
     };
     static char text[16384]; /* MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI, 8192 in MPICH */
+    struct mpi_identity identity = {.family = SPOOL_FAMILY_UNKNOWN};
     int length = 0;
     union {
         mpistair_code *code;
@@ -247,18 +281,14 @@ enum spool_family mpi_library_family(mpistair_code *get_library_version, char *s
     text[0] = '\0';
     if (call.get_library_version(text, &length) != 0)
         text[0] = '\0';
-    enum spool_family family = SPOOL_FAMILY_UNKNOWN;
-    for (size_t i = 0; i < sizeof phrases / sizeof phrases[0] && family == SPOOL_FAMILY_UNKNOWN; i++)
+    for (size_t i = 0; i < sizeof phrases / sizeof phrases[0] && identity.family == SPOOL_FAMILY_UNKNOWN; i++)
         if (strstr(text, phrases[i].phrase) != NULL)
-            family = phrases[i].family;
-    /* The standard ABI has handles of its own, whoever implements it. */
+            identity.family = phrases[i].family;
     const char *file = object_of(as_address(get_library_version)).dli_fname;
-    if (file != NULL && strncmp(base_name(file), "libmpi_abi.", strlen("libmpi_abi.")) == 0)
-        family = SPOOL_FAMILY_UNKNOWN;
+    identity.is_abi = (file != NULL && mpi_library_is_abi_name(file)) || tells_abi(abi_get_version);
     size_t line = strcspn(text, "\r\n");
-    if (line >= size)
-        line = size - 1;
-    memcpy(said, text, line);
-    said[line] = '\0';
-    return family;
+    if (line >= sizeof identity.said)
+        line = sizeof identity.said - 1;
+    memcpy(identity.said, text, line);
+    return identity;
 }

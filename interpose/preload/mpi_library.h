@@ -19,7 +19,8 @@ mpistair_code *mpi_library_find_for(const char *name, const void *address);
 /* Returns the function in the first object of the link map that has it; NULL if none has. */
 mpistair_code *mpi_library_find_anywhere(const char *name);
 
-/* Returns how many MPI libraries are loaded. */
+/* Returns how many MPI libraries are loaded that cannot be in one process. The standard ABI's (libmpi_abi) may have
+ * another MPI behind it: the program calls the one that was loaded first. */
 unsigned mpi_library_count(void);
 
 /* Says whether what stands before us defines MPI_X `name`. */
@@ -28,9 +29,18 @@ bool mpi_library_is_wrapped_in_front(const char *name);
 /* Says whether a tool behind us does, where next and pnext are MPI_X and PMPI_X behind us. */
 bool mpi_library_is_wrapped_behind(mpistair_code *next, mpistair_code *pnext);
 
-/* Returns the family of the MPI that MPI_Get_library_version (taken as an argument) describes. *said gets its first
- * line (cut to size). Returns SPOOL_FAMILY_UNKNOWN where it is none that we can record. */
-enum spool_family mpi_library_family(mpistair_code *get_library_version, char *said, size_t size);
+/* Says which MPI the functions found belong to. */
+struct mpi_identity {
+    enum spool_family family; /* SPOOL_FAMILY_UNKNOWN: none that we know */
+    bool is_abi;              /* it has the standard ABI of MPI 5.0 */
+    char said[256];           /* the first line of what it says of itself, cut */
+};
+
+/* Asks the MPI by its MPI_Get_library_version and MPI_Abi_get_version (NULL: it has none). */
+struct mpi_identity mpi_library_identify(mpistair_code *get_library_version, mpistair_code *abi_get_version);
+
+/* Says whether a file is of the standard ABI, by its name: MPI_X and PMPI_X may lie in two of them. */
+bool mpi_library_is_abi_name(const char *path);
 
 /* Says whether an MPI is loaded under the name `soname`. */
 bool mpi_library_is_loaded(const char *soname);

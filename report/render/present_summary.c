@@ -26,7 +26,7 @@ static void present_identity(struct document *document, const struct report *rep
     document->is_titled = document->n_blocks == 0;
     document_add(document, DOCUMENT_HEADING, "%s", command[0] != '\0' ? command : "a command that is not known");
     document_add(document, DOCUMENT_LINE, "%.*s, %" PRId64 " rank%s on %" PRId64 " node%s",
-                 (int)(strcspn(run->mpi_library, ",") < 30 ? strcspn(run->mpi_library, ",") : 30), run->mpi_library,
+                 (int)(strcspn(run->mpi_library, ",") < 50 ? strcspn(run->mpi_library, ",") : 50), run->mpi_library,
                  run->world_size, words_plural(run->world_size), report->nodes, words_plural(report->nodes));
     document_add(document, DOCUMENT_LINE, "%s, lasted %s", date, words_seconds(lasted, sizeof lasted, run->duration_s));
 }

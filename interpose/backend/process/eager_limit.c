@@ -14,7 +14,7 @@
 
 #include <mpi.h>
 
-#ifdef OPEN_MPI
+#if defined OPEN_MPI || defined MPISTAIR_STANDARD_ABI /* whose MPI may be Open MPI */
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -21,12 +21,6 @@
 #include "interpose/backend/recorder/window.h"
 #include "interpose/backend/process/files.h"
 
-#ifdef OPEN_MPI
-#define BACKEND_FAMILY SPOOL_FAMILY_OPENMPI
-#else
-#define BACKEND_FAMILY SPOOL_FAMILY_MPICH
-#endif
-
 static void read_command(char *command, size_t size)
 {
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -45,7 +39,7 @@ static void read_command(char *command, size_t size)
 static void identify(const struct run *run)
 {
     struct spool_header *header = recorder.spool.header;
-    header->family = BACKEND_FAMILY;
+    header->family = recorder.host->family;
     header->rank = run->rank;
     header->world_size = run->size;
     header->node_leader = run->node_leader;
@@ -120,7 +114,11 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     header->started_by = (uint32_t)started_by;
     header->connected = (uint32_t)recorder.connected; /* a spawned process knows its parents already */
     PMPI(Get_library_version)(library, &length);
+#ifdef MPISTAIR_STANDARD_ABI
+    snprintf(header->library, sizeof header->library, "%.*s (standard ABI)", (int)strcspn(library, ",\r\n"), library);
+#else
     snprintf(header->library, sizeof header->library, "%.511s", library);
+#endif
     header->eager_limit_bytes = eager_limit_bytes(0);
     header->eager_limit_network_bytes = run->n_leaders > 1 ? eager_limit_bytes(1) : 0;
     snprintf(header->topology, sizeof header->topology, "%.511s", run->topology);

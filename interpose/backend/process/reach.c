@@ -6,7 +6,7 @@
 #include "interpose/backend/process/proc.h"
 #include "interpose/backend/recorder/recorder.h"
 
-#ifdef OPEN_MPI
+#if defined OPEN_MPI || defined MPISTAIR_STANDARD_ABI /* whose MPI may be Open MPI */
 
 #include <stdio.h>
 #include <stdlib.h>

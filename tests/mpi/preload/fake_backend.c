@@ -92,7 +92,6 @@ __attribute__((visibility("default"))) extern const struct mpistair_backend mpis
 const struct mpistair_backend mpistair_backend_v1 = {
     .table_hash = MPISTAIR_TABLE_HASH + FAKE_HASH_OFFSET,
     .n_functions = FN_COUNT,
-    .family = FAKE_FAMILY,
     .wrappers = wrappers,
     .start = start,
 };
