@@ -43,6 +43,7 @@ class Job:
         parser.add_argument("--build", type=pathlib.Path, required=True)
         parser.add_argument("--mpi", choices=RANKS, required=True)
         parser.add_argument("--launcher", required=True)
+        parser.add_argument("--abi", action="store_true", help="programs of the standard ABI, on that MPI")
         parser.add_argument("--ranks", type=int)
         parser.add_argument("--way", choices=["preload", "run"], default="preload",
                             help="recorded by the variables alone, or by `mpistair run`")
@@ -61,7 +62,7 @@ class Job:
 
     def program(self, name):
         """The path of a program of tests/apps."""
-        return str(self.build / "tests/apps" / f"{name}-{self.mpi}")
+        return str(self.build / "tests/apps" / f"{name}-{'abi' if self.arguments.abi else self.mpi}")
 
     def launch(self, *command):
         """The command that runs command on all ranks; {traffic} in it becomes the path of the traffic file."""

@@ -182,14 +182,20 @@ void case_collectives(int rank)
     MPI_Scan(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+#ifdef MPISTAIR_STANDARD_ABI
+#define COMM_NUMBER MPI_Comm_toint
+#else
+#define COMM_NUMBER MPI_Comm_c2f
+#endif
+
 void case_untouched(int rank)
 {
     MPI_Comm first, second;
     MPI_Errhandler handler;
     MPI_Comm_dup(MPI_COMM_WORLD, &first);
     MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &second);
-    expect_number("the first communicator", MPI_Comm_c2f(first));
-    expect_number("the second communicator", MPI_Comm_c2f(second));
+    expect_number("the first communicator", COMM_NUMBER(first));
+    expect_number("the second communicator", COMM_NUMBER(second));
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
     expect_number("errors are fatal", handler == MPI_ERRORS_ARE_FATAL);
     MPI_Errhandler_free(&handler);
