@@ -20,7 +20,7 @@ static const struct {
     {"Open MPI", "openmpi"}, {"OpenRTE", "openmpi"}, {"PRRTE", "openmpi"},      {"PRTE", "openmpi"},
     {"HYDRA", "mpich"},      {"MPICH", "mpich"},     {"Intel(R) MPI", "mpich"}, {"MVAPICH", "mpich"},
 };
-static const char *const mpis[] = {"openmpi", "mpich"};
+static const char *const mpis[] = {"openmpi", "mpich", "abi"};
 
 int launcher_run(const struct launcher *launcher, const char *program, char *const *arguments, double limit_s,
                  const struct child_listener *listener, struct error *error)
@@ -119,6 +119,26 @@ static int identify_by_trial(struct launcher *launcher, struct error *error)
                      launcher->words[0]);
 }
 
+/* Takes the programs of the standard ABI if they run under this launcher. */
+static bool has_abi(struct launcher *launcher)
+{
+    struct launcher with_abi = *launcher;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *said = open_memstream(&text, &size);
+    if (said == NULL)
+        return false;
+    with_abi.mpi = "abi";
+    bool found = is_built("abi") && runs_together(&with_abi, said);
+    fclose(said);
+    if (!found && text != NULL)
+        fputs(text, stderr);
+    free(text);
+    if (found)
+        launcher->mpi = "abi";
+    return found;
+}
+
 int launcher_identify(struct launcher *launcher, struct error *error)
 {
     char *version[] = {launcher->words[0], "--version", NULL};
@@ -130,10 +150,10 @@ int launcher_identify(struct launcher *launcher, struct error *error)
     launcher->mpi = hearing.mpi;
     if (launcher->mpi == NULL)
         return identify_by_trial(launcher, error);
-    if (is_built(launcher->mpi))
+    if (is_built(launcher->mpi) || has_abi(launcher))
         return 0;
     return error_set(error,
-                     "%s belongs to %s, for which this mpistair has no calibration programs: build it where that MPI "
-                     "is installed",
+                     "%s belongs to %s, for which this mpistair has no calibration programs, and those of the standard "
+                     "ABI find no libmpi_abi.so.1 of that MPI: build mpistair where that MPI is installed",
                      launcher->words[0], launcher->mpi);
 }

@@ -144,11 +144,12 @@ static const struct mpistair_backend *choose_backend(void)
     char name[64], path[2 * PATH_MAX] = "";
     struct mpi_identity mpi = {.family = SPOOL_FAMILY_UNKNOWN};
     if (look_up(FN_Get_library_version))
-        mpi = mpi_library_identify(
-            atomic_load(&mpistair_pnext[FN_Get_library_version]),
-            look_up(FN_Abi_get_version) ? atomic_load(&mpistair_pnext[FN_Abi_get_version]) : NULL);
+        mpi =
+            mpi_library_identify(atomic_load(&mpistair_pnext[FN_Get_library_version]),
+                                 look_up(FN_Abi_get_version) ? atomic_load(&mpistair_pnext[FN_Abi_get_version]) : NULL);
     if (mpi.family == SPOOL_FAMILY_UNKNOWN && !mpi.is_abi) {
-        say("not recorded: there is no backend for this MPI (\"%s\"); known are MPICH, its ABI family, Open MPI, and the "
+        say("not recorded: there is no backend for this MPI (\"%s\"); known are MPICH, its ABI family, Open MPI, and "
+            "the "
             "standard ABI of MPI 5.0",
             mpi.said);
         return NULL;

@@ -24,7 +24,7 @@ struct mpistair_fortran_note {
 struct mpistair_host {
     uint64_t table_hash;
     uint32_t n_functions;
-    uint32_t family; /* enum spool_family of the MPI that was found */
+    uint32_t family;             /* enum spool_family of the MPI that was found */
     mpistair_code *const *next;  /* [n_functions] the MPI_X behind us in search order; NULL: this MPI lacks it */
     mpistair_code *const *pnext; /* [n_functions] the MPI's own PMPI_X; NULL: this MPI lacks it */
     /* Points to the counts, [n_functions], of passed-through calls of families untracked and counted. A backend points

@@ -152,6 +152,18 @@ static void look_at_root(struct doctor *doctor)
              "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or run as another user");
 }
 
+/* Looks at the standard ABI of MPI 5.0: whose libmpi_abi.so.1 programs would load here, and our backend for it. */
+static bool look_at_abi(struct doctor *doctor)
+{
+    static const struct family abi = {"abi", "standard ABI", {NULL}, {"libmpi_abi.so.1"}, "mpistair"};
+    char version[256] = "";
+    if (!in_child(probe_library, abi.libraries[0], version, sizeof version))
+        return false;
+    struct doctor_check *check = doctor_add(doctor, "MPI", DOCTOR_OK);
+    snprintf(check->found, sizeof check->found, "standard ABI (%s) of %s", abi.libraries[0], version);
+    return look_at_backend(doctor, &abi, true);
+}
+
 void doctor_look_at_mpis(struct doctor *doctor)
 {
     char launchers[N_FAMILIES][PATH_MAX] = {{0}};
@@ -179,6 +191,9 @@ void doctor_look_at_mpis(struct doctor *doctor)
         if (strcmp(family->name, "openmpi") == 0 && found)
             look_at_root(doctor);
     }
+    if (look_at_abi(doctor))
+        for (size_t i = 0; i < N_FAMILIES; i++)
+            doctor->recordable += launchers[i][0] != '\0';
     if (doctor->recordable == 0) {
         struct doctor_check *check = doctor_add(doctor, "recording", DOCTOR_MISSING);
         snprintf(check->found, sizeof check->found, "no MPI with both a launcher and a backend");
