@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,11 @@ static int open_mpi(struct dl_phdr_info *object, size_t size, void *mpi)
 {
     (void)size;
     const char *slash = strrchr(object->dlpi_name, '/');
+#ifdef MPISTAIR_STANDARD_ABI
+    if (slash == NULL || strncmp(slash, "/libmpi_abi", 11) != 0)
+#else
     if (slash == NULL || (strncmp(slash, "/libmpi.so", 10) != 0 && strncmp(slash, "/libmpich.so", 12) != 0))
+#endif
         return 0;
     *(void **)mpi = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
     return 1;
