@@ -23,7 +23,8 @@ static bool is_fortran_layer(const char *path)
 {
     /* Open MPI has one for each of mpif.h, use mpi, use mpi_f08; MPICH renamed its own more than once, and its family
      * has more. */
-    static const char *const prefixes[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort", "libmpichf", "libmpifort"};
+    static const char *const prefixes[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort",
+                                           "libmpichf",    "libmpifort",    "libvapaa"};
     const char *name = base_name(path);
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
