@@ -1,6 +1,6 @@
 /* The recorder's clock counts ticks of the TSC where the kernel itself trusts it (its clock source is "tsc"), and
  * nanoseconds of CLOCK_MONOTONIC elsewhere. A tick costs one unordered counter read. Every chunk takes a clock pair, by
- * which ingest maps ticks to CLOCK_MONOTONIC afterwards, so nothing is calibrated while the job runs. */
+ * which ingest maps ticks to the node's CLOCK_MONOTONIC afterwards, so nothing is calibrated while the job runs. */
 #ifndef MPISTAIR_SPOOL_CLOCK_H
 #define MPISTAIR_SPOOL_CLOCK_H
 
@@ -12,7 +12,15 @@
 /* Returns the clock of this machine as /sys tells it; SPOOL_CLOCK_MONOTONIC where that cannot be read. */
 enum spool_clock_source spool_clock_detect(void);
 
-/* Returns CLOCK_MONOTONIC in nanoseconds. */
+/* Says by how much this process's clocks are ahead of the node's: its time namespace's offsets. Zero where the kernel
+ * does not tell them. */
+struct spool_clock_namespace {
+    int64_t monotonic_ns;
+    int64_t boottime_ns;
+};
+struct spool_clock_namespace spool_clock_namespace(void);
+
+/* Returns this process's CLOCK_MONOTONIC in nanoseconds. */
 static inline uint64_t clock_monotonic_ns(void)
 {
     struct timespec now;
@@ -20,8 +28,8 @@ static inline uint64_t clock_monotonic_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Returns this node's CLOCK_MONOTONIC in nanoseconds, shifted where a test asks for it. Clock pairs and links between
- * nodes use it. */
+/* Returns this node's CLOCK_MONOTONIC in nanoseconds, whatever time namespace the process is in, shifted where a test
+ * asks for it. Clock pairs and links between nodes use it. */
 uint64_t spool_clock_node_ns(void);
 
 /* Shifts this node's clock for tests, by `spec`: HOST:OFFSET_NS[,PPM], several with a blank between. The first whose
@@ -41,7 +49,8 @@ static inline uint64_t clock_ticks(enum spool_clock_source source)
     return clock_monotonic_ns();
 }
 
-/* Reads both clocks at one moment and returns the tightest of a few readings. */
+/* Reads both clocks at one moment and returns the tightest of a few readings. Ticks that are CLOCK_MONOTONIC differ
+ * from the node's by the offset of the namespace. */
 struct spool_clock_pair spool_clock_pair(enum spool_clock_source source);
 
 #endif

@@ -11,8 +11,9 @@
  * reader walks a chunk until type 0 or its end. Chunks are handed out zeroed. Records are in the order of the
  * calls of their thread. An operation is completed in place: complete_ticks stays 0 until a call reported it.
  *
- * Times are ticks: of the TSC, or nanoseconds of CLOCK_MONOTONIC (header.clock_source). Clock pairs (header,
- * every chunk, end) map them to CLOCK_MONOTONIC of the node, clock links map nodes onto that of rank 0.
+ * Times are ticks: of the TSC, or nanoseconds of the process's CLOCK_MONOTONIC (header.clock_source). Clock pairs
+ * (header, every chunk, end) map them to CLOCK_MONOTONIC of the node, from which that of a process in a time namespace
+ * differs by a constant; clock links map nodes onto that of rank 0.
  * All integers are little endian, of the machine that wrote them.
  */
 #ifndef MPISTAIR_SPOOL_EVENT_H
@@ -58,7 +59,7 @@ enum spool_loss {
 
 struct spool_clock_pair {
     uint64_t ticks;
-    uint64_t monotonic_ns; /* CLOCK_MONOTONIC at the same moment */
+    uint64_t monotonic_ns; /* the node's CLOCK_MONOTONIC at the same moment */
 };
 
 /* Relates the clock of this node to that of its parent in the tree of node leaders:

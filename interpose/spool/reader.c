@@ -65,6 +65,15 @@ static enum spool_open_result check_header(const char *path, const struct spool_
     return SPOOL_UNUSABLE;
 }
 
+int64_t spool_ahead_ns(const struct spool_header *header)
+{
+    int64_t apart_ns = (int64_t)(header->start.ticks - header->start.monotonic_ns);
+    /* Both may have been read one after the other, so that little means nothing; more than the limit is damage. */
+    const int64_t least_ns = 1000000, most_ns = (int64_t)SPOOL_TIME_LIMIT;
+    bool is_apart = (apart_ns >= least_ns || apart_ns <= -least_ns) && apart_ns <= most_ns && apart_ns >= -most_ns;
+    return header->clock_source == SPOOL_CLOCK_MONOTONIC && is_apart ? apart_ns : 0;
+}
+
 /* Returns the length of the UTF-8 character at text, 0 if there is none: text may be cut or damaged anywhere. */
 static size_t character_bytes(const unsigned char *text)
 {

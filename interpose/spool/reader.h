@@ -53,6 +53,9 @@ enum spool_open_result {
 enum spool_open_result spool_open(const char *path, struct spool *spool, struct error *error);
 void spool_close(struct spool *spool);
 
+/* Returns by how much ticks that are CLOCK_MONOTONIC are ahead of the node's: the process was in a time namespace. */
+int64_t spool_ahead_ns(const struct spool_header *header);
+
 /* Walks all records, lane by lane, in the order in which they were written. */
 struct spool_cursor {
     const struct spool *spool;

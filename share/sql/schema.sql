@@ -535,6 +535,9 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
            CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain)
                 THEN (SELECT count(*) FROM message_row WHERE form IN (SELECT id FROM form WHERE uncertain))
                 ELSE 0 END AS uncertain,
+           CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain & 8)
+                THEN (SELECT count(*) FROM message_row WHERE form IN (SELECT id FROM form WHERE uncertain & 8))
+                ELSE 0 END AS backwards, -- the bit of the view doubt
            (SELECT count(*) FROM communicator WHERE remote IS NULL AND function IN ('MPI_Comm_spawn',
               'MPI_Comm_spawn_multiple', 'MPI_Comm_get_parent', 'MPI_Comm_accept', 'MPI_Comm_connect', 'MPI_Comm_join',
               'MPI_Intercomm_create')) AS one_sided,
@@ -557,6 +560,8 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               WHEN one_sided > 0
               THEN 'incomplete: whom ' || one_sided || ' communicators reach is not known'
               WHEN unmatched > open THEN 'incomplete: ' || unmatched || ' operations without a partner'
+              WHEN backwards > 0 THEN 'doubtful: ' || backwards ||
+                                      ' messages were received before they were sent, the times of ranks contradict them'
               WHEN open > 0 THEN 'complete but for ' || open || ' operations that the program left open'
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "interpose/backend/process/proc.h"
+#include "interpose/spool/clock.h"
 
 static const char *environment(const char *name)
 {
@@ -64,7 +65,12 @@ static long find_proxy(void)
 uint64_t launcher_start(void)
 {
     long proxy = find_proxy();
-    return proxy ? (uint64_t)proxy << 40 ^ proc_start_ticks(proxy) : 0;
+    if (!proxy)
+        return 0;
+    /* In a time namespace /proc counts from another moment, by nanoseconds, and tells ticks: so whole seconds here. */
+    int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+    int64_t start_ns = (int64_t)proc_start_ticks(proxy) * tick_ns - spool_clock_namespace().boottime_ns;
+    return (uint64_t)proxy << 40 ^ (uint64_t)(start_ns / 1000000000);
 }
 
 static int is_hydra(void)

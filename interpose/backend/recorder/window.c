@@ -68,7 +68,7 @@ void window_pass(const struct recorded_call *call)
     if (!call->thread || due > call->begin_ticks ||
         !__atomic_compare_exchange_n(&recorder.window_ticks, &due, UINT64_MAX, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return; /* another thread looks */
-    uint64_t passed_ns = clock_monotonic_ns() - recorder.spool.header->start.monotonic_ns;
+    uint64_t passed_ns = spool_clock_node_ns() - recorder.spool.header->start.monotonic_ns;
     for (; window.passed < 2 && passed_ns >= window.times_ns[window.passed]; window.passed++) {
         window.closed = window.passed == 1;
         struct recorded_call own = {call->thread, call->begin_ticks, 0, call->function};

@@ -46,7 +46,7 @@ static int64_t to_unix_ns(const struct spool *spool, const struct spool *rate, u
 {
     int64_t shift_ns = (int64_t)(spool->header.started_unix_ns - spool->header.start.monotonic_ns);
     if (spool->header.clock_source != SPOOL_CLOCK_TSC)
-        return (int64_t)ticks + shift_ns;
+        return (int64_t)ticks - spool_ahead_ns(&spool->header) + shift_ns;
     const struct spool_clock_pair *from = &spool->pairs[0];
     double since = (double)(int64_t)(ticks - from->ticks);
     if (rate != NULL) {
@@ -93,17 +93,23 @@ static bool have_one_clock(const struct meeting *a, const struct meeting *b)
     return one->clock_source == other->clock_source && strcmp(one->host, other->host) == 0;
 }
 
+/* Returns ticks of one process as they are in all of its host. */
+static int64_t host_ticks(const struct meeting *meeting, uint64_t ticks)
+{
+    return (int64_t)ticks - spool_ahead_ns(&meeting->spool->header);
+}
+
 /* Says whether a can have begun before b began. */
 static bool may_precede(const struct meeting *a, const struct meeting *b)
 {
-    return have_one_clock(a, b) ? a->made->begin_ticks <= b->made->begin_ticks
+    return have_one_clock(a, b) ? host_ticks(a, a->made->begin_ticks) <= host_ticks(b, b->made->begin_ticks)
                                 : a->begin_unix_ns <= b->begin_unix_ns + CLOCKS_SLACK_NS;
 }
 
 /* Says whether a can have begun before b ended. */
 static bool may_begin_before_end(const struct meeting *a, const struct meeting *b)
 {
-    return have_one_clock(a, b) ? a->made->begin_ticks <= b->made->end_ticks
+    return have_one_clock(a, b) ? host_ticks(a, a->made->begin_ticks) <= host_ticks(b, b->made->end_ticks)
                                 : a->begin_unix_ns <= b->end_unix_ns + CLOCKS_SLACK_NS;
 }
 

@@ -1,4 +1,4 @@
-/* Maps ticks to CLOCK_MONOTONIC. The TSC and CLOCK_MONOTONIC belong to the node, not to the process: the pairs of all
+/* Maps ticks to the node's CLOCK_MONOTONIC. The TSC and CLOCK_MONOTONIC belong to the node, not to the process: the pairs of all
  * processes of a node together give one function. It is linear between pairs, which are at least PAIR_DISTANCE_NS
  * apart, so that the jitter of reading two clocks does not bend it; outside of them it has the mean rate of all. A job
  * that was killed early has pairs of its start only. Where it is ingested on the same host and boot, a pair taken now
@@ -86,7 +86,7 @@ static void add_pair_now(struct trace_node *node)
     char host[256] = "";
     if (!node->ticks || node->n_pairs < 1 || gethostname(host, sizeof host - 1) != 0 || strcmp(host, node->host) != 0)
         return;
-    struct spool_clock_pair pair = {.monotonic_ns = clock_monotonic_ns(), .ticks = clock_ticks(SPOOL_CLOCK_TSC)};
+    struct spool_clock_pair pair = {.monotonic_ns = spool_clock_node_ns(), .ticks = clock_ticks(SPOOL_CLOCK_TSC)};
     const struct spool_clock_pair *first = &node->pairs[0], *last = &node->pairs[node->n_pairs - 1];
     if (pair.ticks <= last->ticks || pair.monotonic_ns <= last->monotonic_ns)
         return;
@@ -144,6 +144,7 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
         }
         process->spool = spool;
         process->node = found;
+        process->ahead_ns = spool_ahead_ns(&spool->header);
     }
     for (size_t i = 0; i < spools->n_begun; i++)
         if (spools->begun[i].rank >= 0)
@@ -166,10 +167,10 @@ static int64_t clamp_ns(double ns)
     return (int64_t)(ns > limit ? limit : ns < -limit ? -limit : ns);
 }
 
-int64_t clock_ns(const struct trace_node *node, uint64_t ticks, size_t *hint)
+int64_t clock_ns(const struct trace_node *node, const struct trace_process *process, uint64_t ticks, size_t *hint)
 {
     if (!node->ticks)
-        return ticks > 2 * SPOOL_TIME_LIMIT ? (int64_t)(2 * SPOOL_TIME_LIMIT) : (int64_t)ticks;
+        return (ticks > 2 * SPOOL_TIME_LIMIT ? (int64_t)(2 * SPOOL_TIME_LIMIT) : (int64_t)ticks) - process->ahead_ns;
     const struct spool_clock_pair *pairs = node->pairs;
     size_t last = node->n_pairs - 1;
     size_t at = *hint < node->n_pairs ? *hint : 0;

@@ -295,7 +295,7 @@ static void load_process(struct loader *loader)
     loader->first_persistent = trace->n_persistents;
     loader->first_partition_event = trace->n_partition_events;
     loader->last_ticks = spool->header.start.ticks;
-    process->begin_ns = clock_ns(loader->node, spool->header.start.ticks, &loader->clock_hint);
+    process->begin_ns = clock_ns(loader->node, process, spool->header.start.ticks, &loader->clock_hint);
     process->end_ns = process->begin_ns;
     live_until(loader, spool->header.finish.ticks);
     uint64_t damaged = 0;

@@ -270,7 +270,7 @@ struct trace_node {
     const char *host; /* borrowed from a spool */
     struct spool_clock_pair *pairs;
     size_t n_pairs;
-    bool ticks;          /* pairs map ticks; else times are CLOCK_MONOTONIC already */
+    bool ticks;          /* pairs map ticks; else they are CLOCK_MONOTONIC of each process */
     uint32_t leader;     /* world rank, TRACE_NONE: its spool is missing */
     int64_t base_ns;     /* alignment: run time = t - base_ns + offset_ns + drift * (t - base_ns) */
     int64_t offset_ns;   /* offset of rank 0's clock against the node's at base_ns, without the run's start */
@@ -312,6 +312,7 @@ struct trace_process {
     uint64_t lost_ticks;     /* time after which records may be missing; TRACE_NOT_LOST: none are */
     size_t first_collective; /* index in trace.collectives; they end where those of the next rank begin */
     size_t first_access;
+    int64_t ahead_ns; /* its CLOCK_MONOTONIC against the node's, where ticks are that clock */
     int64_t begin_ns;
     int64_t end_ns;
     struct trace_lane *lanes; /* [n_lanes] */

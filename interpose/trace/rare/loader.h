@@ -40,7 +40,7 @@ struct loader {
 /* Returns the node's time of a moment, which the process lived to see. */
 static inline int64_t loader_ns(struct loader *loader, uint64_t ticks)
 {
-    int64_t ns = clock_ns(loader->node, ticks, &loader->clock_hint);
+    int64_t ns = clock_ns(loader->node, loader->process, ticks, &loader->clock_hint);
     if (ns > loader->process->end_ns)
         loader->process->end_ns = ns;
     return ns;

@@ -54,7 +54,8 @@ void sum_load(struct loader *loader, const struct spool_sum *record)
     *sum = (struct trace_sum){
         .begin_ns = begin_ns,
         .end_ns = record->end_ticks == 0 ? begin_ns : loader_ns(loader, record->end_ticks),
-        .time_ns = clock_ns(loader->node, record->begin_ticks + record->ticks, &loader->clock_hint) - begin_ns,
+        .time_ns = clock_ns(loader->node, loader->process, record->begin_ticks + record->ticks, &loader->clock_hint) -
+                   begin_ns,
         .calls = record->calls,
         .bytes = record->bytes,
         .rank = loader->rank,

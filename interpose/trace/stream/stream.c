@@ -97,7 +97,7 @@ static int stream_begin(struct stream *stream)
         /* Before clock_align the process knows its begin only by its node's own clock. */
         size_t hint = 0;
         const struct trace_node *node = &trace->nodes[process->node];
-        int64_t begin_ns = clock_run_ns(node, clock_ns(node, process->spool->header.start.ticks, &hint));
+        int64_t begin_ns = clock_run_ns(node, clock_ns(node, process, process->spool->header.start.ticks, &hint));
         if (begin_ns < stream->starts_ns[process->node])
             stream->starts_ns[process->node] = begin_ns;
     }

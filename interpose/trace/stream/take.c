@@ -12,9 +12,10 @@
 #include "interpose/trace/rare/accesses.h"
 #include "interpose/trace/rare/sums.h"
 
-static int64_t run_ns(const struct trace_node *node, struct lane *lane, uint64_t ticks)
+static int64_t run_ns(const struct trace *trace, const struct trace_process *process, struct lane *lane, uint64_t ticks)
 {
-    return clock_run_ns(node, clock_ns(node, ticks, &lane->clock_hint));
+    const struct trace_node *node = &trace->nodes[process->node];
+    return clock_run_ns(node, clock_ns(node, process, ticks, &lane->clock_hint));
 }
 
 /* Adds to the time in MPI what is not on the timeline. */
@@ -139,7 +140,6 @@ static int take_operation(struct stream *stream, struct stream_rank *rank, struc
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
-    const struct trace_node *node = &trace->nodes[process->node];
     const struct spool_operation *record = (const void *)lane->record;
     uint32_t index = operation_new(trace);
     if (index == TRACE_NONE)
@@ -149,9 +149,10 @@ static int take_operation(struct stream *stream, struct stream_rank *rank, struc
         record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
     struct trace_operation *operation = &trace->operations[index];
     *operation = (struct trace_operation){
-        .post_ns = run_ns(node, lane, record->post_ticks),
-        .post_end_ns = run_ns(node, lane, post_end_ticks(record)),
-        .complete_ns = record->complete_ticks == 0 ? TRACE_NO_TIME : run_ns(node, lane, record->complete_ticks),
+        .post_ns = run_ns(trace, process, lane, record->post_ticks),
+        .post_end_ns = run_ns(trace, process, lane, post_end_ticks(record)),
+        .complete_ns =
+            record->complete_ticks == 0 ? TRACE_NO_TIME : run_ns(trace, process, lane, record->complete_ticks),
         .bytes = record->bytes,
         .sequence = ++rank->n_operations,
         .rank = rank->rank,
@@ -203,12 +204,11 @@ static int take_call(struct stream *stream, struct stream_rank *rank, struct lan
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
-    const struct trace_node *node = &trace->nodes[process->node];
     const struct spool_call *record = (const void *)lane->record;
     if (stream->sink == NULL)
         return 0;
-    int64_t begin_ns = run_ns(node, lane, record->begin_ticks);
-    int64_t end_ns = run_ns(node, lane, record->begin_ticks + record->call_ticks);
+    int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
+    int64_t end_ns = run_ns(trace, process, lane, record->begin_ticks + record->call_ticks);
     uint32_t callsite =
         record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
     sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
@@ -231,12 +231,11 @@ static int take_idle(struct stream *stream, struct stream_rank *rank, struct lan
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
-    const struct trace_node *node = &trace->nodes[process->node];
     const struct spool_idle *record = (const void *)lane->record;
     if (stream->sink == NULL)
         return 0;
-    int64_t begin_ns = run_ns(node, lane, record->begin_ticks);
-    int64_t length_ns = run_ns(node, lane, record->begin_ticks + record->ticks) - begin_ns;
+    int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
+    int64_t length_ns = run_ns(trace, process, lane, record->begin_ticks + record->ticks) - begin_ns;
     uint32_t callsite =
         record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
     sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
@@ -266,12 +265,11 @@ int take_records(struct stream *stream, struct stream_rank *rank, size_t limit)
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
-    const struct trace_node *node = &trace->nodes[process->node];
     int64_t start_ns = stream->starts_ns[process->node];
     struct lane *lane;
     for (size_t n = 0; (lane = lanes_first(&rank->lanes)) != NULL; n++) {
         const struct spool_operation *record = (const void *)lane->record;
-        rank->next_ns = run_ns(node, lane, lane->ticks) - start_ns;
+        rank->next_ns = run_ns(trace, process, lane, lane->ticks) - start_ns;
         if (rank->next_ns > stream->until_ns)
             return 0;
         bool second_half = *lane->record == SPOOL_OPERATION && (record->flags & SPOOL_SAME_CALL);

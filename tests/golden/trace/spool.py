@@ -2,7 +2,7 @@
 
 A line of a script, times in nanoseconds since the run's start:
     world N                                        ranks; each leaves a spool
-    process RANK key=value ...                     host, skew (ns added to its clock), end, library, topology, run_key,
+    process RANK key=value ...                     host, skew (ns added to its clock), ahead (ns of its time namespace), end, library, topology, run_key,
                                                    link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
                                                    lost_limit, lost_memory, lost_at (0), eager, eager_network, own_cost_ps,
                                                    started_by, launched, use_init and use_finalize (at,run,wait,switches; a
@@ -93,13 +93,18 @@ class Process:
     def __init__(self, rank, world):
         self.rank, self.world = rank, world
         self.lanes = {}
-        self.options = {"host": "node0", "skew": "0", "end": "finalize", "run_key": "run"}
+        self.options = {"host": "node0", "skew": "0", "ahead": "0", "end": "finalize", "run_key": "run"}
         self.last_ns = 0
         self.off = 0  # recording, by the marks so far
 
     def clock(self, ns):
+        """Ticks: the process's own CLOCK_MONOTONIC."""
         self.last_ns = max(self.last_ns, ns)
-        return START_NS + ns + int(self.options["skew"])
+        return START_NS + ns + int(self.options["skew"]) + int(self.options["ahead"])
+
+    def pair(self, ns):
+        """Ticks, and the node's clock at that moment."""
+        return self.clock(ns), self.clock(ns) - int(self.options["ahead"])
 
     def add(self, record, lane=0):
         self.lanes.setdefault(lane, bytearray()).extend(record)
@@ -120,14 +125,14 @@ class Process:
                     if taken + step > room:
                         break
                     taken += step
-                chunk = struct.pack("<IIIIQQ32x", 0x4B4E4843, lane, sequence, 0, self.clock(0), self.clock(0))
+                chunk = struct.pack("<IIIIQQ32x", 0x4B4E4843, lane, sequence, 0, *self.pair(0))
                 chunk += records[at:at + taken]
                 chunks += chunk + bytes(CHUNK_BYTES - len(chunk))
                 at += taken
                 sequence += 1
                 n_chunks += 1
         ended = options["end"] != "none"
-        finish = self.clock(self.last_ns) if ended else 0
+        finish = self.pair(self.last_ns) if ended else (0, 0)
         lost = [int(options.get("lost_" + cause, 0)) for cause in ("disk", "limit", "memory")] + [0] * 5
         calls = [0] * 1024
         for call in filter(None, options.get("calls", "").split(",")):
@@ -138,7 +143,7 @@ class Process:
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
                              functions[options.get("started_by", "Init")], 0)
-        header += struct.pack("<QQQQ", self.clock(0), self.clock(0), finish, finish)
+        header += struct.pack("<QQQQ", *self.pair(0), *finish)
         header += link(options["link_init"]) if "link_init" in options else no_link
         header += link(options["link_finalize"]) if "link_finalize" in options else no_link
         header += struct.pack("<8Q", *lost)
