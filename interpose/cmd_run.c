@@ -37,6 +37,7 @@ static const char notes[] =
     "  MPISTAIR_SPOOL_LIMIT  bytes of spools a node (K, M, G; default 1G)\n"
     "  MPISTAIR_STACK        frames of callers to keep with each operation (0 to 63; default 0)\n"
     "  MPISTAIR_WINDOW       when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always)\n"
+    "  MPISTAIR_JOIN_S       seconds that MPI_Init waits for processes without the library (default 60)\n"
     "  MPISTAIR_DETAIL       collectives and one-sided calls behind which only sums are kept (default 100000)\n";
 
 struct run_options {

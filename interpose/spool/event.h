@@ -121,7 +121,7 @@ struct spool_header {
     uint32_t connected;    /* 1: it has communicators SPOOL_BY_TIME */
     uint64_t lost_ticks;   /* time before the first record that was lost; 0: none was */
     int32_t launched;      /* processes that the launcher says it started together, whatever their MPI; 0: not known */
-    uint32_t pad;
+    uint32_t apart;        /* 1: it went on without processes that did not join the recording */
     struct spool_processor_use use_init; /* once MPI was initialised, and at the end */
     struct spool_processor_use use_finalize;
     uint64_t kernel_key; /* of the running kernel, which containers share; 0: not known */

@@ -47,6 +47,11 @@ static void tell_lost(const struct trace *trace)
         at_once += trace->processes[rank].at_once;
     if (at_once > 0)
         fprintf(stderr, "; %zu of them ended at once, in MPI_Init", at_once);
+    if (trace->apart)
+        fputs(
+            "; the others went on without them, since they had not joined the recording in time, as a process that was "
+            "started without the library",
+            stderr);
     fputc('\n', stderr);
 }
 

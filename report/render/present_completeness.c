@@ -49,6 +49,12 @@ static void present_lost(struct document *document, const struct report *report)
             document_add(document, DOCUMENT_WARNING,
                          "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); what they did is not here",
                          loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
+        else if (strcmp(loss->name, "not_joined") == 0)
+            document_add(document, DOCUMENT_WARNING,
+                         "did not join the recording: %" PRId64 " of %" PRId64
+                         " ranks (rank%s %s), as processes that are started without the library; what they did is not "
+                         "here, and messages from and to them have no partner",
+                         loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
         else if (strcmp(loss->name, "at_once") == 0)
             document_add(document, DOCUMENT_WARNING,
                          "ended at once, in MPI_Init: %" PRId64 " of %" PRId64 " ranks (rank%s %s)", loss->ranks,

@@ -308,8 +308,8 @@ CREATE TABLE untracked(
 CREATE TABLE loss(
   rank INTEGER NOT NULL,
   cause TEXT NOT NULL,                 -- disk, limit, memory, closed (by the program), file_size, address_space (limits
-                                       -- of the process), cut_off, damaged, no_spool, at_once
-  n INTEGER NOT NULL,                  -- records; processes for no_spool, at_once
+                                       -- of the process), cut_off, damaged, no_spool, at_once, not_joined
+  n INTEGER NOT NULL,                  -- records; processes for no_spool, at_once, not_joined
   PRIMARY KEY (rank, cause)
 ) WITHOUT ROWID;
 
@@ -530,7 +530,7 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
            (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled', 'failed')) AS unmatched,
            (SELECT count(*) FROM unmatched JOIN process USING (rank)
             WHERE reason = 'pending' AND ended = 'finalize') AS open, -- the program never asked for their end
-           (SELECT coalesce(sum(n), 0) FROM loss WHERE cause NOT IN ('no_spool', 'at_once')) AS lost,
+           (SELECT coalesce(sum(n), 0) FROM loss WHERE cause NOT IN ('no_spool', 'at_once', 'not_joined')) AS lost,
            (SELECT coalesce(sum(calls), 0) FROM untracked WHERE affects_messages) AS untracked,
            CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain)
                 THEN (SELECT count(*) FROM message_row WHERE form IN (SELECT id FROM form WHERE uncertain))
@@ -543,6 +543,7 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               'MPI_Intercomm_create')) AS one_sided,
            (SELECT world_size - spools FROM run) AS missing_processes,
            (SELECT count(*) FROM loss WHERE cause = 'at_once') AS at_once,
+           (SELECT count(*) FROM loss WHERE cause = 'not_joined') AS not_joined,
            (SELECT max(launched) FROM process) AS launched,
            (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
            (SELECT count(*) FROM recording_off) AS times_off,
@@ -553,6 +554,11 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
          CASE WHEN launched > 1
                 THEN 'incomplete: one of ' || launched ||
                      ' processes that the launcher started, each alone in its MPI_COMM_WORLD: not the launcher of this MPI'
+              WHEN not_joined > 0
+              THEN 'incomplete: ' || not_joined || CASE not_joined WHEN 1 THEN ' process' ELSE ' processes' END ||
+                   ' did not join the recording: rank' || CASE not_joined WHEN 1 THEN ' ' ELSE 's ' END ||
+                   (SELECT group_concat(rank, ', ') FROM (SELECT rank FROM loss WHERE cause = 'not_joined' ORDER BY rank LIMIT 8)) ||
+                   CASE WHEN not_joined > 8 THEN ', ...' ELSE '' END
               WHEN missing_processes > 0 THEN 'incomplete: spools of ' || missing_processes || ' processes are missing' ||
                                          CASE at_once WHEN 0 THEN '' ELSE ', ' || at_once || ' ended in MPI_Init' END
               WHEN lost > 0 THEN 'incomplete: ' || lost || ' records lost'

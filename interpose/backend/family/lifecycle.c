@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "interpose/backend/process/clock_link.h"
+#include "interpose/backend/process/join.h"
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/process/losses.h"
 #include "interpose/backend/table/members.h"
 #include "interpose/backend/family/own_cost.h"
-#include "interpose/backend/process/patience.h"
 #include "interpose/backend/process/process_spool.h"
 #include "interpose/backend/process/reach.h"
+#include "interpose/backend/process/roll.h"
 #include "interpose/backend/process/node_topology.h"
 #include "interpose/backend/process/run.h"
 #include "interpose/backend/process/stage.h"
@@ -80,13 +81,37 @@ static int sessions_go_on(void)
     return any || mine;
 }
 
-/* Closes the spool and brings the files together, as the last thing that MPI_Finalize does for the application. A
- * process with open sessions goes on until the last of them ends. */
-static int close_recording(MPI_Comm self, int key, void *value, void *state)
+void lifecycle_end_alone(void)
+{
+    int recorded = recorder.recording;
+    __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
+    if (recorded)
+        process_spool_close(run);
+    members_set_world(MPI_GROUP_NULL);
+    stage_end_session();
+    recording_stage.is_closed = 1;
+    run->alone = 0;
+    if (run->made_folder)
+        rmdir(run->folder); /* it is empty where all files were brought elsewhere */
+    if (run->apart ? join_speaks() : run->rank == 0)
+        ingest_say(run, run->apart ? "processes did not join the recording, so the others end apart; once all have "
+                                     "ended, the trace is made by"
+                                   : INGEST_SESSIONS);
+}
+
+/* Ends where processes did not join: nothing may be collective. */
+static int close_apart(void)
+{
+    recording_stage.in_world = 0;
+    if (recording_stage.n_open_sessions == 0)
+        lifecycle_end_alone();
+    return MPI_SUCCESS;
+}
+
+/* Closes the spool and brings the files together with all other processes. */
+static void close_together(void)
 {
     uint64_t bytes = 0;
-    (void)self, (void)key, (void)value, (void)state;
-    stage_lock();
     world_comm_begin(run);
     world_comm_return_errors();
     int go_on = sessions_go_on(), ends = recording_stage.n_open_sessions == 0;
@@ -121,22 +146,33 @@ static int close_recording(MPI_Comm self, int key, void *value, void *state)
     }
     world_comm_end(run);
     recording_stage.in_world = 0;
+}
+
+/* Ends the recording as the last thing that MPI_Finalize does for the application. A process with open sessions goes on
+ * until the last of them ends. */
+static int close_recording(MPI_Comm self, int key, void *value, void *state)
+{
+    (void)self, (void)key, (void)value, (void)state;
+    stage_lock();
+    if (run->apart)
+        close_apart();
+    else
+        close_together();
     stage_unlock();
     return MPI_SUCCESS;
 }
 
-/* Waits until all processes are here and agrees with them on the run. Returns 0 or -1. */
+/* Waits until all processes are here and agrees with them on the run. Where some do not come, all others take the name
+ * that needs no agreement. Returns 0 or -1. */
 static int agree(void)
 {
-    struct patience patience;
     if (PMPI(Comm_rank)(MPI_COMM_WORLD, &run->rank) != MPI_SUCCESS ||
         PMPI(Comm_size)(MPI_COMM_WORLD, &run->size) != MPI_SUCCESS)
         return -1;
-    patience_begin(&patience, run->rank, run->size);
-    int result = world_comm_meet(run);
-    if (result == 0)
-        result = run_agree(run);
-    patience_end(&patience);
+    run->apart = !join_wait(run);
+    int result = !run->apart ? run_agree(run) : run->alone ? 0 : run_name_alone(run);
+    run->alone |= run->apart && result == 0;
+    roll_close();
     return result;
 }
 
@@ -144,6 +180,7 @@ void init_begin(struct recorded_call *call, enum mpistair_function function, uin
 {
     (void)site;
     call->function = function;
+    roll_sign();
     recorder.init_ticks = clock_ticks(recorder.clock_source);
 }
 
@@ -163,8 +200,17 @@ static void tell_if_alone(void)
             run->launched, (int)strcspn(library, ",\r\n"), library);
 }
 
+/* Leaves a mark in rank 0's folder. Where rank 0 did not join, another process of its node does, if that is known to be
+ * the only one. */
+static void set_marker(void)
+{
+    int is_first = run->rank == 0 || (run->apart && join_speaks() && run->node_ranks == run->size);
+    if (is_first)
+        process_spool_set_marker(run);
+}
+
 /* Begins to record when MPI_Init has returned: all processes of MPI_COMM_WORLD are here, those included that began
- * alone. */
+ * alone, or will not come. */
 static void begin_together(enum mpistair_function function)
 {
     int provided = MPI_THREAD_SINGLE, parents = 0, thread_level;
@@ -177,24 +223,30 @@ static void begin_together(enum mpistair_function function)
     if (PMPI(Comm_get_parent)(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL &&
         PMPI(Comm_remote_size)(parent, &parents) == MPI_SUCCESS)
         run->parents = parents;
+    int was_alone = run->alone;
     if (agree() != 0) {
-        if (run->rank == 0)
-            fprintf(stderr, "mpistair: not recorded: the processes could not agree on the run\n");
+        if (join_speaks())
+            fprintf(stderr, "mpistair: not recorded: %s\n",
+                    run->apart ? "not all processes joined, and the launcher gives the others no common name"
+                               : "the processes could not agree on the run");
         recorder.host->stop();
         return;
     }
-    int was_alone = run->alone;
     int error = was_alone ? 0 : process_spool_open(run, thread_level, MPI_GROUP_NULL);
     if (was_alone && communicator_init_world() == 0)
         stage_end_session(); /* from now on MPI_COMM_WORLD tells everything */
     recorder.begun = 1;
     recording_stage.in_world = 1;
-    if (error == 0 && run->rank == 0)
-        process_spool_set_marker(run);
-    tell_unrecorded(error);
+    if (error == 0)
+        set_marker();
+    if (!run->apart)
+        tell_unrecorded(error);
+    else if (error != 0)
+        fprintf(stderr, "mpistair: rank %d is not recorded: it cannot write %s: %s\n", run->rank, run->folder,
+                strerror(error));
     tell_if_alone();
     struct spool_clock_link link = {.parent_rank = -1};
-    if (run->node_leader == run->rank && error == 0)
+    if ((run->node_leader == run->rank || run->apart) && error == 0)
         topology_write(run);
     if (run->n_leaders > 1 && run->node_leader == run->rank)
         link = clock_link_measure(run);
@@ -223,6 +275,7 @@ void init_end(struct recorded_call *call, int result)
     if (recording_stage.is_closed || recording_stage.in_world) {
         /* a process initialises MPI once and opens its own spool once */
     } else if (reach_is_this_node_only()) {
+        roll_close();
         const char *first = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
         if (first && strcmp(first, "0") == 0)
             fprintf(stderr,

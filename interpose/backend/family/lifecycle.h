@@ -4,8 +4,8 @@
 
 #include "interpose/backend/recorder/recorder.h"
 
-/* Agrees with the other processes on the run after MPI_Init succeeded, opens the spool and begins to record. All
- * processes of MPI_COMM_WORLD must be preloaded, for this is collective. */
+/* Agrees with the other processes on the run after MPI_Init succeeded, opens the spool and begins to record. Processes
+ * that are not preloaded are waited for, then the others go on apart from each other (join.h). */
 void init_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site);
 void init_end(struct recorded_call *call, int result);
 
@@ -17,6 +17,9 @@ void finalize_end(struct recorded_call *call, int result);
 /* Notes the end before MPI_Abort takes the process away. */
 void abort_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site);
 void abort_end(struct recorded_call *call, int result);
+
+/* Ends the recording of a process that is alone. The caller holds the stage's lock. */
+void lifecycle_end_alone(void);
 
 /* Is mpistair_backend.start, see bind.h. */
 int lifecycle_start(const struct mpistair_host *host);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "interpose/backend/table/members.h"
+#include "interpose/backend/family/lifecycle.h"
 #include "interpose/backend/family/own_cost.h"
 #include "interpose/backend/process/process_spool.h"
 #include "interpose/backend/process/node_topology.h"
@@ -121,22 +122,6 @@ void session_init_end(struct recorded_call *call, int result, MPI_Info info)
     errno = saved_errno;
 }
 
-/* Ends alone, before the last session of the application goes. The caller holds the lock. */
-static void end_alone(void)
-{
-    struct run *run = &recorder_run;
-    __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
-    process_spool_close(run);
-    members_set_world(MPI_GROUP_NULL);
-    stage_end_session();
-    recording_stage.is_closed = 1;
-    run->alone = 0;
-    if (run->made_folder)
-        rmdir(run->folder); /* it is empty where all files were brought elsewhere */
-    if (run->rank == 0)
-        ingest_say(run, INGEST_SESSIONS);
-}
-
 void session_finalize_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
 {
     int saved_errno = errno;
@@ -146,7 +131,7 @@ void session_finalize_begin(struct recorded_call *call, enum mpistair_function f
     stage_lock();
     if (recording_stage.n_open_sessions > 0 && --recording_stage.n_open_sessions == 0 && recorder_run.alone &&
         !recording_stage.in_world)
-        end_alone();
+        lifecycle_end_alone();
     stage_unlock();
     errno = saved_errno;
 }

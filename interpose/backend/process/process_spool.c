@@ -124,6 +124,7 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     snprintf(header->topology, sizeof header->topology, "%.511s", run->topology);
     snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
     header->launched = run->launched;
+    header->apart = (uint32_t)run->apart;
     if (header->use_init.at_ns == 0) /* it was not described before: MPI_Init came behind MPI_Session_init */
         header->use_init = processor_use();
 }

@@ -22,6 +22,7 @@ struct run {
     int rank, size;
     int parents;          /* processes that spawned this world together; 0: it was not spawned */
     int alone;            /* this process began by MPI_Session_init and ends by MPI_Session_finalize */
+    int apart;            /* it goes on without processes that did not join: nothing is collective, and it is alone */
     uint64_t alone_start; /* launcher_start() where the name of the run is not told by another process */
     char launch[64];      /* the launcher's name for what it started, empty: not known */
     int launched;         /* processes that it started together with this one, 0: not known */

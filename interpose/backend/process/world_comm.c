@@ -10,8 +10,6 @@
 
 #include "interpose/backend/recorder/recorder.h"
 
-#define TAG_MEET 24601 /* an application is unlikely to use it, and it is below the 32767 that every MPI has */
-
 static MPI_Errhandler users_handler;
 static int has_users_handler;
 
@@ -36,32 +34,6 @@ void world_comm_end(struct run *run)
     has_users_handler = 0;
     PMPI(Comm_set_errhandler)(MPI_COMM_WORLD, users_handler);
     PMPI(Errhandler_free)(&users_handler);
-}
-
-static int hear(const struct run *run, int rank)
-{
-    return PMPI(Recv)(NULL, 0, MPI_BYTE, rank, TAG_MEET, run->comm, MPI_STATUS_IGNORE) == MPI_SUCCESS ? 0 : -1;
-}
-
-static int tell(const struct run *run, int rank)
-{
-    return PMPI(Send)(NULL, 0, MPI_BYTE, rank, TAG_MEET, run->comm) == MPI_SUCCESS ? 0 : -1;
-}
-
-/* Meets up and down a binomial tree: the parent of a rank is that rank without its lowest bit. It uses messages and not
- * a collective, which a process that knows nothing of us might take for its own. */
-int world_comm_meet(const struct run *run)
-{
-    int failed = 0, rank = run->rank, n_children = 0;
-    while (n_children < 31 && !(rank >> n_children & 1) && (INT64_C(1) << n_children) < run->size - rank)
-        n_children++;
-    for (int i = 0; i < n_children && !failed; i++)
-        failed = hear(run, rank + (1 << i));
-    if (rank > 0 && !failed)
-        failed = tell(run, rank & (rank - 1)) || hear(run, rank & (rank - 1));
-    for (int i = 0; i < n_children && !failed; i++)
-        failed = tell(run, rank + (1 << i));
-    return failed ? -1 : 0;
 }
 
 int world_comm_separate(struct run *run)

@@ -13,9 +13,6 @@ void world_comm_end(struct run *run);
  * MPI_COMM_WORLD has by then, and "no handler" cannot be set again. */
 void world_comm_return_errors(void);
 
-/* Returns 0 or -1 once all processes of run->comm have called this; never, where one was started without us. */
-int world_comm_meet(const struct run *run);
-
 /* Makes run->comm a copy that world_comm_end frees, for MPI_Finalize before point-to-point messages: a receive from
  * anybody that the application left behind must not take them. Collective; returns 0, or -1 in every process. */
 int world_comm_separate(struct run *run);

@@ -143,6 +143,7 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
             add_links(node, &spool->header);
         }
         process->spool = spool;
+        trace->apart |= spool->header.apart == 1;
         process->node = found;
         process->ahead_ns = spool_ahead_ns(&spool->header);
     }

@@ -370,6 +370,7 @@ struct trace {
     int32_t world_size; /* processes of all worlds */
     const struct worlds *worlds;
     size_t n_spools;
+    bool apart; /* processes went on without those that did not join the recording */
     int64_t duration_ns;
     struct trace_process *processes; /* [world_size + 1], the last one ends the ranges */
     struct trace_node *nodes;

@@ -265,7 +265,11 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
         const struct trace_process *process = &trace->processes[rank];
         const struct spool *spool = process->spool;
         if (spool == NULL) {
-            row_insert(&loss, "iti", rank, process->at_once ? "at_once" : "no_spool", (int64_t)1);
+            row_insert(&loss, "iti", rank,
+                       process->at_once ? "at_once"
+                       : trace->apart   ? "not_joined"
+                                        : "no_spool",
+                       (int64_t)1);
             continue;
         }
         for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
