@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/array.h"
 
@@ -238,8 +239,47 @@ static size_t last_wait(const struct blaming *blaming, uint32_t strand, size_t s
     return end > blaming->first[strand] ? blaming->of_strand[end - 1] : SIZE_MAX;
 }
 
-/* Walks from the last end to the first begin, over to whoever was waited for. It goes from effect to cause only, and so
- * comes by each wait at most once. */
+/* Returns the step in which a strand spawned others at a time: the last such one before its first wait that was not over
+ * then. Where there is none, that is the step at the time as far as waits tell. */
+static size_t spawning_step(const struct blaming *blaming, uint32_t strand, double at_s)
+{
+    const struct run_program *program = blaming->program;
+    const struct run_strand *told = &program->strands[strand];
+    size_t first = told->first_step, end = told->first_step + told->n_steps;
+    for (size_t i = blaming->first[strand]; i < blaming->first[strand + 1]; i++) {
+        const struct run_wait *wait = &blaming->result->waits[blaming->of_strand[i]];
+        if (wait->end_s > at_s) {
+            end = wait->begin.step + 1;
+            break;
+        }
+        first = wait->begin.step + 1;
+    }
+    for (size_t step = end; step > first; step--) {
+        const struct run_site *site = &program->sites[program->places[program->steps[step - 1].place].site];
+        if (strncmp(site->function, "MPI_Comm_spawn", strlen("MPI_Comm_spawn")) == 0)
+            return step - 1;
+    }
+    return first;
+}
+
+/* Goes from the begin of a strand whose rank was spawned to the rank that did it. Returns false where it was not. */
+static bool go_to_parent(struct blaming *blaming, uint32_t *strand, size_t *step, double *at_s)
+{
+    const struct run_program *program = blaming->program;
+    uint32_t rank = program->strands[*strand].rank, parent = program->ranks[rank].parent;
+    double begin_s = blaming->result->rank_begin_s[rank];
+    if (parent == 0 || parent > rank || !(begin_s < *at_s))
+        return false;
+    walk_path(blaming, *strand, program->strands[*strand].first_step, *step, *at_s - begin_s);
+    while (*strand > 0 && program->strands[*strand - 1].rank >= parent - 1)
+        --*strand;
+    *step = spawning_step(blaming, *strand, begin_s);
+    *at_s = begin_s;
+    return true;
+}
+
+/* Walks from the last end to the first begin, over to whoever was waited for, or spawned the rank. It goes from effect
+ * to cause only, and so comes by each wait and begin at most once. */
 static void find_critical_path(struct blaming *blaming)
 {
     const struct run_program *program = blaming->program;
@@ -250,8 +290,10 @@ static void find_critical_path(struct blaming *blaming)
             strand = s;
     size_t step = program->strands[strand].first_step + program->strands[strand].n_steps;
     double at_s = blaming->result->end_s;
-    for (size_t i = 0; i < blaming->result->n_waits; i++) {
+    for (size_t i = 0; i < blaming->result->n_waits + program->n_ranks; i++) {
         size_t number = last_wait(blaming, strand, step, at_s);
+        if (number == SIZE_MAX && go_to_parent(blaming, &strand, &step, &at_s))
+            continue;
         if (number == SIZE_MAX)
             break;
         const struct run_wait *wait = &blaming->result->waits[number];

@@ -62,7 +62,10 @@ static void count_cores(const struct simulation *sim, struct plan *plan)
     for (size_t s = 0; s < program->n_strands; s++) {
         uint32_t rank = program->strands[s].rank, processors = program->ranks[rank].processors;
         struct machine_cores *machine = &sim->cores.machines[sim->cores.machine_of[rank]];
-        machine->n_strands++;
+        /* It may be placed elsewhere than the one whose place it took. */
+        bool follows = run_strand_follows(program, s) &&
+                       sim->cores.machine_of[program->ranks[rank].follows - 1] == sim->cores.machine_of[rank];
+        machine->n_strands += !follows;
         machine->n = processors > machine->n ? processors : machine->n;
     }
     for (size_t m = 0; m < plan->n_machines; m++) {

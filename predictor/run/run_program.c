@@ -58,6 +58,12 @@ static int grow(void *array, size_t n, size_t limit, size_t element_bytes)
     return n < limit ? array_grow(array, n, element_bytes) : -1;
 }
 
+bool run_strand_follows(const struct run_program *program, size_t strand)
+{
+    uint32_t rank = program->strands[strand].rank;
+    return program->ranks[rank].follows > 0 && (strand == 0 || program->strands[strand - 1].rank != rank);
+}
+
 int run_program_strand(struct run_program *program, uint32_t rank, double begin_s)
 {
     if (grow(&program->strands, program->n_strands, UINT32_MAX, sizeof *program->strands) != 0)

@@ -172,6 +172,9 @@ struct run_rank {
     uint32_t processors;  /* of its node; 0: not known */
     int32_t processor;    /* on which it was; -1: not known */
     bool own_computation; /* its computation holds nothing of others, with whom it shares a processor */
+    uint32_t follows;     /* rank + 1 of the one, gone by then, whose place on the machine it took; 0: none */
+    uint32_t parent;      /* rank + 1 of one that spawned it, a lower one; 0: none, or not known */
+    double absent_share;  /* of the run's time: before its world was spawned, and after that ended */
     double run_s, wait_s; /* recorded: it had a processor, it waited for one; NaN: not known */
 };
 
@@ -192,6 +195,9 @@ struct run_program {
     void *texts;                /* owns the sites' names (a struct pool of the reader), or NULL */
     void (*release_texts)(void *texts);
 };
+
+/* Says whether the strand is the first of a rank that took the place of one that was gone. */
+bool run_strand_follows(const struct run_program *program, size_t strand);
 
 void run_program_release(struct run_program *program);
 

@@ -19,7 +19,7 @@ static struct map_key key_of(const struct reading *reading, uint32_t rank)
     return (struct map_key){reading->program->ranks[rank].machine, 0, 0};
 }
 
-/* Counts ranks, or strands, one more on the machine of a rank. Returns 0, or -1 without memory. */
+/* Counts ranks, or strands, one more on the machine of a rank at one time. Returns 0, or -1 without memory. */
 static int count(const struct reading *reading, struct map *on_machine, uint32_t rank)
 {
     uint32_t *n = map_at(on_machine, key_of(reading, rank));
@@ -37,7 +37,7 @@ static bool is_crowded(const struct reading *reading, const struct map *on_machi
 int computing_begin(struct reading *reading)
 {
     for (uint32_t rank = 0; rank < reading->program->n_ranks; rank++)
-        if (count(reading, &reading->ranks_on_machine, rank) != 0)
+        if (reading->program->ranks[rank].follows == 0 && count(reading, &reading->ranks_on_machine, rank) != 0)
             return reading_no_memory(reading);
     return 0;
 }
@@ -102,7 +102,7 @@ static int mark_ranks(const struct reading *reading)
     struct map strands_on_machine = {0};
     int result = 0;
     for (size_t s = 0; s < program->n_strands && result == 0; s++)
-        result = count(reading, &strands_on_machine, program->strands[s].rank);
+        result = run_strand_follows(program, s) ? 0 : count(reading, &strands_on_machine, program->strands[s].rank);
     for (uint32_t rank = 0; rank < program->n_ranks && result == 0; rank++)
         program->ranks[rank].own_computation =
             program->ranks[rank].processors > 0 &&

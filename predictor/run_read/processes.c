@@ -19,12 +19,15 @@ static double optional_seconds(struct cursor *rows, int column)
 
 static int read_process(struct reading *reading, struct cursor *rows, size_t rank)
 {
-    int64_t node = cursor_integer(rows, 1);
+    int64_t node = cursor_integer(rows, 1), world = cursor_integer(rows, 10);
     if (cursor_integer(rows, 0) != (int64_t)rank || node < 0 || node > UINT32_MAX - 1)
         return error_set(reading->error, "%s: process: rank %lld on node %lld in row %zu; expected the ranks from 0 on",
                          reading->path, (long long)cursor_integer(rows, 0), (long long)node, rank + 1);
     struct read_rank *r = &reading->ranks[rank];
-    *r = (struct read_rank){.from_ns = NO_TIME, .to_ns = NO_TIME, .observed_ns = optional_ns(rows, 6)};
+    *r = (struct read_rank){.from_ns = NO_TIME,
+                            .to_ns = NO_TIME,
+                            .observed_ns = optional_ns(rows, 6),
+                            .world = world > 0 && (size_t)world < reading->program->n_ranks ? (uint32_t)world : 0};
     if (row_time(reading, rows, 2, "process.begin_ns", &r->begin_ns) != 0 ||
         row_time(reading, rows, 3, "process.end_ns", &r->end_ns) != 0)
         return -1;
@@ -57,7 +60,7 @@ static int read_ranks(struct reading *reading)
         return reading_no_memory(reading);
     cursor_open(&rows, reading->database, reading->path,
                 "SELECT rank, node, begin_ns, end_ns, run_ns, wait_ns, observed_ns, coalesce(processors, cores), "
-                "coalesce(machine, node), coalesce(processor, -1) "
+                "coalesce(machine, node), coalesce(processor, -1), world "
                 "FROM process LEFT JOIN node ON node.id = process.node ORDER BY rank",
                 reading->error);
     for (size_t rank = 0; rows.result == 0 && rank < (size_t)n && cursor_next(&rows); rank++)

@@ -74,6 +74,7 @@ struct read_rank {
     int64_t begin_ns, end_ns; /* NO_TIME: not known */
     int64_t from_ns, to_ns;   /* of the window; NO_TIME: open */
     int64_t observed_ns;
+    uint32_t world; /* below the number of ranks */
 };
 
 /* Describes a recorded computation on a processor that ranks shared. */
@@ -147,6 +148,9 @@ int messages_read(struct reading *reading);
 int calls_read(struct reading *reading);
 int collectives_read(struct reading *reading);
 int one_sided_read(struct reading *reading);
+
+/* presence.c: when ranks were there, and who spawned them; once the window is known. */
+int presence_find(struct reading *reading);
 
 /* computing.c: what of recorded computations was the rank's own. */
 int computing_begin(struct reading *reading);

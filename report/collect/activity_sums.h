@@ -6,6 +6,7 @@
 
 struct activity_rank {
     double time_s[SPENT_COUNT];
+    double absent_share; /* as of struct run_rank */
 };
 
 struct activity_sums {

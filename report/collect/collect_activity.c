@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/run/run_presence.h"
 #include "predictor/run_read/run_read.h"
 #include "report/collect/activity_sums.h"
 #include "share/base/array.h"
@@ -42,6 +43,8 @@ static int add_program(struct report *report, struct activity_sums *sums, const 
     sums->n_sites = program->n_sites;
     if (sums->ranks == NULL || sums->sites == NULL)
         return -1;
+    for (size_t rank = 0; rank < program->n_ranks; rank++)
+        sums->ranks[rank].absent_share = program->ranks[rank].absent_share;
     for (size_t i = 0; i < program->n_sites; i++) {
         const char *name = program->sites[i].function;
         sums->sites[i] = (struct report_call_site){.function = pool_clean(&report->pool, name, strlen(name)),
@@ -137,7 +140,8 @@ static int add_calls(struct report *report, struct activity_sums *sums, sqlite3 
     return cursor_close(&rows);
 }
 
-static void sum_rows(struct report *report, const struct activity_sums *sums)
+/* Returns 0, or -1 without memory. */
+static int sum_rows(struct report *report, const struct activity_sums *sums, const struct run_program *program)
 {
     struct report_activities *activities = &report->activities;
     for (size_t kind = 0; kind < SPENT_COUNT; kind++) {
@@ -156,12 +160,18 @@ static void sum_rows(struct report *report, const struct activity_sums *sums)
     }
     for (size_t kind = 0; kind < SPENT_COUNT; kind++)
         activities->rows[kind].share = activities->rows[kind].time_s / activities->ranks_s;
-    const struct report_activity *computation = &activities->rows[SPENT_COMPUTATION];
-    double mean_s = computation->time_s / (double)sums->n_ranks;
-    bool known = computation->most_s > 0 && activities->run_s > 0;
-    activities->load_balance = known ? mean_s / computation->most_s : NAN;
-    activities->communication = known ? fmin(computation->most_s / activities->run_s, 1) : NAN;
-    activities->parallel = known ? fmin(mean_s / activities->run_s, 1) : NAN;
+    double *computed_s = malloc(sums->n_ranks * sizeof *computed_s);
+    if (computed_s == NULL)
+        return -1;
+    for (size_t rank = 0; rank < sums->n_ranks; rank++)
+        computed_s[rank] = sums->ranks[rank].time_s[SPENT_COMPUTATION];
+    const struct run_presence presence = run_presence_of(program, computed_s);
+    bool known = presence.most_s > 0 && activities->run_s > 0;
+    activities->load_balance = known ? presence.mean_s / presence.most_s : NAN;
+    activities->communication = known ? fmin(presence.most_s / activities->run_s, 1) : NAN;
+    activities->parallel = known ? fmin(presence.mean_s / activities->run_s, 1) : NAN;
+    free(computed_s);
+    return 0;
 }
 
 static int costlier(const void *left, const void *right)
@@ -233,8 +243,9 @@ static int sum_run(struct report *report, sqlite3 *database, const struct run_pr
     int result = add_program(report, &sums, program) == 0 && find_awaited(&sums, program, recorded) == 0
                      ? add_calls(report, &sums, database, error)
                      : no_memory(report, error);
+    if (result == 0 && sums.n_ranks > 0 && sum_rows(report, &sums, program) != 0)
+        result = no_memory(report, error);
     if (result == 0 && sums.n_ranks > 0) {
-        sum_rows(report, &sums);
         note_ranks(report, &sums);
         result = keep_sites(report, &sums, database, error);
     }

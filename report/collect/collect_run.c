@@ -37,22 +37,6 @@ static int collect_run(struct report *report, sqlite3 *database, struct error *e
     return cursor_close(&rows);
 }
 
-static int collect_crowding(struct report *report, sqlite3 *database, struct error *error)
-{
-    struct cursor rows;
-    cursor_open(
-        &rows, database, report->path,
-        "SELECT count(*) OVER (), ranks, processors FROM (SELECT count(*) AS ranks, max(coalesce(n.processors, "
-        "n.cores)) AS processors FROM process p JOIN node n ON n.id = p.node GROUP BY coalesce(n.machine, n.id)) "
-        "WHERE ranks > processors ORDER BY 1.0 * ranks / processors DESC LIMIT 1",
-        error);
-    if (cursor_next(&rows))
-        report->crowding = (struct report_crowding){.nodes = cursor_integer(&rows, 0),
-                                                    .ranks = cursor_integer(&rows, 1),
-                                                    .processors = cursor_integer(&rows, 2)};
-    return cursor_close(&rows);
-}
-
 static int collect_waited(struct report *report, sqlite3 *database, struct error *error)
 {
     struct cursor rows;
@@ -118,8 +102,9 @@ static int collect_levels(struct report *report, sqlite3 *database, struct error
 int report_collect_run(struct report *report, sqlite3 *database, struct error *error)
 {
     int result = collect_run(report, database, error);
-    if (result == 0)
-        result = collect_crowding(report, database, error);
+    struct error reason; /* the diagnosis asks for the same, and tells it */
+    if (result == 0 && crowding_find(database, report->path, &report->crowding, &reason) != 0)
+        report->crowding = (struct crowding){0};
     if (result == 0)
         result = collect_waited(report, database, error);
     if (result == 0)

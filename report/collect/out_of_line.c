@@ -1,4 +1,5 @@
-/* Finds ranks that are not like the others, by median and median deviation: one rank far off moves neither. */
+/* Finds ranks that are not like the others, by median and median deviation: one rank far off moves neither. Ranks that
+ * were spawned late, or whose world ended early, are not compared. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,6 +8,7 @@
 enum { LEAST_RANKS = 4 };
 /* A rank is out of line beyond so many deviations (of a normal distribution), and beyond this part of a rank's time. */
 static const double deviations = 5, part = 0.1;
+#define MOST_ABSENT 0.1
 
 static int in_order(const void *left, const void *right)
 {
@@ -26,6 +28,11 @@ static double time_of(const struct activity_rank *rank, bool in_mpi)
     for (size_t kind = SPENT_COMPUTATION + 1; kind < SPENT_COUNT; kind++)
         sum_s += rank->time_s[kind];
     return in_mpi ? sum_s : rank->time_s[SPENT_COMPUTATION];
+}
+
+static bool is_compared(const struct activity_rank *rank)
+{
+    return rank->absent_share < MOST_ABSENT;
 }
 
 /* Puts a rank into its place among those furthest off. */
@@ -55,14 +62,23 @@ static double waited_s(const struct report *report, size_t number)
 static void look(struct report *report, const struct activity_sums *sums, bool in_mpi, double *values, bool *seen)
 {
     struct report_activities *activities = &report->activities;
-    size_t n = sums->n_ranks;
-    for (size_t i = 0; i < n; i++)
-        values[i] = time_of(&sums->ranks[i], in_mpi);
-    double median_s = median(values, n);
-    for (size_t i = 0; i < n; i++)
-        values[i] = fabs(time_of(&sums->ranks[i], in_mpi) - median_s);
-    double limit_s = fmax(deviations * 1.4826 * median(values, n), part * activities->ranks_s / (double)n);
-    for (size_t i = 0; i < n; i++) {
+    size_t n = 0;
+    for (size_t i = 0; i < sums->n_ranks; i++)
+        if (is_compared(&sums->ranks[i]))
+            values[n++] = time_of(&sums->ranks[i], in_mpi);
+    if (n < LEAST_RANKS)
+        return;
+    double median_s = median(values, n), ranks_s = 0;
+    n = 0;
+    for (size_t i = 0; i < sums->n_ranks; i++)
+        if (is_compared(&sums->ranks[i])) {
+            values[n++] = fabs(time_of(&sums->ranks[i], in_mpi) - median_s);
+            ranks_s += time_of(&sums->ranks[i], true) + time_of(&sums->ranks[i], false);
+        }
+    double limit_s = fmax(deviations * 1.4826 * median(values, n), part * ranks_s / (double)n);
+    for (size_t i = 0; i < sums->n_ranks; i++) {
+        if (!is_compared(&sums->ranks[i]))
+            continue;
         double time_s = time_of(&sums->ranks[i], in_mpi), off_s = fabs(time_s - median_s);
         if (!(off_s > limit_s) || seen[i] || waited_s(report, i) > off_s / 2)
             continue;
@@ -73,8 +89,6 @@ static void look(struct report *report, const struct activity_sums *sums, bool i
 
 int activity_find_out_of_line(struct report *report, const struct activity_sums *sums)
 {
-    if (sums->n_ranks < LEAST_RANKS)
-        return 0;
     double *values = malloc(sums->n_ranks * sizeof *values);
     bool *seen = calloc(sums->n_ranks, sizeof *seen);
     int result = values == NULL || seen == NULL ? -1 : 0;

@@ -6,6 +6,7 @@
 #ifndef MPISTAIR_REPORT_REPORT_H
 #define MPISTAIR_REPORT_REPORT_H
 
+#include "interpose/sums/crowding.h"
 #include "predictor/model.h"
 #include "interpose/database/cursor.h"
 #include "report/collect/report_activity.h"
@@ -57,12 +58,6 @@ struct report_waited {
 };
 
 #define REPORT_WAITED 0.05
-
-/* Counts nodes with more ranks than processors; ranks and processors are those of the fullest. Containers that share
- * processors count as one node. */
-struct report_crowding {
-    int64_t nodes, ranks, processors;
-};
 
 /* Sums calls of a kind of which only sums are kept, without those made while recording was off. */
 struct report_sum {
@@ -169,7 +164,7 @@ struct report {
     const char *path;
     struct pool pool;
     struct report_run run;
-    struct report_crowding crowding;
+    struct crowding crowding;
     struct report_waited waited;
     struct report_completeness completeness;
     struct report_level *levels;

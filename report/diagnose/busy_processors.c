@@ -6,31 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "interpose/sums/crowding.h"
 #include "report/diagnose/diagnosis.h"
-
-/* Fills the fullest machine that has more ranks than processors; ranks 0: there is none. */
-static int read_crowd(struct diagnosis *diagnosis, int64_t *ranks, int64_t *processors)
-{
-    struct cursor rows;
-    *ranks = *processors = 0;
-    cursor_open(&rows, diagnosis->database, diagnosis->path,
-                "SELECT count(*), m.processors FROM process p JOIN node n ON n.id = p.node "
-                "  JOIN (SELECT coalesce(machine, id) AS machine, max(coalesce(processors, cores)) AS processors "
-                "    FROM node GROUP BY 1) m ON m.machine = coalesce(n.machine, n.id) "
-                "GROUP BY m.machine HAVING count(*) > m.processors ORDER BY count(*) DESC LIMIT 1",
-                diagnosis->error);
-    if (cursor_next(&rows)) {
-        *ranks = cursor_integer(&rows, 0);
-        *processors = cursor_integer(&rows, 1);
-    }
-    return cursor_close(&rows);
-}
 
 int diagnose_busy_processors(struct diagnosis *diagnosis)
 {
     const struct run_program *program = &diagnosis->program;
     double *waited_s = calloc(program->n_ranks + 1, sizeof *waited_s), sum_s = 0;
-    int64_t ranks, processors;
+    struct crowding crowded;
     size_t worst = 0;
     char waited[DIAGNOSIS_TEXT], crowd[DIAGNOSIS_TEXT] = "";
     if (waited_s == NULL)
@@ -49,9 +32,9 @@ int diagnose_busy_processors(struct diagnosis *diagnosis)
                               .cost_s = sum_s,
                               .function = "",
                               .place = ""};
-    int result = read_crowd(diagnosis, &ranks, &processors);
-    if (ranks > 0)
-        snprintf(crowd, sizeof crowd, ": %" PRId64 " ranks share %" PRId64, ranks, processors);
+    int result = crowding_find(diagnosis->database, diagnosis->path, &crowded, diagnosis->error);
+    if (crowded.nodes > 0)
+        snprintf(crowd, sizeof crowd, ": %" PRId64 " ranks share %" PRId64, crowded.ranks, crowded.processors);
     if (result == 0 && diagnosis->rank_s[worst] > 0)
         result = diagnosis_add(
             diagnosis, finding,
