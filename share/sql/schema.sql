@@ -566,8 +566,7 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               WHEN one_sided > 0
               THEN 'incomplete: whom ' || one_sided || ' communicators reach is not known'
               WHEN unmatched > open THEN 'incomplete: ' || unmatched || ' operations without a partner'
-              WHEN backwards > 0 THEN 'doubtful: ' || backwards ||
-                                      ' messages were received before they were sent, the times of ranks contradict them'
+              WHEN backwards > 0 THEN 'doubtful times: messages received before they were sent: ' || backwards
               WHEN open > 0 THEN 'complete but for ' || open || ' operations that the program left open'
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'

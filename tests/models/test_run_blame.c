@@ -284,6 +284,24 @@ static void make(struct lot *lot, struct run_case *run, size_t n_ranks)
     }
 }
 
+/* Rank 0 computes for 4 ms and spawns for 3 ms; rank 1 begins in that, at 6 ms, and computes for 5 ms. */
+static void spawned(void **state)
+{
+    (void)state;
+    struct blamed b = {0};
+    run_ranks(&b.run, 2, NULL);
+    run_rank(&b.run, "c4 k1 x3 k2 x1");
+    run_rank(&b.run, "c5");
+    b.run.program.sites[1].function = "MPI_Comm_spawn";
+    b.run.program.strands[1].begin_s = 6e-3;
+    b.run.program.ranks[1].parent = 1;
+    blame_of(&b);
+    assert_critical(&b, 1, 0, 5);
+    assert_critical(&b, 0, 1, 4 + 2);
+    assert_critical(&b, 0, 2, 0);
+    release(&b);
+}
+
 /* All that is waited is somebody's fault, and the critical path is as long as the run. */
 static void laws(void **state)
 {
@@ -329,6 +347,7 @@ int main(void)
         cmocka_unit_test(imbalance_by_site),
         cmocka_unit_test(since_the_meeting),
         cmocka_unit_test(before_the_meeting),
+        cmocka_unit_test(spawned),
         cmocka_unit_test(laws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

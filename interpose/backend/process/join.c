@@ -26,6 +26,7 @@
 #define NS_PER_S       UINT64_C(1000000000)
 #define LEVEL_NS       (2 * NS_PER_S) /* what a level of the tree may take longer than the one above it */
 #define MOST_PAUSE_NS  5000000
+#define LEAST_TESTS    100
 
 static int speaks = 1;
 
@@ -111,6 +112,15 @@ static void say_whom(const struct wait *wait, const char *whom, const char *have
             whom, have, JOIN_SAY_S, wait->join_s);
 }
 
+static void say_without(const struct wait *wait, const char *whom)
+{
+    fprintf(
+        stderr,
+        "mpistair: %s did not join the recording in %d s (MPISTAIR_JOIN_S); the job goes on, and its trace lacks what "
+        "they do\n",
+        whom, wait->join_s);
+}
+
 /* Waits until all of this node have signed. Returns 1, or 0 where they have not in time. */
 static int wait_for_roll(const struct run *run, struct wait *wait)
 {
@@ -128,34 +138,27 @@ static int wait_for_roll(const struct run *run, struct wait *wait)
         if (!pause_until(wait, wait->end_ns)) {
             list_missing(run, whom, sizeof whom);
             if (speaks)
-                fprintf(
-                    stderr,
-                    "mpistair: %s did not join the recording in %d s (MPISTAIR_JOIN_S); the job goes on, and its trace "
-                    "lacks what they do\n",
-                    whom, wait->join_s);
+                say_without(wait, whom);
             return 0;
         }
     }
     return 1;
 }
 
-/* Waits for a request. Returns 1 once it is complete, else 0; a receive is taken back then. */
-static int complete(struct wait *wait, MPI_Request *request, int from, uint64_t end_ns)
+/* Waits for a request. Returns 1 once it is complete, else 0; a receive is taken back then. whom: of whom to speak
+ * meanwhile; NULL: it is not for this rank to do it. */
+static int complete(struct wait *wait, MPI_Request *request, int is_receive, uint64_t end_ns, const char *whom)
 {
-    int done = 0;
+    int done = 0, tests = 0, is_time = 1;
     wait->pause_ns = 100;
-    for (;;) {
-        char whom[80];
+    while (is_time || tests++ < LEAST_TESTS) { /* what has come long ago may still need MPI to look */
         if (PMPI(Test)(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done)
             return done;
-        if (from >= 0 && is_time_to_say(wait)) {
-            snprintf(whom, sizeof whom, "rank %d, or one behind it,", from);
+        if (whom && is_time_to_say(wait))
             say_whom(wait, whom, "has");
-        }
-        if (!pause_until(wait, end_ns))
-            break;
+        is_time = pause_until(wait, end_ns);
     }
-    if (from < 0) { /* a send cannot be taken back */
+    if (!is_receive) { /* a send cannot be taken back */
         PMPI(Request_free)(request);
         return 0;
     }
@@ -164,17 +167,19 @@ static int complete(struct wait *wait, MPI_Request *request, int from, uint64_t 
     PMPI(Cancel)(request);
     PMPI(Wait)(request, &status);
     PMPI(Test_cancelled)(&status, &is_cancelled);
+    if (is_cancelled && whom)
+        say_without(wait, whom);
     return !is_cancelled;
 }
 
 /* Returns what the rank says, -1 where it says nothing until end_ns. */
-static int hear(const struct run *run, struct wait *wait, int rank, uint64_t end_ns)
+static int hear(const struct run *run, struct wait *wait, int rank, uint64_t end_ns, const char *whom)
 {
     MPI_Request request;
     int word = -1;
     if (PMPI(Irecv)(&word, 1, MPI_INT, rank, TAG_MEET, run->comm, &request) != MPI_SUCCESS)
         return -1;
-    return complete(wait, &request, rank, end_ns) ? word : -1;
+    return complete(wait, &request, 1, end_ns, whom) ? word : -1;
 }
 
 /* Returns 1 once the word is under way. */
@@ -184,24 +189,42 @@ static int tell(const struct run *run, struct wait *wait, int rank, int word, ui
     MPI_Request request;
     if (PMPI(Isend)(&words[word], 1, MPI_INT, rank, TAG_MEET, run->comm, &request) != MPI_SUCCESS)
         return 0;
-    return complete(wait, &request, -1, end_ns);
+    return complete(wait, &request, 0, end_ns, NULL);
+}
+
+/* Hears of all below that are here, those behind one that is not, too: else their words would stay. Returns a bit for
+ * each child. */
+static uint32_t hear_children(const struct run *run, struct wait *wait, int n)
+{
+    uint32_t heard = 0;
+    for (int i = 0; i < n; i++) {
+        char whom[64];
+        int child = run->rank + (1 << i), last = i == 30 ? run->size - 1 : child + (1 << i) - 1;
+        last = last < run->size ? last : run->size - 1;
+        snprintf(whom, sizeof whom, last > child ? "one of ranks %d-%d" : "rank %d", child, last);
+        if (hear(run, wait, child, wait->end_ns, whom) == 1)
+            heard |= UINT32_C(1) << i;
+    }
+    return heard;
 }
 
 static int meet(const struct run *run, struct wait *wait)
 {
-    int rank = run->rank, n_children = 0, n_heard = 0;
+    int rank = run->rank, n_children = 0;
     while (n_children < 31 && !(rank >> n_children & 1) && (INT64_C(1) << n_children) < run->size - rank)
         n_children++;
-    while (n_heard < n_children && hear(run, wait, rank + (1 << n_heard), wait->end_ns) == 1)
-        n_heard++;
-    int all = n_heard == n_children;
+    uint32_t heard = hear_children(run, wait, n_children);
+    int all = heard == (UINT32_C(1) << n_children) - 1;
     if (rank > 0 && all) {
         int parent = rank & (rank - 1);
         uint64_t end_ns = wait->end_ns + (uint64_t)__builtin_popcount((unsigned)rank) * LEVEL_NS;
-        all = tell(run, wait, parent, 1, wait->end_ns) && hear(run, wait, parent, end_ns) == 1;
+        /* Its parent speaks of a rank that has not come, but nobody waits for rank 0 as a child. */
+        const char *whom = parent == 0 ? "rank 0, or one that it waits for," : NULL;
+        all = tell(run, wait, parent, 1, wait->end_ns) && hear(run, wait, parent, end_ns, whom) == 1;
     }
-    for (int i = 0; i < n_heard; i++)
-        tell(run, wait, rank + (1 << i), all, clock_monotonic_ns() + LEVEL_NS);
+    for (int i = 0; i < n_children; i++)
+        if (heard >> i & 1)
+            tell(run, wait, rank + (1 << i), all, clock_monotonic_ns() + LEVEL_NS);
     return all;
 }
 

@@ -7,11 +7,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "interpose/backend/process/launcher_environment.h"
+
+enum { WORLD_BYTES = 60 }; /* of the world's name, so that there is room for all */
 
 static struct {
     char world[256];
@@ -25,9 +28,10 @@ static struct {
 static socklen_t name_of(struct sockaddr_un *address, int rank)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    /* A name that begins with NUL is in no file system. */
-    int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mpistair-%.60s-%" PRIx64 "-%d",
-                          roll.world, roll.start, rank);
+    /* A name that begins with NUL is in no file system. Worlds of one launcher differ at the end of theirs. */
+    size_t world = strlen(roll.world);
+    int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mpistair-%s-%" PRIx64 "-%d",
+                          roll.world + (world > WORLD_BYTES ? world - WORLD_BYTES : 0), roll.start, rank);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
@@ -51,9 +55,9 @@ void roll_sign(void)
 int roll_missing(void)
 {
     int missing = 0, look = roll.n > 0 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-    for (int rank = 0; rank < roll.n; rank++) {
+    for (int rank = 0; rank < roll.n && look >= 0; rank++) {
         struct sockaddr_un address;
-        if (!roll.signed_by[rank] && look >= 0)
+        if (!roll.signed_by[rank])
             roll.signed_by[rank] = connect(look, (void *)&address, name_of(&address, rank)) == 0;
         missing += !roll.signed_by[rank];
     }

@@ -11,7 +11,7 @@
 void roll_sign(void);
 
 /* Returns how many processes that the launcher started on this node have not signed so far; 0 where it does not say how
- * many there are. Whoever signed stays known. */
+ * many there are, or this process cannot look. Whoever signed stays known. */
 int roll_missing(void);
 
 /* Returns this node's processes, by their rank on it, that have (1) or have not signed (0), and sets their number, 0
