@@ -239,8 +239,8 @@ static size_t last_wait(const struct blaming *blaming, uint32_t strand, size_t s
     return end > blaming->first[strand] ? blaming->of_strand[end - 1] : SIZE_MAX;
 }
 
-/* Returns the step in which a strand spawned others at a time: the last such one before its first wait that was not over
- * then. Where there is none, that is the step at the time as far as waits tell. */
+/* Returns the step in which a strand spawned others at a time: the last such one before its first wait that was
+ * not over then. Where there is none, that is the step at the time as far as waits tell. */
 static size_t spawning_step(const struct blaming *blaming, uint32_t strand, double at_s)
 {
     const struct run_program *program = blaming->program;

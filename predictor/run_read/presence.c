@@ -1,5 +1,6 @@
-/* Finds when ranks were there. A world that was spawned begins late and may end early: until then, and from then on, its
- * ranks neither compute nor wait, nor have a processor. What comes after one on its machine takes its place. */
+/* Finds when ranks were there. A world that was spawned begins late and may end early: until then, and from then
+ * on, its ranks neither compute nor wait, nor have a processor. What comes after one on its machine takes its
+ * place. */
 #include <stdlib.h>
 
 #include "predictor/run_read/reading.h"

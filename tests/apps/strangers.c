@@ -1,6 +1,7 @@
-/* strangers takes any message from anybody, as soon as MPI_Init returns: one that no rank of the program sent is found.
- * Some ranks may be started without the recorder, which those with it wait for, so it looks for PEEK_S first. Then every
- * rank sends one number to every other rank; a communicator, a reduction and a barrier follow. Rank 0 prints `sum N`. */
+/* strangers takes any message from anybody, as soon as MPI_Init returns: one that no rank of the program sent is
+ * found. Some ranks may be started without the recorder, which those with it wait for, so it looks for PEEK_S
+ * first. Then every rank sends one number to every other rank; a communicator, a reduction and a barrier follow.
+ * Rank 0 prints `sum N`. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* First the roll of the node (roll.h) says who is here, without a message. Then all meet up and down a binomial tree of
- * MPI_COMM_WORLD, across nodes, too: the parent of a rank is that rank without its lowest bit. A rank tells its parent
- * that all below it are here, and the parent hands back what the root decided. Every wait has an end, so no call here
- * blocks: who has heard nothing by then tells those below it to go on apart. Only the root decides that all are here, and
- * a rank that waits for its decision gives it more time than those above it need.
+/* First the roll of the node (roll.h) says who is here, without a message. Then all meet up and down a binomial
+ * tree of MPI_COMM_WORLD, across nodes, too: the parent of a rank is that rank without its lowest bit. A rank
+ * tells its parent that all below it are here, and the parent hands back what the root decided. Every wait has an
+ * end, so no call here blocks: who has heard nothing by then tells those below it to go on apart. Only the root
+ * decides that all are here, and a rank that waits for its decision gives it more time than those above it need.
  *
  * It uses messages and not a collective, which a process that knows nothing of us might take for its own. See
  * world_comm.c for what keeps them apart from the application's. */

@@ -1,6 +1,6 @@
-/* A signature is a socket whose name is the launcher's name for this MPI_COMM_WORLD and the rank on the node. Such names
- * lie in no file system, only the processes of this machine see them, and the kernel takes them away with the process.
- * Nothing is ever sent. */
+/* A signature is a socket whose name is the launcher's name for this MPI_COMM_WORLD and the rank on the node. Such
+ * names lie in no file system, only the processes of this machine see them, and the kernel takes them away with
+ * the process. Nothing is ever sent. */
 #include "interpose/backend/process/roll.h"
 
 #include <inttypes.h>

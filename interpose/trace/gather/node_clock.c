@@ -1,8 +1,8 @@
-/* Maps ticks to the node's CLOCK_MONOTONIC. The TSC and CLOCK_MONOTONIC belong to the node, not to the process: the pairs of all
- * processes of a node together give one function. It is linear between pairs, which are at least PAIR_DISTANCE_NS
- * apart, so that the jitter of reading two clocks does not bend it; outside of them it has the mean rate of all. A job
- * that was killed early has pairs of its start only. Where it is ingested on the same host and boot, a pair taken now
- * gives the rate. */
+/* Maps ticks to the node's CLOCK_MONOTONIC. The TSC and CLOCK_MONOTONIC belong to the node, not to the process:
+ * the pairs of all processes of a node together give one function. It is linear between pairs, which are at least
+ * PAIR_DISTANCE_NS apart, so that the jitter of reading two clocks does not bend it; outside of them it has the
+ * mean rate of all. A job that was killed early has pairs of its start only. Where it is ingested on the same host
+ * and boot, a pair taken now gives the rate. */
 #include "interpose/trace/gather/node_clock.h"
 
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 /* Fills processes (spool, node) and nodes with their clock pairs and links. Returns 0, or -1 without memory. */
 int nodes_build(const struct spools *spools, struct trace *trace, struct error *error);
 
-/* Returns a node's CLOCK_MONOTONIC at ticks of one of its processes, in ns. hint keeps the place between calls and begins
- * with 0. */
+/* Returns a node's CLOCK_MONOTONIC at ticks of one of its processes, in ns. hint keeps the place between calls and
+ * begins with 0. */
 int64_t clock_ns(const struct trace_node *node, const struct trace_process *process, uint64_t ticks, size_t *hint);
 
 /* Turns a node's own time into an aligned one, as clock_align (clock_align.h) did for its processes. */
