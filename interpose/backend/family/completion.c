@@ -166,7 +166,7 @@ void wait_begin(struct completion_call *completion, enum mpistair_function funct
 static inline int one_end(struct completion_call *completion, int result, const MPI_Request *request, int reported,
                           struct moment *now)
 {
-    const MPI_Status *status = watched_result(&completion->watched);
+    const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && reported);
     if (!call_recorded(&completion->call))
         return -1;
     *now = moment_now();
@@ -287,7 +287,7 @@ static uint32_t any_end(struct completion_call *completion, int result, const MP
 
 void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index)
 {
-    const MPI_Status *status = watched_result(&completion->watched);
+    const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS);
     if (!call_recorded(&completion->call))
         return;
     struct moment now = moment_now();
@@ -297,7 +297,7 @@ void waitany_end(struct completion_call *completion, int result, const MPI_Reque
 void testany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
                  const int *flag)
 {
-    const MPI_Status *status = watched_result(&completion->watched);
+    const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && *flag);
     if (!call_recorded(&completion->call))
         return;
     struct moment now = moment_now();
@@ -339,7 +339,7 @@ void request_get_status_begin(struct completion_call *completion, enum mpistair_
 
 void request_get_status_end(struct completion_call *completion, int result, const int *flag)
 {
-    const MPI_Status *status = watched_result(&completion->watched);
+    const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && *flag);
     if (!call_recorded(&completion->call))
         return;
     struct moment now = moment_now();

@@ -24,6 +24,14 @@ struct completion_call {
     void *one_taken;
 };
 
+/* Returns what MPI filled in of a single status, or NULL. is_reported says that the call reported a request. Of a send
+ * MPICH tells only whether it was cancelled: its source stays untouched, and no wildcard of a send would read it. */
+static inline const MPI_Status *completion_status(struct completion_call *completion, int is_reported)
+{
+    const MPI_Status *status = watched_result(&completion->watched);
+    return is_reported && __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED) ? completion->watched.status : status;
+}
+
 /* MPI_Wait and MPI_Test have one request. */
 void wait_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
                 const MPI_Request *request, MPI_Status **status);

@@ -70,11 +70,11 @@ void request_get_status_any_begin(struct completion_call *completion, enum mpist
 
 void request_get_status_any_end(struct completion_call *completion, int result, const int *index, const int *flag)
 {
-    const MPI_Status *status = watched_result(&completion->watched);
+    int found = result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED;
+    const MPI_Status *status = completion_status(completion, found);
     if (!call_recorded(&completion->call))
         return;
     struct moment now = moment_now();
-    int found = result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED;
     end(completion, found, found ? report(completion, *index, status, now) : 0, now);
 }
 

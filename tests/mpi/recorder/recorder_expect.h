@@ -16,7 +16,8 @@ enum {
     STARTED = 256,
     OFF = 2048,
     FREED = 4096,
-    TOOK = 8192
+    TOOK = 8192,
+    HELD = 16384
 };
 
 /* Opens the file of this rank in the folder RECORDER_EXPECT. */
