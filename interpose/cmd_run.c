@@ -36,6 +36,7 @@ static const char notes[] =
     "Environment:\n"
     "  MPISTAIR_SPOOL_LIMIT  bytes of spools a node (K, M, G; default 1G)\n"
     "  MPISTAIR_STACK        frames of callers to keep with each operation (0 to 63; default 0)\n"
+    "  MPISTAIR_PREALLOCATE  bytes of spools a node to take in MPI_Init (K, M, G; default: as they are needed)\n"
     "  MPISTAIR_WINDOW       when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always)\n"
     "  MPISTAIR_JOIN_S       seconds that MPI_Init waits for processes without the library (default 60)\n"
     "  MPISTAIR_DETAIL       collectives and one-sided calls behind which only sums are kept (default 100000)\n";

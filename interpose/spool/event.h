@@ -48,12 +48,13 @@ enum spool_end {
 };
 
 enum spool_loss {
-    SPOOL_LOSS_DISK = 0,          /* the file system had no room for a chunk */
+    SPOOL_LOSS_DISK = 0,          /* the file system had no room for a chunk: ENOSPC */
     SPOOL_LOSS_LIMIT = 1,         /* MPISTAIR_SPOOL_LIMIT was reached */
     SPOOL_LOSS_MEMORY = 2,        /* no memory for the recorder's own tables */
     SPOOL_LOSS_CLOSED = 3,        /* the program closed the spool's descriptor */
     SPOOL_LOSS_FILE_SIZE = 4,     /* RLIMIT_FSIZE was reached */
     SPOOL_LOSS_ADDRESS_SPACE = 5, /* RLIMIT_AS was reached, but for some room left to the program */
+    SPOOL_LOSS_REFUSED = 6,       /* the system refused room for another reason, header.refused_error */
     SPOOL_LOSS_COUNT = 8,
 };
 
@@ -124,7 +125,9 @@ struct spool_header {
     uint32_t apart;        /* 1: it went on without processes that did not join the recording */
     struct spool_processor_use use_init; /* once MPI was initialised, and at the end */
     struct spool_processor_use use_finalize;
-    uint64_t kernel_key; /* of the running kernel, which containers share; 0: not known */
+    uint64_t kernel_key;    /* of the running kernel, which containers share; 0: not known */
+    uint32_t refused_error; /* errno of the first call that was refused room for a chunk; 0: none was, or not known */
+    uint32_t pad2;
 };
 
 struct spool_chunk {

@@ -26,6 +26,13 @@ enum {
     SPARE_BYTES = 16 << 20, /* address space that is spared for the program where it is limited */
 };
 
+/* Says whether the system forbids a call that the recorder can do without: as file systems that do not have it, and
+ * filters of seccomp, do. */
+static int is_forbidden(int error)
+{
+    return error == EOPNOTSUPP || error == ENOSYS || error == EPERM || error == EACCES;
+}
+
 int spool_file_take(struct spool_file *file, int fd)
 {
     struct rlimit numbers;
@@ -74,7 +81,7 @@ int spool_file_allocate(const struct spool_file *file, off_t offset, off_t bytes
     return error;
 }
 
-/* Allocates by writing zeros, for file systems that can do nothing else; nothing may be stored there yet. */
+/* Allocates by writing zeros, where nothing else is possible; nothing may be stored there yet. */
 static int write_zeros(const struct spool_file *file, off_t offset, size_t bytes)
 {
     static const uint8_t zeros[SLICE_BYTES];
@@ -123,14 +130,25 @@ static int populate(uint8_t *map, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += SLICE_BYTES)
         if (madvise(map + at, bytes - at < SLICE_BYTES ? bytes - at : SLICE_BYTES, MADV_POPULATE_WRITE) != 0)
-            /* the kernel is older; the pages then fault in one by one, as their blocks are allocated */
-            return errno == EINVAL ? 0 : errno;
+            /* the kernel is older (EINVAL); the pages then fault in one by one, as their blocks are allocated */
+            return errno == EINVAL || is_forbidden(errno) ? 0 : errno;
     return 0;
 }
 
 static enum spool_loss cause_of(int error)
 {
-    return error == EBADF ? SPOOL_LOSS_CLOSED : error == EFBIG ? SPOOL_LOSS_FILE_SIZE : SPOOL_LOSS_DISK;
+    switch (error) {
+    case EBADF:
+        return SPOOL_LOSS_CLOSED;
+    case EFBIG:
+        return SPOOL_LOSS_FILE_SIZE;
+    case ENOSPC:
+        return SPOOL_LOSS_DISK;
+    case ENOMEM:
+        return SPOOL_LOSS_MEMORY;
+    default:
+        return SPOOL_LOSS_REFUSED;
+    }
 }
 
 void *spool_file_map(const struct spool_file *file, off_t offset, size_t bytes, int allocated, enum spool_loss *cause)
@@ -143,7 +161,7 @@ void *spool_file_map(const struct spool_file *file, off_t offset, size_t bytes, 
     }
     if (!allocated)
         error = spool_file_allocate(file, offset, (off_t)bytes);
-    if (error == EOPNOTSUPP || error == ENOSYS)
+    if (is_forbidden(error))
         error = write_zeros(file, offset, bytes);
     if (error != 0) {
         *cause = cause_of(error);
@@ -155,11 +173,11 @@ void *spool_file_map(const struct spool_file *file, off_t offset, size_t bytes, 
         *cause = limited ? SPOOL_LOSS_ADDRESS_SPACE : SPOOL_LOSS_MEMORY;
         return NULL;
     }
-    if (map == MAP_FAILED || spool_file_descriptor(file) < 0) {
+    int map_error = map == MAP_FAILED ? errno : 0;
+    if (spool_file_descriptor(file) < 0)
         error = EBADF;
-    } else {
-        error = populate(map, bytes);
-    }
+    else
+        error = map_error != 0 ? map_error : populate(map, bytes);
     if (error == 0)
         return map;
     if (map != MAP_FAILED)

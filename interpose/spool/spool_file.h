@@ -33,7 +33,8 @@ int spool_file_allocate(const struct spool_file *file, off_t offset, off_t bytes
 
 /* Maps bytes at offset with blocks on the disk behind them, since a store into a mapping without blocks ends in SIGBUS
  * on a full disk. allocated says that they have their blocks; otherwise nothing may be stored there yet. Returns NULL
- * with *cause and errno set on failure. */
+ * with *cause and errno set on failure. What a filter of seccomp forbids is done without where that is possible: it
+ * needs fallocate or pwrite, and mmap. */
 void *spool_file_map(const struct spool_file *file, off_t offset, size_t bytes, int allocated, enum spool_loss *cause);
 
 #endif

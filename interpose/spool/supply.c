@@ -2,6 +2,7 @@
  * millisecond for the disk. */
 #include "interpose/spool/supply.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,19 @@ void supply_open(struct supply *supply, const struct spool_file *file, uint32_t 
     pthread_mutex_init(&supply->lock, NULL);
     pthread_cond_init(&supply->needed, NULL);
     pthread_cond_init(&supply->made, NULL);
+}
+
+int supply_make_first(struct supply *supply, uint32_t n, enum spool_loss *cause)
+{
+    n = n < supply->limit ? n : supply->limit;
+    void *map = spool_file_map(supply->file, supply_offset(0), (size_t)n * SPOOL_CHUNK_BYTES, 0, cause);
+    if (!map)
+        return errno;
+    supply->first = map;
+    supply->n_first = n;
+    supply->reserved = n;
+    supply->allocated = n;
+    return 0;
 }
 
 /* Reserves the number of a new chunk. *extent becomes the number of chunks from there on that should get their blocks
@@ -125,30 +139,48 @@ void supply_without_thread(struct supply *supply)
     pthread_mutex_unlock(&supply->lock);
 }
 
+/* Starts the thread once it has something to do. The caller holds the lock. */
+static void start_if_needed(struct supply *supply)
+{
+    if (supply->running || supply->failed || supply->wanted == 0 || supply->n_first_taken < supply->n_first)
+        return;
+    supply->running = start_thread(supply) == 0;
+    supply->failed = !supply->running;
+}
+
 void supply_ahead(struct supply *supply, uint32_t n)
 {
     pthread_mutex_lock(&supply->lock);
     supply->wanted = n < SUPPLY_READY ? n : SUPPLY_READY;
-    if (!supply->running && !supply->failed) {
-        supply->running = start_thread(supply) == 0;
-        supply->failed = !supply->running;
-    }
+    start_if_needed(supply);
     pthread_mutex_unlock(&supply->lock);
+}
+
+/* Takes a chunk that exists. Returns whether there was one. The caller holds the lock. */
+static int take_ready(struct supply *supply, struct supply_chunk *chunk)
+{
+    if (supply->n_first_taken < supply->n_first) {
+        chunk->number = supply->n_first_taken++;
+        chunk->map = supply->first + (size_t)chunk->number * SPOOL_CHUNK_BYTES;
+        start_if_needed(supply);
+        return 1;
+    }
+    while (supply->n_ready == 0 && supply->making)
+        pthread_cond_wait(&supply->made, &supply->lock);
+    if (supply->n_ready == 0)
+        return 0;
+    *chunk = supply->ready[0];
+    supply->n_ready--;
+    memmove(supply->ready, supply->ready + 1, supply->n_ready * sizeof *supply->ready);
+    pthread_cond_signal(&supply->needed);
+    return 1;
 }
 
 int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause)
 {
     uint32_t number, extent;
     pthread_mutex_lock(&supply->lock);
-    while (supply->n_ready == 0 && supply->making)
-        pthread_cond_wait(&supply->made, &supply->lock);
-    int is_ready = supply->n_ready > 0;
-    if (is_ready) {
-        *chunk = supply->ready[0];
-        supply->n_ready--;
-        memmove(supply->ready, supply->ready + 1, supply->n_ready * sizeof *supply->ready);
-        pthread_cond_signal(&supply->needed);
-    }
+    int is_ready = take_ready(supply, chunk);
     int has_room = is_ready || reserve(supply, &number, &extent) == 0;
     pthread_mutex_unlock(&supply->lock);
     if (is_ready)
@@ -190,4 +222,8 @@ void supply_close(struct supply *supply)
                       SPOOL_CHUNK_BYTES);
     }
     supply->n_ready = 0;
+    if (supply->n_first_taken < supply->n_first)
+        munmap(supply->first + (size_t)supply->n_first_taken * SPOOL_CHUNK_BYTES,
+               (size_t)(supply->n_first - supply->n_first_taken) * SPOOL_CHUNK_BYTES);
+    supply->n_first = supply->n_first_taken;
 }

@@ -4,7 +4,10 @@
  * So a thread of our own makes the next chunk while the application computes, and gives chunks that lanes have left
  * back to the kernel. The thread starts with a process's second chunk only: a process that records little never has
  * one. It takes no signals, calls no MPI, and may run on any processor of the job, not only on those to which the rank
- * is bound. Where the thread cannot be started, the recording thread makes its chunks itself. */
+ * is bound. Where the thread cannot be started, the recording thread makes its chunks itself.
+ *
+ * A process that may not allocate later, as filters of seccomp have it, gets chunks at the start. They are taken first;
+ * the thread starts when all are. */
 #ifndef MPISTAIR_SPOOL_SUPPLY_H
 #define MPISTAIR_SPOOL_SUPPLY_H
 
@@ -36,6 +39,8 @@ struct supply {
     uint32_t reserved;  /* numbers handed out */
     uint32_t allocated; /* chunks that have their blocks */
     uint32_t wanted;    /* chunks to hold ready */
+    uint8_t *first;     /* the chunks made at the start, mapped together: numbers 0 to n_first - 1 */
+    uint32_t n_first, n_first_taken;
     uint32_t n_ready, n_left;
     struct supply_chunk ready[SUPPLY_READY]; /* oldest first */
     struct left_chunk left[SUPPLY_LEFT];     /* chunks to be given back */
@@ -45,13 +50,18 @@ struct supply {
 /* Prepares a supply of at most limit chunks. The file stays the caller's. */
 void supply_open(struct supply *supply, const struct spool_file *file, uint32_t limit);
 
-/* Takes the next chunk, ready or made now. Returns 0, or -1 with *cause set. */
+/* Makes n chunks at once, limit at most, before any other. Returns 0, or an errno value with *cause set, and none is
+ * made. */
+int supply_make_first(struct supply *supply, uint32_t n, enum spool_loss *cause);
+
+/* Takes the next chunk, ready or made now. Returns 0, or -1 with *cause and errno set. */
 int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause);
 
 /* From now on every recording thread makes its chunks itself. */
 void supply_without_thread(struct supply *supply);
 
-/* Holds n chunks ready from now on, SUPPLY_READY at most; starts the thread if there is none. */
+/* Holds n chunks ready from now on, SUPPLY_READY at most; starts the thread if there is none and those of the start are
+ * taken. */
 void supply_ahead(struct supply *supply, uint32_t n);
 
 /* Takes over a chunk that its lane left long ago, to give it back (left_chunks.h). */

@@ -60,6 +60,16 @@ out:
     return error;
 }
 
+int spool_writer_preallocate(struct spool_writer *writer, uint64_t bytes)
+{
+    int saved_errno = errno;
+    enum spool_loss cause;
+    uint64_t n = bytes / SPOOL_CHUNK_BYTES + (bytes % SPOOL_CHUNK_BYTES > 0);
+    int error = n == 0 ? 0 : supply_make_first(&writer->supply, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX, &cause);
+    errno = saved_errno;
+    return error;
+}
+
 void spool_writer_publish(struct spool_writer *writer)
 {
     __atomic_store_n(&writer->header->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
@@ -68,6 +78,7 @@ void spool_writer_publish(struct spool_writer *writer)
 uint64_t spool_writer_close(struct spool_writer *writer)
 {
     int saved_errno = errno;
+    uint32_t n_first = writer->supply.n_first;
     supply_close(&writer->supply);
     pthread_mutex_lock(&writer->lock);
     off_t bytes = supply_offset(writer->header->chunks);
@@ -78,8 +89,10 @@ uint64_t spool_writer_close(struct spool_writer *writer)
         lane->stopped = 1;
         lane->end = lane->next;
     }
-    int fd = spool_file_descriptor(&writer->file);
-    if (fd < 0 || ftruncate(fd, bytes) != 0)
+    /* Who gave it chunks at the start may not let it do more than store into them: the file keeps its length. */
+    int is_enough = n_first > 0 && writer->header->chunks <= n_first;
+    int fd = is_enough ? -1 : spool_file_descriptor(&writer->file);
+    if (!is_enough && (fd < 0 || ftruncate(fd, bytes) != 0))
         bytes = supply_offset(writer->header->chunks);
     spool_file_close(&writer->file);
     pthread_mutex_unlock(&writer->lock);
@@ -93,6 +106,14 @@ static void lose_after(struct spool_writer *writer, enum spool_loss cause, uint6
     uint64_t none = 0;
     __atomic_compare_exchange_n(&writer->header->lost_ticks, &none, ticks, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     __atomic_fetch_add(&writer->header->lost[cause], n, __ATOMIC_RELAXED);
+}
+
+/* Keeps the first error for which the system refused room. */
+static void note_refused(struct spool_writer *writer, int error)
+{
+    uint32_t none = 0;
+    __atomic_compare_exchange_n(&writer->header->refused_error, &none, (uint32_t)error, 0, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
 }
 
 void spool_writer_lose(struct spool_writer *writer, enum spool_loss cause, uint64_t n)
@@ -165,7 +186,7 @@ static uint32_t publish_chunk(struct spool_writer *writer, struct spool_chunk *c
     return n_long_lanes;
 }
 
-/* Makes the next chunk of the lane its current one. Returns 0, or -1 with lane->cause. */
+/* Makes the next chunk of the lane its current one. Returns 0, or -1 with lane->cause and errno. */
 static int open_chunk(struct spool_lane *lane)
 {
     struct spool_writer *writer = lane->writer;
@@ -192,6 +213,8 @@ void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes)
     int saved_errno = errno;
     uint64_t ticks = lane->stopped ? 0 : clock_ticks((enum spool_clock_source)lane->writer->header->clock_source);
     if (!lane->stopped && open_chunk(lane) != 0) {
+        if (lane->cause == SPOOL_LOSS_REFUSED)
+            note_refused(lane->writer, errno);
         lane->stopped = 1;
         lane->end = lane->next; /* no room for a smaller record either: what follows a loss would be out of order */
     }

@@ -52,12 +52,17 @@ struct spool_writer {
 int spool_writer_open(struct spool_writer *writer, int folder, const char *name, uint64_t limit_bytes,
                       enum spool_clock_source clock_source);
 
+/* Makes all room for records now, as many bytes of it and limit_bytes at most, for a process that may not do so later.
+ * What does not fit in there is made as it is needed. Before the first record. Returns 0, or an errno value after which
+ * nothing is made ahead. */
+int spool_writer_preallocate(struct spool_writer *writer, uint64_t bytes);
+
 /* Makes the header count: readers see the magic number only together with all that was stored before. The header must
  * already say which process of which run this is. */
 void spool_writer_publish(struct spool_writer *writer);
 
-/* Truncates the file to what is used and closes it. No record may be stored afterwards. The header stays mapped, as
- * counters in it may still be counted up. Returns the bytes of the file. */
+/* Truncates the file to what is used, unless all lies in what was made ahead, and closes it. No record may be stored
+ * afterwards. The header stays mapped, as counters in it may still be counted up. Returns the bytes of the file. */
 uint64_t spool_writer_close(struct spool_writer *writer);
 
 /* Returns a lane for the calling thread, or NULL without memory, which is counted. spool_lane_release hands it back. */

@@ -21,6 +21,8 @@ static const char *loss_text(const char *cause)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(texts[i][0], cause) == 0)
             return texts[i][1];
+    if (strncmp(cause, "refused", strlen("refused")) == 0)
+        return "the system refused room for the spool (MPISTAIR_PREALLOCATE takes all in MPI_Init)";
     return cause;
 }
 

@@ -308,7 +308,8 @@ CREATE TABLE untracked(
 CREATE TABLE loss(
   rank INTEGER NOT NULL,
   cause TEXT NOT NULL,                 -- disk, limit, memory, closed (by the program), file_size, address_space (limits
-                                       -- of the process), cut_off, damaged, no_spool, at_once, not_joined
+                                       -- of the process), refused_EPERM (or another error of the system), cut_off,
+                                       -- damaged, no_spool, at_once, not_joined
   n INTEGER NOT NULL,                  -- records; processes for no_spool, at_once, not_joined
   PRIMARY KEY (rank, cause)
 ) WITHOUT ROWID;

@@ -10,6 +10,9 @@
  *             operations, then 30 MiB of memory; then with 4 MiB more, 8 MiB of operations; then with files of
  *             64 KiB at most, until the end, 8 MiB of operations. A line "sent N" of each rank tells how many
  *             operations there were.
+ *     forbid  4 MiB of operations; then a filter of seccomp refuses fallocate and ftruncate with the error number FILE;
+ *             24 MiB more
+ *     refuse  the same, and the filter refuses pwrite, too
  *     links   after MPI_Init rank 0 puts links to FILE where the names of the files in MPISTAIR_SPOOL are, but for
  *             spools
  *     held    some requests of each 1 MiB of operations are completed only at the end, some are asked for by
@@ -19,14 +22,19 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -160,6 +168,33 @@ static void lower_size(void)
     send_to_nobody(8 * A_MIB);
 }
 
+/* Lets the kernel answer calls by an error, in all threads of the process, as a sandbox does. */
+static void refuse(int error, const int *calls, size_t n)
+{
+    struct sock_filter code[16] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    };
+    size_t used = 1;
+    for (size_t i = 0; i < n; i++) {
+        code[used++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1);
+        code[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error);
+    }
+    code[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {.len = (unsigned short)used, .filter = code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+        app_fail("the kernel takes no filter");
+}
+
+static void send_refused(int error, size_t n_calls)
+{
+    static const int calls[] = {SYS_fallocate, SYS_ftruncate, SYS_pwrite64};
+    send_to_nobody(4 * A_MIB);
+    refuse(error, calls, n_calls);
+    send_to_nobody(24 * A_MIB);
+    printf("sent %llu\n", (unsigned long long)n_sent);
+}
+
 static void plant_links(const char *path)
 {
     const char *name = getenv("MPISTAIR_SPOOL");
@@ -220,6 +255,10 @@ int main(int argc, char **argv)
         lower_space();
     else if (strcmp(argv[1], "size") == 0)
         lower_size();
+    else if (strcmp(argv[1], "forbid") == 0)
+        send_refused(atoi(argv[2]), 2);
+    else if (strcmp(argv[1], "refuse") == 0)
+        send_refused(atoi(argv[2]), 3);
     else if (strcmp(argv[1], "links") == 0)
         plant_links(argv[2]);
     else if (strcmp(argv[1], "held") == 0)

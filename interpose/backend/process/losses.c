@@ -2,16 +2,50 @@
  * MPI_Finalize reports nothing: its spools have the counts. See losses.h. */
 #include "interpose/backend/process/losses.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "interpose/backend/recorder/recorder.h"
+#include "interpose/spool/error_name.h"
+
+/* What processes add up: records by cause, all of them, processes that lost any, and records that were refused, by the
+ * error. */
+enum {
+    N_ERRORS = 256, /* errno values of Linux lie below; 0: not known */
+    RECORDS = SPOOL_LOSS_COUNT,
+    PROCESSES,
+    BY_ERROR,
+    N_COUNTS = BY_ERROR + N_ERRORS
+};
+
+static void append_text(char *text, size_t size, const char *what)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", what);
+}
 
 /* Appends to text what fits. */
 static void append(char *text, size_t size, const char *what, uint64_t n)
 {
     size_t used = strlen(text);
     snprintf(text + used, size - used, "%s%s (%" PRIu64 ")", used > 0 ? ", " : "", what, n);
+}
+
+/* Appends the records that are lost as the system refused room, by the error: by_error[N_ERRORS]. */
+static void append_refused(char *text, size_t size, const uint64_t *by_error)
+{
+    for (uint32_t error = 0; error < N_ERRORS; error++) {
+        char name[16], what[160];
+        if (by_error[error] == 0)
+            continue;
+        error_name(name, sizeof name, error);
+        snprintf(what, sizeof what, "the system refused room for the spools with %s, %s", name, strerror((int)error));
+        append(text, size, error > 0 ? what : "the system refused room for the spools", by_error[error]);
+    }
+    if (by_error[EPERM] > 0)
+        append_text(text, size, " (MPISTAIR_PREALLOCATE takes all room in MPI_Init)");
 }
 
 void losses_tell(const struct run *run, const struct spool_header *header)
@@ -24,20 +58,22 @@ void losses_tell(const struct run *run, const struct spool_header *header)
         [SPOOL_LOSS_FILE_SIZE] = "RLIMIT_FSIZE (ulimit -f) is reached",
         [SPOOL_LOSS_ADDRESS_SPACE] = "RLIMIT_AS (ulimit -v) is reached",
     };
-    uint64_t mine[SPOOL_LOSS_COUNT + 2] = {0}, all[SPOOL_LOSS_COUNT + 2] = {0}; /* by cause, then the sum and the number
-                                                                                 * of processes */
+    uint64_t mine[N_COUNTS] = {0}, all[N_COUNTS] = {0};
     for (int cause = 0; header && cause < SPOOL_LOSS_COUNT; cause++) {
         mine[cause] = __atomic_load_n(&header->lost[cause], __ATOMIC_RELAXED);
-        mine[SPOOL_LOSS_COUNT] += mine[cause];
+        mine[RECORDS] += mine[cause];
     }
-    mine[SPOOL_LOSS_COUNT + 1] = mine[SPOOL_LOSS_COUNT] > 0;
-    if (PMPI(Reduce)(mine, all, SPOOL_LOSS_COUNT + 2, MPI_UINT64_T, MPI_SUM, 0, run->comm) != MPI_SUCCESS ||
-        run->rank != 0 || all[SPOOL_LOSS_COUNT] == 0)
+    mine[PROCESSES] = mine[RECORDS] > 0;
+    if (mine[SPOOL_LOSS_REFUSED] > 0)
+        mine[BY_ERROR + (header->refused_error < N_ERRORS ? header->refused_error : 0)] = mine[SPOOL_LOSS_REFUSED];
+    if (PMPI(Reduce)(mine, all, N_COUNTS, MPI_UINT64_T, MPI_SUM, 0, run->comm) != MPI_SUCCESS || run->rank != 0 ||
+        all[RECORDS] == 0)
         return;
-    char text[512] = "";
+    char text[1024] = "";
     for (int cause = 0; cause < SPOOL_LOSS_COUNT; cause++)
-        if (all[cause] > 0)
+        if (all[cause] > 0 && cause != SPOOL_LOSS_REFUSED)
             append(text, sizeof text, causes[cause] ? causes[cause] : "other", all[cause]);
+    append_refused(text, sizeof text, all + BY_ERROR);
     fprintf(stderr, "mpistair: %" PRIu64 " records of %" PRIu64 " of %d processes are lost: %s; spools in %s\n",
-            all[SPOOL_LOSS_COUNT], all[SPOOL_LOSS_COUNT + 1], run->size, text, run->folder);
+            all[RECORDS], all[PROCESSES], run->size, text, run->folder);
 }

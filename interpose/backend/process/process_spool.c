@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,19 +58,31 @@ static void identify(const struct run *run)
     read_command(header->command, sizeof header->command);
 }
 
+/* Takes the room that MPISTAIR_PREALLOCATE asks for. Where there is none, the spool grows as it does without. */
+static void preallocate(const struct run *run)
+{
+    uint64_t bytes = run_preallocate_bytes(run);
+    int error = spool_writer_preallocate(&recorder.spool, bytes);
+    if (error != 0 && (run->rank == 0 || run->rank == run->node_leader))
+        fprintf(stderr,
+                "mpistair: rank %d: MPISTAIR_PREALLOCATE=%s: no room for %" PRIu64
+                " bytes a process in %s on %s: %s; its spools grow as they need it\n",
+                run->rank, getenv("MPISTAIR_PREALLOCATE"), bytes, run->folder, run->host, strerror(error));
+}
+
 int process_spool_open(struct run *run, int thread_level, MPI_Group world)
 {
     int error = run_make_folder(run), folder = error == 0 ? folder_open(run) : -1;
     if (error == 0 && folder < 0)
         error = errno;
     if (error == 0)
-        error = spool_writer_open(&recorder.spool, folder, strrchr(run->spool, '/') + 1,
-                                  run_spool_limit_bytes(run) / (uint64_t)(run->node_ranks > 0 ? run->node_ranks : 1),
+        error = spool_writer_open(&recorder.spool, folder, strrchr(run->spool, '/') + 1, run_spool_limit_bytes(run),
                                   recorder.clock_source);
     if (folder >= 0)
         close(folder);
     if (error != 0)
         return error;
+    preallocate(run);
     identify(run);
     spool_writer_publish(&recorder.spool);
     if (readers_is_wrong() && run->rank == 0)

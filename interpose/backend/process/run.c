@@ -102,17 +102,28 @@ static int parse_bytes(const char *text, uint64_t *bytes)
     return __builtin_mul_overflow(number, factor, bytes) ? -1 : 0;
 }
 
+/* Returns what a variable gives as bytes of a node, for each of its processes. Rank 0 tells of one that is not
+ * understood, with what is used then. */
+static uint64_t bytes_of_process(const struct run *run, const char *name, uint64_t otherwise, const char *told)
+{
+    const char *text = environment(name);
+    uint64_t bytes = otherwise;
+    if (text && parse_bytes(text, &bytes) != 0) {
+        bytes = otherwise;
+        if (run->rank == 0)
+            fprintf(stderr, "mpistair: %s=%s is no number of bytes (with K, M or G); %s is used\n", name, text, told);
+    }
+    return bytes / (uint64_t)(run->node_ranks > 0 ? run->node_ranks : 1);
+}
+
 uint64_t run_spool_limit_bytes(const struct run *run)
 {
-    const char *text = environment("MPISTAIR_SPOOL_LIMIT");
-    uint64_t bytes = DEFAULT_LIMIT_BYTES;
-    if (text && parse_bytes(text, &bytes) != 0) {
-        bytes = DEFAULT_LIMIT_BYTES;
-        if (run->rank == 0)
-            fprintf(stderr, "mpistair: MPISTAIR_SPOOL_LIMIT=%s is no number of bytes (with K, M or G); 1G is used\n",
-                    text);
-    }
-    return bytes;
+    return bytes_of_process(run, "MPISTAIR_SPOOL_LIMIT", DEFAULT_LIMIT_BYTES, "1G");
+}
+
+uint64_t run_preallocate_bytes(const struct run *run)
+{
+    return bytes_of_process(run, "MPISTAIR_PREALLOCATE", 0, "none");
 }
 
 struct host_rank {

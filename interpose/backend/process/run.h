@@ -20,9 +20,12 @@ int run_name_alone(struct run *run);
 /* Makes the spool folder and the names of the files in it. Returns 0 or an errno value. */
 int run_make_folder(struct run *run);
 
-/* Returns MPISTAIR_SPOOL_LIMIT in bytes for each node; the default where it is not set, or not understood, which rank 0
- * reports. */
+/* Returns this process's part of MPISTAIR_SPOOL_LIMIT, which is in bytes for each node; that of the default where it is
+ * not set, or not understood, which rank 0 reports. */
 uint64_t run_spool_limit_bytes(const struct run *run);
+
+/* Returns this process's part of MPISTAIR_PREALLOCATE in the same way; the default is 0. */
+uint64_t run_preallocate_bytes(const struct run *run);
 
 /* Copies the process's address ranges for the call sites. Returns 0, or -1: an earlier copy stays as it is; without one
  * run->maps is empty. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interpose/spool/error_name.h"
 #include "interpose/trace/gather/node_clock.h"
 #include "share/base/map.h"
 #include "interpose/database/row.h"
@@ -257,8 +258,18 @@ static int64_t take_count(int64_t *left, uint64_t count)
 
 static int write_missing(const struct trace *trace, sqlite3 *database)
 {
-    static const char *const causes[SPOOL_LOSS_COUNT] = {"disk",   "limit",     "memory",
-                                                         "closed", "file_size", "address_space"};
+    const char *causes[SPOOL_LOSS_COUNT] = {"disk", "limit", "memory", "closed", "file_size", "address_space"};
+    char refused[32];
+    causes[SPOOL_LOSS_REFUSED] = refused;
+/* Writes the cause of records for which the system refused room, as refused_EPERM. */
+static void name_refused(char *cause, size_t size, uint32_t error)
+{
+    static const char word[] = "refused_";
+    snprintf(cause, size, "%.*s", error == 0 ? (int)sizeof word - 2 : (int)sizeof word - 1, word);
+    if (error != 0)
+        error_name(cause + strlen(cause), size - strlen(cause), error);
+}
+
     int64_t left = INT64_MAX;
     struct row loss = row_prepare(database, "loss", 3), untracked = row_prepare(database, "untracked", 4);
     for (int64_t rank = 0; rank < trace->world_size; rank++) {
@@ -276,6 +287,7 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
             if (causes[i] != NULL && spool->header.lost[i] > 0)
                 row_insert(&loss, "iti", rank, causes[i], take_count(&left, spool->header.lost[i]));
         if (spool->cut_off > 0)
+        name_refused(refused, sizeof refused, spool->header.refused_error);
             row_insert(&loss, "iti", rank, "cut_off", take_count(&left, spool->cut_off));
         if (process->damaged > 0)
             row_insert(&loss, "iti", rank, "damaged", take_count(&left, process->damaged));

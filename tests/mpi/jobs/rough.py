@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A job that is rough with what is not its own: it and its files fare as without the recorder, and what could not be recorded
 is counted with its cause."""
+import errno
 import os
 import re
 import shutil
@@ -48,6 +49,61 @@ def case_size(test):
     """Files are limited: the job is not ended by SIGXFSZ."""
     _, said = run(test, "size", "-")
     expect_said(said, "lost: RLIMIT_FSIZE (ulimit -f) is reached (")
+
+
+SENT = 28 * 16384  # operations of each rank
+
+
+def expect_all_counted(test, losses):
+    """What is not recorded is counted, to the last operation."""
+    test.ingest()
+    test.expect_sound()
+    for rank in range(2):
+        there = test.value("SELECT count(*) FROM operation WHERE rank = ?", rank)
+        lost = dict(test.query("SELECT cause, n FROM loss WHERE rank = ?", rank))
+        print(f"rank {rank}: {there} operations, lost: {lost}")
+        job.expect_equal((list(lost), there + sum(lost.values())), (losses, SENT), "causes, operations recorded or counted")
+
+
+def case_refuse(test):
+    """The system refuses room, for a reason that is not a full disk: the error is said, and all that is missing is counted."""
+    for error in ("EPERM", "EDQUOT", "EROFS", "EINVAL"):
+        output, said = run(test, "refuse", getattr(errno, error))
+        job.expect_equal(output.split(), ["sent", str(SENT)] * 2, "the job's own output")
+        expect_said(said, f"lost: the system refused room for the spools with {error}, {os.strerror(getattr(errno, error))} (")
+        expect_all_counted(test, [f"refused_{error}"])
+        report = " ".join(test.must([test.mpistair, "report", "--all", test.trace]).stdout.split())
+        if f"records on ranks 0-1 (refused_{error}): the system refused room for the spool" not in report:
+            job.fail(f"the report does not say {error}")
+        shutil.rmtree(test.spools)
+        test.trace.unlink()
+
+
+def case_forbid(test):
+    """A filter forbids fallocate and ftruncate alone: room comes by writing zeros."""
+    _, said = run(test, "forbid", errno.EPERM)
+    job.expect_equal(said, [], "lines of mpistair")
+    expect_all_counted(test, [])
+    test.expect_complete()
+
+
+def case_ahead(test):
+    """All room is there at the start: nothing is needed later, and what is beyond it is counted."""
+    _, said = run(test, "refuse", errno.EPERM, MPISTAIR_PREALLOCATE="64M")
+    job.expect_equal(said, [], "lines of mpistair")
+    expect_all_counted(test, [])
+    test.expect_complete()
+    shutil.rmtree(test.spools)
+    test.trace.unlink()
+    _, said = run(test, "refuse", errno.EPERM, MPISTAIR_PREALLOCATE="16M")
+    expect_said(said, "with EPERM")
+    expect_all_counted(test, ["refused_EPERM"])
+    job.expect_equal(test.value("SELECT min(n) FROM (SELECT count(*) AS n FROM operation GROUP BY rank)"), 8 * 16383 - 2,
+                     "operations in the room of a rank")
+    shutil.rmtree(test.spools)
+    test.trace.unlink()
+    _, said = run(test, "size", "-", MPISTAIR_PREALLOCATE="all")
+    job.expect_equal(said[0], "mpistair: MPISTAIR_PREALLOCATE=all is no number of bytes (with K, M or G); none is used", "line")
 
 
 def case_held(test):
