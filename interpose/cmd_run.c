@@ -13,16 +13,17 @@
 #include "share/base/error.h"
 #include "interpose/trace/ingest.h"
 #include "interpose/trace/write/replaced.h"
-#include "share/base/installation.h"
 #include "share/base/options.h"
 #include "share/base/placement.h"
 #include "interpose/run/launch.h"
 #include "interpose/run/living.h"
 #include "interpose/run/nested.h"
 #include "interpose/run/output_name.h"
+#include "interpose/run/preload_path.h"
 #include "interpose/run/run_keys.h"
 #include "interpose/run/spool_folder.h"
 #include "interpose/run/told_to_end.h"
+#include "interpose/run/unrecorded.h"
 
 static const char usage[] =
     "usage: mpistair run [-o trace.db] [--placement L.csv] [--spool DIR] [--keep-spools] [--] LAUNCHER [ARGUMENTS]\n"
@@ -35,8 +36,8 @@ static const char usage[] =
 static const char notes[] =
     "Environment:\n"
     "  MPISTAIR_SPOOL_LIMIT  bytes of spools a node (K, M, G; default 1G)\n"
-    "  MPISTAIR_STACK        frames of callers to keep with each operation (0 to 63; default 0)\n"
     "  MPISTAIR_PREALLOCATE  bytes of spools a node to take in MPI_Init (K, M, G; default: as they are needed)\n"
+    "  MPISTAIR_STACK        frames of callers to keep with each operation (0 to 63; default 0)\n"
     "  MPISTAIR_WINDOW       when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always)\n"
     "  MPISTAIR_JOIN_S       seconds that MPI_Init waits for processes without the library (default 60)\n"
     "  MPISTAIR_DETAIL       collectives and one-sided calls behind which only sums are kept (default 100000)\n";
@@ -113,19 +114,6 @@ static int check_placement(const char *path, struct error *error)
     return result;
 }
 
-static int find_preload(char path[PATH_MAX], struct error *error)
-{
-    char found[PATH_MAX];
-    if (installation_find(INSTALLATION_PRELOAD, NULL, found, sizeof found, error) != 0)
-        return -1;
-    if (realpath(found, path) == NULL)
-        return error_set(error, "%s: %s", found, strerror(errno));
-    if (strpbrk(path, " :") != NULL)
-        return error_set(error, "%s: LD_PRELOAD cannot carry a name with blanks or colons; install mpistair elsewhere",
-                         path);
-    return 0;
-}
-
 /* Makes a trace of the spools of one run, and of those that were joined to it. Returns the exit code. */
 static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *keys, size_t number, const char *output,
                       const struct run_options *options)
@@ -190,6 +178,21 @@ static int ingest_runs(const char *const *folders, size_t n_folders, struct run_
     return EXIT_DONE;
 }
 
+/* Says why nothing was recorded: the reasons that the command shows, else those that are likely. Returns the exit code.
+ */
+static int tell_unrecorded(const struct spool_folder *folder, const struct run_options *options)
+{
+    int code = fail("nothing was recorded: no process of the job left a spool in %s", folder->path);
+    if (unrecorded_tell(options->command) == 0)
+        fputs("Likely reasons:\n"
+              "  - the job failed before MPI_Init, or its program uses no MPI or is statically linked to it\n"
+              "  - the launcher does not hand LD_PRELOAD on (a container, sudo, an option such as -genvnone)\n"
+              "  - there is no backend for its MPI, or it calls its MPI past the loader: then a line above says so\n",
+              stderr);
+    fputs("'mpistair doctor' tells what works here\n", stderr);
+    return code;
+}
+
 /* Turns the spools into the trace, or into a trace for each run where a script started several. Returns the exit code.
  */
 static int ingest_spools(const struct spool_folder *folder, const struct output_name *output,
@@ -207,12 +210,7 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     if (n_folders == 0 && inner > 0)
         return EXIT_DONE;
     if (n_folders == 0)
-        return fail("nothing was recorded: no process of the job left a spool in %s. Likely reasons:\n"
-                    "  - the job failed before MPI_Init, or its program uses no MPI or is statically linked to it\n"
-                    "  - the launcher does not hand LD_PRELOAD on (a container, sudo, an option such as -genvnone)\n"
-                    "  - there is no backend for its MPI: then a line above says so\n"
-                    "'mpistair doctor' tells what works here",
-                    folder->path);
+        return tell_unrecorded(folder, options);
     int code = EXIT_DONE;
     for (size_t i = 0; i < n_folders; i++)
         if (run_keys_add(&keys, folders[i]) != 0)
@@ -241,7 +239,7 @@ int cmd_run(int argc, char **argv)
     int code = read_options(argc, argv, &options);
     if (code >= 0)
         return code;
-    if (check_placement(options.placement, &error) != 0 || find_preload(preload, &error) != 0 ||
+    if (check_placement(options.placement, &error) != 0 || preload_path_find(preload, &error) != 0 ||
         claim_output(&options, &output, &folder, &error) != 0)
         return error_report(&error);
     if (output.is_given)

@@ -52,16 +52,10 @@ static struct mpistair_host host = {
     .is_fortran_layer = callers_is_fortran,
 };
 
-static bool is_disabled(void)
-{
-    const char *value = getenv("MPISTAIR_DISABLE");
-    return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
-}
-
 __attribute__((constructor)) static void say_if_static(void)
 {
     int error = errno;
-    if (mpi_library_is_static() && !is_disabled())
+    if (mpi_library_is_static() && !recording_is_disabled())
         say("not recorded: the program is statically linked to its MPI, which a preloaded library cannot observe; link "
             "it to the shared libraries");
     errno = error;
@@ -183,7 +177,7 @@ void attach_backend(void)
 {
     if (!recording_claim())
         return;
-    const struct mpistair_backend *backend = is_disabled() || is_second_copy() ? NULL : choose_backend();
+    const struct mpistair_backend *backend = recording_is_disabled() || is_second_copy() ? NULL : choose_backend();
     if (backend == NULL) {
         recording_stop();
         return;

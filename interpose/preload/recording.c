@@ -3,6 +3,8 @@
 #include "interpose/preload/recording.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "interpose/preload/cells.h"
 
@@ -11,6 +13,17 @@ enum recording_state { RECORDING_IDLE, RECORDING_BINDING, RECORDING_ON, RECORDIN
 static _Atomic int state;
 static const struct mpistair_backend *recording_backend;
 static const struct mpistair_host *recording_host;
+
+bool recording_is_disabled(void)
+{
+    const char *value = getenv("MPISTAIR_DISABLE");
+    return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
+}
+
+bool recording_is_idle(void)
+{
+    return atomic_load(&state) == RECORDING_IDLE;
+}
 
 bool recording_claim(void)
 {

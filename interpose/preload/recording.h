@@ -7,6 +7,12 @@
 
 #include "interpose/preload/bind.h"
 
+/* Says whether the user wants nothing recorded: MPISTAIR_DISABLE. */
+bool recording_is_disabled(void);
+
+/* Says whether nobody has asked for a recording yet: MPI was not begun through this library. */
+bool recording_is_idle(void);
+
 /* Returns true to the first caller, which must end in recording_start or recording_stop. */
 bool recording_claim(void);
 /* Lets the backend, which has started on the host, record from now on. Returns false where recording was stopped

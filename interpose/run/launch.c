@@ -36,8 +36,7 @@ static const char *base(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Finds the file that execvp would run for a command; returns false if there is none. */
-static bool find_command(const char *name, char path[PATH_MAX])
+bool launch_find_command(const char *name, char path[PATH_MAX])
 {
     if (strchr(name, '/') != NULL)
         return realpath(name, path) != NULL;
@@ -59,7 +58,7 @@ static bool is_openmpi_launcher(const char *command)
 {
     static const char *const names[] = {"orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"};
     char path[PATH_MAX];
-    if (!find_command(command, path))
+    if (!launch_find_command(command, path))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(base(path), names[i]) == 0)

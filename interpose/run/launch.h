@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_RUN_LAUNCH_H
 #define MPISTAIR_RUN_LAUNCH_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "share/base/error.h"
@@ -17,6 +18,9 @@ struct launch {
  * Returns what a shell would report, 0-255 (128 + n: ended by signal n), or -1 with the reason where it cannot be
  * started. */
 int launch(const struct launch *job, struct error *error);
+
+/* Finds the file that execvp would run for a command; returns false if there is none. */
+bool launch_find_command(const char *name, char path[PATH_MAX]);
 
 /* Says whether the trace is to be made when the job has ended: MPISTAIR_INGEST is not 0. */
 bool launch_wants_ingest(void);

@@ -33,7 +33,7 @@ static const char *reason_text(const char *reason)
         {"failed", "their call returned an error, or was left by a jump"},
         {"pending", "never completed"},
         {"freed", "their request was freed"},
-        {"unmatched", "the other side was not recorded"},
+        {"unmatched", "the other side was not recorded, as of calls past the library (dlsym on the MPI's handle)"},
         {"proc_null", "MPI_PROC_NULL"},
         {"cancelled", "by the program"},
     };

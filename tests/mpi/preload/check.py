@@ -212,6 +212,16 @@ def check_plugin():
            f"recorded though its MPI is RTLD_LOCAL: {logs}")
 
 
+def check_handle():
+    """MPI's functions come out of its own handle: nothing can be recorded, and rank 0 says why."""
+    needed = subprocess.run(["ldd", part(f"exchange-{mpi}")], capture_output=True, text=True, check=True).stdout
+    library = re.search(r"(lib(?:mpi|mpich)\.so\S*) =>", needed)[1]
+    done, logs = same(job(part("handle"), library), stderr=False)
+    expect(done.returncode == 0 and not logs, f"it runs, and nothing is recorded: {done.returncode} {logs}")
+    expect_said(done, "not recorded: the program calls its MPI past the loader's search order")
+    expect_said(same(job(part("handle"), library), MPISTAIR_DISABLE="1")[0], "", 0)
+
+
 def check_refused():
     program = job(part(f"exchange-{mpi}"))
     text = os.path.join(scratch, "text")

@@ -144,6 +144,39 @@ def check_two_at_once():
         expect(name in folder() and messages(name) == 200, f"nor of LD_PRELOAD by hand without MPISTAIR_OUTPUT: {name}")
 
 
+def check_reasons():
+    """Nothing was recorded: what the command shows of the reason is named."""
+    with open(os.path.join(scratch, "wrapper"), "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\n# unset LD_PRELOAD would be wrong\nunset LD_PRELOAD\nexec "$@"\n')
+    os.chmod(os.path.join(scratch, "wrapper"), 0o755)
+    owned = shutil.copy(shutil.which("true"), os.path.join(scratch, "owned"))
+    cases = [(["env", "-i", "true"], "env begins its program with an empty environment"),
+             ([*JOB, "/usr/bin/env", "-u", "LD_PRELOAD", "A=b", exchange], "env takes LD_PRELOAD out of"),
+             (["sh", "./wrapper", "true"], "wrapper:3: this line"),
+             ([*JOB, "./wrapper", exchange], "wrapper:3: this line takes LD_PRELOAD away: unset LD_PRELOAD"),
+             (["nice", "true", "sudo"], "sudo does not hand LD_PRELOAD on"),
+             (["nice", "/bin/true", "sudo"], "Likely reasons")]
+    if os.path.exists("/sbin/ldconfig"):
+        cases.append((["nice", "/sbin/ldconfig", "--version"], "/sbin/ldconfig is statically linked"))
+    if os.geteuid() == 0:
+        os.chown(owned, 1, -1)
+        os.chmod(owned, 0o4755)
+        cases.append((["nice", "./owned"], "owned runs with rights of its owner (setuid"))
+    for words, reason in cases:
+        done = run("-o", "r.db", "--", *words)
+        expect(done.returncode == 1 and "nothing was recorded" in done.stderr and reason in done.stderr,
+               f"{' '.join(map(os.path.basename, words))}: {reason}")
+        expect(("Likely reasons" in done.stderr) == (reason == "Likely reasons"), "the likely ones only where none is found")
+    for token, is_one in (("$LIB", True), ("${ORIGIN}", True), ("x$PLATFORM", True), ("$LIBRARY", False)):
+        place = os.path.join(scratch, token)
+        os.makedirs(place)
+        shutil.copy(preload, place)
+        done = run("-o", "r.db", "--", "true", MPISTAIR_LIB=place)
+        expect(done.returncode == 1 and ("the loader replaces " + token.lstrip("x") in done.stderr) == is_one, f"installed in {token}")
+        report = subprocess.run([mpistair, "doctor"], env=environment(MPISTAIR_LIB=place), capture_output=True, text=True, timeout=100)
+        expect(("the loader replaces" in " ".join(report.stdout.split())) == is_one, "doctor says so, too")
+
+
 def check_mistakes():
     marker = os.path.join(scratch, "started")
     with open(os.path.join(scratch, "placement.csv"), "w", encoding="ascii") as file:
@@ -199,6 +232,7 @@ try:
     check_relative_names()
     check_without_libdw()
     check_two_at_once()
+    check_reasons()
     check_mistakes()
     check_environment()
     check_signals()

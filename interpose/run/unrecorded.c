@@ -1,0 +1,202 @@
+/* A library is preloaded into a process if its environment names it and its loader honours that. Both can be seen from
+ * outside: a word of the command, or a line of a script that it names, takes the variable away; a program has no
+ * loader, or one that ignores the variable. What cannot be seen is left to the list of likely reasons. See
+ * unrecorded.h. */
+#include "interpose/run/unrecorded.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "interpose/run/launch.h"
+
+enum { SCRIPT_BYTES = 1 << 20 };
+
+/* Says whether a word is one of the names. */
+static bool is_one_of(const char *word, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(word, *names) == 0)
+            return true;
+    return false;
+}
+
+static bool tells(const char *subject, const char *what)
+{
+    fprintf(stderr, "  - %s %s\n", subject, what);
+    return true;
+}
+
+/* Looks at `env`, whose options stand behind it. */
+static bool look_at_env(char *const *words)
+{
+    static const char *const clear[] = {"-i", "-", "--ignore-environment", NULL};
+    for (size_t i = 1; words[i] != NULL && (words[i][0] == '-' || strchr(words[i], '=') != NULL); i++) {
+        bool next = strcmp(words[i], "-u") == 0 && words[i + 1] != NULL;
+        if (is_one_of(words[i], clear))
+            return tells("env",
+                         "begins its program with an empty environment, without LD_PRELOAD: leave -i out, or name "
+                         "LD_PRELOAD and the variables MPISTAIR_... behind it");
+        if (strcmp(words[i], "-uLD_PRELOAD") == 0 || strcmp(words[i], "--unset=LD_PRELOAD") == 0 ||
+            (next && strcmp(words[i + 1], "LD_PRELOAD") == 0))
+            return tells("env", "takes LD_PRELOAD out of the environment of its program");
+        i += next;
+    }
+    return false;
+}
+
+/* Returns the name of a program without its folder. */
+static const char *base(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+    return slash != NULL ? slash + 1 : word;
+}
+
+/* Looks at a word of the command that may be a program which hands no environment on. */
+static bool look_at_word(char *const *words)
+{
+    static const char *const others[] = {"sudo", "doas", "su", "runuser", NULL};
+    static const char *const containers[] = {"docker", "podman", "apptainer", "singularity", "shifter", "ch-run", NULL};
+    static const char *const none[] = {"-genvnone", "-envnone", NULL};
+    const char *name = base(words[0]);
+    if (strcmp(name, "env") == 0)
+        return look_at_env(words);
+    if (is_one_of(name, others))
+        return tells(name, "does not hand LD_PRELOAD on: start mpistair run behind it");
+    if (is_one_of(name, containers))
+        return tells(name, "starts a container: LD_PRELOAD and MPISTAIR_... must be handed on by its own options, and "
+                           "mpistair and the folder of the spools must be in there");
+    return is_one_of(name, none) && tells(name, "lets the launcher hand no environment on");
+}
+
+/* Says whether a line of a script takes LD_PRELOAD away. */
+static bool is_clearing(const char *line)
+{
+    static const char *const texts[] = {"env -i",
+                                        "env - ",
+                                        "env --ignore-environment",
+                                        "unset LD_PRELOAD",
+                                        "-u LD_PRELOAD",
+                                        "--unset=LD_PRELOAD",
+                                        "export -n LD_PRELOAD",
+                                        "export LD_PRELOAD=",
+                                        "unsetenv LD_PRELOAD"};
+    line += strspn(line, " \t");
+    if (*line == '#')
+        return false;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (strstr(line, texts[i]) != NULL)
+            return true;
+    return strncmp(line, "LD_PRELOAD=", strlen("LD_PRELOAD=")) == 0;
+}
+
+static bool look_at_script(const char *path, char *text)
+{
+    int number = 1;
+    for (char *line = text, *end; line != NULL; line = end, number++) {
+        end = strchr(line, '\n');
+        if (end != NULL)
+            *end++ = '\0';
+        if (!is_clearing(line))
+            continue;
+        fprintf(stderr, "  - %s:%d: this line takes LD_PRELOAD away: %.100s\n", path, number,
+                line + strspn(line, " \t"));
+        return true;
+    }
+    return false;
+}
+
+/* Says whether a program of ELF names no loader; bytes of it are at `file`. */
+static bool has_no_loader(const unsigned char *file, size_t bytes)
+{
+    Elf64_Ehdr header;
+    if (bytes < sizeof header || file[EI_CLASS] != ELFCLASS64)
+        return false;
+    memcpy(&header, file, sizeof header);
+    if ((header.e_type != ET_EXEC && header.e_type != ET_DYN) || header.e_phentsize != sizeof(Elf64_Phdr) ||
+        header.e_phoff > bytes || (bytes - header.e_phoff) / sizeof(Elf64_Phdr) < header.e_phnum)
+        return false;
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        Elf64_Phdr segment;
+        memcpy(&segment, file + header.e_phoff + i * sizeof segment, sizeof segment);
+        if (segment.p_type == PT_INTERP)
+            return false;
+    }
+    return header.e_phnum > 0;
+}
+
+/* Says whether the system starts a program with rights of its own, for which loaders ignore LD_PRELOAD. */
+static bool has_own_rights(const char *path, const struct stat *status)
+{
+    return ((status->st_mode & S_ISUID) != 0 && status->st_uid != getuid()) ||
+           ((status->st_mode & S_ISGID) != 0 && status->st_gid != getgid()) ||
+           (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+static bool look_at_contents(const char *path, unsigned char *bytes, size_t n)
+{
+    if (n > 2 && bytes[0] == '#' && bytes[1] == '!')
+        return look_at_script(path, (char *)bytes);
+    if (n < SELFMAG || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        return false;
+    if (bytes[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
+        return tells(path,
+                     "is a program of another word size than mpistair: the loader cannot preload the library into it");
+    return has_no_loader(bytes, n) &&
+           tells(path,
+                 "is statically linked: there is no loader in it that could preload a library; link it to the shared "
+                 "libraries");
+}
+
+/* Finds the file that a word of the command names, if it is a program. */
+static bool find_program(const char *word, char path[PATH_MAX], struct stat *status)
+{
+    return launch_find_command(word, path) && stat(path, status) == 0 && S_ISREG(status->st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+static bool look_at_file(const char *path, const struct stat *status)
+{
+    if (has_own_rights(path, status))
+        return tells(path,
+                     "runs with rights of its owner (setuid, setgid or capabilities): the loader ignores LD_PRELOAD "
+                     "for it; take a copy without");
+    unsigned char *bytes = malloc(SCRIPT_BYTES + 1);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 || bytes == NULL ? -1 : read(file, bytes, SCRIPT_BYTES);
+    bool found = false;
+    if (n > 0) {
+        bytes[n] = '\0';
+        found = look_at_contents(path, bytes, (size_t)n);
+    }
+    if (file >= 0)
+        close(file);
+    free(bytes);
+    return found;
+}
+
+size_t unrecorded_tell(char *const *command)
+{
+    size_t n = 0;
+    bool in_arguments = false; /* of the job's program, which are its own; ':' begins the next one */
+    for (size_t i = 0; command[i] != NULL; i++) {
+        char path[PATH_MAX];
+        struct stat status;
+        in_arguments = in_arguments && strcmp(command[i], ":") != 0;
+        if (in_arguments)
+            continue;
+        n += look_at_word(command + i);
+        if ((i == 0 && command[1] != NULL) || !find_program(command[i], path, &status))
+            continue; /* of a launcher only what it starts is to be recorded */
+        n += look_at_file(path, &status);
+        in_arguments = strchr(command[i], '/') != NULL && strcmp(base(command[i]), "env") != 0;
+    }
+    return n;
+}
