@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "interpose/database/saturating_sum.h"
+
 int database_error(sqlite3 *database, const char *path, const char *what, struct error *error)
 {
     return error_set(error, "%s: %s: %s", path, what, sqlite3_errmsg(database));
@@ -76,7 +78,8 @@ int database_open(const char *path, bool writable, sqlite3 **database, struct er
     int flags = writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
     int result = 0;
     sqlite3_int64 version = 0, tables = 0, runs = 0;
-    if (sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
+        saturating_sum_open(opened) != SQLITE_OK) {
         result = database_error(opened, path, "cannot be opened", error);
         goto out;
     }

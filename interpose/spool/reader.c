@@ -361,7 +361,7 @@ static bool plausible(const struct spool *spool, const void *record)
     }
     case SPOOL_SUM: {
         const struct spool_sum *sum = record;
-        return sum->function < FN_COUNT && sum->bytes <= SPOOL_BYTES_LIMIT && sum->calls <= SPOOL_BYTES_LIMIT &&
+        return sum->function < FN_COUNT && sum->bytes <= SPOOL_BYTES_LIMIT && sum->calls <= SPOOL_CALLS_LIMIT &&
                sum->target >= -1 && sum->ticks < UINT64_C(1) << 62 &&
                plausible_times(spool, sum->begin_ticks, sum->end_ticks);
     }

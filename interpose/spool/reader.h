@@ -14,8 +14,10 @@
  * with them stays far from overflow. */
 #define SPOOL_WORLD_LIMIT (1 << 24)
 #define SPOOL_TIME_LIMIT  (UINT64_C(1) << 58)
-/* Limits the bytes of one operation in the same way: 1 PiB. */
-#define SPOOL_BYTES_LIMIT (UINT64_C(1) << 50)
+/* Limits the calls of one sum in the same way. */
+#define SPOOL_CALLS_LIMIT (UINT64_C(1) << 50)
+/* A program may name any number of bytes, which the recorder stores up to this one, the largest that SQL can hold. */
+#define SPOOL_BYTES_LIMIT ((uint64_t)INT64_MAX)
 
 /* Marks the room for records in one chunk. */
 struct spool_span {

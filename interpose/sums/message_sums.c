@@ -9,6 +9,7 @@
 #include "interpose/sums/late_sums.h"
 #include "share/base/array.h"
 #include "share/base/level.h"
+#include "share/base/saturating.h"
 #include "interpose/database/cursor.h"
 
 enum { UNKNOWN_LEVEL = LEVEL_COUNT, SENT, SUM_COUNT };
@@ -63,11 +64,6 @@ static int make_room(const struct message_sums *sums, void *array, size_t *capac
     return 0;
 }
 
-static int too_many_bytes(const struct message_sums *sums, sqlite3_int64 rank)
-{
-    return error_set(sums->error, "%s: the bytes of rank %lld are too many for 64 bits", sums->path, (long long)rank);
-}
-
 /* Adds one message of a rank. */
 static int add(struct message_sums *sums, sqlite3_int64 rank, size_t which, sqlite3_int64 bytes)
 {
@@ -80,7 +76,8 @@ static int add(struct message_sums *sums, sqlite3_int64 rank, size_t which, sqli
         sums->n_ranks = (size_t)rank + 1;
     struct sum *sum = &sums->of_rank[rank][which];
     sum->n++;
-    return __builtin_add_overflow(sum->bytes, bytes, &sum->bytes) ? too_many_bytes(sums, rank) : 0;
+    sum->bytes = saturating_add(sum->bytes, bytes);
+    return 0;
 }
 
 static const struct message_form no_form = {UNKNOWN_LEVEL, -1, false};
@@ -114,8 +111,7 @@ static int add_to_round(struct message_sums *sums, const struct round_span *roun
             return -1;
         struct kind_sum *sum = &sample->of_rank[rank];
         sum->n++;
-        if (__builtin_add_overflow(sum->bytes[level], bytes, &sum->bytes[level]))
-            return too_many_bytes(sums, rank);
+        sum->bytes[level] = saturating_add(sum->bytes[level], bytes);
     }
     return 0;
 }
@@ -223,10 +219,7 @@ static int store_kinds(sqlite3 *database, const struct message_sums *sums)
         for (size_t rank = 0; rank < sample->n_ranks; rank++) {
             sum.n = sample->of_rank[rank].n > sum.n ? sample->of_rank[rank].n : sum.n;
             for (size_t level = 0; level < LEVEL_COUNT; level++)
-                if (__builtin_add_overflow(sum.bytes[level], sample->of_rank[rank].bytes[level], &sum.bytes[level])) {
-                    cursor_close(&rows);
-                    return too_many_bytes(sums, (sqlite3_int64)rank);
-                }
+                sum.bytes[level] = saturating_add(sum.bytes[level], sample->of_rank[rank].bytes[level]);
         }
         if (sum.n == 0)
             continue;

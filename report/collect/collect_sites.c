@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report/collect/report.h"
+#include "share/base/saturating.h"
 
 /* Names the site s: its function, caller, file, line, communicator. */
 #define NAMED                                                                                                          \
@@ -58,12 +59,6 @@ static double known(double seconds)
     return isnan(seconds) ? 0 : seconds;
 }
 
-static int64_t sum(int64_t a, int64_t b)
-{
-    int64_t both;
-    return __builtin_add_overflow(a, b, &both) ? INT64_MAX : both;
-}
-
 static int collect(struct report *report, sqlite3 *database, const char *sql, struct report_sites *sites,
                    struct error *error)
 {
@@ -74,9 +69,9 @@ static int collect(struct report *report, sqlite3 *database, const char *sql, st
         if (sites->n < REPORT_SITES)
             sites->rows[sites->n++] = site;
         sites->sites++;
-        sites->calls = sum(sites->calls, site.calls);
-        sites->failed = sum(sites->failed, site.failed);
-        sites->bytes = sum(sites->bytes, site.bytes);
+        sites->calls = saturating_add(sites->calls, site.calls);
+        sites->failed = saturating_add(sites->failed, site.failed);
+        sites->bytes = saturating_add(sites->bytes, site.bytes);
         sites->time_s += known(site.time_s);
         sites->inside_s += known(site.inside_s);
         sites->wait_s += site.joint ? known(site.wait_s) : 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/compare/profile.h"
+#include "share/base/saturating.h"
 
 static int compare_sites(const void *left, const void *right)
 {
@@ -29,8 +30,9 @@ static int add_bytes(struct profile *profile, struct profile_site **by_id, sqlit
         double bytes = cursor_real(&rows, 2);
         struct profile_site **site =
             bsearch(&wanted, by_id, profile->n_sites, sizeof(struct profile_site *), compare_sites);
-        if (site != NULL && bytes > 0 && bytes < 1e18)
-            (*site)->bytes += (uint64_t)bytes;
+        if (site != NULL && bytes > 0)
+            (*site)->bytes =
+                (uint64_t)saturating_add((int64_t)(*site)->bytes, bytes < 0x1p63 ? (int64_t)bytes : INT64_MAX);
     }
     pool_release(&names);
     return cursor_close(&rows);

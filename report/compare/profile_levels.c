@@ -5,6 +5,7 @@
 
 #include "report/compare/profile.h"
 #include "share/base/array.h"
+#include "share/base/saturating.h"
 
 struct level_times {
     double *values;
@@ -16,7 +17,7 @@ static void add(struct profile_level *level, struct level_times *times, struct c
     double seconds = cursor_real(rows, 2) * 1e-9;
     int64_t bytes = cursor_integer(rows, 1);
     level->messages++;
-    level->bytes += bytes > 0 ? (uint64_t)bytes : 0;
+    level->bytes = (uint64_t)saturating_add((int64_t)level->bytes, bytes > 0 ? bytes : 0);
     if (!(isfinite(seconds) && seconds >= 0)) /* never reported complete, or two clocks that disagree */
         return;
     if (array_reserve(&times->values, &times->capacity, times->n + 1, sizeof *times->values) != 0) {

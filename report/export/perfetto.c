@@ -10,6 +10,7 @@
 
 #include "report/export/rank_timeline.h"
 #include "share/base/output_file.h"
+#include "share/base/saturating.h"
 
 struct place_of_rank {
     struct name label; /* "node01, socket 0" */
@@ -107,7 +108,7 @@ static int enter(void *context, const struct timeline_call *call)
     for (size_t i = 0; i < call->n_ops; i++)
         if (call->ops[i].kind == OP_SEND && !call->ops[i].cut) {
             int64_t bytes = call->ops[i].bytes;
-            out->flight_bytes = bytes > INT64_MAX - out->flight_bytes ? INT64_MAX : out->flight_bytes + bytes;
+            out->flight_bytes = saturating_add(out->flight_bytes, bytes);
             sends = true;
         }
     if (sends)
@@ -181,7 +182,7 @@ static void print_ops(struct perfetto *out, const struct timeline_call *call)
         return;
     }
     for (size_t i = 0; i < call->n_ops; i++)
-        bytes = call->ops[i].bytes > INT64_MAX - bytes ? INT64_MAX : bytes + call->ops[i].bytes;
+        bytes = saturating_add(bytes, call->ops[i].bytes);
     fprintf(out->stream, ",\"operations\":%zu,\"bytes\":%" PRId64 ",\"each\":[", call->n_ops, bytes);
     for (size_t i = 0; i < call->n_ops; i++) {
         fprintf(out->stream, "%s{\"of\":\"%s\"", i > 0 ? "," : "", op_word(&call->ops[i]));

@@ -2,6 +2,13 @@
  * written here alone. The blocking, nonblocking and persistent forms of one, and their _c twins, are alike. */
 #include "interpose/backend/family/collective.h"
 
+/* Returns n times as many bytes, saturating at INT64_MAX. */
+static uint64_t multiply_bytes(uint64_t bytes, uint64_t n)
+{
+    int64_t all;
+    return __builtin_mul_overflow(bytes, n, &all) ? (uint64_t)INT64_MAX : (uint64_t)all;
+}
+
 static int64_t count_at(const struct collective_side *side, int i)
 {
     return side->counts ? side->counts[i] : side->wide_counts ? side->wide_counts[i] : side->count;
@@ -12,9 +19,10 @@ static uint64_t side_bytes(const struct collective_side *side, int n)
 {
     uint64_t bytes = 0;
     if (!side->counts && !side->wide_counts)
-        return elements_bytes(side->count, side->datatype) * (uint64_t)(n > 0 ? n : 0);
+        return n > 0 ? multiply_bytes(elements_bytes(side->count, side->datatype), (uint64_t)n) : 0;
     for (int i = 0; i < n; i++)
-        bytes += elements_bytes(count_at(side, i), side->datatypes ? side->datatypes[i] : side->datatype);
+        bytes =
+            add_bytes(bytes, elements_bytes(count_at(side, i), side->datatypes ? side->datatypes[i] : side->datatype));
     return bytes;
 }
 

@@ -13,7 +13,7 @@ static uint64_t transfer_bytes(const struct rma_arguments *a)
     if (a->target == MPI_PROC_NULL)
         return 0;
     uint64_t bytes = a->op == MPI_NO_OP ? 0 : elements_bytes(a->origin_count, a->origin_type);
-    return bytes + elements_bytes(a->result_count, a->result_type);
+    return add_bytes(bytes, elements_bytes(a->result_count, a->result_type));
 }
 
 void rma_begin(struct access_call *rma, enum mpistair_function function, uint64_t site,

@@ -5,10 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SLOTS = 512, MANY = 256, TOO_MANY = 384 };
+#include "interpose/backend/table/datatype.h"
 
-/* A reader does not believe more. */
-static const uint64_t MOST_BYTES = UINT64_C(1) << 50;
+enum { SLOTS = 512, MANY = 256, TOO_MANY = 384 };
 
 /* No sum ends before so many ticks: a second of nanoseconds, less of a TSC. */
 static const uint64_t LEAST_TICKS = UINT64_C(1) << 30;
@@ -102,8 +101,7 @@ void sum_add(const struct recorded_call *call, const struct sum_key *key, uint64
     if (!sum)
         return;
     sum->calls++;
-    if (__builtin_add_overflow(sum->bytes, bytes, &sum->bytes) || sum->bytes > MOST_BYTES)
-        sum->bytes = MOST_BYTES;
+    sum->bytes = add_bytes(sum->bytes, bytes);
     sum->ticks += end_ticks - call->begin_ticks;
     sum->end_ticks = end_ticks;
     spool_record_publish(sum, SPOOL_SUM);

@@ -47,4 +47,11 @@ static inline uint64_t elements_bytes(int64_t count, MPI_Datatype datatype)
     return (uint64_t)bytes;
 }
 
+/* Returns the sum of two numbers of bytes, saturating in the same way. */
+static inline uint64_t add_bytes(uint64_t a, uint64_t b)
+{
+    int64_t bytes;
+    return __builtin_add_overflow(a, b, &bytes) ? (uint64_t)INT64_MAX : (uint64_t)bytes;
+}
+
 #endif

@@ -89,7 +89,6 @@ static void note_operation(struct loader *loader, const struct spool_operation *
         lose_from(loader->process, record->post_ticks);
         return;
     }
-    loader_count_bytes(loader, record->bytes);
     communicator_of(&loader->communicators, trace, record->communicator);
     callsite_of(&loader->callsites, trace, record->site);
     uint32_t origin = origin_load(loader, record);
@@ -124,7 +123,6 @@ static void add_collective(struct loader *loader, const struct spool_collective 
     }
     if (loader_grow(loader, &trace->collectives, trace->n_collectives, sizeof *trace->collectives) != 0)
         return;
-    loader_count_bytes(loader, record->bytes);
     trace->collectives[trace->n_collectives] = (struct trace_collective){
         .begin_ns = loader_ns(loader, record->begin_ticks),
         .end_ns = loader_optional_ns(loader, record->end_ticks),
@@ -222,8 +220,7 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
         .spool = loader->process->spool, .span = lane->first_span, .end_span = lane->end_span};
     lane->first_origin = loader->trace->n_origins;
     loader->lane = lane->number;
-    for (const uint8_t *record;
-         !loader->no_memory && loader->bytes <= LOADER_BYTES_LIMIT && (record = spool_next(&cursor)) != NULL;) {
+    for (const uint8_t *record; !loader->no_memory && (record = spool_next(&cursor)) != NULL;) {
         if (*record == SPOOL_PARTITIONS)
             partitions_load(loader, (const void *)record);
         loader->partitioned = TRACE_NONE;
@@ -308,13 +305,8 @@ static void load_process(struct loader *loader)
     find_losses(process);
     keep_communicators(loader);
     find_lanes(loader);
-    loader->process_bytes = 0;
     for (size_t i = 0; i < process->n_lanes; i++)
         load_lane(loader, &process->lanes[i]);
-    if (loader->process_bytes >= loader->most_bytes) {
-        loader->most_bytes = loader->process_bytes;
-        loader->most_spool = spool;
-    }
     loader_ns(loader, loader->last_ticks);
     resolve_numbers(loader);
     process->callsites = loader->callsites.addresses;
@@ -335,7 +327,7 @@ int trace_load(struct trace *trace, struct error *error)
         loader.process = &trace->processes[rank];
         loader.process->first_collective = trace->n_collectives;
         loader.process->first_access = trace->n_accesses;
-        if (loader.process->spool != NULL && !loader.no_memory && loader.bytes <= LOADER_BYTES_LIMIT)
+        if (loader.process->spool != NULL && !loader.no_memory)
             load_process(&loader);
     }
     communicators_release(&loader.communicators);
@@ -343,12 +335,6 @@ int trace_load(struct trace *trace, struct error *error)
     map_release(&loader.stack_ids);
     if (loader.no_memory)
         return error_set(error, "no memory for the records of %zu processes", trace->n_spools);
-    if (loader.bytes > LOADER_BYTES_LIMIT)
-        return error_set(error,
-                         "%s: damaged: its operations alone have %llu bytes, those of the run more than %llu; take the "
-                         "file away to ingest the others",
-                         loader.most_spool->path, (unsigned long long)loader.most_bytes,
-                         (unsigned long long)LOADER_BYTES_LIMIT);
     communicators_complete(trace);
     for (size_t i = 0; i < trace->n_persistents; i++) {
         struct trace_persistent *request = &trace->persistents[i];

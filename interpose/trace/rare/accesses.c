@@ -14,7 +14,6 @@ void access_load(struct loader *loader, const struct spool_access *record)
         return;
     if (loader_grow(loader, &trace->accesses, trace->n_accesses, sizeof *trace->accesses) != 0)
         return;
-    loader_count_bytes(loader, record->bytes);
     trace->accesses[trace->n_accesses] = (struct trace_access){
         .begin_ns = loader_ns(loader, record->begin_ticks),
         .end_ns = loader_optional_ns(loader, record->end_ticks),

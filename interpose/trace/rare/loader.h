@@ -26,11 +26,7 @@ struct loader {
     uint32_t lane;
     uint32_t partitioned; /* origin of the record just read if that was a partitioned operation, else TRACE_NONE */
     size_t clock_hint;
-    uint64_t last_ticks;    /* the latest ticks of the process so far */
-    uint64_t bytes;         /* bytes of all that was read so far */
-    uint64_t process_bytes; /* the process's part of bytes */
-    uint64_t most_bytes;    /* the most bytes of one process so far, and which */
-    const struct spool *most_spool;
+    uint64_t last_ticks; /* the latest ticks of the process so far */
     size_t first_origin; /* the process's first origin */
     size_t first_persistent;
     size_t first_partition_event;
@@ -59,16 +55,6 @@ static inline int loader_grow(struct loader *loader, void *array, size_t n, size
         return 0;
     loader->no_memory = true;
     return -1;
-}
-
-/* Limits the bytes that all operations of a run have together to 1 EiB, so that sums over them are integers of SQL. */
-#define LOADER_BYTES_LIMIT (UINT64_C(1) << 60)
-
-/* Adds an operation's bytes to those of the run. */
-static inline void loader_count_bytes(struct loader *loader, uint64_t bytes)
-{
-    loader->bytes += bytes;
-    loader->process_bytes += bytes;
 }
 
 /* Notes number -> index in the map of a process, only for the first record of that number; returns whether it was new.

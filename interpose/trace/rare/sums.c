@@ -7,6 +7,7 @@
 #include "interpose/trace/rows/form.h"
 #include "interpose/database/row.h"
 #include "share/base/array.h"
+#include "share/base/saturating.h"
 
 static struct trace_sum *add(struct trace *trace)
 {
@@ -98,8 +99,7 @@ int sums_add_operation(struct trace *trace, const struct trace_operation *operat
     sum->end_ns = operation->post_end_ns > sum->end_ns ? operation->post_end_ns : sum->end_ns;
     sum->time_ns += operation->completed >= 0 ? operation->post_end_ns - operation->post_ns : 0;
     sum->calls++;
-    if (__builtin_add_overflow(sum->bytes, operation->bytes, &sum->bytes) || sum->bytes > INT64_MAX)
-        sum->bytes = INT64_MAX;
+    sum->bytes = (uint64_t)saturating_add((int64_t)sum->bytes, (int64_t)operation->bytes);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "share/base/array.h"
+#include "share/base/saturating.h"
 
 int round_add_message(struct rounds *rounds, uint32_t receive, int64_t round)
 {
@@ -153,7 +154,7 @@ static int write_round(struct rounds *rounds, uint32_t root)
     for (uint32_t i = trace->steps[root].first_message; i != TRACE_NONE; i = trace->operations[i].next) {
         const struct trace_operation *receive = &trace->operations[i], *send = &trace->operations[receive->partner];
         add_hashes(&sums, (struct map_key){(uint64_t)send->rank << 32 | receive->rank, send->bytes, 0});
-        bytes += send->bytes;
+        bytes = (uint64_t)saturating_add((int64_t)bytes, (int64_t)send->bytes);
         if (add_caller(rounds, &n_members, root, send) != 0 || add_caller(rounds, &n_members, root, receive) != 0 ||
             round_add_message(rounds, i, id) != 0)
             return -1;

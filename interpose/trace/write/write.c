@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "interpose/database/database.h"
+#include "interpose/database/saturating_sum.h"
 #include "interpose/spool/mapped_file.h"
 #include "interpose/trace/rows/form.h"
 #include "share/base/installation.h"
@@ -165,7 +166,8 @@ int trace_write(struct trace *trace, const char *path, bool calls, struct trace_
         (void)chmod(file.temporary, readers_file_mode());
     /* The file is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */
     result = STREAM_DATABASE;
-    if (sqlite3_open_v2(file.temporary, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+    if (sqlite3_open_v2(file.temporary, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
+        saturating_sum_open(database) == SQLITE_OK)
         result = write_rows(trace, database, schema, calls, summary, error);
     if (result == STREAM_DATABASE)
         result = database_error(database, path, "cannot be written", error);
