@@ -6,6 +6,8 @@
 
 #include "report/collect/report.h"
 #include "share/base/array.h"
+#include "share/base/ranges.h"
+#include "share/base/saturating.h"
 
 static int collect_verdict(struct report *report, sqlite3 *database, struct error *error)
 {
@@ -33,57 +35,12 @@ static int collect_verdict(struct report *report, sqlite3 *database, struct erro
     return cursor_close(&rows);
 }
 
-/* Writes ranks in ascending order as "1, 3-5". */
-struct ranges {
-    char text[512];
-    size_t used;
-    int n;
-    int64_t first, last; /* ends of the open range */
-};
-
-static void end_range(struct ranges *ranges)
-{
-    if (ranges->n > REPORT_RANGES + 1 || ranges->used >= sizeof ranges->text)
-        return;
-    const char *comma = ranges->n > 1 ? ", " : "";
-    char *end = ranges->text + ranges->used;
-    size_t room = sizeof ranges->text - ranges->used;
-    int written = 0;
-    if (ranges->n > REPORT_RANGES)
-        written = snprintf(end, room, ", ...");
-    else if (ranges->first == ranges->last)
-        written = snprintf(end, room, "%s%" PRId64, comma, ranges->first);
-    else
-        written = snprintf(end, room, "%s%" PRId64 "-%" PRId64, comma, ranges->first, ranges->last);
-    ranges->used += written > 0 ? (size_t)written : 0;
-}
-
-static void add_rank(struct ranges *ranges, int64_t rank)
-{
-    bool follows = ranges->n > 0 && ranges->last < INT64_MAX && rank == ranges->last + 1;
-    if (!follows && ranges->n > 0)
-        end_range(ranges);
-    if (!follows) {
-        ranges->n++;
-        ranges->first = rank;
-    }
-    ranges->last = rank;
-}
-
-/* Returns the text; "" without ranks. */
+/* Returns the text of ranges, owned by the pool, and empties them. */
 static const char *finish_ranges(struct ranges *ranges, struct pool *pool)
 {
-    if (ranges->n > 0)
-        end_range(ranges);
-    const char *text = pool_clean(pool, ranges->text, strlen(ranges->text));
+    const char *ranks = ranges_text(ranges), *text = pool_clean(pool, ranks, strlen(ranks));
     *ranges = (struct ranges){0};
     return text != NULL ? text : "";
-}
-
-static int64_t saturated_sum(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
 /* Collects counts. sql gives name, n, rank (NULL: of none), affects_messages; rows of one name stand behind each other,
@@ -107,11 +64,11 @@ static int collect_counts(struct report *report, sqlite3 *database, const char *
             count = &(*counts)[(*n_counts)++];
             *count = (struct report_count){.name = name, .where = ""};
         }
-        count->n = saturated_sum(count->n, cursor_integer(&rows, 1));
+        count->n = saturating_add(count->n, cursor_integer(&rows, 1));
         count->affects_messages = count->affects_messages || cursor_integer(&rows, 3) != 0;
         if (!isnan(cursor_real(&rows, 2))) {
             count->ranks++;
-            add_rank(&ranges, cursor_integer(&rows, 2));
+            ranges_add(&ranges, cursor_integer(&rows, 2));
         }
     }
     if (count != NULL)
@@ -129,11 +86,11 @@ static int collect_off(struct report *report, sqlite3 *database, struct error *e
                 "recording_off GROUP BY rank ORDER BY rank",
                 error);
     while (cursor_next(&rows)) {
-        add_rank(&ranges, cursor_integer(&rows, 0));
+        ranges_add(&ranges, cursor_integer(&rows, 0));
         off->ranks++;
-        off->times = saturated_sum(off->times, cursor_integer(&rows, 1));
-        off->operations = saturated_sum(off->operations, cursor_integer(&rows, 2));
-        off->partners = saturated_sum(off->partners, cursor_integer(&rows, 3));
+        off->times = saturating_add(off->times, cursor_integer(&rows, 1));
+        off->operations = saturating_add(off->operations, cursor_integer(&rows, 2));
+        off->partners = saturating_add(off->partners, cursor_integer(&rows, 3));
         off->time_s += cursor_real(&rows, 4);
     }
     off->where = finish_ranges(&ranges, &report->pool);

@@ -292,6 +292,7 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
         return -1;
     progress_show("report: models and ranks");
     if (report_collect_rounds(report, database, choice, error) != 0 ||
+        report_collect_programs(report, database, error) != 0 ||
         (choice->details && (report_collect_sites(report, database, error) != 0 ||
                              report_collect_partitions(report, database, error) != 0)))
         return -1;
@@ -318,6 +319,7 @@ void report_release(struct report *report)
         report_rank_release(&report->ranks[i]);
     for (size_t i = 0; i < report->n_kinds; i++)
         free(report->kinds[i].error);
+    free(report->programs);
     free(report->levels);
     free(report->losses);
     free(report->untracked);

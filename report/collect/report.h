@@ -26,6 +26,12 @@ struct report_run {
     int64_t launched;   /* as in schema.sql; 0: as many as there are ranks, or not known */
 };
 
+/* Names a program that ran, by its command line, with its ranks. */
+struct report_program {
+    const char *command, *where; /* where: the ranks, as in report_count */
+    int64_t ranks;
+};
+
 /* Holds T Table III's columns for one level. */
 struct report_level {
     const char *level; /* "unknown" where a place is not known */
@@ -37,11 +43,9 @@ struct report_level {
 struct report_count {
     const char *name;
     int64_t n, ranks;
-    const char *where; /* the ranks: "1, 3-5", cut behind REPORT_RANGES; "" where it concerns no rank */
+    const char *where; /* the ranks: "1, 3-5", cut behind RANGES_NAMED; "" where it concerns no rank */
     bool affects_messages;
 };
-
-enum { REPORT_RANGES = 8 };
 
 /* Describes times without recording (MPI_Pcontrol). */
 struct report_off {
@@ -99,7 +103,7 @@ struct report_kind {
 
 struct report_rank {
     int64_t rank, node, socket, core;
-    const char *host, *ended;
+    const char *host, *ended, *command;                 /* command: "" where it is not known */
     int64_t sent, sent_bytes, received, received_bytes; /* messages and bytes */
     double actual_s, in_mpi_s;
     double late_senders_s, late_receivers_s; /* parts of actual_s: while a receive waited to be sent, a send to be
@@ -167,6 +171,7 @@ struct report {
     struct crowding crowding;
     struct report_waited waited;
     struct report_completeness completeness;
+    struct report_program *programs; /* in the order of their first ranks; none in a trace of an earlier version */
     struct report_level *levels;
     struct report_count *losses, *untracked, *unmatched, *doubts, *rejected;
     struct report_model *models;
@@ -184,8 +189,8 @@ struct report {
     const char *no_findings;   /* why none were looked for; NULL: they were */
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
-    size_t n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_models, n_kinds, n_ranks, n_worst,
-        n_waits, n_late;
+    size_t n_programs, n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_models, n_kinds, n_ranks,
+        n_worst, n_waits, n_late;
     int64_t nodes, messages, max_messages, bytes, rounds, all_kinds, families;
     double actual_s;                                 /* over all ranks and rounds */
     double late_senders_share, late_receivers_share; /* parts of it */
@@ -215,6 +220,8 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
 void report_release(struct report *report);
 
 /* Collect the parts, one file each: the run and its traffic; what is missing; rounds, models and ranks; why. */
+/* Comes behind report_collect_rounds, which finds the ranks. */
+int report_collect_programs(struct report *report, sqlite3 *database, struct error *error);
 int report_collect_run(struct report *report, sqlite3 *database, struct error *error);
 int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error);
 int report_collect_rounds(struct report *report, sqlite3 *database, const struct report_choice *choice,

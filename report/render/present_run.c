@@ -21,13 +21,27 @@ static void present_limits(struct document *document, const struct report_run *r
         document_cell(document, "%" PRId64 " B inside a node, %" PRId64 " B between nodes", inside, between);
 }
 
+/* Shows the command, or, of several programs, each with its ranks. */
+static void present_programs(struct document *document, const struct report *report)
+{
+    if (report->n_programs < 2) {
+        document_cell(document, "command");
+        document_cell(document, "%s", report->run.command);
+        return;
+    }
+    for (size_t i = 0; i < report->n_programs; i++) {
+        const struct report_program *program = &report->programs[i];
+        document_cell(document, "%s", i == 0 ? "commands" : "");
+        document_cell(document, "%s (rank%s %s)", program->command, words_plural(program->ranks), program->where);
+    }
+}
+
 static void present_head(struct document *document, const struct report *report)
 {
     static const struct document_column columns[] = {{NULL, false}, {NULL, false}};
     const struct report_run *run = &report->run;
     document_table(document, columns, sizeof columns / sizeof columns[0]);
-    document_cell(document, "command");
-    document_cell(document, "%s", run->command);
+    present_programs(document, report);
     document_cell(document, "MPI");
     /* Open MPI tells its package and more behind a comma. */
     document_cell(document, "%.*s, %s%s%s", (int)strcspn(run->mpi_library, ","), run->mpi_library, run->thread_level,

@@ -12,19 +12,40 @@
 #include "report/render/summary.h"
 #include "report/render/words.h"
 
-enum { SCREEN_LINES = 40, SCREEN_COLUMNS = 80, SITES_SHOWN = 5, SENTENCES = 4, SITE_COLUMNS = 36 };
+enum { SCREEN_LINES = 40, SCREEN_COLUMNS = 80, SITES_SHOWN = 5, SENTENCES = 4, SITE_COLUMNS = 36, PROGRAMS_SHOWN = 6 };
+
+/* Heads the screen with the command, or with all programs and their ranks: on lines of their own where they are too
+ * long together. */
+static void present_programs(struct document *document, const struct report *report)
+{
+    char command[SCREEN_COLUMNS];
+    words_shorten(command, sizeof command, report->run.command, SCREEN_COLUMNS - 2);
+    if (report->n_programs < 2 || strcmp(command, report->run.command) == 0) {
+        document_add(document, DOCUMENT_HEADING, "%s", command[0] != '\0' ? command : "a command that is not known");
+        return;
+    }
+    document_add(document, DOCUMENT_HEADING, "%zu programs", report->n_programs);
+    for (size_t i = 0; i < report->n_programs && i < PROGRAMS_SHOWN; i++) {
+        const struct report_program *program = &report->programs[i];
+        char ranks[24];
+        words_shorten(ranks, sizeof ranks, program->where, sizeof ranks - 1);
+        words_shorten(command, sizeof command, program->command, SCREEN_COLUMNS - 12 - strlen(ranks));
+        document_add(document, DOCUMENT_LINE, "%s (rank%s %s)", command, words_plural(program->ranks), ranks);
+    }
+    if (report->n_programs > PROGRAMS_SHOWN)
+        document_add(document, DOCUMENT_LINE, "and %zu more: --section run", report->n_programs - PROGRAMS_SHOWN);
+}
 
 static void present_identity(struct document *document, const struct report *report)
 {
     const struct report_run *run = &report->run;
     time_t started = (time_t)(run->started_unix_ns / 1000000000);
     struct tm utc;
-    char date[64] = "at a time not known", command[SCREEN_COLUMNS], lasted[32];
-    words_shorten(command, sizeof command, run->command, SCREEN_COLUMNS - 2);
+    char date[64] = "at a time not known", lasted[32];
     if (gmtime_r(&started, &utc) != NULL)
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
     document->is_titled = document->n_blocks == 0;
-    document_add(document, DOCUMENT_HEADING, "%s", command[0] != '\0' ? command : "a command that is not known");
+    present_programs(document, report);
     document_add(document, DOCUMENT_LINE, "%.*s, %" PRId64 " rank%s on %" PRId64 " node%s",
                  (int)(strcspn(run->mpi_library, ",") < 50 ? strcspn(run->mpi_library, ",") : 50), run->mpi_library,
                  run->world_size, words_plural(run->world_size), report->nodes, words_plural(report->nodes));

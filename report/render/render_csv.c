@@ -62,7 +62,9 @@ static void render_run(FILE *stream, const struct report *report, const struct r
     text(stream, report->completeness.verdict);
     real(stream, rank->run_in_mpi_s, ',');
     real(stream, rank->run_in_mpi_predicted_s, ',');
-    real(stream, rank->blamed_s, '\n');
+    real(stream, rank->blamed_s, ',');
+    render_csv_text(stream, rank->command);
+    fputc('\n', stream);
 }
 
 static void render_rank(FILE *stream, const struct report *report, const struct report_rank *rank, size_t model)
@@ -113,7 +115,7 @@ void render_csv(FILE *stream, const struct report *report)
         "s,skew_s,low_s,high_s,"
         "outside_s,visible_s,"
         "eager_limit_bytes,eager_limit_network_bytes,own_cost_ns,recording,run_in_mpi_s,run_in_mpi_predicted_s,blamed_"
-        "s\n",
+        "s,command\n",
         stream);
     for (size_t i = 0; i < report->n_ranks; i++) {
         if (report->n_models == 0)

@@ -20,17 +20,27 @@ static json_t *waited_object(const struct report_waited *waited)
                      "involuntary_switches", (json_int_t)waited->switches);
 }
 
+static json_t *programs_array(const struct report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->n_programs; i++)
+        json_array_append_new(array,
+                              json_pack("{ss sI ss}", "command", report->programs[i].command, "ranks",
+                                        (json_int_t)report->programs[i].ranks, "where", report->programs[i].where));
+    return array;
+}
+
 static json_t *run_object(const struct report *report)
 {
     const struct report_run *run = &report->run;
     return json_pack(
-        "{ss ss ss ss ss ss so so so so sI sf sI so sI sI sI so sI sI sI}", "run_key", run->run_key, "mpistair_version",
-        run->version, "mpi_family", run->mpi_family, "mpi_library", run->mpi_library, "thread_level", run->thread_level,
-        "command", run->command, "started_by", run->started_by[0] != '\0' ? json_string(run->started_by) : json_null(),
-        "eager_limit_bytes", integer(run->eager_limit_bytes), "eager_limit_network_bytes",
-        integer(run->eager_limit_network_bytes), "own_cost_ns", json_finite(run->own_cost_ns), "started_unix_ns",
-        (json_int_t)run->started_unix_ns, "duration_s", isfinite(run->duration_s) ? run->duration_s : 0.0, "ranks",
-        (json_int_t)run->world_size, "launched",
+        "{ss ss ss ss ss ss so so so so so sI sf sI so sI sI sI so sI sI sI}", "run_key", run->run_key,
+        "mpistair_version", run->version, "mpi_family", run->mpi_family, "mpi_library", run->mpi_library,
+        "thread_level", run->thread_level, "command", run->command, "programs", programs_array(report), "started_by",
+        run->started_by[0] != '\0' ? json_string(run->started_by) : json_null(), "eager_limit_bytes",
+        integer(run->eager_limit_bytes), "eager_limit_network_bytes", integer(run->eager_limit_network_bytes),
+        "own_cost_ns", json_finite(run->own_cost_ns), "started_unix_ns", (json_int_t)run->started_unix_ns, "duration_s",
+        isfinite(run->duration_s) ? run->duration_s : 0.0, "ranks", (json_int_t)run->world_size, "launched",
         run->launched > 0 ? json_integer((json_int_t)run->launched) : json_null(), "spools", (json_int_t)run->spools,
         "nodes", (json_int_t)report->nodes, "crowded_nodes", (json_int_t)report->crowding.nodes, "processor_wait",
         waited_object(&report->waited), "messages", (json_int_t)report->messages, "max_messages",

@@ -25,7 +25,7 @@ CREATE TABLE run(
   mpi_family TEXT NOT NULL,            -- MPICH, Open MPI
   mpi_library TEXT NOT NULL,           -- first line of MPI_Get_library_version
   thread_level TEXT NOT NULL,          -- MPI_THREAD_SINGLE ...
-  command TEXT NOT NULL,
+  command TEXT NOT NULL,               -- of all processes; where they differ every one with its ranks, as in program
   world_size INTEGER NOT NULL,
   spools INTEGER NOT NULL,             -- processes found; fewer than world_size: the others are lost
   eager_limit_bytes INTEGER,           -- of the transport inside a node, by MPI_T; NULL: not known
@@ -295,6 +295,13 @@ CREATE TABLE mark(
   number INTEGER NOT NULL,
   at_ns INTEGER NOT NULL,
   callsite INTEGER
+);
+
+-- What ranks ran, by the command lines of their processes; the ranks of a row follow each other.
+CREATE TABLE program(
+  first_rank INTEGER PRIMARY KEY,
+  last_rank INTEGER NOT NULL,
+  command TEXT NOT NULL
 );
 
 CREATE TABLE untracked(

@@ -8,6 +8,7 @@
 
 #include "interpose/spool/error_name.h"
 #include "interpose/trace/gather/node_clock.h"
+#include "interpose/trace/write/write_programs.h"
 #include "share/base/map.h"
 #include "interpose/database/row.h"
 
@@ -69,11 +70,14 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
         if (spool != NULL && eager_limit_network == 0)
             eager_limit_network = spool->header.eager_limit_network_bytes;
     }
+    struct programs_text programs;
+    if (programs_describe(trace, &programs) != 0)
+        return -1;
     bool level_known = header->thread_level >= 0 && header->thread_level <= 3;
     struct row row = row_prepare(database, "run", 15);
     row_insert(&row, "ittiittttiioodt", (int64_t)1, header->run_key, MPISTAIR_VERSION, (int64_t)started_unix_ns,
                trace->duration_ns, header->family <= SPOOL_FAMILY_OPENMPI ? families[header->family] : families[0],
-               library, level_known ? levels[header->thread_level] : "unknown", header->command,
+               library, level_known ? levels[header->thread_level] : "unknown", programs.text,
                (int64_t)trace->world_size, (int64_t)trace->n_spools, optional_bytes(eager_limit),
                optional_bytes(eager_limit_network), own_cost_ns(trace),
                header->started_by < FN_COUNT ? function_name((uint16_t)header->started_by) : NULL);
@@ -256,11 +260,6 @@ static int64_t take_count(int64_t *left, uint64_t count)
     return taken;
 }
 
-static int write_missing(const struct trace *trace, sqlite3 *database)
-{
-    const char *causes[SPOOL_LOSS_COUNT] = {"disk", "limit", "memory", "closed", "file_size", "address_space"};
-    char refused[32];
-    causes[SPOOL_LOSS_REFUSED] = refused;
 /* Writes the cause of records for which the system refused room, as refused_EPERM. */
 static void name_refused(char *cause, size_t size, uint32_t error)
 {
@@ -270,6 +269,11 @@ static void name_refused(char *cause, size_t size, uint32_t error)
         error_name(cause + strlen(cause), size - strlen(cause), error);
 }
 
+static int write_missing(const struct trace *trace, sqlite3 *database)
+{
+    const char *causes[SPOOL_LOSS_COUNT] = {"disk", "limit", "memory", "closed", "file_size", "address_space"};
+    char refused[32];
+    causes[SPOOL_LOSS_REFUSED] = refused;
     int64_t left = INT64_MAX;
     struct row loss = row_prepare(database, "loss", 3), untracked = row_prepare(database, "untracked", 4);
     for (int64_t rank = 0; rank < trace->world_size; rank++) {
@@ -283,11 +287,11 @@ static void name_refused(char *cause, size_t size, uint32_t error)
                        (int64_t)1);
             continue;
         }
+        name_refused(refused, sizeof refused, spool->header.refused_error);
         for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
             if (causes[i] != NULL && spool->header.lost[i] > 0)
                 row_insert(&loss, "iti", rank, causes[i], take_count(&left, spool->header.lost[i]));
         if (spool->cut_off > 0)
-        name_refused(refused, sizeof refused, spool->header.refused_error);
             row_insert(&loss, "iti", rank, "cut_off", take_count(&left, spool->cut_off));
         if (process->damaged > 0)
             row_insert(&loss, "iti", rank, "damaged", take_count(&left, process->damaged));
@@ -301,9 +305,9 @@ static void name_refused(char *cause, size_t size, uint32_t error)
 
 int write_run(const struct trace *trace, sqlite3 *database)
 {
-    if (write_run_row(trace, database) != 0 || write_nodes(trace, database) != 0 ||
-        write_processes(trace, database) != 0 || write_communicators(trace, database) != 0 ||
-        write_callsites(trace, database) != 0)
+    if (write_run_row(trace, database) != 0 || write_programs(trace, database) != 0 ||
+        write_nodes(trace, database) != 0 || write_processes(trace, database) != 0 ||
+        write_communicators(trace, database) != 0 || write_callsites(trace, database) != 0)
         return -1;
     return write_missing(trace, database);
 }

@@ -252,7 +252,7 @@ def unusual(folder):
     check("nulls", loose.count("NOT NULL") == loose.count("IS NOT NULL") and "PRIMARY" not in loose and "UNIQUE" not in loose, loose)
     tables = ("node", "process", "function", "form", "message_row", "unmatched", "kind", "round", "round_process", "prediction_run",
               "prediction", "untracked", "loss", "communicator", "recording_off", "call_row", "replay_run", "replay_place", "replay_part",
-              "replay_efficiency")
+              "replay_efficiency", "program")
     for name, value in {"nulls": "NULL", "lowest": "-9223372036854775807", "highest": "9223372036854775807",
                         "texts": "char(233) || x'ff'", "infinite": "9e999"}.items():
         path = folder / f"{name}.db"

@@ -4,7 +4,8 @@ A line of a script, times in nanoseconds since the run's start:
     world N                                        ranks; each leaves a spool
     process RANK key=value ...                     host, skew (ns added to its clock), ahead (ns of its time namespace), end, library, topology, run_key,
                                                    link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
-                                                   lost_limit, lost_memory, lost_at (0), eager, eager_network, own_cost_ps,
+                                                   lost_limit, lost_memory, lost_refused, refused_error (errno), lost_at (0),
+                                                   command (%20: a blank), eager, eager_network, own_cost_ps,
                                                    started_by, launched, use_init and use_finalize (at,run,wait,switches; a
                                                    wait of -1: not known), kernel (0: not known); begun (empty, zeros, header): it ended in MPI_Init
     absent RANK                                    it left none
@@ -133,7 +134,8 @@ class Process:
                 n_chunks += 1
         ended = options["end"] != "none"
         finish = self.pair(self.last_ns) if ended else (0, 0)
-        lost = [int(options.get("lost_" + cause, 0)) for cause in ("disk", "limit", "memory")] + [0] * 5
+        lost = [int(options.get("lost_" + cause, 0)) for cause in ("disk", "limit", "memory")]
+        lost += [0] * 3 + [int(options.get("lost_refused", 0)), 0]
         calls = [0] * 1024
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
@@ -148,7 +150,7 @@ class Process:
         header += link(options["link_finalize"]) if "link_finalize" in options else no_link
         header += struct.pack("<8Q", *lost)
         for text, room in ((options["run_key"], 64), (options["host"], 256), (options.get("library", "Test MPI 1.0"), 512),
-                           ("./app", 1024), (options.get("topology", ""), 512), (options.get("maps", ""), 512),
+                           (options.get("command", "./app").replace("%20", " "), 1024), (options.get("topology", ""), 512), (options.get("maps", ""), 512),
                            (options.get("launch", ""), 64)):
             header += text.encode().ljust(room, b"\0")
         lost_at = self.clock(int(options.get("lost_at", 0))) if any(lost) else 0
@@ -156,7 +158,7 @@ class Process:
         header += struct.pack("<iI", int(options.get("launched", 0)), 0)
         for key in ("use_init", "use_finalize"):
             header += struct.pack("<4Q", *(int(part) % 2**64 for part in options.get(key, "0,0,0,0").split(",")))
-        header += struct.pack("<Q", int(options.get("kernel", 0)))
+        header += struct.pack("<QI", int(options.get("kernel", 0)), int(options.get("refused_error", 0)))
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
