@@ -97,10 +97,7 @@ int run_names_read(sqlite3 *database, const struct run_study *study, struct pool
         if (at->callsite < 0)
             continue;
         struct cursor rows;
-        cursor_open(&rows, database, study->options->trace,
-                    "SELECT coalesce(function, '?') || coalesce(' ' || file || ':' || line, '') FROM callsite "
-                    "WHERE id = ?",
-                    error);
+        cursor_open(&rows, database, study->options->trace, "SELECT place FROM site WHERE id = ?", error);
         sqlite3_bind_int64(rows.statement, 1, at->callsite);
         if (cursor_next(&rows)) {
             char text[512];

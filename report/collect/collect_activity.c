@@ -196,14 +196,17 @@ static int keep_sites(struct report *report, struct activity_sums *sums, sqlite3
         *site = sums->sites[i];
         site->share = site->time_s / activities->ranks_s;
         site->place = "";
-        cursor_open(&rows, database, report->path,
-                    "SELECT trim(coalesce(function, '') || coalesce(' ' || file || ':' || line, '')) FROM callsite "
-                    "WHERE id = ?1",
+        site->parts = (struct report_place){"", "", "", 0};
+        cursor_open(&rows, database, report->path, "SELECT place, name, file, callers, line FROM site WHERE id = ?1",
                     error);
         if (rows.result == 0)
             sqlite3_bind_int64(rows.statement, 1, site->callsite);
-        if (cursor_next(&rows))
+        if (cursor_next(&rows)) {
             site->place = cursor_text(&rows, 0, &report->pool);
+            site->parts =
+                (struct report_place){cursor_text(&rows, 1, &report->pool), cursor_text(&rows, 2, &report->pool),
+                                      cursor_text(&rows, 3, &report->pool), cursor_integer(&rows, 4)};
+        }
         if (cursor_close(&rows) != 0)
             return -1;
     }

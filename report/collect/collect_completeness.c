@@ -144,11 +144,11 @@ int report_collect_completeness(struct report *report, sqlite3 *database, struct
         result = collect_counts(report, database, "SELECT reason, messages, NULL, 1 FROM doubt ORDER BY 2 DESC, 1",
                                 &report->doubts, &report->n_doubts, error);
     if (result == 0)
-        result = collect_counts(
-            report, database,
-            "SELECT r.function || ' at ' || coalesce(c.function, '?') || coalesce(' ' || c.file || ':' || c.line, '') "
-            "AS name, sum(calls), rank, 0 FROM rejected_call r LEFT JOIN callsite c ON c.id = r.callsite "
-            "GROUP BY name, rank ORDER BY total(sum(calls)) OVER (PARTITION BY name) DESC, name, rank",
-            &report->rejected, &report->n_rejected, error);
+        result =
+            collect_counts(report, database,
+                           "SELECT r.function || ' at ' || coalesce(c.place, '?') "
+                           "AS name, sum(calls), rank, 0 FROM rejected_call r LEFT JOIN site c ON c.id = r.callsite "
+                           "GROUP BY name, rank ORDER BY total(sum(calls)) OVER (PARTITION BY name) DESC, name, rank",
+                           &report->rejected, &report->n_rejected, error);
     return result;
 }

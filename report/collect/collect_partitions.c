@@ -3,9 +3,9 @@
 
 /* The same order as in share/sql/partition_sites.sql, whose query shows all of them. */
 static const char partitions_sql[] =
-    "SELECT s.function, c.function, c.file, c.line, CASE WHEN s.comm <> 0 THEN coalesce(m.name, 'comm ' || s.comm) END,"
+    "SELECT s.function, c.name, c.file, c.line, CASE WHEN s.comm <> 0 THEN coalesce(m.name, 'comm ' || s.comm) END,"
     " s.partitions, s.messages, s.bytes, s.ready_s, s.arrival_s, s.hidden_bytes / nullif(s.kept_bytes, 0)"
-    " FROM partition_site s LEFT JOIN callsite c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm"
+    " FROM partition_site s LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm"
     " ORDER BY s.bytes DESC, s.function, s.callsite, s.comm, s.partitions";
 
 static struct report_partitioned read_row(struct report *report, struct cursor *rows)

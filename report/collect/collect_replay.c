@@ -5,10 +5,9 @@
 #include "report/collect/report.h"
 
 #define NAMED                                                                                                          \
-    "SELECT p.rank, p.function, coalesce(c.function, '') || coalesce(' ' || c.file || ':' || c.line, ''), p.time_s, "  \
+    "SELECT p.rank, p.function, c.place, p.time_s, "                                                                   \
     "p.all_s FROM ("
-#define ORDERED                                                                                                        \
-    ") p LEFT JOIN callsite c ON c.id = p.callsite WHERE p.time_s > 0 ORDER BY p.time_s DESC, p.rank, p.place"
+#define ORDERED ") p LEFT JOIN site c ON c.id = p.callsite WHERE p.time_s > 0 ORDER BY p.time_s DESC, p.rank, p.place"
 
 /* Traces may be older than the tables. */
 static int has_tables(struct report *report, sqlite3 *database, bool *has, struct error *error)

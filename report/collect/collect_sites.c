@@ -7,10 +7,9 @@
 
 /* Names the site s: its function, caller, file, line, communicator. */
 #define NAMED                                                                                                          \
-    "SELECT s.function, c.function, c.file, c.line, "                                                                  \
+    "SELECT s.function, c.name, c.file, c.line, "                                                                      \
     "CASE WHEN s.comm <> 0 THEN coalesce(m.name, 'comm ' || s.comm) END, "
-#define FROM(view)                                                                                                     \
-    " FROM " view " s LEFT JOIN callsite c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm "
+#define FROM(view) " FROM " view " s LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm "
 
 /* The columns behind are calls, failed, bytes, time_s, inside_s, wait_s, transfer_s, last_rank, last_s, bytes_per_s,
  * is_transfer, joint, nonblocking. */
@@ -23,7 +22,7 @@ static const char rma_sql[] = NAMED
     " FROM (SELECT kind, function, callsite, comm, sum(calls) AS calls, sum(bytes) AS bytes, sum(time_s) AS time_s, "
     "  sum(in_call_s) AS in_call_s, sum(wait_s) AS wait_s, sum(transfer_s) AS transfer_s "
     "  FROM rma_site GROUP BY kind, function, callsite, comm) s "
-    "LEFT JOIN callsite c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm "
+    "LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm "
     "ORDER BY s.in_call_s DESC, s.function, s.callsite, s.comm";
 static const char files_sql[] =
     NAMED "s.calls, s.failed, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, NULL, NULL, s.bytes_per_s, "

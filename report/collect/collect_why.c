@@ -229,8 +229,8 @@ static int collect_late(struct report *report, sqlite3 *database, struct error *
                 "  FROM temp.late_form l LEFT JOIN form f ON f.id = l.form LEFT JOIN function n "
                 "    ON n.id = CASE l.cause WHEN 'sender' THEN f.recv_function ELSE f.send_function END) "
                 "SELECT rank, partner, sum(messages), cause, p.function, "
-                "  coalesce(c.function, '?') || coalesce(' ' || c.file || ':' || c.line, ''), sum(late_s) AS late_s, "
-                "  max(longest_s) FROM place p LEFT JOIN callsite c ON c.id = p.callsite "
+                "  coalesce(c.place, '?'), sum(late_s) AS late_s, "
+                "  max(longest_s) FROM place p LEFT JOIN site c ON c.id = p.callsite "
                 "GROUP BY cause, rank, partner, p.function, p.callsite "
                 "ORDER BY late_s DESC, cause, rank, partner, p.function, p.callsite LIMIT " LONGEST_WAITS,
                 error);

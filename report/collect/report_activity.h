@@ -36,9 +36,16 @@ enum report_waiting {
     WAITING_COUNT
 };
 
+/* Names a place in the source as the view site does; "" where it is not known. */
+struct report_place {
+    const char *name, *file, *callers; /* "exchange", or "halo+0x1a2b"; "/src/halo.c"; " in step :17", where inlined */
+    int64_t line;
+};
+
 /* Describes a function called at a place: time inside MPI of all ranks there. */
 struct report_call_site {
     const char *function, *place; /* MPI_Wait; "exchange halo.c:42", "" where it is not known */
+    struct report_place parts;    /* of place */
     int64_t callsite;             /* -1: not known */
     enum report_activity_kind kind;
     double time_s, share; /* of all ranks' time */

@@ -36,6 +36,7 @@ enum profile_kind profile_kind_of(const char *function);
 struct profile_site {
     const char *function; /* MPI_Isend; "end" is what comes behind the last call */
     const char *symbol, *file, *module;
+    const char *name, *callers; /* as the view site has them: "exchange", "job+0x1a2b"; " in step :17" */
     int64_t line, offset;
     uint64_t bytes;   /* handed to its calls, of messages what was sent */
     int64_t callsite; /* the trace's own id, which means nothing in another one; -1: not known */

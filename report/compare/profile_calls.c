@@ -113,6 +113,8 @@ static void keep_sites(struct watching *watching)
                                                                  .symbol = "",
                                                                  .file = "",
                                                                  .module = "",
+                                                                 .name = "",
+                                                                 .callers = "",
                                                                  .callsite = site->callsite,
                                                                  .kind = PROFILE_OTHER};
         if (function != NULL)
@@ -170,7 +172,9 @@ static int name_sites(struct profile *profile, sqlite3 *database, struct error *
     struct profile_site *places = NULL;
     size_t n = 0;
     cursor_open(&rows, database, profile->path,
-                "SELECT id, function, file, line, module, offset FROM callsite ORDER BY id", error);
+                "SELECT c.id, function, c.file, c.line, module, offset, s.name, s.callers FROM callsite c JOIN site s "
+                "ON s.id = c.id ORDER BY c.id",
+                error);
     while (cursor_next(&rows)) {
         if (array_grow(&places, n, sizeof *places) != 0) {
             cursor_no_memory(&rows);
@@ -181,7 +185,9 @@ static int name_sites(struct profile *profile, sqlite3 *database, struct error *
                                             .file = cursor_text(&rows, 2, &profile->pool),
                                             .line = cursor_integer(&rows, 3),
                                             .module = cursor_text(&rows, 4, &profile->pool),
-                                            .offset = cursor_integer(&rows, 5)};
+                                            .offset = cursor_integer(&rows, 5),
+                                            .name = cursor_text(&rows, 6, &profile->pool),
+                                            .callers = cursor_text(&rows, 7, &profile->pool)};
     }
     int result = cursor_close(&rows);
     for (size_t i = 0; n > 0 && result == 0 && i < profile->n_sites; i++) {

@@ -61,19 +61,16 @@ void show_place(const struct comparison_row *row, bool brief, char *text, size_t
     }
     if (row->rank >= 0)
         snprintf(rank, sizeof rank, ", rank %lld", (long long)row->rank);
-    const char *slash = strrchr(site->file, '/'), *module = strrchr(site->module, '/');
-    const char *file = slash != NULL ? slash + 1 : site->file;
-    const char *object = module != NULL ? module + 1 : site->module;
+    const char *slash = strrchr(site->file, '/'), *file = slash != NULL ? slash + 1 : site->file;
+    bool named = site->name[0] != '\0' && (!brief || file[0] == '\0');
+    const char *name = named ? site->name : "", *blank = named ? " " : "";
     const char *where = row->part == PROFILE_COMPUTATION ? "before" : "in";
     const char *function = site->function + (brief && strncmp(site->function, "MPI_", 4) == 0 ? 4 : 0);
     if (file[0] != '\0')
-        snprintf(text, size, "%s %s %s:%lld%s", where, function, file, (long long)site->line, rank);
-    else if (site->symbol[0] != '\0')
-        snprintf(text, size, "%s %s of %s%s", where, function, site->symbol, rank);
-    else if (object[0] != '\0')
-        snprintf(text, size, "%s %s %s+0x%llx%s", where, function, object, (unsigned long long)site->offset, rank);
+        snprintf(text, size, "%s %s%s%s %s:%lld%s%s", where, function, blank, name, file, (long long)site->line,
+                 brief ? "" : site->callers, rank);
     else
-        snprintf(text, size, "%s %s%s", where, function, rank);
+        snprintf(text, size, "%s %s%s%s%s", where, function, blank, name, rank);
 }
 
 #define UNEQUAL_WAIT 0.1 /* share of the ranks' time */

@@ -59,7 +59,7 @@ void show_csv(FILE *stream, const struct comparison *comparison)
         fprintf(stream, "%s,%s,", comparison_table_name[row->table], part_of(row));
         render_csv_text(stream, row->name);
         fputc(',', stream);
-        render_csv_text(stream, row->site != NULL ? row->site->symbol : "");
+        render_csv_text(stream, row->site != NULL ? row->site->name : "");
         fputc(',', stream);
         render_csv_text(stream, row->site != NULL ? row->site->file : "");
         fputc(',', stream);
@@ -90,9 +90,9 @@ static json_t *json_row(const struct comparison_row *row)
     if (!failed && row->site != NULL)
         failed |=
             json_object_set_new(object, "place",
-                                json_pack("{s:s, s:s, s:s, s:I, s:s}", "part", part_of(row), "symbol",
-                                          row->site->symbol, "file", row->site->file, "line",
-                                          (json_int_t)row->site->line, "kind", profile_kind_name[row->site->kind]));
+                                json_pack("{s:s, s:s, s:s, s:I, s:s}", "part", part_of(row), "symbol", row->site->name,
+                                          "file", row->site->file, "line", (json_int_t)row->site->line, "kind",
+                                          profile_kind_name[row->site->kind]));
     fields_of(row, fields);
     for (size_t i = 0; i < FIELDS && !failed; i++)
         failed |= json_object_set_new(object, fields[i].name, json_finite(fields[i].value));

@@ -178,7 +178,7 @@ int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct findi
     if (finding->function == NULL)
         return diagnosis_no_memory(diagnosis);
     cursor_open(&rows, diagnosis->database, diagnosis->path,
-                "SELECT trim(coalesce(function, '') || coalesce(' ' || file || ':' || line, '')) FROM callsite "
+                "SELECT place FROM site "
                 "WHERE id = ?1",
                 diagnosis->error);
     if (rows.result == 0)

@@ -93,11 +93,8 @@ static int read_functions(struct export *export, struct export_names *names)
 static int read_sites(struct export *export, struct export_names *names)
 {
     struct cursor rows;
-    cursor_open(
-        &rows, export->database, export->path,
-        "SELECT id, coalesce(function, module || '+' || offset) || coalesce(' ' || file || coalesce(':' || line, ''),"
-        " ''), coalesce(file, ''), coalesce(line, -1) FROM callsite",
-        export->error);
+    cursor_open(&rows, export->database, export->path,
+                "SELECT id, place, coalesce(file, ''), coalesce(line, -1) FROM site", export->error);
     while (cursor_next(&rows)) {
         struct named_site site = {.id = cursor_integer(&rows, 0), .line = cursor_integer(&rows, 3)};
         if (!name_make(&names->pool, cursor_text(&rows, 1, &names->pool), &site.place) ||

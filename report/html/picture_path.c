@@ -9,12 +9,12 @@
 enum { PLACES = 15 }; /* and none of less than 0.05 % of the path */
 
 static const char by_place[] =
-    "SELECT p.function, coalesce(c.function, ''), coalesce(c.file || ':' || c.line, ''), total(p.critical_s), "
+    "SELECT p.function, c.name, coalesce(c.file || ':' || c.line, '') || c.callers, total(p.critical_s), "
     "  total(p.blamed_s), count(DISTINCT p.rank), "
     "  (SELECT q.rank FROM replay_place q WHERE q.run_id = p.run_id AND q.function = p.function AND q.callsite IS "
     "p.callsite "
     "   ORDER BY q.critical_s DESC, q.rank LIMIT 1) "
-    "FROM replay_place p LEFT JOIN callsite c ON c.id = p.callsite WHERE p.run_id = ?1 "
+    "FROM replay_place p LEFT JOIN site c ON c.id = p.callsite WHERE p.run_id = ?1 "
     "GROUP BY p.function, p.callsite HAVING total(p.critical_s) > "
     "  (SELECT 0.0005 * total(critical_s) FROM replay_place WHERE run_id = ?1) ORDER BY total(p.critical_s) DESC, 1, 2 "
     "LIMIT ?2";

@@ -108,9 +108,9 @@ static int add_bars(struct timeline *timeline)
 {
     static const char format[] =
         "SELECT v.rank, v.activity, 1.0 * v.begin_ns, 1.0 * v.call_ns, v.function, coalesce(v.callsite, -1), a.name, "
-        "  coalesce(c.function || ' ', '') || coalesce(c.file || ':' || c.line, '') "
+        "  c.place "
         "FROM (SELECT * FROM temp.%s WHERE rank >= 0 AND rank < ?1 AND call_ns >= 0 ORDER BY call_ns DESC LIMIT ?2) v "
-        "  JOIN temp.function_activity a ON a.id = v.function LEFT JOIN main.callsite c ON c.id = v.callsite";
+        "  JOIN temp.function_activity a ON a.id = v.function LEFT JOIN site c ON c.id = v.callsite";
     char sql[sizeof format + 64];
     struct cursor rows;
     struct pool pool = {0};

@@ -131,7 +131,7 @@ static void present_sites(struct document *document, const struct report *report
     for (size_t i = 0; i < activities->n_sites && i < most; i++) {
         const struct report_call_site *site = &activities->sites[i];
         double share;
-        char call[256];
+        char call[1024];
         document_seconds(document, site->time_s);
         document_cell(document, site->share < 0.005 ? "<1 %%" : "%.0f %%", 100 * site->share);
         const char *waits = waits_for(site, &share);
@@ -144,7 +144,7 @@ static void present_sites(struct document *document, const struct report *report
         else
             document_cell(document, "-");
         if (columns_of_place > 0)
-            words_call(call, sizeof call, site->function, site->place, columns_of_place);
+            words_call(call, sizeof call, site->function, &site->parts, columns_of_place);
         else
             snprintf(call, sizeof call, "%s %s", site->function, site->place);
         document_cell(document, "%s", call);

@@ -1,6 +1,7 @@
 /* Prints quantities with three significant digits and a unit. */
 #include "report/render/quantity.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -82,28 +83,44 @@ const char *words_shorten(char *text, size_t size, const char *long_text, size_t
 
 enum { LEAST_PATH = 12 };
 
-const char *words_call(char *text, size_t size, const char *function, const char *place, size_t columns)
+/* Prints the end of `source` behind as much of the function as there is room for. */
+static void words_end(char *text, size_t size, const char *function, const char *source, size_t columns)
 {
-    const char *blank = strrchr(place, ' '), *path = blank != NULL ? blank + 1 : place;
-    int caller = blank != NULL ? (int)(blank + 1 - place) : 0;
-    snprintf(text, size, "%s %s", function, place);
-    for (int cut = 0; render_width(text) > columns; cut++) {
-        const char *slash = strchr(path, '/');
-        if (slash != NULL && slash[1] != '\0') {
+    char name[64];
+    size_t all = render_width(source), least = all <= LEAST_PATH ? all : LEAST_PATH;
+    words_shorten(name, sizeof name, function, columns - least - 1);
+    size_t shown = columns - render_width(name) - 1;
+    const char *end = all <= shown ? source : source + bytes_of(source, all - (shown - 3));
+    snprintf(text, size, "%s %s%s", name, end == source ? "" : "...", end);
+}
+
+const char *words_call(char *text, size_t size, const char *function, const struct report_place *place, size_t columns)
+{
+    const char *path = place->file, *name = place->name, *callers = place->callers, *slash;
+    char line[32] = "";
+    if (path[0] != '\0')
+        snprintf(line, sizeof line, ":%" PRId64, place->line);
+    for (;;) {
+        bool is_cut = path != place->file;
+        snprintf(text, size, "%s%s%s%s%s%s%s%s", function, name[0] != '\0' ? " " : "", name, path[0] != '\0' ? " " : "",
+                 is_cut ? ".../" : "", path, line, callers);
+        if (render_width(text) <= columns)
+            return text;
+        if ((slash = strchr(path, '/')) != NULL && slash[1] != '\0')
             path = slash + 1;
-            snprintf(text, size, "%s %.*s.../%s", function, caller, place, path);
-        } else if (caller > 0) {
-            caller = 0;
-            snprintf(text, size, "%s %s%s", function, cut > 0 ? ".../" : "", path);
-        } else {
-            char name[64];
-            size_t all = render_width(path), least = all <= LEAST_PATH ? all : LEAST_PATH;
-            words_shorten(name, sizeof name, function, columns - least - 1);
-            size_t shown = columns - render_width(name) - 1;
-            const char *end = all <= shown ? path : path + bytes_of(path, all - (shown - 3));
-            snprintf(text, size, "%s %s%s", name, end == path ? "" : "...", end);
+        else if (callers[0] != '\0')
+            callers = "";
+        else if (name[0] != '\0' && path[0] != '\0')
+            name = "";
+        else
             break;
-        }
     }
+    char source[512];
+    size_t length = strlen(path);
+    if (length > sizeof source - sizeof line) /* it fits on no line: its end is shown */
+        for (path += length - (sizeof source - sizeof line); ((unsigned char)*path & 0xc0) == 0x80;)
+            path++;
+    snprintf(source, sizeof source, "%s%s", path, line);
+    words_end(text, size, function, path[0] != '\0' ? source : name, columns);
     return text;
 }

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "report/collect/report_activity.h"
+
 /* Returns the characters of UTF-8 text. */
 size_t render_width(const char *text);
 /* Print into text[size], and return it: "12.3 ms", "4.56 MB"; "7 %", with a decimal below 1 %; "not known" for
@@ -14,7 +16,7 @@ const char *words_ratio(char *text, size_t size, double ratio);
 /* Prints at most `columns` characters of long_text, "..." at the end of what is cut. */
 const char *words_shorten(char *text, size_t size, const char *long_text, size_t columns);
 /* Prints a function and its place, "MPI_Wait exchange halo.c:42", in at most `columns` columns: folders are
- * cut from the left, then the caller is left out. */
-const char *words_call(char *text, size_t size, const char *function, const char *place, size_t columns);
+ * cut from the left, then those into which the caller was inlined are left out, then the caller. */
+const char *words_call(char *text, size_t size, const char *function, const struct report_place *place, size_t columns);
 
 #endif

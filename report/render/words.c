@@ -59,6 +59,8 @@ void words_site(struct document *document, const struct report_site *site)
     size_t width = strlen(function) + strlen(mark) + strlen(" at ") + strlen(site->caller) + strlen(file) +
                    strlen(comma) + strlen(site->communicator);
     bool named = site->caller[0] != '\0' && (file[0] == '\0' || width <= SITE_WIDTH);
-    document_cell(document, "%s%s%s%s%s%s%s", function, mark, named ? " at " : "", named ? site->caller : "", file,
-                  comma, site->communicator);
+    char caller[4 * SITE_WIDTH + 4];
+    words_shorten(caller, sizeof caller, site->caller, SITE_WIDTH);
+    document_cell(document, "%s%s%s%s%s%s%s", function, mark, named ? " at " : "", named ? caller : "", file, comma,
+                  site->communicator);
 }

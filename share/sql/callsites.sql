@@ -3,8 +3,8 @@ WITH side AS (
   SELECT send_callsite AS callsite, send_function AS function, bytes, send_complete_ns - send_post_ns AS ns FROM message
   UNION ALL SELECT recv_callsite, recv_function, bytes, recv_complete_ns - recv_post_ns FROM message
   UNION ALL SELECT callsite, function, CASE direction WHEN 'send' THEN bytes ELSE 0 END, complete_ns - post_ns FROM unmatched)
-SELECT coalesce(c.function, '?') || coalesce(' ' || c.file || ':' || c.line, '') AS place,
-       c.module || '+' || printf('0x%x', c.offset) AS address, s.function AS mpi_function, count(*) AS operations,
+SELECT coalesce(c.place, '?') AS place,
+       a.module || '+' || printf('0x%x', a.offset) AS address, s.function AS mpi_function, count(*) AS operations,
        sum(s.bytes) AS bytes, avg(s.ns) * 1e-9 AS mean_s
-FROM side s LEFT JOIN callsite c ON c.id = s.callsite
+FROM side s LEFT JOIN site c ON c.id = s.callsite LEFT JOIN callsite a ON a.id = s.callsite
 GROUP BY s.callsite, s.function ORDER BY operations DESC, place, address;

@@ -1,5 +1,5 @@
 -- Who waited for late senders: receives posted before their message was sent, by partner and place, the longest first.
-SELECT l.rank, l.partner AS late_rank, l.function, coalesce(c.function, '?') || coalesce(' ' || c.file || ':' || c.line, '') AS place,
+SELECT l.rank, l.partner AS late_rank, l.function, coalesce(c.place, '?') AS place,
        l.messages, l.late_s, l.longest_s
-FROM late_partner l LEFT JOIN callsite c ON c.id = l.callsite WHERE l.cause = 'sender'
+FROM late_partner l LEFT JOIN site c ON c.id = l.callsite WHERE l.cause = 'sender'
 ORDER BY late_s DESC, rank, late_rank, l.function, place;

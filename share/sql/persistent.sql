@@ -1,4 +1,4 @@
 -- Persistent requests: what was made where, and how often it was started.
 SELECT p.rank, p.function, p.direction, p.peer, p.comm, p.tag, p.bytes, p.partitions, p.starts, p.init_ns,
-       coalesce(c.function, '?') || coalesce(' ' || c.file || ':' || c.line, '') AS place
-FROM persistent p LEFT JOIN callsite c ON c.id = p.callsite ORDER BY p.rank, p.init_ns, p.id;
+       coalesce(c.place, '?') AS place
+FROM persistent p LEFT JOIN site c ON c.id = p.callsite ORDER BY p.rank, p.init_ns, p.id;

@@ -87,6 +87,34 @@ CREATE TABLE callsite(
   line INTEGER
 );
 
+-- Functions of the source at a call site: depth 0 has the call, 1 is its caller where the compiler inlined it there, ...
+CREATE TABLE frame(
+  callsite INTEGER NOT NULL REFERENCES callsite(id),
+  depth INTEGER NOT NULL,
+  name TEXT NOT NULL,                  -- short: of a function of C++ without result and parameters
+  function TEXT NOT NULL,
+  file TEXT,
+  line INTEGER,                        -- of the call
+  PRIMARY KEY (callsite, depth)
+) WITHOUT ROWID;
+
+-- Call sites as all commands name them. name: the function, or 'libfoo.so+0x1a2b' of the module where none is known;
+-- callers: ' in outer :17', where it was inlined; place: 'inner t.c:6 in outer :17'.
+CREATE VIEW site(id, name, file, line, callers, place) AS
+  WITH named AS (
+    SELECT id, coalesce((SELECT name FROM frame f WHERE f.callsite = c.id AND f.depth = 0), function,
+                        replace(module, rtrim(module, replace(module, '/', '')), '') || printf('+0x%x', offset)) AS name,
+           file, line,
+           (SELECT group_concat(' in ' || name || coalesce(' ' || source, ''), '')
+            FROM (SELECT name, depth, iif(file IS lag(file) OVER (ORDER BY depth), '',
+                                          replace(file, rtrim(file, replace(file, '/', '')), '')) || ':' || line AS source
+                  FROM frame f WHERE f.callsite = c.id ORDER BY depth)
+            WHERE depth > 0) AS callers
+    FROM callsite c)
+  SELECT id, name, file, line, coalesce(callers, ''),
+         name || coalesce(' ' || file || ':' || line, '') || coalesce(callers, '')
+  FROM named;
+
 CREATE TABLE communicator(
   id INTEGER PRIMARY KEY,              -- 0: MPI_COMM_WORLD
   name TEXT,                           -- what MPI_Comm_set_name gave it last, on its lowest rank that did

@@ -5,8 +5,6 @@ WITH used AS (
   WHERE o.stack IS NOT NULL GROUP BY o.stack)
 SELECT u.stack, u.operations, u.bytes,
        (SELECT group_concat(place, ' > ')
-        FROM (SELECT coalesce(c.function, c.module || '+' || printf('0x%x', c.offset), '?') ||
-                     coalesce(' ' || c.file || ':' || c.line, '') AS place
-              FROM stack s LEFT JOIN callsite c ON c.id = s.callsite WHERE s.id = u.stack
+        FROM (SELECT coalesce(c.place, '?') AS place FROM stack s LEFT JOIN site c ON c.id = s.callsite WHERE s.id = u.stack
               ORDER BY s.depth DESC LIMIT -1)) AS callers
 FROM used u ORDER BY u.operations DESC, u.stack;

@@ -90,6 +90,11 @@ void trace_release(struct trace *trace)
     for (size_t i = 0; i < trace->n_callsites; i++) {
         free(trace->callsites[i].function);
         free(trace->callsites[i].file);
+        for (size_t k = 0; k < trace->callsites[i].n_callers; k++) {
+            free(trace->callsites[i].callers[k].function);
+            free(trace->callsites[i].callers[k].file);
+        }
+        free(trace->callsites[i].callers);
     }
     for (size_t i = 0; i < trace->n_modules; i++) {
         free(trace->modules[i].path);

@@ -325,12 +325,21 @@ struct trace_process {
     struct busy busy;
 };
 
+/* Names a place in the source; what is NULL or 0 is not known. */
+struct trace_frame {
+    char *function;
+    char *file;
+    int line;
+};
+
 struct trace_callsite {
     uint32_t module; /* index in trace.modules */
     uint64_t offset;
     char *function; /* NULL: not known */
     char *file;
     int line;
+    struct trace_frame *callers; /* [n_callers] into which the compiler inlined the function, one into the next */
+    size_t n_callers;
 };
 
 struct trace_module {

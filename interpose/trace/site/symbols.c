@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "interpose/trace/site/demangle.h"
+#include "interpose/trace/site/inlined.h"
 #include "interpose/trace/site/libdw.h"
 
 static const struct libdw *libdw;
@@ -52,6 +53,7 @@ static void resolve_callsite(struct trace_callsite *callsite, Dwfl_Module *modul
     const char *function = libdw->dwfl_module_addrname(module, address);
     if (function != NULL)
         callsite->function = demangle(function, file);
+    inlined_resolve(libdw, callsite, module, address);
 }
 
 /* Opens the file of a module. A map may name what is no plain file; that is closed again at once. Returns -1 without

@@ -4,10 +4,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interpose/spool/error_name.h"
 #include "interpose/trace/gather/node_clock.h"
+#include "interpose/trace/site/short_name.h"
 #include "interpose/trace/write/write_programs.h"
 #include "share/base/map.h"
 #include "interpose/database/row.h"
@@ -215,16 +217,30 @@ static int write_communicators(const struct trace *trace, sqlite3 *database)
     return row_finish(&row) | row_finish(&member);
 }
 
+/* Writes a row of the table frame, nothing for a function without a name. */
+static void write_frame(struct row *row, int64_t callsite, int64_t depth, const struct trace_frame *frame)
+{
+    char *name = frame->function == NULL ? NULL : short_name(frame->function);
+    row->failed |= frame->function != NULL && name == NULL;
+    if (name != NULL)
+        row_insert(row, "iitttn", callsite, depth, name, frame->function, frame->file,
+                   frame->line > 0 ? frame->line : -1);
+    free(name);
+}
+
 static int write_callsites(const struct trace *trace, sqlite3 *database)
 {
-    struct row row = row_prepare(database, "callsite", 7);
+    struct row row = row_prepare(database, "callsite", 7), frame = row_prepare(database, "frame", 6);
     for (size_t i = 0; i < trace->n_callsites; i++) {
         const struct trace_callsite *callsite = &trace->callsites[i];
         const struct trace_module *module = &trace->modules[callsite->module];
         row_insert(&row, "ititttn", (int64_t)i, module->path, (int64_t)callsite->offset, module->build_id,
                    callsite->function, callsite->file, callsite->line > 0 ? callsite->line : -1);
+        write_frame(&frame, (int64_t)i, 0, &(struct trace_frame){callsite->function, callsite->file, callsite->line});
+        for (size_t k = 0; k < callsite->n_callers; k++)
+            write_frame(&frame, (int64_t)i, (int64_t)k + 1, &callsite->callers[k]);
     }
-    return row_finish(&row);
+    return row_finish(&row) | row_finish(&frame);
 }
 
 /* Says whether the trace may lack a message, a completion or a communicator because calls of the family were passed
