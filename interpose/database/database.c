@@ -68,8 +68,8 @@ static int check_whole(const char *path, struct error *error)
     return 0;
 }
 
-/* Gives a trace that was made before the schema had the view site one of its own, for this connection: what it keeps of a
- * call site under the same names. */
+/* Gives a trace that was made before the schema had the view site one for this connection, of what it keeps of a call
+ * site. */
 static int add_site(sqlite3 *database, const char *path, struct error *error)
 {
     static const char view[] =

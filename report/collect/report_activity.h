@@ -38,7 +38,7 @@ enum report_waiting {
 
 /* Names a place in the source as the view site does; "" where it is not known. */
 struct report_place {
-    const char *name, *file, *callers; /* "exchange", or "halo+0x1a2b"; "/src/halo.c"; " in step :17", where inlined */
+    const char *name, *file, *callers; /* "exchange", or "halo+0x1a2b"; "halo.c"; " in step :17", where inlined */
     int64_t line;
 };
 

@@ -1,9 +1,9 @@
-/* A function that was inlined has no symbol: the symbol is that of the function into which it went, the line its own. In
- * the debug information (DWARF 5, 3.3.8) an entry DW_TAG_inlined_subroutine stands for the copy, inside of its caller's
- * entry, and says at which line of the caller the call was. So from the innermost entry out:
+/* A function that was inlined has no symbol: the symbol is that of the function into which it went, the line its own.
+ * In the debug information (DWARF 5, 3.3.8) an entry DW_TAG_inlined_subroutine stands for the copy, inside of its
+ * caller's entry, and says at which line of the caller the call was. So from the innermost entry out:
  *
- *     inlined inner, called at t.c:10   ->  the call of MPI is in inner, at the line of the address
- *     inlined outer, called at t.c:17   ->  inner is called in outer, at line 10
+ *     inlined inner, called at line 10   ->  the call of MPI is in inner, at the line of the address
+ *     inlined outer, called at line 17   ->  inner is called in outer, at line 10
  *     function main                     ->  outer is called in main, at line 17
  */
 #include "interpose/trace/site/inlined.h"

@@ -53,7 +53,7 @@ def main(folder):
     code, text, error = run("diff", a, b)
     check("launches of one job", code == 0 and "Nothing is above noise" in text, text + error)
     code, text, error = run("diff", a, slow)
-    check("the site is named", code == 0 and "Time is added before MPI_Allreduce job.c:10: +25.6 ms, +20.4 %" in text, text + error)
+    check("the site is named", code == 0 and "Time is added before MPI_Allreduce solve job.c:10: +25.6 ms, +20.4 %" in text, text + error)
     check("marked", any(line.startswith("  *  before Allreduce job.c:10") for line in text.split("\n")), text)
     whole = run("diff", a, slow, "--all")[1]
     for name, shown in ("first screen", text), ("--all", whole):
@@ -61,7 +61,7 @@ def main(folder):
     check("first screen: lines", text.count("\n") <= LINES, text)
     check("--all shows more", whole.count("\n") >= text.count("\n"), whole)
     code, text, error = run("diff", slow, a)
-    check("faster", code == 0 and "Time is saved before MPI_Allreduce job.c:10" in text, text + error)
+    check("faster", code == 0 and "Time is saved before MPI_Allreduce solve job.c:10" in text, text + error)
 
     found = rows_of(a, slow)
     first = next(row for row in found["rows"] if row["table"] == "site")
@@ -81,7 +81,7 @@ def main(folder):
     for code, arguments in ((1, ["--fail-above", "5%"]), (1, ["--fail-above", "19.5 %"]), (0, ["--fail-above", "25"]), (0, ["--launches", "30%"])):
         check(f"exit code of {arguments}", run("diff", a, slow, *arguments)[0] == code)
     code, text, error = run("diff", a, slow, "--fail-above", "5%")
-    check("says what failed", "run takes +12.0 %" in error and "above 5 %: most is added before MPI_Allreduce job.c:10" in error, error)
+    check("says what failed", "run takes +12.0 %" in error and "above 5 %: most is added before MPI_Allreduce solve job.c:10" in error, error)
     check("faster never fails", run("diff", slow, a, "--fail-above", "0%")[0] == 0)
     check("noise never fails", run("diff", a, b, "--fail-above", "0%")[0] == 0)
 
