@@ -97,9 +97,9 @@ static int claim_output(const struct run_options *options, struct output_name *o
         if (result == SPOOL_FOLDER_TAKEN)
             continue;
         if (number > 1)
-            fprintf(stderr, "mpistair: %s %s: the trace of this run goes to %s\n",
-                    wanted.is_given ? "another mpistair run records to" : "there is already a trace, or a run, of",
-                    wanted.path, output->path);
+            inform("%s %s: the trace of this run goes to %s",
+                   wanted.is_given ? "another mpistair run records to" : "there is already a trace, or a run, of",
+                   wanted.path, output->path);
         return 0;
     }
     return error_set(error, "%s: no free name for another trace beside it", wanted.path);
@@ -225,7 +225,7 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     if (code == EXIT_DONE && wanted && !options->keep_spools)
         spool_folder_remove(folder);
     else if (wanted)
-        fprintf(stderr, "mpistair: the spools are in %s\n", folder->path);
+        inform("the spools are in %s", folder->path);
     return code;
 }
 

@@ -123,7 +123,7 @@ static void note_summary(const struct predict_options *options, const struct mac
             "its spools without --no-calls\n",
             options->trace);
     if (summary->n_kinds == 0)
-        fprintf(stderr, "mpistair: note: %s holds no rounds; there is nothing to predict\n", options->trace);
+        inform("note: %s holds no rounds; there is nothing to predict", options->trace);
     if (options->placement != NULL)
         return;
     if (summary->socket_unknown > 0)

@@ -14,6 +14,7 @@
 #include "share/base/command.h"
 #include "interpose/database/database.h"
 #include "share/base/error.h"
+#include "share/base/utf8.h"
 #include "interpose/spool/event.h"
 
 static bool is_spool(const char *path)
@@ -63,7 +64,7 @@ static int ingest_folder(const char *folder, char **path)
     if (exists && (database.st_mtim.tv_sec > newest.tv_sec ||
                    (database.st_mtim.tv_sec == newest.tv_sec && database.st_mtim.tv_nsec >= newest.tv_nsec)))
         return EXIT_DONE;
-    fprintf(stderr, "mpistair: %s: %zu spool%s, ingested to %s\n", folder, n, n == 1 ? "" : "s", *path);
+    inform("%s: %zu spool%s, ingested to %s", folder, n, n == 1 ? "" : "s", *path);
     char name[] = "ingest", option[] = "-o";
     char *arguments[] = {name, option, *path, NULL, NULL};
     arguments[3] = strdup(folder);
@@ -100,6 +101,8 @@ int trace_open(struct trace *trace, const char *path)
         result = fail("%s: no memory", path);
     if (result == EXIT_DONE && database_open(trace->path, false, &trace->database, &error) != 0)
         result = error_report(&error);
+    if (trace->database != NULL)
+        utf8_clean(trace->path, trace->path, strlen(trace->path));
     return result;
 }
 

@@ -7,7 +7,7 @@
 
 struct trace {
     sqlite3 *database;
-    char *path; /* path of the database that was opened */
+    char *path; /* of the database that was opened, as text to show: bytes that are no UTF-8 are replaced */
 };
 
 /* Opens path read-only. A folder of spools, or one spool of it, stands for FOLDER/trace.db, written if it is missing or

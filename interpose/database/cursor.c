@@ -24,21 +24,7 @@ const char *pool_clean(struct pool *pool, const char *bytes, size_t length)
     struct pool_text *entry = malloc(sizeof *entry + length + 1);
     if (entry == NULL)
         return NULL;
-    size_t used = 0;
-    for (size_t i = 0; i < length;) {
-        const unsigned char *at = (const unsigned char *)bytes + i;
-        size_t character = utf8_length(at, length - i);
-        bool control = character == 1 ? at[0] < 0x20 || at[0] == 0x7f : character == 2 && at[0] == 0xc2 && at[1] < 0xa0;
-        if (character == 0 || control) {
-            entry->text[used++] = at[0] == '\t' || at[0] == '\n' || at[0] == '\r' ? ' ' : '?';
-            i += character == 0 ? 1 : character;
-        } else {
-            memcpy(entry->text + used, at, character);
-            used += character;
-            i += character;
-        }
-    }
-    entry->text[used] = '\0';
+    utf8_clean(entry->text, bytes, length);
     entry->next = pool->first;
     pool->first = entry;
     return entry->text;

@@ -5,7 +5,10 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "share/base/utf8.h"
 
 struct row row_prepare(sqlite3 *database, const char *table, int columns)
 {
@@ -17,6 +20,24 @@ struct row row_prepare(sqlite3 *database, const char *table, int columns)
     snprintf(sql + used, sizeof sql - (size_t)used, ")");
     row.failed = sqlite3_prepare_v2(database, sql, -1, &row.statement, NULL) != SQLITE_OK;
     return row;
+}
+
+/* A trace is valid UTF-8, which other programs expect of SQLite, while names of files may be any bytes: what is no
+ * character becomes '?'. */
+static int bind_text(sqlite3_stmt *statement, int column, const char *text)
+{
+    size_t length = text == NULL ? 0 : strlen(text), at = 0, character = 1;
+    while (at < length && (character = utf8_length((const unsigned char *)text + at, length - at)) > 0)
+        at += character;
+    if (at == length)
+        return sqlite3_bind_text(statement, column, text, -1, SQLITE_STATIC);
+    char *valid = strdup(text);
+    if (valid == NULL)
+        return SQLITE_NOMEM;
+    for (at = 0; at < length; at += character == 0 ? 1 : character)
+        if ((character = utf8_length((const unsigned char *)text + at, length - at)) == 0)
+            valid[at] = '?';
+    return sqlite3_bind_text(statement, column, valid, -1, free);
 }
 
 static int bind_number(sqlite3_stmt *statement, int column, int64_t value, bool null)
@@ -33,8 +54,7 @@ void row_insert(struct row *row, const char *letters, ...)
     int failed = 0;
     for (int column = 1; *letters != '\0'; letters++, column++) {
         if (*letters == 't') {
-            const char *text = va_arg(values, const char *);
-            failed |= sqlite3_bind_text(row->statement, column, text, -1, SQLITE_STATIC);
+            failed |= bind_text(row->statement, column, va_arg(values, const char *));
         } else if (*letters == 'd') {
             double number = va_arg(values, double);
             failed |= sqlite3_bind_double(row->statement, column, number); /* NaN becomes NULL */

@@ -19,7 +19,7 @@ struct row row_prepare(sqlite3 *database, const char *table, int columns);
  *     u   an index (uint32_t), UINT32_MAX for NULL
  *     n   int32_t, -1 for NULL
  *     d   double, NaN for NULL
- *     t   text that lives on, or NULL
+ *     t   text that lives on, of any bytes, or NULL
  */
 void row_insert(struct row *row, const char *letters, ...);
 /* Releases the statement. Returns 0, or -1 if anything has failed since row_prepare. */

@@ -36,7 +36,7 @@ size_t nested_tell(const char *folder)
         if (length <= 0)
             continue;
         output[length] = '\0';
-        fprintf(stderr, "mpistair: the mpistair run inside this one recorded its job: %s\n", output);
+        inform("the mpistair run inside this one recorded its job: %s", output);
         unlinkat(dirfd(stream), entry->d_name, 0);
         n++;
     }

@@ -97,7 +97,7 @@ static int move_aside(struct claim *claim, const char *path, struct error *error
             continue;
         if (rename(path, aside) != 0)
             return error_set(error, "%s: holds an earlier run and cannot be renamed: %s", path, strerror(errno));
-        fprintf(stderr, "mpistair: %s held an earlier run: it is now %s\n", path, aside);
+        inform("%s held an earlier run: it is now %s", path, aside);
         memcpy(claim->folder, aside, sizeof claim->folder);
         claim_release(claim);
         return 0;

@@ -95,12 +95,11 @@ int ingest(const struct ingest_options *options, struct error *error)
     progress_show(NULL);
     tell_lost(&trace);
     if (!options->quiet)
-        fprintf(stderr,
-                "mpistair: %s: %d rank%s, %" PRId64 " operations, %" PRId64 " messages, %" PRId64
-                " without a partner, %zu round%s of %zu kind%s; %s\n",
-                output, trace.world_size, trace.world_size == 1 ? "" : "s", summary.posted, summary.messages,
-                summary.unmatched, trace.n_rounds, trace.n_rounds == 1 ? "" : "s", trace.n_kinds,
-                trace.n_kinds == 1 ? "" : "s", summary.verdict);
+        inform("%s: %d rank%s, %" PRId64 " operations, %" PRId64 " messages, %" PRId64
+               " without a partner, %zu round%s of %zu kind%s; %s",
+               output, trace.world_size, trace.world_size == 1 ? "" : "s", summary.posted, summary.messages,
+               summary.unmatched, trace.n_rounds, trace.n_rounds == 1 ? "" : "s", trace.n_kinds,
+               trace.n_kinds == 1 ? "" : "s", summary.verdict);
     for (size_t i = 0; options->tell != NULL && i < spools.worlds.n_worlds; i++)
         options->tell(options->context, spools.worlds.worlds[i].key);
 out:

@@ -160,7 +160,7 @@ static int run_with(const struct predict_options *options, sqlite3 *database, st
         return -1;
     progress_show(NULL);
     if (what_if->before.workload.n_kinds == 0)
-        fprintf(stderr, "mpistair: note: %s holds no rounds; there is nothing to predict\n", options->trace);
+        inform("note: %s holds no rounds; there is nothing to predict", options->trace);
     if ((options->what_if.rank_file != NULL &&
          write_rank_file(options, database, &what_if->after.placement, error) != 0) ||
         show_what_if(output.stream, options, what_if, error) != 0) {

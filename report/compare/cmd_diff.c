@@ -10,6 +10,7 @@
 #include "share/base/command.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
+#include "share/base/utf8.h"
 
 enum diff_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
 
@@ -124,6 +125,7 @@ static int read_profiles(const struct diff_options *options, struct trace *trace
     for (size_t i = 0; i < options->n_a + options->n_b && result == EXIT_DONE; i++) {
         struct error error;
         result = trace_open(&traces[i], options->paths[i]);
+        utf8_clean(options->paths[i], options->paths[i], strlen(options->paths[i])); /* it is shown from here on */
         if (result == EXIT_DONE && profile_read(&profiles[i], traces[i].database, options->paths[i], &error) != 0)
             result = error_report(&error);
     }

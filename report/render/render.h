@@ -24,7 +24,7 @@ void render_csv(FILE *stream, const struct report *report);
 /* Writes everything that was collected. Returns 0, or -1 without memory. */
 int render_json(FILE *stream, const struct report *report, struct error *error);
 
-/* Writes a CSV field, quoted where RFC 4180 asks for it. */
+/* Writes a CSV field as valid UTF-8 without control characters, quoted where RFC 4180 asks for it. */
 void render_csv_text(FILE *stream, const char *text);
 /* Writes the present row of a statement, reals with 17 significant digits, NULL as nothing. */
 void render_csv_row(FILE *stream, sqlite3_stmt *statement);

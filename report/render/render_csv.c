@@ -2,11 +2,22 @@
  * empty. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/render/render.h"
+#include "share/base/utf8.h"
 
-void render_csv_text(FILE *stream, const char *text)
+/* Says whether text is printable ASCII throughout, as almost all is. */
+static bool is_plain(const char *text)
+{
+    while (*text >= ' ' && *text <= '~')
+        text++;
+    return *text == '\0';
+}
+
+static void quoted(FILE *stream, const char *text)
 {
     if (text[strcspn(text, ",\"\r\n")] == '\0') {
         fputs(text, stream);
@@ -19,6 +30,15 @@ void render_csv_text(FILE *stream, const char *text)
         fputc(*text, stream);
     }
     fputc('"', stream);
+}
+
+void render_csv_text(FILE *stream, const char *text)
+{
+    char *clean = is_plain(text) ? NULL : strdup(text);
+    if (clean != NULL)
+        utf8_clean(clean, clean, strlen(clean));
+    quoted(stream, clean != NULL ? clean : text);
+    free(clean);
 }
 
 void render_csv_row(FILE *stream, sqlite3_stmt *statement)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/render/quantity.h"
+
 const char *words_plural(int64_t n)
 {
     return n == 1 ? "" : "s";

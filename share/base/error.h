@@ -9,7 +9,7 @@ struct error {
     char text[1024];
 };
 
-/* Sets the text (cut to fit) and returns -1, so that `return error_set(...)` reads well. error may be NULL. */
+/* Sets the text, cut to fit and of harmless bytes, and returns -1, for `return error_set(...)`. error may be NULL. */
 int error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Every command ends with one of these exit codes. */
@@ -19,6 +19,8 @@ enum { EXIT_DONE = 0, EXIT_WORK_FAILED = 1, EXIT_WRONG_USAGE = 2 };
 int error_report(const struct error *error);
 /* Prints a message from a format in the same way; for commands that understand the failure themselves. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a message that is no failure in the same way. */
+void inform(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints wrong usage in the same way, with a hint at `mpistair COMMAND --help` (command empty: `mpistair --help`);
  * returns EXIT_WRONG_USAGE. A text that ends with a question mark stays a sentence of its own. */
 int wrong_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

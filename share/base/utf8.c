@@ -2,6 +2,9 @@
  * bytes. */
 #include "share/base/utf8.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 size_t utf8_length(const unsigned char *bytes, size_t left)
 {
     static const struct {
@@ -23,4 +26,23 @@ size_t utf8_length(const unsigned char *bytes, size_t left)
         return forms[i].length;
     }
     return 0;
+}
+
+size_t utf8_clean(char *text, const char *bytes, size_t length)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length;) {
+        const unsigned char *at = (const unsigned char *)bytes + i;
+        size_t character = utf8_length(at, length - i);
+        bool control = character == 1 ? at[0] < 0x20 || at[0] == 0x7f : character == 2 && at[0] == 0xc2 && at[1] < 0xa0;
+        i += character == 0 ? 1 : character;
+        if (character == 0 || control) {
+            text[used++] = at[0] == '\t' || at[0] == '\n' || at[0] == '\r' ? ' ' : '?';
+        } else {
+            memmove(text + used, at, character);
+            used += character;
+        }
+    }
+    text[used] = '\0';
+    return used;
 }

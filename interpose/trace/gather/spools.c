@@ -101,8 +101,8 @@ static int compare_spools(const void *left, const void *right)
 static bool is_kept(const struct spool *spool, const struct spool *previous, int32_t world_size)
 {
     if (spool->header.world_size != world_size) {
-        fprintf(stderr, "mpistair: %s: its MPI_COMM_WORLD has %d ranks, that of the others %d; left out\n", spool->path,
-                spool->header.world_size, world_size);
+        inform("%s: its MPI_COMM_WORLD has %d ranks, that of the others %d; left out", spool->path,
+               spool->header.world_size, world_size);
         return false;
     }
     if (previous != NULL && previous->header.rank == spool->header.rank) {
@@ -112,8 +112,7 @@ static bool is_kept(const struct spool *spool, const struct spool *previous, int
                            spool->size - SPOOL_HEADER_BYTES) == 0;
         if (copy)
             return false;
-        fprintf(stderr, "mpistair: %s: rank %d again, less complete than %s; left out\n", spool->path,
-                spool->header.rank, previous->path);
+        inform("%s: rank %d again, less complete than %s; left out", spool->path, spool->header.rank, previous->path);
         return false;
     }
     return true;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "interpose/trace/gather/beside.h"
 #include "share/base/array.h"
@@ -19,6 +20,19 @@ struct mapping {
 };
 
 static const char unknown_module[] = "?";
+
+/* Puts back the ends of lines of a path: the kernel writes \012 for each, and leaves a backslash as it is. So a name
+ * that exists as it stands is taken so. */
+static void restore_lines(char *path)
+{
+    static const char end_of_line[] = "\\012";
+    if (strstr(path, end_of_line) == NULL || access(path, F_OK) == 0)
+        return;
+    for (char *at = path; (at = strstr(at, end_of_line)) != NULL;) {
+        *at++ = '\n';
+        memmove(at, at + strlen(end_of_line) - 1, strlen(at + strlen(end_of_line) - 1) + 1);
+    }
+}
 
 /* Returns the module of a path, found by a hash of it. */
 static uint32_t module_of(struct callsite_table *table, struct trace *trace, const char *path)
@@ -34,7 +48,7 @@ static uint32_t module_of(struct callsite_table *table, struct trace *trace, con
     char *copy = strdup(path);
     if (copy == NULL)
         return TRACE_NONE;
-    spool_clean_text(copy, strlen(copy) + 1);
+    restore_lines(copy);
     *id = (uint32_t)trace->n_modules;
     trace->modules[trace->n_modules] = (struct trace_module){.path = copy};
     return (uint32_t)trace->n_modules++;

@@ -47,5 +47,5 @@ void replaced_note(const char *path, const char *when)
         append_count(holds, sizeof holds, number(database, "SELECT count(*) FROM replay_run"), "replay");
     }
     sqlite3_close(database);
-    fprintf(stderr, "mpistair: note: %s %s: %s\n", path, when, holds);
+    inform("note: %s %s: %s", path, when, holds);
 }

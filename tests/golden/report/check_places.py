@@ -6,13 +6,14 @@ usage: check_places.py MPISTAIR SHARE_SQL
 import csv
 import io
 import json
+import os
 import pathlib
 import re
 import sqlite3
-import sys
+import subprocess
 import tempfile
 
-from made_trace import check, database, end, run
+from made_trace import MPISTAIR, SQL, check, database, end, run
 
 # Three sites of MPI_Allreduce on both ranks: of a stripped library, of C++ without lines, of a function that was inlined.
 TRACE = """
@@ -44,9 +45,8 @@ INSERT INTO replay_place SELECT 1, rank * 3 + step, rank, 'MPI_Allreduce', step,
 INSERT INTO replay_part SELECT 1, place, 'transfer', 0.2, 0.1 FROM replay_place;
 """
 STRIPPED, CPP, INLINED = "libfoo.so+0x1a2b", "Foam::reduce<int>", "inner /src/t.c:6 in outer :10 in main main.c:17"
-QUERIES = ("callsites", "collective_sites", "stacks", "sums", "blame", "critical_path")
 # All that breaks a form: ends of lines and cells, quotes, markup, an escape sequence, Latin-1, half a character, none at all.
-BYTES = b"a\n\t\r,;\"'\\<b>&</script><!--\x1b[31m\x07\x9b\xe9\xc3|%s{}\xff\xed\xa0\x80\xe2\x80\xae$(x)`"
+BYTES = b"/a\n\t\r,;\"'\\<b>&</script><!--\x1b[31m\x07\x9b\xe9\xc3|%s{}\xff\xed\xa0\x80\xe2\x80\xae$(x)`"
 
 
 def words(text):
@@ -92,7 +92,67 @@ def check_old(folder):
         check(f"old trace, {arguments[0]}", code == 0 and STRIPPED in text and err == "", text + err)
 
 
+def valid(name, output):
+    """Returns bytes as text, which has nothing that moves a cursor."""
+    try:
+        text = output.decode()
+    except UnicodeDecodeError as error:
+        check(name, False, f"{error}: {output[:400]}")
+        return output.decode(errors="replace")
+    check(name, not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text.replace("\r\n", "\n")), repr(text[:2000]))
+    return text
+
+
+def run_bytes(*arguments):
+    done = subprocess.run([MPISTAIR, *arguments], capture_output=True, timeout=60,
+                          env=dict(os.environ, MPISTAIR_SHARE=str(SQL.parent), LC_ALL="C.UTF-8"))
+    return done.returncode, done.stdout, done.stderr
+
+
+def check_bytes(folder):
+    """Names of any bytes, in the trace and of the trace: each output is of its form and has the line."""
+    made = database(folder / "plain.db", TRACE)
+    connection = sqlite3.connect(made)
+    name = "CAST(x'" + BYTES.hex() + "' AS TEXT)"
+    connection.executescript(f"UPDATE callsite SET module = {name}, function = iif(id > 0, {name}, NULL), file = iif(id > 1, {name}, NULL);"
+                             f"UPDATE frame SET name = {name}, function = {name}, file = iif(callsite = 2, {name}, NULL);"
+                             f"UPDATE run SET command = {name}, mpi_library = {name}; UPDATE node SET host = {name}, topology = {name};"
+                             f"UPDATE communicator SET name = {name}; UPDATE replay_run SET machine = {name};")
+    connection.commit()
+    connection.close()
+    trace = os.fsencode(folder) + b"/" + BYTES.replace(b"/", b"") + b".db"
+    os.rename(made, trace)
+    for arguments in ([b"query", trace, b"callsites"], [b"query", trace, b"stacks"], [b"report", trace, b"--all"],
+                      [b"diff", trace, b"--", trace, b"--all"], [b"query", trace, b"SELECT * FROM callsite"]):
+        code, output, errors = run_bytes(*arguments)
+        text = valid(f"text of {arguments[0]}", output)
+        check(f"text of {arguments[0]}", code == 0 and errors == b"" and text, errors)
+        check(f"the line in text of {arguments[0]}", ":6" in text or arguments[-1].endswith((b"callsite", b"--all")), text)
+    for arguments in ([b"query", trace, b"callsites", b"--json"], [b"query", trace, b"SELECT * FROM site", b"--json"],
+                      [b"report", trace, b"--json"], [b"diff", trace, b"--", trace, b"--json"], [b"export", trace, b"--to", b"perfetto"]):
+        code, output, errors = run_bytes(*arguments)
+        check(f"json of {arguments[0]}", code == 0 and errors == b"" and json.loads(valid(f"json of {arguments[0]}", output)), errors)
+    for arguments in ([b"query", trace, b"callsites", b"--format", b"csv"], [b"report", trace, b"--format", b"csv"],
+                      [b"diff", trace, b"--", trace, b"--format", b"csv"], [b"export", trace, b"--to", b"csv"]):
+        code, output, errors = run_bytes(*arguments)
+        rows = list(csv.reader(io.StringIO(valid(f"csv of {arguments[0]}", output))))
+        check(f"csv of {arguments[0]}", code == 0 and errors == b"" and len({len(row) for row in rows}) == 1, f"{rows} {errors}")
+    for arguments in ([b"report", trace, b"--format", b"html"], [b"diff", trace, b"--", trace, b"--format", b"html"]):
+        code, output, errors = run_bytes(*arguments)
+        page = output.decode()
+        check(f"page of {arguments[0]}", code == 0 and errors == b"" and "<b>&</" not in page and page.count("</script>") ==
+              len(re.findall("<script[ >]", page)), errors)
+    code, output, errors = run_bytes(b"export", trace, b"--to", b"dot")
+    check("dot", code == 0 and errors == b"" and valid("dot", output).count("\n") > 3, errors)
+    for arguments in ([b"report", trace + b"x"], [b"query", trace, b"SELECT x"], [b"export", trace, b"--to", b"csv", b"-o", trace + b"/no"],
+                      [b"report", trace, b"--" + BYTES], [BYTES], [b"replay", trace, b"--machine", BYTES], [b"query", trace, BYTES]):
+        code, output, errors = run_bytes(*arguments)
+        text = valid(f"error of {arguments}", errors)
+        check(f"error of {arguments}", code > 0 and output == b"" and text.count("\n") == 1, errors)
+
+
 with tempfile.TemporaryDirectory() as temporary:
     check_one_way(pathlib.Path(temporary))
     check_old(pathlib.Path(temporary))
+    check_bytes(pathlib.Path(temporary))
 end("names of places")
