@@ -148,12 +148,10 @@ static void tell_ingest(const char *const *folders, size_t n_folders, const stru
         char name[PATH_MAX];
         if (output_name_number(output->path, (unsigned)i + 1, name) != 0)
             continue;
-        fputs("mpistair: MPISTAIR_INGEST=0: no trace yet; it is made by: mpistair ingest", stderr);
-        if (keys->n > 1)
-            fprintf(stderr, " --run %s", keys->keys[i].text);
-        for (size_t folder = 0; folder < n_folders; folder++)
-            fprintf(stderr, " %s", folders[folder]);
-        fprintf(stderr, " -o %s\n", name);
+        bool has_keys = keys->n > 1, has_two = n_folders > 1;
+        inform("MPISTAIR_INGEST=0: no trace yet; it is made by: mpistair ingest%s%s %s%s%s -o %s",
+               has_keys ? " --run " : "", has_keys ? keys->keys[i].text : "", folders[0], has_two ? " " : "",
+               has_two ? folders[1] : "", name);
     }
 }
 

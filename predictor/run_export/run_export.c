@@ -115,7 +115,9 @@ static void print_limits(const struct export_context *context, const char *path)
         any = any || context->limits[i] > 0;
     if (!any)
         return;
-    fprintf(stderr, "mpistair: %s", strcmp(path, "-") == 0 ? "standard output" : path);
+    struct error shown;
+    error_set(&shown, "%s", strcmp(path, "-") == 0 ? "standard output" : path); /* bytes fit for a terminal */
+    fprintf(stderr, "mpistair: %s", shown.text);
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         if (context->limits[i] > 0) {
             fprintf(stderr, "%s%" PRIu64 " %s", between, context->limits[i], limit_text[i]);

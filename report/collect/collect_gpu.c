@@ -100,8 +100,12 @@ static int end_group(struct collecting *collecting, struct group *group, struct 
 {
     if (group->n_senders == 0)
         return 0;
-    struct report_gpu_kind kind = {
-        .kind = group->kind, .rounds = group->rounds, .level = levels[group->level], .function = "", .file = ""};
+    struct report_gpu_kind kind = {.kind = group->kind,
+                                   .rounds = group->rounds,
+                                   .level = levels[group->level],
+                                   .function = "",
+                                   .file = "",
+                                   .caller = ""};
     for (int path = 0; path < GPU_PATH_COUNT; path++)
         kind.path_s[path] = NAN;
     for (size_t i = 0; i < group->n_senders; i++)
@@ -209,8 +213,8 @@ static int read_site(struct report *report, sqlite3 *database, struct report_gpu
     struct cursor rows;
     int level = kind->level == LEVEL_INTRA_SOCKET ? 1 : kind->level == LEVEL_INTER_SOCKET ? 2 : 3;
     snprintf(sql, sizeof sql,
-             "SELECT n.name, c.file, c.line" MESSAGES " JOIN function n ON n.id = f.send_function"
-             " LEFT JOIN callsite c ON c.id = f.send_callsite" BETWEEN_GPUS " AND r.kind_id = %" PRId64
+             "SELECT n.name, c.file, c.line, c.name" MESSAGES " JOIN function n ON n.id = f.send_function"
+             " LEFT JOIN site c ON c.id = f.send_callsite" BETWEEN_GPUS " AND r.kind_id = %" PRId64
              " AND f.level = %d GROUP BY f.send_function, f.send_callsite ORDER BY sum(1.0 * m.bytes) DESC, 1, 2, 3"
              " LIMIT 1",
              kind->kind, level);
@@ -219,6 +223,7 @@ static int read_site(struct report *report, sqlite3 *database, struct report_gpu
         kind->function = cursor_text(&rows, 0, &report->pool);
         kind->file = cursor_text(&rows, 1, &report->pool);
         kind->line = cursor_integer(&rows, 2);
+        kind->caller = cursor_text(&rows, 3, &report->pool);
     }
     return cursor_close(&rows);
 }

@@ -12,14 +12,14 @@
  * GPU. */
 struct report_gpu_kind {
     int64_t kind, rounds;
-    enum level level;                   /* intra_socket, inter_socket, inter_node */
-    uint32_t gpus;                      /* of the node of the slowest rank that send at once */
-    uint32_t ppn;                       /* processes of that node that can share their work */
-    double messages;                    /* of the rank that takes longest by the MPI alone, in a round */
-    double bytes;                       /* of these messages */
-    double path_s[GPU_PATH_COUNT];      /* of a round, whose slowest rank counts; NaN: the table lacks rows */
-    const char *reason[GPU_PATH_COUNT]; /* which; NULL where path_s is known */
-    const char *function, *file;        /* of the call site with most of the bytes; "" where it is not known */
+    enum level level;                     /* intra_socket, inter_socket, inter_node */
+    uint32_t gpus;                        /* of the node of the slowest rank that send at once */
+    uint32_t ppn;                         /* processes of that node that can share their work */
+    double messages;                      /* of the rank that takes longest by the MPI alone, in a round */
+    double bytes;                         /* of these messages */
+    double path_s[GPU_PATH_COUNT];        /* of a round, whose slowest rank counts; NaN: the table lacks rows */
+    const char *reason[GPU_PATH_COUNT];   /* which; NULL where path_s is known */
+    const char *function, *file, *caller; /* of the call site with most of the bytes; "" where it is not known */
     int64_t line;
 };
 

@@ -22,7 +22,8 @@ static int compare_integers(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Orders by all that is alike in both runs but the line. Without debugging information the address stands for it. */
+/* Orders by all that is alike in both runs but lines: the call's own, and those of callers into which its function was
+ * inlined. Without debugging information the address stands for the line. */
 static int compare_names(const struct profile_site *a, const struct profile_site *b)
 {
     int order = strcmp(a->function, b->function);
@@ -44,7 +45,9 @@ static int compare_places(const void *left, const void *right)
 {
     const struct named *a = left, *b = right;
     int order = compare_names(a->site, b->site);
-    return order != 0 ? order : compare_integers(line(a->site), line(b->site));
+    if (order == 0)
+        order = compare_integers(line(a->site), line(b->site));
+    return order != 0 ? order : strcmp(a->site->callers, b->site->callers);
 }
 
 /* Returns the end of the places of names from first on that have one name. */

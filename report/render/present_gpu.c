@@ -61,6 +61,8 @@ static void present_advice(struct document *document, const struct report_gpu_ki
     char site[256] = "";
     if (kind->file[0] != '\0')
         snprintf(site, sizeof site, " (%.200s:%" PRId64 ")", kind->file, kind->line);
+    else if (kind->caller[0] != '\0')
+        snprintf(site, sizeof site, " (%.200s)", kind->caller);
     if (best == GPU_PATH_COUNT || isnan(direct_s))
         return;
     if (best == GPU_DIRECT)

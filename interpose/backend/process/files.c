@@ -14,6 +14,7 @@
 #include "interpose/spool/file_limit.h"
 #include "interpose/spool/readers.h"
 #include "interpose/backend/process/files.h"
+#include "interpose/backend/process/say.h"
 
 /* Copies a file. Returns 0, or -1 with errno. */
 static int copy_file(const char *from, const char *to)
@@ -80,8 +81,8 @@ int run_collect(struct run *run)
         close(fd);
     }
     if (failed || fd < 0) {
-        fprintf(stderr, "mpistair: rank %d: its records cannot be copied to %s: %s; they stay in %s on %s\n", run->rank,
-                folder, strerror(errno), run->spool, run->host);
+        say("rank %d: its records cannot be copied to %s: %s; they stay in %s on %s", run->rank, folder,
+            strerror(errno), run->spool, run->host);
         return -1;
     }
     return 0;

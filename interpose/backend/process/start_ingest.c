@@ -13,6 +13,7 @@
 
 #include "interpose/backend/process/start_ingest.h"
 #include "interpose/backend/process/files.h"
+#include "interpose/backend/process/say.h"
 
 #define LARGE_BYTES (UINT64_C(256) << 20) /* beyond this the job does not wait for its trace */
 
@@ -141,10 +142,10 @@ static void find_command(const struct run *run, struct command *command)
     command->holds_place = 0;
 }
 
-static void say(const struct run *run, const struct command *command, const char *what)
+static void say_command(const struct run *run, const struct command *command, const char *what)
 {
-    fprintf(stderr, "mpistair: %s: %s ingest --run %s %s%s%s -o %s\n", what, command->program, run->facts.key,
-            run->facts.folder, command->collected[0] ? " " : "", command->collected, command->output);
+    say("%s: %s ingest --run %s %s%s%s -o %s", what, command->program, run->facts.key, run->facts.folder,
+        command->collected[0] ? " " : "", command->collected, command->output);
 }
 
 /* Says whether to ingest: not where the user says 0; nor where `mpistair run` does it, which says run. */
@@ -160,7 +161,7 @@ void ingest_say(const struct run *run, const char *what)
     if (!is_wanted())
         return;
     find_command(run, &command);
-    say(run, &command, what);
+    say_command(run, &command, what);
 }
 
 void ingest_run(const struct run *run, uint64_t bytes)
@@ -192,5 +193,5 @@ void ingest_run(const struct run *run, uint64_t bytes)
         reason = ", which failed just now";
     }
     snprintf(what, sizeof what, "%.0f MB recorded; the trace is made by%s", (double)bytes / 1e6, reason);
-    say(run, &command, what);
+    say_command(run, &command, what);
 }
