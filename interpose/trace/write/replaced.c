@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "share/base/error.h"
+
 /* Returns the whole number that sql reads, -1 if it reads none. */
 static int64_t number(sqlite3 *database, const char *sql)
 {
