@@ -24,7 +24,7 @@
 #include "interpose/backend/process/stage.h"
 #include "interpose/backend/process/start_ingest.h"
 #include "interpose/backend/process/world_comm.h"
-#include "interpose/backend/process/say.h"
+#include "interpose/backend/process/say_line.h"
 
 struct run recorder_run;
 static struct run *const run = &recorder_run;
@@ -68,8 +68,8 @@ static void tell_unrecorded(int error)
     PMPI(Allreduce)(&mine[0], &first, 1, MPI_INT, MPI_MIN, run->comm);
     PMPI(Allreduce)(&failed, &n_failed, 1, MPI_INT, MPI_SUM, run->comm);
     if (first == run->rank)
-        say("%d of %d processes are not recorded: rank %d cannot write %s: %s", n_failed, run->size, run->rank,
-            run->folder, strerror(error));
+        say_line("%d of %d processes are not recorded: rank %d cannot write %s: %s", n_failed, run->size, run->rank,
+                 run->folder, strerror(error));
 }
 
 /* Says whether a session of any process goes on after MPI_Finalize. Collective. */

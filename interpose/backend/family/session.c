@@ -16,7 +16,7 @@
 #include "interpose/backend/process/run.h"
 #include "interpose/backend/process/stage.h"
 #include "interpose/backend/process/start_ingest.h"
-#include "interpose/backend/process/say.h"
+#include "interpose/backend/process/say_line.h"
 
 #ifdef MPI_SESSION_NULL
 
@@ -85,8 +85,8 @@ static void begin_alone(enum mpistair_function function, MPI_Info info)
     if (error != 0) {
         PMPI(Group_free)(&world);
         stage_end_session();
-        say("rank %d is not recorded from MPI_Session_init on: it cannot write %s: %s", run->rank, run->folder,
-            strerror(error));
+        say_line("rank %d is not recorded from MPI_Session_init on: it cannot write %s: %s", run->rank, run->folder,
+                 strerror(error));
         return;
     }
     recorder.begun = 1;

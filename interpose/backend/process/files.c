@@ -14,7 +14,7 @@
 #include "interpose/spool/file_limit.h"
 #include "interpose/spool/readers.h"
 #include "interpose/backend/process/files.h"
-#include "interpose/backend/process/say.h"
+#include "interpose/backend/process/say_line.h"
 
 /* Copies a file. Returns 0, or -1 with errno. */
 static int copy_file(const char *from, const char *to)
@@ -81,8 +81,8 @@ int run_collect(struct run *run)
         close(fd);
     }
     if (failed || fd < 0) {
-        say("rank %d: its records cannot be copied to %s: %s; they stay in %s on %s", run->rank, folder,
-            strerror(errno), run->spool, run->host);
+        say_line("rank %d: its records cannot be copied to %s: %s; they stay in %s on %s", run->rank, folder,
+                 strerror(errno), run->spool, run->host);
         return -1;
     }
     return 0;

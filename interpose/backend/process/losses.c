@@ -1,7 +1,7 @@
 /* Adds up all processes' losses on rank 0, so that a job of many processes reports them once. A job that does not reach
  * MPI_Finalize reports nothing: its spools have the counts. See losses.h. */
 #include "interpose/backend/process/losses.h"
-#include "interpose/backend/process/say.h"
+#include "interpose/backend/process/say_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -75,6 +75,6 @@ void losses_tell(const struct run *run, const struct spool_header *header)
         if (all[cause] > 0 && cause != SPOOL_LOSS_REFUSED)
             append(text, sizeof text, causes[cause] ? causes[cause] : "other", all[cause]);
     append_refused(text, sizeof text, all + BY_ERROR);
-    say("%" PRIu64 " records of %" PRIu64 " of %d processes are lost: %s; spools in %s", all[RECORDS], all[PROCESSES],
-        run->size, text, run->folder);
+    say_line("%" PRIu64 " records of %" PRIu64 " of %d processes are lost: %s; spools in %s", all[RECORDS],
+             all[PROCESSES], run->size, text, run->folder);
 }

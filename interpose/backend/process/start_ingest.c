@@ -13,7 +13,7 @@
 
 #include "interpose/backend/process/start_ingest.h"
 #include "interpose/backend/process/files.h"
-#include "interpose/backend/process/say.h"
+#include "interpose/backend/process/say_line.h"
 
 #define LARGE_BYTES (UINT64_C(256) << 20) /* beyond this the job does not wait for its trace */
 
@@ -144,8 +144,8 @@ static void find_command(const struct run *run, struct command *command)
 
 static void say_command(const struct run *run, const struct command *command, const char *what)
 {
-    say("%s: %s ingest --run %s %s%s%s -o %s", what, command->program, run->facts.key, run->facts.folder,
-        command->collected[0] ? " " : "", command->collected, command->output);
+    say_line("%s: %s ingest --run %s %s%s%s -o %s", what, command->program, run->facts.key, run->facts.folder,
+             command->collected[0] ? " " : "", command->collected, command->output);
 }
 
 /* Says whether to ingest: not where the user says 0; nor where `mpistair run` does it, which says run. */

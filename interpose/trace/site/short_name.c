@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_NAME = 48 }; /* characters; a longer name goes without template arguments */
+enum { LONG_NAME = 24 }; /* characters, which fit into a table; a longer name goes without template arguments */
 
 /* Collects the name, which is never longer than the declaration. */
 struct word {

@@ -1,6 +1,6 @@
 /* Names of a user's folders go to the terminal of the job, or into its log: one with a control character must neither
  * move the cursor nor look like a line of its own. */
-#include "interpose/backend/process/say.h"
+#include "interpose/backend/process/say_line.h"
 
 #include <linux/limits.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "share/base/utf8.h"
 
-void say(const char *format, ...)
+void say_line(const char *format, ...)
 {
     char text[4 * PATH_MAX]; /* a command has three names of files */
     va_list arguments;
