@@ -1,6 +1,7 @@
 /* Exports what the preload library looks for in this shared object, see bind.h. */
 #include "interpose/backend/family/lifecycle.h"
 #include "interpose/backend/family/wrappers.h"
+#include "interpose/backend/site/modules.h"
 
 extern const struct mpistair_backend mpistair_backend_v1;
 
@@ -9,4 +10,5 @@ __attribute__((visibility("default"))) const struct mpistair_backend mpistair_ba
     .n_functions = FN_COUNT,
     .wrappers = recorder_wrappers,
     .start = lifecycle_start,
+    .note_modules = modules_note,
 };

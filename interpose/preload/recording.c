@@ -46,6 +46,12 @@ mpistair_code *recording_wrapper(uint32_t function)
                : NULL;
 }
 
+void recording_note_modules(void)
+{
+    if (atomic_load(&state) == RECORDING_ON && recording_backend->note_modules != NULL)
+        recording_backend->note_modules();
+}
+
 void recording_stop(void)
 {
     atomic_store(&state, RECORDING_STOPPED);

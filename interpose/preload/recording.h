@@ -22,6 +22,9 @@ bool recording_start(const struct mpistair_backend *backend, const struct mpista
 /* Returns the backend's wrapper of a function; NULL if it has none, or nothing is recorded (yet, or any more). */
 mpistair_code *recording_wrapper(uint32_t function);
 
+/* Lets a recording backend note which modules are loaded. */
+void recording_note_modules(void);
+
 /* Makes all calls pass through from now on, for good. Safe in a forked child. */
 void recording_stop(void);
 bool recording_is_stopped(void);

@@ -110,11 +110,11 @@ struct spool_header {
     uint64_t lost[SPOOL_LOSS_COUNT]; /* records not written, by cause */
     char run_key[64];                /* differs between jobs, is the same in all processes of a job */
     char host[256];
-    char library[512];     /* MPI_Get_library_version, cut */
-    char command[1024];    /* the process's command line, blanks between, cut */
-    char topology[512];    /* path of the node's hwloc XML, written by the node leader; empty: none */
-    char maps[512];        /* path of a copy of /proc/self/maps made at the end; empty: none */
-    char launch[64];       /* the launcher's name for what it started, the same in all worlds of a job; empty: none */
+    char library[512];  /* MPI_Get_library_version, cut */
+    char command[1024]; /* the process's command line, blanks between, cut */
+    char topology[512]; /* path of the node's hwloc XML, written by the node leader; empty: none */
+    char maps[512];     /* path of the history of the process's modules, or of a copy of /proc/self/maps; empty: none */
+    char launch[64];    /* the launcher's name for what it started, the same in all worlds of a job; empty: none */
     uint64_t calls[1024];  /* passed-through calls by function number, families untracked and counted */
     char world[64];        /* the launcher's name for this MPI_COMM_WORLD; empty: none */
     char parent_world[64]; /* name of the world that spawned it; empty: not told, or not spawned */
@@ -401,19 +401,19 @@ struct spool_name {
 };
 
 /* Holds a stack of return addresses (MPISTAIR_STACK=n). It is stored once, before the first record that has it, and is
- * 8 + 8 * frames bytes long, rounded up to a multiple of 32. */
+ * 8 + 8 * frames bytes long, 8 more if it is timed, rounded up to a multiple of 32. */
 #define SPOOL_STACK_LIMIT 63
 struct spool_stack {
-    uint8_t type; /* SPOOL_STACK */
-    uint8_t pad;
+    uint8_t type;    /* SPOOL_STACK */
+    uint8_t timed;   /* 1: behind the sites stands when it was stored, in ticks; 0: that is not told */
     uint16_t number; /* 1, 2, ... in this process */
     uint32_t frames;
     uint64_t sites[]; /* [frames] the posting call's own site first, then its callers' */
 };
 
-static inline size_t spool_stack_bytes(uint32_t frames)
+static inline size_t spool_stack_bytes(uint32_t frames, int timed)
 {
-    return (sizeof(struct spool_stack) + frames * sizeof(uint64_t) + 31) / 32 * 32;
+    return (sizeof(struct spool_stack) + (frames + (timed ? 1U : 0U)) * sizeof(uint64_t) + 31) / 32 * 32;
 }
 
 /* Returns the length of the record of which the first `rest` bytes can be read; 0 if its type is unknown or it does not
@@ -441,8 +441,8 @@ static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
         bytes = sizeof(struct spool_name);
         break;
     case SPOOL_STACK: {
-        uint32_t frames = ((const struct spool_stack *)(const void *)record)->frames;
-        bytes = frames <= SPOOL_STACK_LIMIT ? spool_stack_bytes(frames) : 0;
+        const struct spool_stack *stack = (const void *)record;
+        bytes = stack->frames <= SPOOL_STACK_LIMIT ? spool_stack_bytes(stack->frames, stack->timed) : 0;
         break;
     }
     default:

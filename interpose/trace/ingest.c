@@ -18,7 +18,7 @@
 #include "interpose/trace/write/write.h"
 
 /* Lines about ranks are cut off behind this many runs of ranks. */
-enum { RANKS_TOLD = 12 };
+enum { RANKS_TOLD = 12, MODULES_TOLD = 4 };
 
 static void tell_lost(const struct trace *trace)
 {
@@ -53,6 +53,19 @@ static void tell_lost(const struct trace *trace)
             "started without the library",
             stderr);
     fputc('\n', stderr);
+}
+
+/* Tells of modules that are not what ran any more: their call sites are numbers. */
+static void tell_unnamed(const struct trace *trace)
+{
+    int n = 0;
+    for (size_t i = 0; i < trace->n_modules; i++)
+        if (trace->modules[i].reason != NULL && n++ < MODULES_TOLD)
+            fprintf(stderr, "mpistair: call sites of %s have no lines: %s\n", trace->modules[i].path,
+                    trace->modules[i].reason);
+    if (n > MODULES_TOLD)
+        fprintf(stderr, "mpistair: nor have those of %d other modules; see the table unnamed_module\n",
+                n - MODULES_TOLD);
 }
 
 static int build(struct trace *trace, const struct spools *spools, const struct ingest_options *options,
@@ -94,6 +107,8 @@ int ingest(const struct ingest_options *options, struct error *error)
         goto out;
     progress_show(NULL);
     tell_lost(&trace);
+    if (!options->quiet)
+        tell_unnamed(&trace);
     if (!options->quiet)
         inform("%s: %d rank%s, %" PRId64 " operations, %" PRId64 " messages, %" PRId64
                " without a partner, %zu round%s of %zu kind%s; %s",

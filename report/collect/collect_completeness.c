@@ -118,6 +118,20 @@ static int collect_sums(struct report *report, sqlite3 *database, struct error *
     return cursor_close(&rows);
 }
 
+/* Collects the modules whose call sites have no names. A trace that was made before has no such table. */
+static int collect_unnamed(struct report *report, sqlite3 *database, struct error *error)
+{
+    struct cursor rows;
+    cursor_open(&rows, database, report->path, "SELECT 1 FROM sqlite_master WHERE name = 'unnamed_module'", error);
+    bool has_table = cursor_next(&rows);
+    if (cursor_close(&rows) != 0 || !has_table)
+        return rows.result;
+    return collect_counts(report, database,
+                          "SELECT module || ': ' || reason AS name, callsites, NULL, 0 FROM unnamed_module "
+                          "ORDER BY total(callsites) OVER (PARTITION BY module, reason) DESC, name",
+                          &report->unnamed, &report->n_unnamed, error);
+}
+
 int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error)
 {
     int result = collect_verdict(report, database, error);
@@ -150,5 +164,7 @@ int report_collect_completeness(struct report *report, sqlite3 *database, struct
                            "AS name, sum(calls), rank, 0 FROM rejected_call r LEFT JOIN site c ON c.id = r.callsite "
                            "GROUP BY name, rank ORDER BY total(sum(calls)) OVER (PARTITION BY name) DESC, name, rank",
                            &report->rejected, &report->n_rejected, error);
+    if (result == 0)
+        result = collect_unnamed(report, database, error);
     return result;
 }

@@ -326,6 +326,7 @@ void report_release(struct report *report)
     free(report->unmatched);
     free(report->doubts);
     free(report->rejected);
+    free(report->unnamed);
     free(report->models);
     free(report->kinds);
     free(report->ranks);

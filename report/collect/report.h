@@ -173,7 +173,7 @@ struct report {
     struct report_completeness completeness;
     struct report_program *programs; /* in the order of their first ranks; none in a trace of an earlier version */
     struct report_level *levels;
-    struct report_count *losses, *untracked, *unmatched, *doubts, *rejected;
+    struct report_count *losses, *untracked, *unmatched, *doubts, *rejected, *unnamed;
     struct report_model *models;
     struct report_kind *kinds; /* the heaviest */
     struct report_rank *ranks; /* in the order of ranks */
@@ -189,8 +189,8 @@ struct report {
     const char *no_findings;   /* why none were looked for; NULL: they were */
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
-    size_t n_programs, n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_models, n_kinds, n_ranks,
-        n_worst, n_waits, n_late;
+    size_t n_programs, n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_unnamed, n_models, n_kinds,
+        n_ranks, n_worst, n_waits, n_late;
     int64_t nodes, messages, max_messages, bytes, rounds, all_kinds, families;
     double actual_s;                                 /* over all ranks and rounds */
     double late_senders_share, late_receivers_share; /* parts of it */

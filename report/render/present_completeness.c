@@ -100,18 +100,29 @@ static void present_unmatched(struct document *document, const struct report *re
     }
 }
 
-enum { REJECTED_TOLD = 10 };
+enum { PLACES_TOLD = 10 };
 
 static void present_rejected(struct document *document, const struct report *report)
 {
-    for (size_t i = 0; i < report->n_rejected && i < REJECTED_TOLD; i++) {
+    for (size_t i = 0; i < report->n_rejected && i < PLACES_TOLD; i++) {
         const struct report_count *count = &report->rejected[i];
         document_add(document, DOCUMENT_LINE, "rejected by MPI: %" PRId64 " operation%s on rank%s %s: %s", count->n,
                      words_plural(count->n), words_plural(count->ranks), count->where, count->name);
     }
-    if (report->n_rejected > REJECTED_TOLD)
+    if (report->n_rejected > PLACES_TOLD)
         document_add(document, DOCUMENT_LINE, "rejected by MPI: more at %zu other places, see the view rejected_call",
-                     report->n_rejected - REJECTED_TOLD);
+                     report->n_rejected - PLACES_TOLD);
+}
+
+static void present_unnamed(struct document *document, const struct report *report)
+{
+    for (size_t i = 0; i < report->n_unnamed && i < PLACES_TOLD; i++)
+        document_add(document, DOCUMENT_WARNING, "without lines: %" PRId64 " call site%s of %s", report->unnamed[i].n,
+                     words_plural(report->unnamed[i].n), report->unnamed[i].name);
+    if (report->n_unnamed > PLACES_TOLD)
+        document_add(document, DOCUMENT_WARNING,
+                     "without lines: more of %zu other modules, see the table unnamed_module",
+                     report->n_unnamed - PLACES_TOLD);
 }
 
 static void present_doubts(struct document *document, const struct report *report)
@@ -172,6 +183,7 @@ void present_completeness(struct document *document, const struct report *report
     present_untracked(document, report);
     present_unmatched(document, report);
     present_rejected(document, report);
+    present_unnamed(document, report);
     present_doubts(document, report);
     present_off(document, &complete->off);
     for (size_t i = 0; i < complete->n_sums; i++)

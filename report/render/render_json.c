@@ -71,8 +71,8 @@ static json_t *completeness_object(const struct report *report)
         json_pack("{sI sI ss sI sI so}", "times", (json_int_t)off->times, "ranks", (json_int_t)off->ranks, "where",
                   off->where, "operations", (json_int_t)off->operations, "partners", (json_int_t)off->partners,
                   "time_s", json_finite(off->time_s));
-    return json_pack("{ss sI sI sI sI sI sI sI sI sI sI so so so so so so so}", "verdict", complete->verdict, "posted",
-                     (json_int_t)complete->posted, "matched", (json_int_t)complete->matched, "unmatched",
+    return json_pack("{ss sI sI sI sI sI sI sI sI sI sI so so so so so so so so}", "verdict", complete->verdict,
+                     "posted", (json_int_t)complete->posted, "matched", (json_int_t)complete->matched, "unmatched",
                      (json_int_t)complete->unmatched, "lost", (json_int_t)complete->lost, "untracked",
                      (json_int_t)complete->untracked, "uncertain", (json_int_t)complete->uncertain, "missing_processes",
                      (json_int_t)complete->missing_processes, "left_out", (json_int_t)complete->left_out,
@@ -82,7 +82,8 @@ static json_t *completeness_object(const struct report *report)
                      counts_array(report->untracked, report->n_untracked), "unmatched_reasons",
                      counts_array(report->unmatched, report->n_unmatched), "uncertain_reasons",
                      counts_array(report->doubts, report->n_doubts), "rejected_calls",
-                     counts_array(report->rejected, report->n_rejected));
+                     counts_array(report->rejected, report->n_rejected), "unnamed_modules",
+                     counts_array(report->unnamed, report->n_unnamed));
 }
 
 static json_t *levels_array(const struct report *report)

@@ -54,6 +54,12 @@ void summary_recording(struct document *document, const struct report *report)
     if (complete->uncertain > 0)
         document_add(document, DOCUMENT_WARNING, "the order of %" PRId64 " message%s was not certain",
                      complete->uncertain, words_plural(complete->uncertain));
+    int64_t unnamed = 0;
+    for (size_t i = 0; i < report->n_unnamed; i++)
+        unnamed += report->unnamed[i].n;
+    if (unnamed > 0)
+        document_add(document, DOCUMENT_WARNING, "%" PRId64 " call site%s without lines: %s%s", unnamed,
+                     words_plural(unnamed), report->unnamed[0].name, report->n_unnamed > 1 ? "; ..." : "");
     present_processors(document, report);
 }
 

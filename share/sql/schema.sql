@@ -81,7 +81,7 @@ CREATE TABLE callsite(
   id INTEGER PRIMARY KEY,
   module TEXT NOT NULL,
   offset INTEGER NOT NULL,             -- of the return address in the module's file
-  build_id TEXT,
+  build_id TEXT,                       -- of the file that ran; NULL: it has none
   function TEXT,
   file TEXT,
   line INTEGER
@@ -114,6 +114,14 @@ CREATE VIEW site(id, name, file, line, callers, place) AS
   SELECT id, name, file, line, coalesce(callers, ''),
          name || coalesce(' ' || file || ':' || line, '') || coalesce(callers, '')
   FROM named;
+
+-- Modules whose call sites have no function, file and line since their files are not there any more, or are other ones.
+CREATE TABLE unnamed_module(
+  module TEXT NOT NULL,                -- as in callsite; ?: of those whose module is not known
+  build_id TEXT,
+  callsites INTEGER NOT NULL,
+  reason TEXT NOT NULL
+);
 
 CREATE TABLE communicator(
   id INTEGER PRIMARY KEY,              -- 0: MPI_COMM_WORLD

@@ -49,7 +49,7 @@ uint64_t own_cost_ps(void)
 {
     static uint64_t stand_in; /* no request of MPI's has its address, or these bits */
     uint64_t handle = (uint64_t)(uintptr_t)&stand_in, fastest_ns = 0;
-    const size_t bytes = BATCHES * BATCH_BYTES + PAIR_BYTES + spool_stack_bytes(SPOOL_STACK_LIMIT);
+    const size_t bytes = BATCHES * BATCH_BYTES + PAIR_BYTES + spool_stack_bytes(SPOOL_STACK_LIMIT, 1);
     int saved_errno = errno;
     MPI_Request request;
     struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();

@@ -18,6 +18,7 @@
 #include "interpose/backend/process/processor_use.h"
 #include "interpose/spool/readers.h"
 #include "interpose/backend/table/request_table.h"
+#include "interpose/backend/site/modules.h"
 #include "interpose/backend/site/stack.h"
 #include "interpose/backend/recorder/window.h"
 #include "interpose/backend/process/files.h"
@@ -101,7 +102,7 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
         recorder.spool.header = NULL;
         return ENOMEM;
     }
-    run_copy_maps(run);
+    modules_open(run);
     stack_open(run->rank);
     window_open(run->rank);
     return 0;
@@ -149,7 +150,7 @@ void process_spool_note_end(struct run *run, enum spool_end end)
     __atomic_store_n(&header->end, end, __ATOMIC_RELEASE); /* this must not wait: the launcher may be killing this
                                                             * process */
     header->use_finalize = processor_use();
-    if (run_copy_maps(run) == 0)
+    if (modules_close(run) == 0)
         snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
 }
 

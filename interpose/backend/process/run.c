@@ -285,27 +285,3 @@ int run_make_folder(struct run *run)
                  (unsigned long long)run->host_key)};
     return lengths[0] > 0 && lengths[1] > 0 && lengths[2] > 0 ? 0 : ENAMETOOLONG;
 }
-
-static int write_maps(int out, const void *data)
-{
-    char buffer[16384];
-    int in = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), failed = in < 0;
-    ssize_t length;
-    (void)data;
-    while (!failed && (length = read(in, buffer, sizeof buffer)) != 0)
-        failed = length < 0 || write(out, buffer, (size_t)length) != length;
-    if (in >= 0)
-        close(in);
-    return failed ? -1 : 0;
-}
-
-int run_copy_maps(struct run *run)
-{
-    if (run->maps[0] && folder_write(run, run->maps, write_maps, NULL) == 0) {
-        run->made_maps = 1;
-        return 0;
-    }
-    if (!run->made_maps)
-        run->maps[0] = '\0';
-    return -1;
-}

@@ -27,8 +27,4 @@ uint64_t run_spool_limit_bytes(const struct run *run);
 /* Returns this process's part of MPISTAIR_PREALLOCATE in the same way; the default is 0. */
 uint64_t run_preallocate_bytes(const struct run *run);
 
-/* Copies the process's address ranges for the call sites. Returns 0, or -1: an earlier copy stays as it is; without one
- * run->maps is empty. */
-int run_copy_maps(struct run *run);
-
 #endif

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/site/modules.h"
 #include "interpose/backend/site/site.h"
 #include "interpose/backend/table/shared_queue.h"
 
@@ -48,6 +49,7 @@ struct recorder_thread *recorder_thread_begin(void)
     if (thread && has_thread_key)
         pthread_setspecific(thread_key, thread);
     recorder_thread = thread;
+    modules_note(); /* what a new thread calls from may be new */
     errno = saved_errno;
     return thread;
 }

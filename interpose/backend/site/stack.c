@@ -4,7 +4,7 @@
  *
  * A stack is stored once in the process. The table has a slot for each number, 1 to 65535: whoever first sets a slot to
  * the hash of a stack owns its number and stores the record; all others know the number from the slot, without waiting.
- * Slots are never freed. A stack that finds no slot near its hash has no number: that begins with some 60,000 different
+ * Slots are never freed. Addresses at which another module lies by now make another stack (modules.h). A stack that finds no slot near its hash has no number: that begins with some 60,000 different
  * ones.
  *
  * The recorder's own frames, and those of a Fortran layer, come before the application's; its call site tells where
@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "interpose/backend/site/modules.h"
 
 #define SLOTS      65536U
 #define TRIES      64
@@ -87,7 +89,8 @@ static uint64_t hash_of(void *const addresses[], uint32_t n)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325) + n;
     for (uint32_t i = 0; i < n; i++) {
-        hash = (hash ^ (uint64_t)(uintptr_t)addresses[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t address = (uint64_t)(uintptr_t)addresses[i];
+        hash = (hash ^ address ^ (uint64_t)module_version(address) << 48) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 29;
     }
     return hash ? hash : 1;
@@ -113,13 +116,15 @@ static uint16_t number_of(uint64_t hash, int *is_new)
 
 static void store(struct recorder_thread *thread, uint16_t number, void *const addresses[], uint32_t n)
 {
-    struct spool_stack *record = spool_lane_reserve(thread->lane, spool_stack_bytes(n));
+    struct spool_stack *record = spool_lane_reserve(thread->lane, spool_stack_bytes(n, 1));
     if (!record)
         return;
+    record->timed = 1;
     record->number = number;
     record->frames = n;
     for (uint32_t i = 0; i < n; i++)
         record->sites[i] = (uint64_t)(uintptr_t)addresses[i];
+    record->sites[n] = clock_ticks(recorder.clock_source);
     spool_record_publish(record, SPOOL_STACK);
 }
 
@@ -140,7 +145,9 @@ void stack_note(struct recorder_thread *thread, enum mpistair_function function,
     }
     uint32_t kept = (uint32_t)(n - first < wanted ? n - first : wanted);
     thread->stack = number_of(hash_of(addresses + first, kept), &is_new);
-    if (is_new)
+    if (is_new) {
+        modules_note(); /* it may be of a module that is new */
         store(thread, thread->stack, addresses + first, kept);
+    }
     errno = saved_errno;
 }

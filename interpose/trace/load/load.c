@@ -90,7 +90,7 @@ static void note_operation(struct loader *loader, const struct spool_operation *
         return;
     }
     communicator_of(&loader->communicators, trace, record->communicator);
-    callsite_of(&loader->callsites, trace, record->site);
+    callsite_of(&loader->callsites, trace, record->site, record->post_ticks);
     uint32_t origin = origin_load(loader, record);
     if (record->flags & SPOOL_PARTITIONED)
         loader->partitioned = origin;
@@ -103,13 +103,14 @@ static void note_operation(struct loader *loader, const struct spool_operation *
 
 static void note_call(struct loader *loader, const struct spool_call *record)
 {
-    callsite_of(&loader->callsites, loader->trace, record->site);
+    callsite_of(&loader->callsites, loader->trace, record->site, record->begin_ticks);
     live_until(loader, record->begin_ticks + record->call_ticks);
 }
 
 static void note_idle(struct loader *loader, const struct spool_idle *record)
 {
-    callsite_of(&loader->callsites, loader->trace, record->site);
+    callsite_of_sum(&loader->callsites, loader->trace, record->site, record->begin_ticks,
+                    record->begin_ticks + record->ticks);
     live_until(loader, record->begin_ticks + record->ticks);
 }
 
@@ -129,7 +130,7 @@ static void add_collective(struct loader *loader, const struct spool_collective 
         .bytes = record->bytes,
         .rank = loader->rank,
         .communicator = communicator,
-        .callsite = callsite_of(&loader->callsites, trace, record->site),
+        .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
         .persistent = record->persistent,
         .stack = record->stack,
         .root = record->root,
@@ -309,8 +310,7 @@ static void load_process(struct loader *loader)
         load_lane(loader, &process->lanes[i]);
     loader_ns(loader, loader->last_ticks);
     resolve_numbers(loader);
-    process->callsites = loader->callsites.addresses;
-    loader->callsites.addresses = (struct map){0};
+    process->callsites = callsites_take(&loader->callsites);
     if (trace->n_accesses > process->first_access)
         sort_new(trace->accesses, process->first_access, trace->n_accesses, sizeof *trace->accesses, compare_accesses);
     if (trace->n_collectives > process->first_collective)

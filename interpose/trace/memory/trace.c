@@ -99,12 +99,14 @@ void trace_release(struct trace *trace)
     for (size_t i = 0; i < trace->n_modules; i++) {
         free(trace->modules[i].path);
         free(trace->modules[i].build_id);
+        free(trace->modules[i].reason);
     }
     for (int32_t i = 0; trace->processes != NULL && i < trace->world_size; i++) {
         free(trace->processes[i].lanes);
         free(trace->processes[i].communicators);
         free(trace->processes[i].posts);
-        map_release(&trace->processes[i].callsites);
+        map_release(&trace->processes[i].callsites.sites);
+        modules_release(&trace->processes[i].callsites.modules);
         busy_release(&trace->processes[i].busy);
     }
     free(trace->processes);

@@ -30,6 +30,7 @@
 #include "interpose/spool/event.h"
 #include "interpose/functions.h"
 #include "interpose/trace/memory/in_mpi.h"
+#include "interpose/trace/site/module_history.h"
 #include "share/base/map.h"
 #include "interpose/spool/reader.h"
 
@@ -298,6 +299,13 @@ struct trace_lane {
     size_t first_origin;
 };
 
+/* Holds the call sites of a process, by address and, where several modules lay there, by module. */
+struct process_callsites {
+    struct map sites;               /* see callsite.c */
+    struct process_modules modules; /* empty unless by_time */
+    bool by_time;                   /* an address of a call had several modules, or not at all times the same */
+};
+
 struct trace_process {
     struct spool *spool; /* borrowed; NULL: lost */
     uint32_t node;       /* index in trace.nodes, TRACE_NONE: lost */
@@ -319,7 +327,7 @@ struct trace_process {
     size_t n_lanes;
     uint32_t *communicators; /* [n_communicators] by the process's index, TRACE_NONE: none */
     size_t n_communicators;
-    struct map callsites;      /* address -> trace.callsites */
+    struct process_callsites callsites;
     struct trace_posts *posts; /* [n_posts] by processor */
     size_t n_posts;
     struct busy busy;
@@ -344,7 +352,9 @@ struct trace_callsite {
 
 struct trace_module {
     char *path;
-    char *build_id; /* NULL: not known */
+    char *build_id;                  /* NULL: not known */
+    struct module_identity identity; /* its build_id is the one above */
+    char *reason;                    /* why its call sites have no names; NULL: they have those that its file has */
 };
 
 /* Describes what a rank did together: see step.c. Steps of one round hang on one of them: see round.c. */

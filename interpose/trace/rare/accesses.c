@@ -23,7 +23,7 @@ void access_load(struct loader *loader, const struct spool_access *record)
         .target = record->target,
         .object = record->object,
         .offset = record->offset,
-        .callsite = callsite_of(&loader->callsites, trace, record->site),
+        .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
         .stack = record->stack,
         .function = record->function,
         .flags = record->flags,

@@ -19,7 +19,7 @@ void mark_load(struct loader *loader, const struct spool_mark *record)
         .end_ns = at_ns,
         .rank = loader->rank,
         .communicator = TRACE_NONE,
-        .callsite = callsite_of(&loader->callsites, trace, record->site),
+        .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
         .root = record->number,
         .function = FN_Pcontrol,
         .flags = record->flags,

@@ -32,7 +32,7 @@ void partition_load(struct loader *loader, const struct spool_partition *record)
         .at_ns = loader_ns(loader, record->ticks),
         .partitions = record->number,
         .partition = record->partition,
-        .callsite = callsite_of(&loader->callsites, trace, record->site),
+        .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
         .function = record->function,
     };
 }

@@ -29,7 +29,7 @@ void persistent_load(struct loader *loader, const struct spool_persistent *recor
         .tag = record->tag,
         .partitions = record->partitions,
         .ordinal = TRACE_NONE,
-        .callsite = callsite_of(&loader->callsites, trace, record->site),
+        .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
         .lane = loader->lane,
         .function = record->function,
         .direction = record->direction,

@@ -10,7 +10,7 @@ enum { PLACES_COMPARED = 64 };
 void rejected_load(struct loader *loader, const struct spool_operation *record)
 {
     struct trace *trace = loader->trace;
-    uint32_t callsite = callsite_of(&loader->callsites, trace, record->site);
+    uint32_t callsite = callsite_of(&loader->callsites, trace, record->site, record->post_ticks);
     for (size_t i = trace->n_rejected; i > 0 && trace->n_rejected - i < PLACES_COMPARED; i--) {
         struct trace_rejected *known = &trace->rejected[i - 1];
         if (known->rank == loader->rank && known->callsite == callsite && known->function == record->function) {

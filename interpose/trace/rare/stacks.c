@@ -6,11 +6,12 @@
 
 static bool add_frames(struct loader *loader, const struct spool_stack *record)
 {
+    uint64_t ticks = record->timed ? record->sites[record->frames] : loader->last_ticks;
     struct trace *trace = loader->trace;
     for (uint32_t i = 0; i < record->frames; i++) {
         if (loader_grow(loader, &trace->frames, trace->n_frames, sizeof *trace->frames) != 0)
             return false;
-        trace->frames[trace->n_frames++] = callsite_of(&loader->callsites, trace, record->sites[i]);
+        trace->frames[trace->n_frames++] = callsite_of(&loader->callsites, trace, record->sites[i], ticks);
     }
     return true;
 }

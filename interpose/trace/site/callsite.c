@@ -1,9 +1,11 @@
-/* The copy of /proc/self/maps that a process left turns its addresses into (file, offset in the file), which is the
- * same in all processes whatever the kernel's address randomisation did. A process that was killed left no copy: its
- * call sites are of the module "?", apart per process, with the address as the offset. */
+/* The history of its modules that a process left turns its addresses into (file, offset in the file), which is the same
+ * in all processes whatever the kernel's address randomisation did. A process that left none has call sites of the
+ * module "?", apart per process, with the address as the offset; so have calls of which nobody knows what lay at their
+ * address at that time.
+ *
+ * An address that one module had all the time is looked up once. Others are looked up by time each time they come. */
 #include "interpose/trace/site/callsite.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +14,8 @@
 #include "interpose/trace/gather/beside.h"
 #include "share/base/array.h"
 
-struct mapping {
-    uint64_t begin;
-    uint64_t end;
-    uint64_t offset; /* place in the file */
-    uint32_t module;
-};
+/* Stands for a number where the address alone does not tell it. */
+#define BY_TIME (MAP_ABSENT - 1)
 
 static const char unknown_module[] = "?";
 
@@ -34,90 +32,93 @@ static void restore_lines(char *path)
     }
 }
 
-/* Returns the module of a path, found by a hash of it. */
-static uint32_t module_of(struct callsite_table *table, struct trace *trace, const char *path)
+struct reading {
+    struct callsite_table *table;
+    struct trace *trace;
+};
+
+static uint64_t hash_text(uint64_t hash, const char *text)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = path; *c != '\0'; c++)
+    for (const char *c = text; *c != '\0'; c++)
         hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-    uint32_t *id = map_at(&table->modules, (struct map_key){hash, strlen(path), 0});
+    return hash;
+}
+
+/* Returns the key of a module: its path, and what tells its file from others. */
+static struct map_key module_key(const char *path, const struct module_identity *identity)
+{
+    struct map_key status = {identity->size ^ identity->device << 32, identity->mtime_ns, identity->inode};
+    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), path);
+    return (struct map_key){hash, strlen(path),
+                            identity->build_id != NULL ? hash_text(hash, identity->build_id)
+                                                       : map_hash(status) + identity->evidence};
+}
+
+/* Returns the module of a path, which is another one for each file that the path has named. */
+static uint32_t module_of(struct callsite_table *table, struct trace *trace, const char *path,
+                          const struct module_identity *identity)
+{
+    uint32_t *id = map_at(&table->modules, module_key(path, identity));
     if (id == NULL || *id != MAP_ABSENT)
         return id == NULL ? TRACE_NONE : *id;
     if (array_grow(&trace->modules, trace->n_modules, sizeof *trace->modules) != 0)
         return TRACE_NONE;
-    char *copy = strdup(path);
-    if (copy == NULL)
+    char *copy = strdup(path), *build_id = identity->build_id != NULL ? strdup(identity->build_id) : NULL;
+    if (copy == NULL || (identity->build_id != NULL && build_id == NULL)) {
+        free(copy);
+        free(build_id);
         return TRACE_NONE;
+    }
     restore_lines(copy);
+    if (build_id != NULL)
+        spool_clean_text(build_id, strlen(build_id) + 1);
     *id = (uint32_t)trace->n_modules;
-    trace->modules[trace->n_modules] = (struct trace_module){.path = copy};
-    return (uint32_t)trace->n_modules++;
+    struct trace_module *module = &trace->modules[trace->n_modules++];
+    *module = (struct trace_module){.path = copy, .build_id = build_id, .identity = *identity};
+    module->identity.build_id = build_id;
+    return *id;
 }
 
-static int add_mapping(struct callsite_table *table, struct trace *trace, const char *line)
+static uint32_t module_of_stay(void *context, const char *path, const struct module_identity *identity)
 {
-    uint64_t begin, end, offset;
-    char permissions[5];
-    int path_at = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &begin, &end, permissions, &offset,
-               &path_at) != 4 ||
-        path_at == 0 || strchr(permissions, 'x') == NULL || line[path_at] != '/' || end <= begin)
-        return 0;
-    if (array_grow(&table->mappings, table->n_mappings, sizeof *table->mappings) != 0)
-        return -1;
-    uint32_t module = module_of(table, trace, line + path_at);
-    if (module == TRACE_NONE)
-        return -1;
-    table->mappings[table->n_mappings++] = (struct mapping){begin, end, offset, module};
-    return 0;
+    const struct reading *reading = context;
+    return module_of(reading->table, reading->trace, path, identity);
 }
 
-static int compare_mappings(const void *left, const void *right)
+static void release_process(struct process_callsites *process)
 {
-    const struct mapping *a = left, *b = right;
-    return a->begin < b->begin ? -1 : a->begin > b->begin;
+    map_release(&process->sites);
+    modules_release(&process->modules);
+    process->by_time = false;
 }
 
 int callsites_of_process(struct callsite_table *table, struct trace *trace, const struct spool *spool)
 {
-    map_release(&table->addresses);
-    table->n_mappings = 0;
-    free(table->mappings);
-    table->mappings = NULL;
-    char *maps = beside_read(spool, spool->header.maps), *rest = maps;
-    int result = 0;
-    for (char *line; result == 0 && (line = strsep(&rest, "\n")) != NULL;)
-        result = add_mapping(table, trace, line);
-    if (table->n_mappings > 1)
-        qsort(table->mappings, table->n_mappings, sizeof *table->mappings, compare_mappings);
-    free(maps);
+    struct reading reading = {table, trace};
+    release_process(&table->process);
+    char *text = beside_read(spool, spool->header.maps);
+    int result = modules_read(&table->process.modules, text, module_of_stay, &reading);
+    free(text);
     return result;
 }
 
-/* Returns the mapping that holds the address, NULL if there is none. */
-static const struct mapping *mapping_of(const struct callsite_table *table, uint64_t address)
+static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, uint64_t address,
+                             const struct module_stay *stay, bool by_time)
 {
-    size_t low = 0, high = table->n_mappings;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->mappings[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && address < table->mappings[low - 1].end ? &table->mappings[low - 1] : NULL;
-}
-
-static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, uint64_t address)
-{
-    const struct mapping *mapping = mapping_of(table, address - 1);
-    uint32_t module = mapping != NULL ? mapping->module : module_of(table, trace, unknown_module);
-    uint64_t offset = mapping != NULL ? address - mapping->begin + mapping->offset : address;
+    const struct module_identity nothing = {.evidence = MODULE_TRUSTED};
+    uint32_t module = stay != NULL ? stay->module : module_of(table, trace, unknown_module, &nothing);
+    uint64_t offset = stay != NULL ? address - stay->begin + stay->offset : address;
+    if (module == TRACE_NONE)
+        return TRACE_NONE;
+    if (stay == NULL && by_time && trace->modules[module].reason == NULL)
+        trace->modules[module].reason = strdup("other modules came and went at their addresses, and which was called "
+                                               "from is not known");
     uint32_t *id = map_at(&table->ids, (struct map_key){module, offset, 0});
-    if (module == TRACE_NONE || id == NULL)
+    if (id == NULL)
         return TRACE_NONE;
     if (*id == MAP_ABSENT) {
-        if (array_grow(&trace->callsites, trace->n_callsites, sizeof *trace->callsites) != 0)
+        if (trace->n_callsites >= BY_TIME ||
+            array_grow(&trace->callsites, trace->n_callsites, sizeof *trace->callsites) != 0)
             return TRACE_NONE;
         *id = (uint32_t)trace->n_callsites;
         trace->callsites[trace->n_callsites++] = (struct trace_callsite){.module = module, .offset = offset};
@@ -125,23 +126,87 @@ static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, 
     return *id;
 }
 
-uint32_t callsite_of(struct callsite_table *table, struct trace *trace, uint64_t address)
+/* Finds what lay at a call's address all the time between two times: the instruction of the call lies before the return
+ * address. */
+static const struct module_stay *stay_of(const struct process_modules *modules, uint64_t address, uint64_t first_ticks,
+                                         uint64_t last_ticks, bool *settled)
 {
+    const struct module_stay *first = module_at(modules, address - 1, first_ticks, settled);
+    if (*settled || last_ticks == first_ticks)
+        return first;
+    bool last_settled;
+    const struct module_stay *last = module_at(modules, address - 1, last_ticks, &last_settled);
+    return last == first ? first : NULL;
+}
+
+/* Returns the key of an address that the stay (NULL: nobody knows which) had at some time. */
+static struct map_key key_by_time(const struct process_modules *modules, uint64_t address,
+                                  const struct module_stay *stay)
+{
+    return (struct map_key){address, stay != NULL ? (uint64_t)(stay - modules->stays) + 1 : 0, 1};
+}
+
+uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint64_t address, uint64_t first_ticks,
+                         uint64_t last_ticks)
+{
+    struct process_callsites *process = &table->process;
+    bool settled;
     if (address == 0)
         return TRACE_NONE;
-    uint32_t *id = map_at(&table->addresses, (struct map_key){address, 0, 0});
+    uint32_t *id = map_at(&process->sites, (struct map_key){address, 0, 0});
+    if (id == NULL)
+        return TRACE_NONE;
+    if (*id != MAP_ABSENT && *id != BY_TIME)
+        return *id;
+    const struct module_stay *stay = stay_of(&process->modules, address, first_ticks, last_ticks, &settled);
+    if (settled)
+        return *id = add_callsite(table, trace, address, stay, false);
+    *id = BY_TIME;
+    process->by_time = true;
+    id = map_at(&process->sites, key_by_time(&process->modules, address, stay));
     if (id == NULL)
         return TRACE_NONE;
     if (*id == MAP_ABSENT)
-        *id = add_callsite(table, trace, address);
+        *id = add_callsite(table, trace, address, stay, true);
     return *id;
+}
+
+struct process_callsites callsites_take(struct callsite_table *table)
+{
+    struct process_callsites process = table->process;
+    table->process = (struct process_callsites){0};
+    if (!process.by_time)
+        modules_release(&process.modules);
+    return process;
+}
+
+uint32_t callsite_of(struct callsite_table *table, struct trace *trace, uint64_t address, uint64_t ticks)
+{
+    return callsite_of_sum(table, trace, address, ticks, ticks);
+}
+
+uint32_t callsite_find_sum(const struct process_callsites *process, uint64_t address, uint64_t first_ticks,
+                           uint64_t last_ticks)
+{
+    bool settled;
+    if (address == 0)
+        return TRACE_NONE;
+    uint32_t id = map_find(&process->sites, (struct map_key){address, 0, 0});
+    if (id != BY_TIME)
+        return id;
+    const struct module_stay *stay = stay_of(&process->modules, address, first_ticks, last_ticks, &settled);
+    return map_find(&process->sites, key_by_time(&process->modules, address, stay));
+}
+
+uint32_t callsite_find(const struct process_callsites *process, uint64_t address, uint64_t ticks)
+{
+    return callsite_find_sum(process, address, ticks, ticks);
 }
 
 void callsites_release(struct callsite_table *table)
 {
     map_release(&table->ids);
     map_release(&table->modules);
-    map_release(&table->addresses);
-    free(table->mappings);
+    release_process(&table->process);
     *table = (struct callsite_table){0};
 }

@@ -6,18 +6,30 @@
 #include "interpose/trace/memory/trace.h"
 
 struct callsite_table {
-    struct map ids;           /* (module, offset) -> trace.callsites */
-    struct map modules;       /* hash of a path -> trace.modules */
-    struct map addresses;     /* within one process: address -> trace.callsites; emptied per process */
-    struct mapping *mappings; /* [n_mappings] of the process, by address */
-    size_t n_mappings;
+    struct map ids;                   /* (module, offset) -> trace.callsites */
+    struct map modules;               /* hash of a path and of what tells its file from others -> trace.modules */
+    struct process_callsites process; /* the present one's; emptied per process */
 };
 
-/* Reads the memory map of the next process; without one its addresses stay what they are. Returns 0, or -1 without
- * memory. */
+/* Reads the history of the modules of the next process; without one its addresses stay what they are. Returns 0, or -1
+ * without memory. */
 int callsites_of_process(struct callsite_table *table, struct trace *trace, const struct spool *spool);
-/* Returns the run's number of a return address of that process: TRACE_NONE for 0, and without memory. */
-uint32_t callsite_of(struct callsite_table *table, struct trace *trace, uint64_t address);
+
+/* Returns the run's number of a return address of that process at a time: TRACE_NONE for 0, and without memory. */
+uint32_t callsite_of(struct callsite_table *table, struct trace *trace, uint64_t address, uint64_t ticks);
+
+/* Does that for calls between two times: what was not the same at both is not known. */
+uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint64_t address, uint64_t first_ticks,
+                         uint64_t last_ticks);
+
+/* Hands over what is needed to find the call sites of the process again. */
+struct process_callsites callsites_take(struct callsite_table *table);
+
+/* Finds the number again that callsite_of, or callsite_of_sum, gave; TRACE_NONE without one. */
+uint32_t callsite_find(const struct process_callsites *process, uint64_t address, uint64_t ticks);
+uint32_t callsite_find_sum(const struct process_callsites *process, uint64_t address, uint64_t first_ticks,
+                           uint64_t last_ticks);
+
 void callsites_release(struct callsite_table *table);
 
 #endif

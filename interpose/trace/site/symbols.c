@@ -1,8 +1,9 @@
 /* Names call sites by elfutils: each module is opened once, offline, and asked for all of its call sites. The
- * instruction of the call lies before the return address, hence - 1. What a module does not have (stripped, gone,
- * another version) stays unknown. */
+ * instruction of the call lies before the return address, hence - 1. What a module does not have (stripped) stays
+ * unknown, and so does all of one whose file is not the one that ran any more. */
 #include "interpose/trace/site/symbols.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "interpose/trace/site/demangle.h"
 #include "interpose/trace/site/inlined.h"
 #include "interpose/trace/site/libdw.h"
+#include "interpose/trace/site/module_file.h"
 
 static const struct libdw *libdw;
 
@@ -58,15 +60,24 @@ static void resolve_callsite(struct trace_callsite *callsite, Dwfl_Module *modul
 
 /* Opens the file of a module. A map may name what is no plain file; that is closed again at once. Returns -1 without
  * one. */
-static int open_module(const char *path)
+static int open_module(struct trace_module *module, struct stat *status)
 {
-    struct stat status;
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+    int file = open(module->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file >= 0 && fstat(file, status) == 0 && S_ISREG(status->st_mode))
         return file;
+    module_file_is_missing(module, file < 0 ? errno : EINVAL);
     if (file >= 0)
         close(file);
     return -1;
+}
+
+/* Says whether the file is the one that ran, and so has the names of its call sites. */
+static bool is_what_ran(struct trace_module *path, const struct stat *status, Dwfl_Module *module)
+{
+    char *build_id = read_build_id(module);
+    bool is_it = module_file_is(path, status, build_id);
+    free(build_id);
+    return is_it;
 }
 
 static void resolve_module(struct trace *trace, uint32_t number)
@@ -77,7 +88,8 @@ static void resolve_module(struct trace *trace, uint32_t number)
         .section_address = libdw->dwfl_offline_section_address,
     };
     struct trace_module *path = &trace->modules[number];
-    int file = open_module(path->path);
+    struct stat status;
+    int file = open_module(path, &status);
     Dwfl *session = file < 0 ? NULL : libdw->dwfl_begin(&callbacks);
     if (session == NULL) {
         if (file >= 0)
@@ -92,9 +104,10 @@ static void resolve_module(struct trace *trace, uint32_t number)
     libdw->dwfl_report_end(session, NULL, NULL);
     GElf_Addr bias = 0;
     Elf *elf = module == NULL ? NULL : libdw->dwfl_module_getelf(module, &bias);
-    if (elf != NULL)
-        path->build_id = read_build_id(module);
-    for (size_t i = 0; i < trace->n_callsites; i++) {
+    bool is_it = elf != NULL && is_what_ran(path, &status, module);
+    if (elf == NULL)
+        module_file_is(path, &status, NULL);
+    for (size_t i = 0; is_it && i < trace->n_callsites; i++) {
         GElf_Addr address;
         if (trace->callsites[i].module == number && file_address(elf, trace->callsites[i].offset - 1, &address))
             resolve_callsite(&trace->callsites[i], module, address + bias);

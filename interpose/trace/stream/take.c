@@ -11,6 +11,7 @@
 #include "interpose/trace/rare/marks.h"
 #include "interpose/trace/rare/accesses.h"
 #include "interpose/trace/rare/sums.h"
+#include "interpose/trace/site/callsite.h"
 
 static int64_t run_ns(const struct trace *trace, const struct trace_process *process, struct lane *lane, uint64_t ticks)
 {
@@ -145,8 +146,7 @@ static int take_operation(struct stream *stream, struct stream_rank *rank, struc
     if (index == TRACE_NONE)
         return -1;
     uint32_t communicator = process->communicators[record->communicator];
-    uint32_t callsite =
-        record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
+    uint32_t callsite = callsite_find(&process->callsites, record->site, record->post_ticks);
     struct trace_operation *operation = &trace->operations[index];
     *operation = (struct trace_operation){
         .post_ns = run_ns(trace, process, lane, record->post_ticks),
@@ -209,8 +209,7 @@ static int take_call(struct stream *stream, struct stream_rank *rank, struct lan
         return 0;
     int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
     int64_t end_ns = run_ns(trace, process, lane, record->begin_ticks + record->call_ticks);
-    uint32_t callsite =
-        record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
+    uint32_t callsite = callsite_find(&process->callsites, record->site, record->begin_ticks);
     sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
                                               .call_ns = end_ns - begin_ns,
                                               .rank = rank->rank,
@@ -237,7 +236,7 @@ static int take_idle(struct stream *stream, struct stream_rank *rank, struct lan
     int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
     int64_t length_ns = run_ns(trace, process, lane, record->begin_ticks + record->ticks) - begin_ns;
     uint32_t callsite =
-        record->site == 0 ? MAP_ABSENT : map_find(&process->callsites, (struct map_key){record->site, 0, 0});
+        callsite_find_sum(&process->callsites, record->site, record->begin_ticks, record->begin_ticks + record->ticks);
     sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
                                               .call_ns = length_ns,
                                               .rank = rank->rank,

@@ -243,6 +243,22 @@ static int write_callsites(const struct trace *trace, sqlite3 *database)
     return row_finish(&row) | row_finish(&frame);
 }
 
+/* Writes the modules whose call sites could not be named, and why. */
+static int write_unnamed(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "unnamed_module", 4);
+    size_t *n = calloc(trace->n_modules + 1, sizeof *n);
+    for (size_t i = 0; n != NULL && i < trace->n_callsites; i++)
+        n[trace->callsites[i].module]++;
+    for (size_t i = 0; n != NULL && i < trace->n_modules; i++)
+        if (n[i] > 0 && trace->modules[i].reason != NULL)
+            row_insert(&row, "ttit", trace->modules[i].path, trace->modules[i].build_id, (int64_t)n[i],
+                       trace->modules[i].reason);
+    int failed = n == NULL;
+    free(n);
+    return row_finish(&row) | -failed;
+}
+
 /* Says whether the trace may lack a message, a completion or a communicator because calls of the family were passed
  * through. For families that are recorded few calls pass: a function that the backend does not know, MPI_Session_init
  * after the spool was closed. */
@@ -323,7 +339,8 @@ int write_run(const struct trace *trace, sqlite3 *database)
 {
     if (write_run_row(trace, database) != 0 || write_programs(trace, database) != 0 ||
         write_nodes(trace, database) != 0 || write_processes(trace, database) != 0 ||
-        write_communicators(trace, database) != 0 || write_callsites(trace, database) != 0)
+        write_communicators(trace, database) != 0 || write_callsites(trace, database) != 0 ||
+        write_unnamed(trace, database) != 0)
         return -1;
     return write_missing(trace, database);
 }

@@ -121,7 +121,7 @@ static size_t print_record(uint32_t lane, const uint8_t *record)
         return sizeof *name;
     case SPOOL_STACK:
         printf("stack number=%u frames=%u\n", stack->number, stack->frames);
-        return spool_stack_bytes(stack->frames);
+        return spool_stack_bytes(stack->frames, stack->timed);
     default:
         printf("damaged type=%d\n", record[0]);
         return 0;
