@@ -68,6 +68,12 @@ static int read_id(int memory, uint64_t head, char *text, size_t size)
     return -1;
 }
 
+int module_has_id(const struct module_range *range, int memory)
+{
+    char text[256];
+    return memory >= 0 && read_id(memory, range->head, text, sizeof text) == 0;
+}
+
 void module_identity(char *text, size_t size, const struct module_range *range, const char *path, int memory)
 {
     struct stat status;

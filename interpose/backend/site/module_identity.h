@@ -12,6 +12,9 @@
  * where nothing can be known. `path` is that of the range without what the kernel adds to names of deleted files. */
 void module_identity(char *text, size_t size, const struct module_range *range, const char *path, int memory);
 
+/* Says whether the file of a range has a build id. */
+int module_has_id(const struct module_range *range, int memory);
+
 /* Opens this process's memory to be read without risk: what is unmapped meanwhile is an error and no fault. Returns a
  * descriptor that the caller closes, or -1. */
 int module_memory_open(void);

@@ -32,26 +32,6 @@ struct module_generation module_generation(void)
     return generation;
 }
 
-static int add_object(struct dl_phdr_info *info, size_t size, void *context)
-{
-    struct module_look *look = context;
-    (void)size;
-    look->generation = (struct module_generation){info->dlpi_adds, info->dlpi_subs};
-    struct module_object object = {UINTPTR_MAX, 0, info->dlpi_phdr};
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t begin = info->dlpi_addr + segment->p_vaddr, end = begin + segment->p_memsz;
-        if (segment->p_type != PT_LOAD)
-            continue;
-        object.begin = begin < object.begin ? begin : object.begin;
-        object.end = end > object.end ? end : object.end;
-    }
-    if (look->n_objects < look->objects_room)
-        look->objects[look->n_objects] = object;
-    look->n_objects++;
-    return 0;
-}
-
 int module_make_room(void *array, size_t *room, size_t n, size_t element_bytes)
 {
     void *memory;
@@ -66,14 +46,55 @@ int module_make_room(void *array, size_t *room, size_t n, size_t element_bytes)
     return 0;
 }
 
-static int look_at_objects(struct module_look *look)
+static void add_segment(struct module_object *object, const struct dl_phdr_info *info, const ElfW(Phdr) * segment)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t begin = info->dlpi_addr + segment->p_vaddr, end = begin + segment->p_memsz;
+    object->begin = begin < object->begin ? begin : object->begin;
+    object->end = end > object->end ? end : object->end;
+    if (segment->p_offset == 0)
+        object->code.head = begin;
+    if (!(segment->p_flags & PF_X))
+        return;
+    object->n_codes++;
+    object->code.begin = begin / page * page;
+    object->code.end = (begin + segment->p_filesz + page - 1) / page * page;
+    object->code.offset = segment->p_offset / page * page;
+}
+
+static int add_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct module_look *look = context;
+    const char *name = info->dlpi_name ? info->dlpi_name : "";
+    size_t bytes = strlen(name) + 1;
+    (void)size;
+    if (look->n_objects == 0) {
+        look->generation = (struct module_generation){info->dlpi_adds, info->dlpi_subs};
+        look->ticks = clock_ticks(recorder.clock_source);
+    }
+    struct module_object object = {.begin = UINTPTR_MAX, .headers = info->dlpi_phdr, .name_at = look->names_bytes};
+    for (size_t i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD)
+            add_segment(&object, info, &info->dlpi_phdr[i]);
+    if (look->n_objects < look->objects_room)
+        look->objects[look->n_objects] = object;
+    if (look->names_bytes + bytes <= look->names_room)
+        memcpy(look->names + look->names_bytes, name, bytes);
+    look->n_objects++;
+    look->names_bytes += bytes;
+    return 0;
+}
+
+int module_look_objects(struct module_look *look)
 {
     do {
-        if (module_make_room(&look->objects, &look->objects_room, look->n_objects, sizeof *look->objects) != 0)
+        if (module_make_room(&look->objects, &look->objects_room, look->n_objects, sizeof *look->objects) != 0 ||
+            module_make_room(&look->names, &look->names_room, look->names_bytes, 1) != 0)
             return -1;
         look->n_objects = 0;
+        look->names_bytes = 0;
         dl_iterate_phdr(add_object, look);
-    } while (look->n_objects > look->objects_room);
+    } while (look->n_objects > look->objects_room || look->names_bytes > look->names_room);
     return 0;
 }
 
@@ -97,6 +118,14 @@ static int read_text(struct module_look *look)
     return 0;
 }
 
+int module_look_add(struct module_look *look, struct module_range range)
+{
+    if (module_make_room(&look->ranges, &look->ranges_room, look->n_ranges + 1, sizeof *look->ranges) != 0)
+        return -1;
+    look->ranges[look->n_ranges++] = range;
+    return 0;
+}
+
 static int parse_text(struct module_look *look)
 {
     struct module_range head = {.path = ""};
@@ -107,7 +136,8 @@ static int parse_text(struct module_look *look)
         char permissions[5];
         unsigned major, minor;
         int path_at = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &range.begin, &range.end,
+        if (!strchr(line, '/') ||
+            sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &range.begin, &range.end,
                    permissions, &range.offset, &major, &minor, &range.inode, &path_at) != 7 ||
             path_at == 0 || line[path_at] != '/')
             continue;
@@ -117,11 +147,8 @@ static int parse_text(struct module_look *look)
             head = range;
         if (head.inode == range.inode && head.device == range.device && strcmp(head.path, range.path) == 0)
             range.head = head.begin;
-        if (!strchr(permissions, 'x'))
-            continue;
-        if (module_make_room(&look->ranges, &look->ranges_room, look->n_ranges + 1, sizeof *look->ranges) != 0)
+        if (strchr(permissions, 'x') && module_look_add(look, range) != 0)
             return -1;
-        look->ranges[look->n_ranges++] = range;
     }
     return 0;
 }
@@ -129,10 +156,7 @@ static int parse_text(struct module_look *look)
 int module_look(struct module_look *look)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
-        if (look_at_objects(look) != 0)
-            return -1;
-        look->ticks = clock_ticks(recorder.clock_source);
-        if (read_text(look) != 0)
+        if (module_look_objects(look) != 0 || read_text(look) != 0)
             return -1;
         if (generation_equal(module_generation(), look->generation))
             return parse_text(look);
@@ -143,6 +167,7 @@ int module_look(struct module_look *look)
 void module_look_release(struct module_look *look)
 {
     free(look->objects);
+    free(look->names);
     free(look->ranges);
     free(look->text);
     *look = (struct module_look){0};

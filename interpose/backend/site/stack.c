@@ -4,8 +4,8 @@
  *
  * A stack is stored once in the process. The table has a slot for each number, 1 to 65535: whoever first sets a slot to
  * the hash of a stack owns its number and stores the record; all others know the number from the slot, without waiting.
- * Slots are never freed. Addresses at which another module lies by now make another stack (modules.h). A stack that finds no slot near its hash has no number: that begins with some 60,000 different
- * ones.
+ * Slots are never freed. Where another module lies at an address by now, that makes another stack (modules.h). A stack
+ * that finds no slot near its hash has no number: that begins with some 60,000 different ones.
  *
  * The recorder's own frames, and those of a Fortran layer, come before the application's; its call site tells where
  * that begins. */
