@@ -83,7 +83,9 @@ TEXTS = {
     "sweep": ["# two\n--bytes 4096 65536\n--parts 2 4 3\n--interface p2p rma\n--rma fence passive\n--fold\n",
               "\xef\xbb\xbf--arrivals laggard:4 normal:2us\r\n--compute 1e-3 .002\r\n--width 1e-6\r\n--threads 4 # of four\r\n"],
     "sweep_rows": [RESULTS, RESULTS.replace("\n", "\r\n") + "# more\n"],
-    "maps": ["00400000-00500000 r-xp 00001000 08:01 123 /bin/true\n7f00-8f00 r--p 0 0:0 0 /x\n7f00000-8f00000 r-xp 0 0:0 0 [vdso]\n"],
+    "maps": ["00400000-00500000 r-xp 00001000 08:01 123 /bin/true\n7f00-8f00 r--p 0 0:0 0 /x\n7f00000-8f00000 r-xp 0 0:0 0 [vdso]\n",
+             "= 0 100\n* 1000 5000 0 id=ab12 /bin/true\n+ 7000 9000 1000 file=10,20,30,40 /bin/ls\n+ 9000 a000 0 - /x\n.\n"
+             "? 150 200\n- 7000\n+ 8000 9800 0 deleted /y\n.\n! 300\n= 310 320\n- 8000\n.\n"],
     "machine": [], "topology": [], "node_topology": [SMALL_NODE],
     "database": [bytes([command, 0]) + sql for command in range(8) for sql in (
         b"", b"UPDATE message_row SET bytes = 9223372036854775807;", b"INSERT INTO message_row SELECT id + 10, src, dst, comm, "

@@ -120,7 +120,7 @@ static bool read_mapping(struct reading *reading, const char *line)
 /* Reads a line; returns false if it is none. */
 static bool read_line(struct reading *reading, char *line)
 {
-    uint64_t begin;
+    uint64_t begin, checked, ticks;
     if (line[0] == '.' || line[0] == '\0') {
         reading->is_whole = true;
         return true;
@@ -130,14 +130,15 @@ static bool read_line(struct reading *reading, char *line)
     switch (line[0]) {
     case '=':
     case '?':
-        if (!reading->is_whole || sscanf(line + 2, "%" SCNu64 " %" SCNu64, &reading->checked, &reading->ticks) != 2 ||
-            reading->ticks < reading->checked)
+        if (!reading->is_whole || sscanf(line + 2, "%" SCNu64 " %" SCNu64, &checked, &ticks) != 2 || ticks < checked)
             return false;
+        reading->checked = checked;
+        reading->ticks = ticks;
         reading->is_whole = false;
         reading->has_times = true;
         reading->unsure_from = UINT64_MAX;
         if (line[0] == '?')
-            add_blur(reading, reading->checked, reading->ticks);
+            add_blur(reading, checked, ticks);
         return true;
     case '+':
     case '*':
@@ -231,8 +232,10 @@ int modules_read(struct process_modules *modules, char *text,
         is_sound = (end != NULL || !reading.has_times) && read_line(&reading, text);
         text = end != NULL ? end + 1 : NULL;
     }
-    if (reading.has_times && (!is_sound || !reading.is_whole) && reading.unsure_from > reading.checked)
-        reading.unsure_from = reading.checked; /* cut off, or damaged: the rest of this paragraph is not known */
+    if (reading.has_times && (!is_sound || !reading.is_whole)) { /* cut off, or damaged */
+        uint64_t known_until = reading.is_whole ? reading.ticks : reading.checked;
+        reading.unsure_from = known_until < reading.unsure_from ? known_until : reading.unsure_from;
+    }
     if (reading.unsure_from != UINT64_MAX)
         end_knowledge(&reading);
     map_release(&reading.here);
