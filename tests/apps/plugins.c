@@ -2,7 +2,7 @@
  *
  *     plugins WORD...
  *
- * a and b are the two plug-ins, whose paths PLUG_A and PLUG_B have: "open a" loads one, "close a" unloads it, "unseen a"
+ * a and b are two plug-ins, whose paths PLUG_A and PLUG_B have: "open a" loads one, "close a" unloads it, "unseen a"
  * does so by the C library's own dlclose, "namespace a" loads it into a namespace of its own. "call a N" lets it send N
  * messages to itself, or probe -N times in vain; "end a N" lets it send them while it is unloaded. "init" is MPI_Init,
  * "threads N" lets two threads load, call and unload a and b N times, "kill" ends the process. It prints where the code

@@ -22,7 +22,7 @@ static uint32_t letter(void *context, const char *path, const struct module_iden
     return (uint32_t)(unsigned char)path[strlen(path) - 1];
 }
 
-/* Reads a history and expects, of an address at the times 1, 2, ... hundred, the letters of its modules; ?: not known. */
+/* Reads a history and expects, of an address at the times 150, 250, ..., the letters of its modules; ?: not known. */
 static void expect(const char *text, uint64_t address, const char *letters)
 {
     struct process_modules modules = {0};

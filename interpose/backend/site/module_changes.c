@@ -28,7 +28,7 @@ void module_find_new(struct module_look *look, const struct module_look *other)
     }
 }
 
-/* Where more was loaded than is new, something was unloaded in between. What is loaded stands at the end of the list. */
+/* Where more was loaded than is new, something was unloaded in between. What is loaded stands at the list's end. */
 size_t module_first_uncertain(const struct module_look *look, const struct module_look *last)
 {
     uint64_t loads = look->generation.adds - last->generation.adds;
