@@ -317,6 +317,24 @@ CREATE TABLE call_sum(
   callsite INTEGER                     -- NULL: not known, or several
 );
 
+-- The view joint_call added up by ingest. joint_site has that, and computes it for a trace without these rows.
+CREATE TABLE joint_sum(
+  source TEXT NOT NULL,                -- collective, one-sided, file
+  function TEXT NOT NULL,
+  callsite INTEGER,
+  comm INTEGER,
+  nonblocking INTEGER NOT NULL,
+  last_rank INTEGER,
+  calls INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  time_ns REAL,                        -- from begin to end, whole nanoseconds as all times here; NULL: of no call
+  call_ns REAL,
+  wait_ns REAL,
+  transfer_ns REAL,
+  longest_ns REAL                      -- time_ns of one call
+);
+
 -- Stacks of callers, kept with MPISTAIR_STACK=n; depth 0 is where MPI was called.
 CREATE TABLE stack(
   id INTEGER NOT NULL,
@@ -894,15 +912,26 @@ CREATE VIEW joint_call(source, id, rank, function, comm, bytes, callsite, nonblo
          max(min(until_ns, end_ns) - begin_ns, 0), end_ns - max(min(until_ns, end_ns), begin_ns), failed
   FROM awaited;
 
+-- The same by call site, communicator and last_rank.
+CREATE VIEW joint_site(source, function, callsite, comm, nonblocking, last_rank, calls, failed, bytes, time_ns, call_ns, wait_ns,
+                       transfer_ns, longest_ns) AS
+  SELECT source, function, callsite, comm, nonblocking, last_rank, calls, failed, bytes, time_ns, call_ns, wait_ns, transfer_ns,
+         longest_ns FROM joint_sum
+  UNION ALL
+  SELECT source, function, callsite, comm, nonblocking, last_rank, count(*), sum(failed), sum(bytes), sum(1.0 * (end_ns - begin_ns)),
+         sum(1.0 * call_ns), sum(1.0 * wait_ns), sum(1.0 * transfer_ns), max(end_ns - begin_ns)
+  FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM joint_sum)) -- else no call need be looked at
+       CROSS JOIN joint_call
+  GROUP BY source, function, callsite, comm, nonblocking, last_rank;
+
 -- Collectives by call site and communicator, with those of which only sums are kept: these have no wait_s and transfer_s,
 -- which then do not add up to time_s. last_rank: whom the others waited for longest, last_s of wait_s.
 CREATE VIEW collective_site(function, callsite, comm, nonblocking, calls, bytes, time_s, wait_s, transfer_s, longest_s, last_rank,
                             last_s) AS
   WITH part AS (
-    SELECT function, callsite, comm, nonblocking, last_rank, count(*) AS calls, sum(bytes) AS bytes,
-           sum(1.0 * (end_ns - begin_ns)) * 1e-9 AS time_s, sum(1.0 * wait_ns) * 1e-9 AS wait_s,
-           sum(1.0 * transfer_ns) * 1e-9 AS transfer_s, max(end_ns - begin_ns) * 1e-9 AS longest_s
-    FROM joint_call WHERE source = 'collective' GROUP BY function, callsite, comm, nonblocking, last_rank
+    SELECT function, callsite, comm, nonblocking, last_rank, calls, bytes, time_ns * 1e-9 AS time_s, wait_ns * 1e-9 AS wait_s,
+           transfer_ns * 1e-9 AS transfer_s, longest_ns * 1e-9 AS longest_s
+    FROM joint_site WHERE source = 'collective'
     UNION ALL
     SELECT function, callsite, comm, 0, NULL, sum(calls), sum(bytes), sum(1.0 * time_ns) * 1e-9, NULL, NULL, NULL
     FROM call_sum WHERE kind = 'collective' GROUP BY function, callsite, comm),
@@ -924,8 +953,8 @@ CREATE VIEW rma_site(kind, function, callsite, comm, target, calls, bytes, time_
                NULL AS transfer_ns
         FROM rma_call WHERE NOT joint
         UNION ALL
-        SELECT 'synchronisation', function, callsite, comm, NULL, 1, bytes, end_ns - begin_ns, call_ns, wait_ns, transfer_ns
-        FROM joint_call WHERE source = 'one-sided'
+        SELECT 'synchronisation', function, callsite, comm, NULL, calls, bytes, time_ns, call_ns, wait_ns, transfer_ns
+        FROM joint_site WHERE source = 'one-sided'
         UNION ALL
         SELECT iif(function GLOB 'MPI_Win_*', 'synchronisation', 'transfer'), function, callsite, comm, target, calls, bytes,
                time_ns, time_ns, NULL, NULL
@@ -942,8 +971,8 @@ CREATE VIEW file_site(function, callsite, comm, collective, nonblocking, calls, 
                NULL AS wait_ns, end_ns - begin_ns AS transfer_ns, end_ns - begin_ns AS longest_ns
         FROM file_call WHERE NOT collective
         UNION ALL
-        SELECT function, callsite, comm, 1, nonblocking, 1, failed, bytes, end_ns - begin_ns, wait_ns, transfer_ns, end_ns - begin_ns
-        FROM joint_call WHERE source = 'file'
+        SELECT function, callsite, comm, 1, nonblocking, calls, failed, bytes, time_ns, wait_ns, transfer_ns, longest_ns
+        FROM joint_site WHERE source = 'file'
         UNION ALL
         SELECT function, callsite, comm, 0, 0, calls, 0, bytes, time_ns, NULL, NULL, NULL FROM call_sum WHERE kind = 'file')
   GROUP BY function, callsite, comm, collective, nonblocking;

@@ -46,7 +46,7 @@ int64_t access_run_ns(const struct trace *trace, const struct trace_access *call
     return ns == TRACE_NO_TIME ? ns : clock_run_ns(&trace->nodes[trace->processes[call->rank].node], ns);
 }
 
-static bool is_collective(uint16_t function)
+bool access_is_collective(uint16_t function)
 {
     enum mpistair_family family = function_family(function);
     return family != FAMILY_FILE && family != FAMILY_FILE_REQUEST;
@@ -72,7 +72,7 @@ static void write_file_call(struct row *row, const struct trace *trace, int64_t 
                call->object == 0 ? TRACE_NONE : call->object, failed ? (int64_t)0 : (int64_t)call->bytes,
                call->offset < 0 ? TRACE_NO_TIME : call->offset, begin_ns, access_run_ns(trace, call, call->end_ns),
                access_run_ns(trace, call, call->call_end_ns) - begin_ns,
-               (int64_t)((call->flags & SPOOL_NONBLOCKING) != 0), (int64_t)is_collective(call->function),
+               (int64_t)((call->flags & SPOOL_NONBLOCKING) != 0), (int64_t)access_is_collective(call->function),
                (int64_t)failed, call->stack == TRACE_NONE ? TRACE_NO_TIME : (int64_t)call->stack + 1, call->callsite);
 }
 

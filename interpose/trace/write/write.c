@@ -24,6 +24,7 @@
 #include "interpose/trace/stream/stream.h"
 #include "interpose/trace/rare/sums.h"
 #include "interpose/trace/write/write_collectives.h"
+#include "interpose/trace/write/write_joint.h"
 #include "interpose/trace/write/write_run.h"
 #include "share/base/text_file.h"
 
@@ -91,8 +92,8 @@ static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
     if (write_run(trace, database) != 0 || write_collectives(trace, database) != 0 ||
         (calls && write_collective_calls(trace, database) != 0) || persistents_write(trace, database) != 0 ||
         partitions_write(trace, database) != 0 || accesses_write(trace, database, calls) != 0 ||
-        sums_write(trace, database) != 0 || stacks_write(trace, database) != 0 ||
-        rejected_write(trace, database) != 0 || marks_write(trace, database) != 0)
+        write_joint_sums(trace, database) != 0 || sums_write(trace, database) != 0 ||
+        stacks_write(trace, database) != 0 || rejected_write(trace, database) != 0 || marks_write(trace, database) != 0)
         return -1;
     return write_kinds(trace, database);
 }

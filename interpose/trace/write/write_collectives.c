@@ -20,6 +20,13 @@ int write_collective_calls(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
+int32_t collective_root(const struct trace *trace, const struct trace_collective *collective)
+{
+    const struct trace_communicator *communicator = &trace->communicators[collective->communicator];
+    bool inside = collective->root >= 0 && collective->root < communicator->size && communicator->remote_size == 0;
+    return inside ? communicator->members[collective->root] : -1;
+}
+
 int write_collectives(const struct trace *trace, sqlite3 *database)
 {
     struct row row = row_prepare(database, "collective", 13);
@@ -28,15 +35,13 @@ int write_collectives(const struct trace *trace, sqlite3 *database)
         const struct trace_collective *collective = &trace->collectives[i];
         if (collective->function == FN_Pcontrol || (collective->flags & SPOOL_OFF))
             continue;
-        const struct trace_communicator *communicator = &trace->communicators[collective->communicator];
-        bool inside = collective->root >= 0 && collective->root < communicator->size && communicator->remote_size == 0;
-        row_insert(
-            &row, "iitiinioiiuou", ++id, (int64_t)collective->rank, function_name(collective->function),
-            (int64_t)collective->communicator, (int64_t)collective->bytes,
-            inside ? communicator->members[collective->root] : -1, collective->begin_ns, collective->end_ns,
-            collective->call_end_ns - collective->begin_ns, (int64_t)((collective->flags & SPOOL_NONBLOCKING) != 0),
-            collective->persistent == TRACE_NONE ? TRACE_NONE : collective->persistent + 1,
-            collective->stack == TRACE_NONE ? TRACE_NO_TIME : (int64_t)collective->stack + 1, collective->callsite);
+        row_insert(&row, "iitiinioiiuou", ++id, (int64_t)collective->rank, function_name(collective->function),
+                   (int64_t)collective->communicator, (int64_t)collective->bytes, collective_root(trace, collective),
+                   collective->begin_ns, collective->end_ns, collective->call_end_ns - collective->begin_ns,
+                   (int64_t)((collective->flags & SPOOL_NONBLOCKING) != 0),
+                   collective->persistent == TRACE_NONE ? TRACE_NONE : collective->persistent + 1,
+                   collective->stack == TRACE_NONE ? TRACE_NO_TIME : (int64_t)collective->stack + 1,
+                   collective->callsite);
     }
     return row_finish(&row);
 }

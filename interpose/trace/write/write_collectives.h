@@ -11,4 +11,7 @@ int write_collectives(const struct trace *trace, sqlite3 *database);
 int write_collective_calls(const struct trace *trace, sqlite3 *database);
 int write_kinds(const struct trace *trace, sqlite3 *database);
 
+/* Returns the root's rank of the run; -1: it has none, or it is not known. */
+int32_t collective_root(const struct trace *trace, const struct trace_collective *collective);
+
 #endif
