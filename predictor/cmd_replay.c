@@ -9,6 +9,28 @@
 #include "share/base/command.h"
 #include "share/base/output_file.h"
 
+/* Shows text; of a trace that is not whole each share gets its mark. */
+static int show_text(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
+{
+    if (study->whole.is_whole)
+        return run_show_text(stream, study, names, error);
+    char *text = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&text, &length);
+    if (memory == NULL)
+        return error_set(error, "no memory for the replay");
+    int code = run_show_text(memory, study, names, error);
+    if (fclose(memory) != 0 && code == 0)
+        code = error_set(error, "no memory for the replay");
+    if (code == 0) {
+        whole_mark(text);
+        fputs(text, stream);
+        fprintf(stream, "\n" WHOLE_LEGEND "\n", study->whole.reason);
+    }
+    free(text);
+    return code;
+}
+
 static int show(FILE *stream, sqlite3 *database, const struct run_study *study, struct error *error)
 {
     struct pool pool = {0};
@@ -23,7 +45,7 @@ static int show(FILE *stream, sqlite3 *database, const struct run_study *study, 
             code = run_show_json(stream, study, &names, error);
             break;
         default:
-            code = run_show_text(stream, study, &names, error);
+            code = show_text(stream, study, &names, error);
         }
     free(names.of_site);
     pool_release(&pool);

@@ -176,6 +176,7 @@ struct run_rank {
     uint32_t parent;      /* rank + 1 of one that spawned it, a lower one; 0: none, or not known */
     double absent_share;  /* of the run's time: before its world was spawned, and after that ended */
     double run_s, wait_s; /* recorded: it had a processor, it waited for one; NaN: not known */
+    double lost_s;        /* behind all that its strands did: its recording had stopped, and it went on */
 };
 
 struct run_program {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "interpose/sums/whole.h"
 #include "predictor/run_read/reading.h"
 
 enum { MAX_RANKS = 1 << 24 };
@@ -26,6 +27,7 @@ static int read_process(struct reading *reading, struct cursor *rows, size_t ran
     struct read_rank *r = &reading->ranks[rank];
     *r = (struct read_rank){.from_ns = NO_TIME,
                             .to_ns = NO_TIME,
+                            .stopped_ns = NO_TIME,
                             .observed_ns = optional_ns(rows, 6),
                             .world = world > 0 && (size_t)world < reading->program->n_ranks ? (uint32_t)world : 0};
     if (row_time(reading, rows, 2, "process.begin_ns", &r->begin_ns) != 0 ||
@@ -66,6 +68,25 @@ static int read_ranks(struct reading *reading)
     for (size_t rank = 0; rows.result == 0 && rank < (size_t)n && cursor_next(&rows); rank++)
         if (read_process(reading, &rows, rank) != 0)
             rows.result = -1;
+    return cursor_close(&rows);
+}
+
+/* Reads when the recording of ranks stopped before they ended. */
+static int read_stops(struct reading *reading)
+{
+    struct cursor rows;
+    if (!whole_has_stops(reading->database))
+        return 0;
+    cursor_open(&rows, reading->database, reading->path, "SELECT rank, begin_ns FROM not_recorded", reading->error);
+    while (cursor_next(&rows)) {
+        uint32_t rank;
+        int64_t begin_ns;
+        if (row_rank(reading, &rows, 0, "not_recorded.rank", &rank) != 0 ||
+            row_time(reading, &rows, 1, "not_recorded.begin_ns", &begin_ns) != 0)
+            rows.result = -1;
+        else
+            reading->ranks[rank].stopped_ns = begin_ns;
+    }
     return cursor_close(&rows);
 }
 
@@ -131,8 +152,8 @@ static int read_numbers(struct reading *reading)
 
 int processes_read(struct reading *reading)
 {
-    return read_ranks(reading) != 0 || read_limits(reading) != 0 || read_groups(reading) != 0 ||
-                   read_numbers(reading) != 0
+    return read_ranks(reading) != 0 || read_stops(reading) != 0 || read_limits(reading) != 0 ||
+                   read_groups(reading) != 0 || read_numbers(reading) != 0
                ? -1
                : 0;
 }

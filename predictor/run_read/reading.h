@@ -72,6 +72,7 @@ struct read_rank {
     struct item *items;
     size_t n_items;
     int64_t begin_ns, end_ns; /* NO_TIME: not known */
+    int64_t stopped_ns;       /* when its recording stopped; NO_TIME: it did not */
     int64_t from_ns, to_ns;   /* of the window; NO_TIME: open */
     int64_t observed_ns;
     uint32_t world; /* below the number of ranks */

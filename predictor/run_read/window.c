@@ -38,13 +38,20 @@ size_t call_of_items(const struct read_rank *rank, size_t first, int64_t *end_ns
     return end;
 }
 
-/* Completes the times of a rank by its calls, and cuts them at the window. */
-static void bound_rank(struct read_rank *rank)
+/* Completes the times of a rank by its calls, and cuts them at the window. What comes behind all that was recorded of a
+ * rank whose recording stopped is not the program's: nobody knows what it did. Returns how long that is. */
+static int64_t bound_rank(struct read_rank *rank)
 {
+    int64_t recorded_ns = rank->stopped_ns, lost_ns = 0;
     for (size_t i = 0; i < rank->n_items; i++) {
         const struct item *item = &rank->items[i];
         rank->begin_ns = rank->begin_ns == NO_TIME || item->begin_ns < rank->begin_ns ? item->begin_ns : rank->begin_ns;
         rank->end_ns = rank->end_ns == NO_TIME || item->end_ns > rank->end_ns ? item->end_ns : rank->end_ns;
+        recorded_ns = item->end_ns > recorded_ns ? item->end_ns : recorded_ns;
+    }
+    if (rank->stopped_ns != NO_TIME && rank->end_ns != NO_TIME && recorded_ns < rank->end_ns) {
+        lost_ns = rank->end_ns - recorded_ns;
+        rank->end_ns = recorded_ns;
     }
     if (rank->begin_ns == NO_TIME)
         rank->begin_ns = rank->end_ns == NO_TIME ? 0 : rank->end_ns;
@@ -54,8 +61,10 @@ static void bound_rank(struct read_rank *rank)
         rank->from_ns = rank->begin_ns;
     if (rank->to_ns == NO_TIME || rank->to_ns > rank->end_ns)
         rank->to_ns = rank->end_ns;
+    lost_ns = rank->to_ns == rank->end_ns ? lost_ns : 0;
     rank->from_ns = rank->from_ns > rank->end_ns ? rank->end_ns : rank->from_ns;
     rank->to_ns = rank->to_ns < rank->from_ns ? rank->from_ns : rank->to_ns;
+    return lost_ns;
 }
 
 static void keep_inside(struct read_rank *rank)
@@ -154,12 +163,12 @@ int window_apply(struct reading *reading)
         if (reading->window != NULL && reading->window->ranks != NULL && !reading->window->ranks[i])
             rank->n_items = 0;
         sort_items(rank);
-        bound_rank(rank);
+        program->ranks[i].lost_s = reading_seconds(bound_rank(rank));
         keep_inside(rank);
         first_ns = rank->from_ns < first_ns ? rank->from_ns : first_ns;
         double whole_ns = rank->observed_ns > 0 ? (double)rank->observed_ns : (double)(rank->end_ns - rank->begin_ns);
         double share = (double)(rank->to_ns - rank->from_ns) / whole_ns;
-        if (reading->window != NULL && share < 1) {
+        if ((reading->window != NULL || program->ranks[i].lost_s > 0) && share < 1) {
             program->ranks[i].run_s *= share;
             program->ranks[i].wait_s *= share;
         }

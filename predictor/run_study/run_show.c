@@ -51,6 +51,15 @@ void run_quantities(const struct run_study *study, const struct run_side *side, 
     quantities[n++] = (struct run_quantity){"collective_transfer", measured.part_s[RUN_COLLECTIVE_TRANSFER] + m,
                                             predicted.part_s[RUN_COLLECTIVE_TRANSFER]};
     quantities[n++] = (struct run_quantity){"other", measured.part_s[RUN_OTHER] + m, predicted.part_s[RUN_OTHER]};
+    double lost_s = 0;
+    for (size_t r = run ? 0 : rank; r < (run ? program->n_ranks : rank + 1); r++)
+        lost_s += program->ranks[r].lost_s;
+    quantities[n++] = (struct run_quantity){"not_recorded", lost_s, NAN};
+}
+
+bool run_quantity_is_shown(const struct run_quantity *quantity)
+{
+    return strcmp(quantity->name, "not_recorded") != 0 || quantity->measured_s > 0;
 }
 
 double run_mpi_error(const struct run_study *study)
@@ -178,7 +187,8 @@ static void show_parts(FILE *stream, const struct run_study *study)
                                                       "    progress",
                                                       "  the last of a collective",
                                                       "  a collective itself",
-                                                      "  other"};
+                                                      "  other",
+                                                      "not recorded, behind that"};
     struct run_quantity before[RUN_QUANTITIES], after[RUN_QUANTITIES];
     bool what_if = study->after.by_rank != NULL;
     run_quantities(study, &study->before, SIZE_MAX, before);
@@ -187,7 +197,8 @@ static void show_parts(FILE *stream, const struct run_study *study)
     fprintf(stream, "\nWhere the time goes, all ranks [s]\n%-28s  %12s  %12s%s\n", "", "measured", "predicted",
             what_if ? "       what if" : "");
     for (size_t i = 1; i < RUN_QUANTITIES; i++) {
-        if (strcmp(before[i].name, "queue") == 0 && !(before[i].predicted_s > 0))
+        if ((strcmp(before[i].name, "queue") == 0 && !(before[i].predicted_s > 0)) ||
+            !run_quantity_is_shown(&before[i]))
             continue;
         fprintf(stream, "%-28s", words[i]);
         show_seconds(stream, before[i].measured_s);
@@ -216,6 +227,10 @@ static void show_efficiencies(FILE *stream, const struct run_study *study)
     const struct run_efficiencies *m = &study->measured, *p = &study->predicted, *o = &study->otherwise;
     bool what_if = study->after.by_rank != NULL;
     fputs("\nEfficiencies (POP)\n", stream);
+    if (study->no_efficiencies[0] != '\0')
+        help_text_fill(stream, study->no_efficiencies, 0, 0, terminal_page(stream));
+    if (!study->whole.times_known)
+        return;
     show_efficiency(stream, "parallel efficiency", m->parallel, p->parallel, o->parallel, what_if);
     show_efficiency(stream, "  load balance", m->load_balance, p->load_balance, o->load_balance, what_if);
     show_efficiency(stream, "  communication", m->communication, p->communication, o->communication, what_if);
@@ -386,6 +401,8 @@ int run_show_csv(FILE *stream, const struct run_study *study)
         run_quantities(study, &study->before, rank, q);
         run_quantities(study, what_if ? &study->after : &study->before, rank, other);
         for (size_t j = 0; j < RUN_QUANTITIES; j++) {
+            if (!run_quantity_is_shown(&q[j]))
+                continue;
             if (i > 0)
                 fprintf(stream, "%zu", rank);
             fprintf(stream, ",%s", q[j].name);

@@ -6,8 +6,9 @@
 #include "interpose/database/cursor.h"
 #include "predictor/run_study/run_study.h"
 
-/* Names the quantities of `rank,quantity,measured_s,predicted_s` in their order. NaN: not known, or not divided. */
-enum { RUN_QUANTITIES = 14 };
+/* Names the quantities of `rank,quantity,measured_s,predicted_s` in their order. NaN: not known, or not divided. The
+ * last one, not_recorded, is shown where there is any. */
+enum { RUN_QUANTITIES = 15 };
 struct run_quantity {
     const char *name;
     double measured_s, predicted_s;
@@ -15,6 +16,8 @@ struct run_quantity {
 /* Fills the quantities of a rank, or of the run (rank SIZE_MAX); predicted NULL: those of study->before. */
 void run_quantities(const struct run_study *study, const struct run_side *side, size_t rank,
                     struct run_quantity quantities[RUN_QUANTITIES]);
+
+bool run_quantity_is_shown(const struct run_quantity *quantity);
 
 /* Returns the T eq. 11 error of the time inside MPI by rank, as a share; NaN without measured time. */
 double run_mpi_error(const struct run_study *study);

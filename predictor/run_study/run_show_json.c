@@ -12,7 +12,7 @@ static json_t *quantities_json(const struct run_quantity *quantities, bool measu
         double seconds = measured ? quantities[i].measured_s : quantities[i].predicted_s;
         char name[40];
         snprintf(name, sizeof name, "%s_s", quantities[i].name);
-        if (!measured || !isnan(seconds))
+        if (run_quantity_is_shown(&quantities[i]) && (!measured || !isnan(seconds)))
             json_object_set_new(object, name, json_finite(seconds));
     }
     return object;
@@ -129,6 +129,10 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
                                        efficiencies_json(&study->predicted)),
                              "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities",
                              sensitivities_json(study));
+    json_object_set_new(root, "whole", json_boolean(study->whole.is_whole));
+    json_object_set_new(root, "not_whole", study->whole.is_whole ? json_null() : json_string(study->whole.reason));
+    json_object_set_new(root, "efficiencies_not_given",
+                        study->no_efficiencies[0] == '\0' ? json_null() : json_string(study->no_efficiencies));
     json_object_set_new(root, "cached_messages", json_count(study->n_cached));
     if (study->options->what_if.best_placement)
         json_object_set_new(root, "placement", placement_json(&study->after.placement));

@@ -101,6 +101,12 @@ static int store_places(sqlite3 *database, const struct run_study *study, int64_
         store_parts(&parts, id, i, program->measured != NULL ? &program->measured[i] : NULL,
                     &study->before.result.predicted[i]);
     }
+    for (size_t i = 0; i < program->n_strands; i++) {
+        const struct run_strand *strand = &program->strands[i];
+        double lost_s = program->ranks[strand->rank].lost_s;
+        if (lost_s > 0 && (i == 0 || program->strands[i - 1].rank != strand->rank))
+            row_insert(&parts, "iitdd", id, (int64_t)strand->tail_place, "not_recorded", lost_s, 0.0);
+    }
     int code = row_finish(&places);
     return row_finish(&parts) != 0 ? -1 : code;
 }

@@ -152,7 +152,8 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
 {
     *study = (struct run_study){.options = options};
     progress_show("replay: the program of the run");
-    if (run_program_read(database, options->trace, &options->window, &study->program, error) != 0)
+    if (whole_read(&study->whole, database, options->trace, error) != 0 ||
+        run_program_read(database, options->trace, &options->window, &study->program, error) != 0)
         return -1;
     study->measured_by_rank = malloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
     if (study->measured_by_rank == NULL)
@@ -166,6 +167,7 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
     progress_show("replay: the run as it is");
     if (replay_before(study, database, error) != 0)
         return -1;
+    run_efficiencies_unknown(study);
     progress_show("replay: sensitivity");
     if (options->sensitivity && run_sensitivity(study, error) != 0)
         return -1;
@@ -177,6 +179,7 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
         replay_ideal(&study->program, &study->after, &ideal_s, error) != 0)
         return -1;
     study->otherwise = run_efficiencies_of(&study->program, study->after.by_rank, run_side_s(&study->after), ideal_s);
+    run_efficiencies_unknown(study);
     return options->interval ? run_intervals(study, error) : 0;
 }
 

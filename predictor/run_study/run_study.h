@@ -3,11 +3,12 @@
 #ifndef MPISTAIR_PREDICTOR_RUN_STUDY_H
 #define MPISTAIR_PREDICTOR_RUN_STUDY_H
 
+#include "interpose/sums/whole.h"
 #include "predictor/run/run_blame.h"
 #include "predictor/run_study/run_options.h"
 #include "predictor/run_study/run_placement.h"
 
-/* Holds the efficiencies of the POP method (share/doc/MODELS.md, Whole run, Efficiencies). NaN: not known. */
+/* Holds the efficiencies of the POP method (share/doc/MODELS.md, Whole run, Efficiencies), 0 to 1. NaN: not known. */
 struct run_efficiencies {
     double load_balance, serialisation, transfer, communication, parallel;
 };
@@ -45,6 +46,8 @@ struct run_study {
     struct run_placement_found found;   /* with --best-placement */
     struct run_blame blame;
     struct run_efficiencies measured, predicted, otherwise;
+    struct whole whole;                    /* what the trace has of the run */
+    char no_efficiencies[700];             /* why measured ones are not known; "": they are */
     struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
     size_t n_sensitivities;
     size_t n_cached; /* messages whose buffers are taken to be in caches */
@@ -61,9 +64,11 @@ void run_study_release(struct run_study *study);
  * yet. */
 int run_cached(struct run_study *study, struct error *error);
 
-/* run_efficiency.c */
+/* run_efficiency.c: computes them, those NaN that would contradict each other. */
 struct run_efficiencies run_efficiencies_of(const struct run_program *program, const struct run_parts *by_rank,
                                             double run_s, double ideal_s);
+/* Takes away those that the trace does not tell, and says why. */
+void run_efficiencies_unknown(struct run_study *study);
 /* run_sensitivity.c: fills the study's sensitivities. */
 int run_sensitivity(struct run_study *study, struct error *error);
 

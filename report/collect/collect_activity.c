@@ -56,6 +56,8 @@ static int add_program(struct report *report, struct activity_sums *sums, const 
     }
     for (size_t i = 0; i < program->n_places; i++)
         add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site], &program->measured[i]);
+    for (size_t rank = 0; rank < program->n_ranks; rank++)
+        sums->ranks[rank].time_s[SPENT_NOT_RECORDED] = program->ranks[rank].lost_s;
     report->activities.run_s = program->measured_run_s;
     return 0;
 }
@@ -140,6 +142,24 @@ static int add_calls(struct report *report, struct activity_sums *sums, sqlite3 
     return cursor_close(&rows);
 }
 
+/* What ranks computed is known only where no process and no record is missing. Returns 0, or -1 without memory. */
+static int find_efficiencies(struct report *report, const struct activity_sums *sums, const struct run_program *program)
+{
+    struct report_activities *activities = &report->activities;
+    double *computed_s = malloc(sums->n_ranks * sizeof *computed_s);
+    if (computed_s == NULL)
+        return -1;
+    for (size_t rank = 0; rank < sums->n_ranks; rank++) /* several threads of a rank may compute at once */
+        computed_s[rank] = fmin(sums->ranks[rank].time_s[SPENT_COMPUTATION], activities->run_s);
+    const struct run_presence presence = run_presence_of(program, computed_s);
+    bool known = report->whole.times_known && presence.most_s > 0 && activities->run_s > 0;
+    activities->load_balance = known ? fmin(presence.mean_s / presence.most_s, 1) : NAN;
+    activities->communication = known ? fmin(presence.most_s / activities->run_s, 1) : NAN;
+    activities->parallel = known ? fmin(presence.mean_s / activities->run_s, 1) : NAN;
+    free(computed_s);
+    return 0;
+}
+
 /* Returns 0, or -1 without memory. */
 static int sum_rows(struct report *report, const struct activity_sums *sums, const struct run_program *program)
 {
@@ -160,18 +180,7 @@ static int sum_rows(struct report *report, const struct activity_sums *sums, con
     }
     for (size_t kind = 0; kind < SPENT_COUNT; kind++)
         activities->rows[kind].share = activities->rows[kind].time_s / activities->ranks_s;
-    double *computed_s = malloc(sums->n_ranks * sizeof *computed_s);
-    if (computed_s == NULL)
-        return -1;
-    for (size_t rank = 0; rank < sums->n_ranks; rank++)
-        computed_s[rank] = sums->ranks[rank].time_s[SPENT_COMPUTATION];
-    const struct run_presence presence = run_presence_of(program, computed_s);
-    bool known = presence.most_s > 0 && activities->run_s > 0;
-    activities->load_balance = known ? presence.mean_s / presence.most_s : NAN;
-    activities->communication = known ? fmin(presence.most_s / activities->run_s, 1) : NAN;
-    activities->parallel = known ? fmin(presence.mean_s / activities->run_s, 1) : NAN;
-    free(computed_s);
-    return 0;
+    return find_efficiencies(report, sums, program);
 }
 
 static int costlier(const void *left, const void *right)

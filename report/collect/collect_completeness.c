@@ -134,7 +134,9 @@ static int collect_unnamed(struct report *report, sqlite3 *database, struct erro
 
 int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error)
 {
-    int result = collect_verdict(report, database, error);
+    int result = whole_read(&report->whole, database, report->path, error);
+    if (result == 0)
+        result = collect_verdict(report, database, error);
     if (result == 0)
         result = collect_sums(report, database, error);
     if (result == 0)

@@ -80,7 +80,8 @@ static int collect_parts(struct report *report, sqlite3 *database, struct error 
     open_of_replay(&rows, report, database,
                    "WITH told(quantity, at) AS (VALUES ('computation', 0), ('late_sender', 1), ('late_receiver', 2), "
                    "  ('transfer', 3), ('latency', 4), ('bandwidth', 5), ('contention', 6), ('queue', 7), "
-                   "  ('progress', 8), ('collective_wait', 9), ('collective_transfer', 10), ('other', 11)) "
+                   "  ('progress', 8), ('collective_wait', 9), ('collective_transfer', 10), ('other', 11), "
+                   "  ('not_recorded', 12)) "
                    "SELECT quantity, sum(measured_s), total(predicted_s) FROM replay_part JOIN told USING (quantity) "
                    "WHERE run_id = ?1 GROUP BY quantity ORDER BY at",
                    error);
@@ -88,6 +89,12 @@ static int collect_parts(struct report *report, sqlite3 *database, struct error 
         replay->parts[replay->n_parts++] = (struct report_replay_part){cursor_text(&rows, 0, &report->pool),
                                                                        cursor_real(&rows, 1), cursor_real(&rows, 2)};
     return cursor_close(&rows);
+}
+
+/* Returns the efficiency; NaN for what cannot be one, as earlier versions stored it of traces that are not whole. */
+static double efficiency(const struct report *report, double value)
+{
+    return report->whole.times_known && value >= 0 && value <= 1 ? value : NAN;
 }
 
 static int collect_efficiencies(struct report *report, sqlite3 *database, struct error *error)
@@ -102,7 +109,8 @@ static int collect_efficiencies(struct report *report, sqlite3 *database, struct
                    error);
     while (replay->n_efficiencies < REPORT_EFFICIENCIES && cursor_next(&rows))
         replay->efficiencies[replay->n_efficiencies++] = (struct report_replay_efficiency){
-            cursor_text(&rows, 0, &report->pool), cursor_real(&rows, 1), cursor_real(&rows, 2)};
+            cursor_text(&rows, 0, &report->pool), efficiency(report, cursor_real(&rows, 1)),
+            efficiency(report, cursor_real(&rows, 2))};
     return cursor_close(&rows);
 }
 

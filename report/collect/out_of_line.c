@@ -25,7 +25,7 @@ static double median(double *values, size_t n)
 static double time_of(const struct activity_rank *rank, bool in_mpi)
 {
     double sum_s = 0;
-    for (size_t kind = SPENT_COMPUTATION + 1; kind < SPENT_COUNT; kind++)
+    for (size_t kind = SPENT_COMPUTATION + 1; kind <= SPENT_OTHER; kind++)
         sum_s += rank->time_s[kind];
     return in_mpi ? sum_s : rank->time_s[SPENT_COMPUTATION];
 }

@@ -9,6 +9,7 @@
 #include "interpose/sums/crowding.h"
 #include "predictor/model.h"
 #include "interpose/database/cursor.h"
+#include "interpose/sums/whole.h"
 #include "report/collect/report_activity.h"
 #include "report/collect/report_replay.h"
 #include "report/diagnose/finding.h"
@@ -171,6 +172,7 @@ struct report {
     struct crowding crowding;
     struct report_waited waited;
     struct report_completeness completeness;
+    struct whole whole;              /* where it is not, shares are of what was recorded alone */
     struct report_program *programs; /* in the order of their first ranks; none in a trace of an earlier version */
     struct report_level *levels;
     struct report_count *losses, *untracked, *unmatched, *doubts, *rejected, *unnamed;

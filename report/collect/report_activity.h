@@ -13,7 +13,8 @@ enum report_activity_kind {
     SPENT_COLLECTIVES,
     SPENT_ONE_SIDED,
     SPENT_FILES,
-    SPENT_OTHER, /* other calls of MPI that were recorded */
+    SPENT_OTHER,        /* other calls of MPI that were recorded */
+    SPENT_NOT_RECORDED, /* neither: recording had stopped */
     SPENT_COUNT
 };
 extern const char *const report_activity_name[SPENT_COUNT]; /* computation, point_to_point ... */
@@ -72,7 +73,7 @@ struct report_activities {
     size_t n_sites, all_sites;
     struct report_out_of_line out_of_line[REPORT_OUT_OF_LINE]; /* those furthest off first */
     size_t n_out_of_line, all_out_of_line;
-    double load_balance, communication, parallel; /* efficiencies; NaN: not known */
+    double load_balance, communication, parallel; /* efficiencies, 0 to 1; NaN: not known */
 };
 
 #endif

@@ -37,22 +37,20 @@ static int read_processors(struct profile *profile, sqlite3 *database, struct er
 {
     struct cursor rows;
     cursor_open(&rows, database, profile->path,
-                "SELECT avg(wait_share), (SELECT verdict FROM completeness) FROM processor_share "
-                "WHERE wait_share BETWEEN 0 AND 1",
-                error);
+                "SELECT avg(wait_share) FROM processor_share WHERE wait_share BETWEEN 0 AND 1", error);
     while (cursor_next(&rows)) {
         double share = cursor_real(&rows, 0);
         profile->processor_wait = isfinite(share) ? share : 0;
-        profile->verdict = cursor_text(&rows, 1, &profile->pool);
     }
     return cursor_close(&rows);
 }
 
 int profile_read(struct profile *profile, sqlite3 *database, const char *path, struct error *error)
 {
-    *profile = (struct profile){.path = path, .command = "", .mpi = "", .verdict = "", .run_key = ""};
+    *profile = (struct profile){.path = path, .command = "", .mpi = "", .run_key = ""};
     progress_show("diff: calls and messages of a run");
     int result = read_run(profile, database, error) != 0 || read_processors(profile, database, error) != 0 ||
+                         whole_read(&profile->whole, database, path, error) != 0 ||
                          profile_read_calls(profile, database, error) != 0 ||
                          profile_read_bytes(profile, database, error) != 0 ||
                          profile_read_levels(profile, database, error) != 0

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "interpose/database/cursor.h"
+#include "interpose/sums/whole.h"
 
 enum {
     PROFILE_SPANS = 16,
@@ -63,7 +64,8 @@ struct profile_level {
 };
 
 struct profile {
-    const char *path, *command, *mpi, *verdict; /* in pool */
+    const char *path, *command, *mpi; /* in pool */
+    struct whole whole;
     int64_t started_ns;
     const char *run_key;
     uint32_t n_ranks;

@@ -89,6 +89,14 @@ static bool is_new_command(const struct comparison *comparison, size_t run)
     return run > 0;
 }
 
+bool show_is_whole(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->n_a + comparison->n_b; i++)
+        if (!comparison->profiles[i].whole.is_whole)
+            return false;
+    return true;
+}
+
 void show_warnings(const struct comparison *comparison, void (*add)(void *context, const char *text), void *context)
 {
     const struct profile *first = comparison->profiles;
@@ -123,8 +131,8 @@ void show_warnings(const struct comparison *comparison, void (*add)(void *contex
                 profile->processor_wait * 100, profile->path, first->processor_wait * 100, first->path);
             add(context, text);
         }
-        if (strncmp(profile->verdict, "complete", 8) != 0) {
-            snprintf(text, sizeof text, "%.150s is %.200s", profile->path, profile->verdict);
+        if (!profile->whole.is_whole) {
+            snprintf(text, sizeof text, "%.150s is not whole: %.200s", profile->path, profile->whole.reason);
             add(context, text);
         }
         if (!(profile->duration_s > 0)) {

@@ -233,6 +233,7 @@ static void add_one_sided(struct document *document, const struct comparison *co
 
 int show_document(struct document *document, const struct comparison *comparison, bool all, struct error *error)
 {
+    document->partial = !show_is_whole(comparison);
     document_add(document, DOCUMENT_HEADING, "B against A");
     add_runs(document, comparison);
     show_warnings(comparison, add_warning, document);
@@ -250,5 +251,6 @@ int show_document(struct document *document, const struct comparison *comparison
             ? "* is above noise. Times are undisturbed ones, without waiting for others: the fastest quarter of "
               "the calls stands for all."
             : "* is above noise, the spread of the runs. Times are means over runs, without waiting for others.");
+    document_explain_mark(document, "see the warnings above");
     return document->no_memory ? error_set(error, "no memory for the comparison") : 0;
 }

@@ -53,7 +53,7 @@ void show_csv(FILE *stream, const struct comparison *comparison)
     fields_of(&(struct comparison_row){.table = COMPARISON_RUN}, fields);
     for (size_t i = 0; i < FIELDS; i++)
         fprintf(stream, ",%s", fields[i].name);
-    fputc('\n', stream);
+    fputs(",whole\n", stream);
     for (size_t i = 0; i < comparison->n_rows; i++) {
         const struct comparison_row *row = &comparison->rows[i];
         fprintf(stream, "%s,%s,", comparison_table_name[row->table], part_of(row));
@@ -75,7 +75,7 @@ void show_csv(FILE *stream, const struct comparison *comparison)
             if (isfinite(fields[k].value))
                 fprintf(stream, "%.17g", fields[k].value);
         }
-        fputc('\n', stream);
+        fprintf(stream, ",%d\n", show_is_whole(comparison));
     }
 }
 
@@ -114,9 +114,11 @@ int show_json(FILE *stream, const struct comparison *comparison, struct error *e
     for (size_t i = 0; i < comparison->n_a + comparison->n_b && !failed; i++) {
         const struct profile *profile = &comparison->profiles[i];
         failed |= json_array_append_new(
-            runs, json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "side", i < comparison->n_a ? "A" : "B", "trace",
-                            profile->path, "command", profile->command, "mpi", profile->mpi, "ranks",
-                            (int)profile->n_ranks, "duration_s", json_finite(profile->duration_s)));
+            runs,
+            json_pack("{s:s, s:s, s:s, s:s, s:i, s:o, s:b, s:o}", "side", i < comparison->n_a ? "A" : "B", "trace",
+                      profile->path, "command", profile->command, "mpi", profile->mpi, "ranks", (int)profile->n_ranks,
+                      "duration_s", json_finite(profile->duration_s), "whole", (int)profile->whole.is_whole,
+                      "not_whole", profile->whole.is_whole ? json_null() : json_string(profile->whole.reason)));
     }
     if (!failed)
         show_warnings(comparison, add_text, warnings);

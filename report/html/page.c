@@ -180,6 +180,19 @@ static int expand(struct page *page, const char *text)
     }
 }
 
+/* Marks the shares that notes of a picture name, and says of what all of them are. */
+static void mark_notes(struct picture *picture, const char *reason)
+{
+    for (size_t i = 0; i < json_array_size(picture->notes); i++) {
+        char *text = strdup(json_string_value(json_array_get(picture->notes, i)));
+        if (text != NULL)
+            whole_mark(text);
+        picture->failed |= text == NULL || json_array_set_new(picture->notes, i, json_string(text)) != 0;
+        free(text);
+    }
+    picture_note(picture, "Of what was recorded alone: %s.", reason);
+}
+
 static int collect_pictures(struct page *page, sqlite3 *database)
 {
     int64_t ranks = 0;
@@ -194,6 +207,8 @@ static int collect_pictures(struct page *page, sqlite3 *database)
             picture_lacks(picture, "The trace names no ranks.");
         else if (!picture->failed && picture_kinds[i].collect(picture, &source, page->error) != 0)
             return -1;
+        if (!page->report->whole.is_whole)
+            mark_notes(picture, page->report->whole.reason);
         if (picture->failed)
             return error_set(page->error, "%s: no memory for its pictures", path);
     }

@@ -23,15 +23,16 @@ enum share {
     SHARE_COLLECTIVE_TRANSFER,
     SHARE_OTHER,
     SHARE_UNEXPLAINED,
+    SHARE_NOT_RECORDED,
     SHARES,
 };
 static const char *const part_title[SHARES] = {
-    "computation", "late sender",     "late receiver",       "latency", "bandwidth",    "contention", "queue",
-    "progress",    "collective wait", "collective transfer", "other",   "not explained"};
+    "computation", "late sender",     "late receiver",       "latency", "bandwidth",     "contention",  "queue",
+    "progress",    "collective wait", "collective transfer", "other",   "not explained", "not recorded"};
 
 /* Is what the trace has of a bin: sums by quantity. */
 struct quantities {
-    double computation, late_sender, late_receiver, transfer, collective_wait, collective_transfer, other;
+    double computation, late_sender, late_receiver, transfer, collective_wait, collective_transfer, other, not_recorded;
     double transfer_predicted, collective_predicted;
     double latency, bandwidth, contention, queue, progress; /* predicted parts of transfer */
 };
@@ -49,6 +50,7 @@ static void take(struct quantities *sums, const char *quantity, double measured_
         {"collective_wait", &sums->collective_wait, NULL},
         {"collective_transfer", &sums->collective_transfer, &sums->collective_predicted},
         {"other", &sums->other, NULL},
+        {"not_recorded", &sums->not_recorded, NULL},
         {"latency", NULL, &sums->latency},
         {"bandwidth", NULL, &sums->bandwidth},
         {"contention", NULL, &sums->contention},
@@ -83,6 +85,7 @@ static void divide(const struct quantities *sums, double parts[SHARES])
     parts[SHARE_COLLECTIVE_TRANSFER] = collective;
     parts[SHARE_OTHER] = sums->other;
     parts[SHARE_UNEXPLAINED] = sums->transfer - (named > 0 ? explained : 0) + sums->collective_transfer - collective;
+    parts[SHARE_NOT_RECORDED] = sums->not_recorded;
 }
 
 static void add_bar(struct picture *picture, const struct rank_bins *bins, int64_t bin, const char *const *titles,
@@ -147,17 +150,22 @@ static int add_calls(double *parts, const struct picture_source *source, const s
     return cursor_close(&rows);
 }
 
-/* Computation is what processes did not spend in MPI, between their begin and their end. */
+/* Computation is what processes did not spend in MPI, between their begin and their end, or that of their recording. */
 static int add_computation(double *parts, const struct picture_source *source, const struct rank_bins *bins,
                            struct error *error)
 {
     struct cursor rows;
     picture_query(&rows, source,
-                  "SELECT rank / ?1, total(end_ns - begin_ns) * 1e-9 FROM process "
-                  "WHERE rank >= 0 AND rank < ?2 GROUP BY 1",
+                  whole_has_stops(source->database)
+                      ? "SELECT p.rank / ?1, total(p.end_ns - p.begin_ns) * 1e-9, total(n.end_ns - n.begin_ns) * 1e-9 "
+                        "FROM process p LEFT JOIN not_recorded n USING (rank) WHERE p.rank >= 0 AND p.rank < ?2 "
+                        "GROUP BY 1"
+                      : "SELECT rank / ?1, total(end_ns - begin_ns) * 1e-9, 0.0 FROM process "
+                        "WHERE rank >= 0 AND rank < ?2 GROUP BY 1",
                   PICTURE_VALUES(bins->width, bins->ranks), error);
     while (cursor_next(&rows)) {
         double *bin = parts + cursor_integer(&rows, 0) * SPENT_COUNT, rest = cursor_real(&rows, 1);
+        bin[SPENT_NOT_RECORDED] = cursor_real(&rows, 2);
         for (size_t i = SPENT_COMPUTATION + 1; i < SPENT_COUNT; i++)
             rest -= bin[i];
         bin[SPENT_COMPUTATION] = fmax(rest, 0);
@@ -176,7 +184,7 @@ static int of_calls(struct picture *picture, const struct picture_source *source
         result = add_computation(parts, source, bins, error);
     for (int64_t bin = 0; result == 0 && bin < bins->n; bin++) {
         add_bar(picture, bins, bin, activity_name, parts + bin * SPENT_COUNT, SPENT_COUNT);
-        for (size_t i = SPENT_COMPUTATION + 1; i < SPENT_COUNT; i++)
+        for (size_t i = SPENT_COMPUTATION + 1; i <= SPENT_OTHER; i++)
             in_mpi_s += parts[bin * SPENT_COUNT + (int64_t)i];
     }
     free(parts);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/sums/whole.h"
 #include "report/render/quantity.h"
 #include "share/base/array.h"
 
@@ -25,6 +26,10 @@ static const char *print(struct document *document, const char *format, va_list 
 {
     char *text = NULL;
     int written = vasprintf(&text, format, arguments);
+    if (written >= 0 && document->partial && strstr(text, " %") != NULL) {
+        whole_mark(text);
+        document->marked = true;
+    }
     const char *kept = written < 0 ? NULL : pool_clean(&document->pool, text, (size_t)written);
     if (written >= 0)
         free(text);
@@ -47,6 +52,13 @@ void document_add(struct document *document, enum document_kind kind, const char
     va_start(arguments, format);
     add_block(document, (struct document_block){.kind = kind, .text = print(document, format, arguments)});
     va_end(arguments);
+}
+
+void document_explain_mark(struct document *document, const char *reason)
+{
+    if (document->marked)
+        document_add(document, DOCUMENT_WARNING, WHOLE_LEGEND, reason);
+    document->marked = false;
 }
 
 void document_table(struct document *document, const struct document_column *columns, size_t n_columns)

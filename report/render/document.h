@@ -40,9 +40,13 @@ struct document {
     bool all_sections;   /* has all that can be asked for */
     bool whole_percents; /* the noise is so large that decimals of a percentage say nothing */
     bool all_ranks;      /* wanted: all of more than 64 ranks */
+    bool partial;        /* of a run that is not whole: percentages get the mark of interpose/sums/whole.h */
+    bool marked;         /* one got it since the mark was explained */
     bool no_memory;      /* something is missing: do not write it */
 };
 
+/* Explains the mark of percentages in a line, where one has it. */
+void document_explain_mark(struct document *document, const char *reason);
 void document_release(struct document *document);
 void document_add(struct document *document, enum document_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -87,12 +87,15 @@ static void present_crowding(struct document *document, const struct report *rep
 static void present_waited(struct document *document, const struct report *report)
 {
     const struct report_waited *waited = &report->waited;
+    bool partial = document->partial;
+    document->partial = false; /* the kernel counted that, whatever was recorded */
     if (waited->ranks > 0)
         document_add(document, DOCUMENT_WARNING,
                      "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
                      ": %.1f %% of %.3g s (%" PRId64 " involuntary switches); times hold that wait",
                      waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
                      waited->observed_s, waited->switches);
+    document->partial = partial;
 }
 
 void present_run(struct document *document, const struct report *report)

@@ -76,7 +76,7 @@ static void present_time(struct document *document, const struct report *report)
                                                      {"least", true}, {"mean", true},      {"most", true},
                                                      {"rank", true}};
     static const char *const names[SPENT_COUNT] = {
-        "computation (not in MPI)", "point-to-point", "collectives", "one-sided", "files", "other MPI"};
+        "computation (not in MPI)", "point-to-point", "collectives", "one-sided", "files", "other MPI", "not recorded"};
     const struct report_activities *activities = &report->activities;
     char reason[4 * SCREEN_COLUMNS];
     if (activities->unknown != NULL) {
@@ -86,7 +86,8 @@ static void present_time(struct document *document, const struct report *report)
     }
     document_table(document, columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < SPENT_COUNT; i++)
-        present_activity(document, names[i], &activities->rows[i], report->n_ranks);
+        if (i != SPENT_NOT_RECORDED || activities->rows[i].time_s > 0)
+            present_activity(document, names[i], &activities->rows[i], report->n_ranks);
 }
 
 /* Takes the efficiencies of a stored replay as measured, else those that follow from the table of time. */
@@ -106,6 +107,8 @@ static void present_efficiency(struct document *document, const struct report *r
     if (used == 0 && activities->unknown == NULL && !isnan(activities->parallel))
         snprintf(text, sizeof text, "parallel %.0f %%, load balance %.0f %%, communication %.0f %%",
                  100 * activities->parallel, 100 * activities->load_balance, 100 * activities->communication);
+    if (used == 0 && activities->unknown == NULL && !report->whole.times_known)
+        snprintf(text, sizeof text, "not given, as what ranks computed is not known");
     if (text[0] != '\0')
         document_add(document, DOCUMENT_LINE, "efficiency: %s", text);
 }
@@ -242,10 +245,11 @@ void present_findings(struct document *document, const struct report *report)
 
 void present_summary(struct document *document, const struct report *report)
 {
-    struct document head = {0}, rest = {0};
+    struct document head = {.partial = document->partial}, rest = {.partial = document->partial};
     present_identity(&head, report);
     summary_recording(&head, report);
     present_rest(&rest, report);
+    document_explain_mark(&rest, report->whole.reason);
     size_t used = render_lines(&head) + render_lines(&rest) + 1; /* a blank line between the two */
     present_identity(document, report);
     summary_recording(document, report);

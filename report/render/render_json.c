@@ -453,6 +453,8 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
                             overlap_object(report), "why", why_object(report), "replay", replay_object(&report->replay),
                             "collectives", sites_object(&report->collectives), "rma", sites_object(&report->rma),
                             "files", sites_object(&report->files));
+    json_object_set_new(all, "whole", json_boolean(report->whole.is_whole));
+    json_object_set_new(all, "not_whole", report->whole.is_whole ? json_null() : json_string(report->whole.reason));
     json_object_set_new(all, "partitions", partitions_object(&report->partitions));
     json_object_set_new(all, "fine_grained", fine_grained_object(&report->fine_grained));
     json_object_set_new(all, "gpu", gpu_object(&report->gpu));

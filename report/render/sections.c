@@ -109,6 +109,7 @@ void sections_present(struct document *document, const struct report *report, se
 {
     document->whole_percents = report->replicate_error > 0.01;
     document->all_sections = set == sections_all();
+    document->partial = !report->whole.is_whole;
     for (size_t i = 0; i < N_SECTIONS; i++) {
         if ((set >> i & 1) == 0)
             continue;
@@ -120,7 +121,10 @@ void sections_present(struct document *document, const struct report *report, se
             document_add(document, DOCUMENT_LINE, "%s", sections[i].empty);
         else if (document->n_blocks == heading && !document->no_memory)
             document->n_blocks--;
-        if (document->n_first == 0)
+        if (document->n_first == 0) {
+            document_explain_mark(document, report->whole.reason);
             document->n_first = document->n_blocks;
+        }
     }
+    document_explain_mark(document, report->whole.reason);
 }

@@ -15,6 +15,8 @@ enum { LINE = 76 };
 static void present_processors(struct document *document, const struct report *report)
 {
     const struct report_waited *waited = &report->waited;
+    bool partial = document->partial;
+    document->partial = false; /* the kernel counted that, whatever was recorded */
     if (waited->ranks > 0)
         document_add(document, DOCUMENT_WARNING,
                      "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
@@ -26,6 +28,7 @@ static void present_processors(struct document *document, const struct report *r
                      "%" PRId64 " ranks share %" PRId64 " processors%s: times hold the wait for one",
                      report->crowding.ranks, report->crowding.processors,
                      report->crowding.nodes > 1 ? " on the fullest node" : "");
+    document->partial = partial;
 }
 
 /* Names the ranks that ended before MPI_Finalize and left a spool. */

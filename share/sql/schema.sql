@@ -375,6 +375,14 @@ CREATE TABLE loss(
   PRIMARY KEY (rank, cause)
 ) WITHOUT ROWID;
 
+-- Time of ranks whose recording stopped before they ended: the spool was full, or its end is missing. A thread that had room
+-- left may have recorded calls behind begin_ns.
+CREATE TABLE not_recorded(
+  rank INTEGER PRIMARY KEY,
+  begin_ns INTEGER NOT NULL,           -- entry of the first call that was lost
+  end_ns INTEGER NOT NULL              -- of the process
+);
+
 -- Calls that MPI rejected since it does not know their communicator. The other ones are in unmatched, reason failed.
 CREATE TABLE rejected(
   rank INTEGER NOT NULL,

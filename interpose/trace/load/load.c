@@ -267,16 +267,26 @@ static uint64_t last_chunk_ticks(const struct spool *spool)
     return chunk.clock.ticks;
 }
 
-/* Takes over what the spool itself knows of losses. */
-static void find_losses(struct trace_process *process)
+/* Takes over what the spool itself knows of losses. A lane that gets no further chunk is stopped for good; without
+ * memory single records are lost, and where damaged ones were nobody knows. */
+static void find_losses(struct loader *loader)
 {
+    struct trace_process *process = loader->process;
     const struct spool *spool = process->spool;
+    bool stopped = false;
     process->lost_ticks = TRACE_NOT_LOST;
+    process->stopped_ns = TRACE_NO_TIME;
     for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-        if (spool->header.lost[i] > 0)
+        if (spool->header.lost[i] > 0) {
             lose_from(process, spool->header.lost_ticks);
-    if (spool->cut_off > 0)
+            stopped = stopped || i != SPOOL_LOSS_MEMORY;
+        }
+    if (spool->cut_off > 0) {
         lose_from(process, last_chunk_ticks(spool));
+        stopped = true;
+    }
+    if (stopped && process->lost_ticks > 0)
+        process->stopped_ns = clock_ns(loader->node, process->lost_ticks, &loader->clock_hint);
     if (spool->damaged > 0)
         lose_from(process, 0);
 }
@@ -303,7 +313,7 @@ static void load_process(struct loader *loader)
         return;
     }
     process->damaged = spool->damaged + damaged;
-    find_losses(process);
+    find_losses(loader);
     keep_communicators(loader);
     find_lanes(loader);
     for (size_t i = 0; i < process->n_lanes; i++)

@@ -317,7 +317,8 @@ struct trace_process {
     bool exhausted; /* all its operations were read */
     bool at_once;   /* it is lost, since it ended before it had said who it is */
     uint64_t damaged;
-    uint64_t lost_ticks;     /* time after which records may be missing; TRACE_NOT_LOST: none are */
+    uint64_t lost_ticks; /* time after which records may be missing; TRACE_NOT_LOST: none are */
+    int64_t stopped_ns; /* from there on, on its node's clock, nothing was recorded; TRACE_NO_TIME: it was to its end */
     size_t first_collective; /* index in trace.collectives; they end where those of the next rank begin */
     size_t first_access;
     int64_t ahead_ns; /* its CLOCK_MONOTONIC against the node's, where ticks are that clock */

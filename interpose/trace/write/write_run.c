@@ -301,6 +301,22 @@ static void name_refused(char *cause, size_t size, uint32_t error)
         error_name(cause + strlen(cause), size - strlen(cause), error);
 }
 
+/* Writes when recording stopped before its process ended. */
+static int write_stops(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "not_recorded", 3);
+    for (int64_t rank = 0; rank < trace->world_size; rank++) {
+        const struct trace_process *process = &trace->processes[rank];
+        if (process->spool == NULL || process->stopped_ns == TRACE_NO_TIME)
+            continue;
+        int64_t stopped_ns = clock_run_ns(&trace->nodes[process->node], process->stopped_ns);
+        stopped_ns = stopped_ns < process->begin_ns ? process->begin_ns : stopped_ns;
+        if (stopped_ns < process->end_ns)
+            row_insert(&row, "iii", rank, stopped_ns, process->end_ns);
+    }
+    return row_finish(&row);
+}
+
 static int write_missing(const struct trace *trace, sqlite3 *database)
 {
     const char *causes[SPOOL_LOSS_COUNT] = {"disk", "limit", "memory", "closed", "file_size", "address_space"};
@@ -340,7 +356,7 @@ int write_run(const struct trace *trace, sqlite3 *database)
     if (write_run_row(trace, database) != 0 || write_programs(trace, database) != 0 ||
         write_nodes(trace, database) != 0 || write_processes(trace, database) != 0 ||
         write_communicators(trace, database) != 0 || write_callsites(trace, database) != 0 ||
-        write_unnamed(trace, database) != 0)
+        write_unnamed(trace, database) != 0 || write_stops(trace, database) != 0)
         return -1;
     return write_missing(trace, database);
 }

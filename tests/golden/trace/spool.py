@@ -5,7 +5,7 @@ A line of a script, times in nanoseconds since the run's start:
     process RANK key=value ...                     host, skew (ns added to its clock), ahead (ns of its time namespace), end, library, topology, run_key,
                                                    link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
                                                    lost_limit, lost_memory, lost_refused, refused_error (errno), lost_at (0),
-                                                   command (%20: a blank), eager, eager_network, own_cost_ps,
+                                                   finish (its last record), command (%20: a blank), eager, eager_network, own_cost_ps,
                                                    started_by, launched, use_init and use_finalize (at,run,wait,switches; a
                                                    wait of -1: not known), kernel (0: not known); begun (empty, zeros, header): it ended in MPI_Init
     absent RANK                                    it left none
@@ -133,7 +133,7 @@ class Process:
                 sequence += 1
                 n_chunks += 1
         ended = options["end"] != "none"
-        finish = self.pair(self.last_ns) if ended else (0, 0)
+        finish = self.pair(int(options.get("finish", self.last_ns))) if ended else (0, 0)
         lost = [int(options.get("lost_" + cause, 0)) for cause in ("disk", "limit", "memory")]
         lost += [0] * 3 + [int(options.get("lost_refused", 0)), 0]
         calls = [0] * 1024

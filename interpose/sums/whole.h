@@ -1,0 +1,28 @@
+/* Says whether a trace has all of its run. Where it has not, shares are of what was recorded alone: each bears the mark
+ * of whole_mark wherever it is shown, with the reason. */
+#ifndef MPISTAIR_SUMS_WHOLE_H
+#define MPISTAIR_SUMS_WHOLE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "share/base/error.h"
+
+struct whole {
+    bool is_whole;    /* nothing is missing, and no detail was summed away */
+    bool times_known; /* no process and no record is missing: what ranks spent outside MPI they computed */
+    char reason[512]; /* the verdict of the view completeness; "" where it is whole */
+};
+
+/* Returns 0, or -1 with the reason. */
+int whole_read(struct whole *whole, sqlite3 *database, const char *path, struct error *error);
+
+/* Turns each "84 %" of the text into "84%?". */
+void whole_mark(char *text);
+/* Explains the mark; printf takes it with the reason. */
+#define WHOLE_LEGEND "%%? is a share of a recording that is not whole: %s"
+
+/* Says whether the trace knows the table not_recorded: those of mpistair 0.2.0 have none. */
+bool whole_has_stops(sqlite3 *database);
+
+#endif
