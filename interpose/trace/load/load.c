@@ -286,7 +286,7 @@ static void find_losses(struct loader *loader)
         stopped = true;
     }
     if (stopped && process->lost_ticks > 0)
-        process->stopped_ns = clock_ns(loader->node, process->lost_ticks, &loader->clock_hint);
+        process->stopped_ns = clock_ns(loader->node, process, process->lost_ticks, &loader->clock_hint);
     if (spool->damaged > 0)
         lose_from(process, 0);
 }
