@@ -21,9 +21,9 @@ static void begin(struct creation_call *creation, enum mpistair_function functio
     creation->begun = 1;
     creation->origin = (struct communicator_origin){.function = function,
                                                     .way = way,
-                                                    .parent = parent,
                                                     .begin_ticks = collective->call.begin_ticks,
                                                     .parent_comm = comm ? *comm : MPI_COMM_NULL};
+    communicator_set_parent(&creation->origin, parent);
     collective_reserve(collective, comm ? parent : SELF_INDEX);
     if (collective->record)
         spool_record_publish(collective->record, SPOOL_COLLECTIVE);
@@ -88,7 +88,7 @@ void comm_join_begin(struct creation_call *creation, enum mpistair_function func
     begin(creation, function, site, NULL, COMMUNICATOR_CONNECTED);
     if (!creation->begun)
         return;
-    creation->origin.parent = SELF_INDEX;
+    communicator_set_parent(&creation->origin, SELF_INDEX);
     creation->origin.creation = communicator_count_creation(SELF_INDEX);
 }
 
@@ -103,7 +103,11 @@ void comm_free_begin(struct freeing_call *freeing, enum mpistair_function functi
 
 void comm_free_end(struct freeing_call *freeing, int result)
 {
-    if (result != MPI_SUCCESS && freeing->index != COMMUNICATOR_NONE && call_recorded(&freeing->call))
+    if (freeing->index == COMMUNICATOR_NONE || !call_recorded(&freeing->call))
+        return;
+    if (result == MPI_SUCCESS)
+        communicator_freed(freeing->index);
+    else
         communicator_restore(freeing->comm, freeing->index);
 }
 

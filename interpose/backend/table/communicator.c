@@ -1,6 +1,10 @@
 /* Every message names its communicator, so looking one up takes no lock: a handle's slot stays where it is for good,
  * its value, the communicator's facts, is replaced as a whole, and facts never move. Only what makes, frees or meets a
- * communicator takes turns. See communicator.h. */
+ * communicator takes turns.
+ *
+ * A program may make and free communicators by the 100,000. Facts lie in groups; one whose communicators are all freed is
+ * used again for later ones. It is never given back to the system: who asks for a freed communicator at the same time
+ * reads facts of another one, and no memory that is gone. See communicator.h. */
 #include "interpose/backend/table/communicator.h"
 
 #include <errno.h>
@@ -20,12 +24,21 @@ struct facts {
     uint8_t foreign; /* has members of another MPI_COMM_WORLD */
 };
 
+#define GROUP_FACTS 64U
+
+struct group {
+    struct facts facts[GROUP_FACTS]; /* of indices that follow each other, from a multiple of GROUP_FACTS on */
+    uint32_t live;                   /* that were made and not freed */
+    struct group *next;              /* in table.free */
+};
+
 #define FIRST_BLOCK 64U
-#define BLOCKS      26U
+#define BLOCKS      21U /* for all 32-bit indices */
 
 static struct {
-    struct handle_table live;     /* handle -> struct facts */
-    struct facts *blocks[BLOCKS]; /* facts by index: the first FIRST_BLOCK, then twice as many as before each time */
+    struct handle_table live;      /* handle -> struct facts */
+    struct group **blocks[BLOCKS]; /* groups by index: the first FIRST_BLOCK, then twice as many as before each time */
+    struct group *free;            /* groups to use again */
     uint32_t n_all;
     int locked;
     pthread_mutex_t lock;
@@ -43,35 +56,62 @@ static void unlock_table(void)
         pthread_mutex_unlock(&table.lock);
 }
 
-/* Returns the block of an index; *begin is the first index in it. */
-static unsigned block_of(uint32_t index, uint32_t *begin)
+/* Returns the block of a group's number; *begin is the first group in it. */
+static unsigned block_of(uint32_t number, uint32_t *begin)
 {
-    unsigned block = 31U - (unsigned)__builtin_clz(index / FIRST_BLOCK + 1);
+    unsigned block = 31U - (unsigned)__builtin_clz(number / FIRST_BLOCK + 1);
     *begin = FIRST_BLOCK * ((1U << block) - 1);
     return block;
 }
 
-/* Returns the facts of an index that the caller was given. */
+/* Returns the group of an index that the caller was given. */
+static struct group *group_of(uint32_t index)
+{
+    uint32_t begin, number = index / GROUP_FACTS;
+    unsigned block = block_of(number, &begin);
+    struct group **groups = __atomic_load_n(&table.blocks[block], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&groups[number - begin], __ATOMIC_ACQUIRE);
+}
+
 static struct facts *facts_of(uint32_t index)
 {
-    uint32_t begin;
-    unsigned block = block_of(index, &begin);
-    return &__atomic_load_n(&table.blocks[block], __ATOMIC_ACQUIRE)[index - begin];
+    return &group_of(index)->facts[index % GROUP_FACTS];
+}
+
+/* Returns a group for indices from table.n_all on, NULL without memory. */
+static struct group *new_group(void)
+{
+    int saved_errno = errno;
+    uint32_t begin, number = table.n_all / GROUP_FACTS;
+    unsigned block = block_of(number, &begin);
+    if (!table.blocks[block])
+        __atomic_store_n(&table.blocks[block], calloc(FIRST_BLOCK << block, sizeof(struct group *)), __ATOMIC_RELEASE);
+    struct group *group = NULL;
+    if (table.blocks[block]) {
+        group = table.free ? table.free : calloc(1, sizeof *group);
+        if (group) {
+            table.free = group->next;
+            __atomic_store_n(&table.blocks[block][number - begin], group, __ATOMIC_RELEASE);
+        }
+    }
+    errno = saved_errno;
+    return group;
 }
 
 /* Returns room for the next facts, NULL without memory. The caller holds the lock. */
 static struct facts *new_facts(void)
 {
-    uint32_t begin;
-    unsigned block = block_of(table.n_all, &begin);
-    if (block >= BLOCKS)
+    struct group *group = NULL;
+    if (table.n_all == COMMUNICATOR_NONE)
         return NULL;
-    if (!table.blocks[block]) {
-        int saved_errno = errno;
-        __atomic_store_n(&table.blocks[block], calloc(FIRST_BLOCK << block, sizeof(struct facts)), __ATOMIC_RELEASE);
-        errno = saved_errno;
-    }
-    return table.blocks[block] ? &table.blocks[block][table.n_all - begin] : NULL;
+    if (table.n_all % GROUP_FACTS != 0)
+        group = group_of(table.n_all);
+    else
+        group = new_group();
+    if (!group)
+        return NULL;
+    group->live++;
+    return &group->facts[table.n_all % GROUP_FACTS];
 }
 
 /* Makes everything void that is cached about handles. */
@@ -246,35 +286,37 @@ uint32_t communicator_count_creation(uint32_t parent)
     return __atomic_fetch_add(&facts_of(parent)->creations, 1, __ATOMIC_RELAXED);
 }
 
+void communicator_set_parent(struct communicator_origin *origin, uint32_t parent)
+{
+    origin->parent = parent;
+    origin->parent_is_inter = parent != COMMUNICATOR_NONE && facts_of(parent)->is_inter;
+    origin->parent_foreign = parent != COMMUNICATOR_NONE && facts_of(parent)->foreign;
+}
+
 /* Decides how the communicator is recognised elsewhere, and fills in what that takes. */
-static void identify(MPI_Comm made, const struct communicator_origin *origin, struct facts parent,
-                     const struct members *members, struct spool_communicator *record)
+static void identify(MPI_Comm made, const struct communicator_origin *origin, const struct members *members,
+                     struct spool_communicator *record)
 {
     int collective = origin->way == COMMUNICATOR_COLLECTIVE;
     record->identity = SPOOL_BY_CREATION;
-    if (collective && !parent.is_inter && !parent.foreign)
+    if (collective && !origin->parent_is_inter && !origin->parent_foreign)
         return;
     record->identity = members->foreign ? SPOOL_BY_TIME : SPOOL_BY_MEMBERS;
     if (!members->foreign) {
         record->members_hash = members->hash;
         if (origin->way == COMMUNICATOR_CONNECTED)
             record->creation = 0; /* each side has a parent of its own */
-    } else if (origin->parent_comm != MPI_COMM_NULL && !parent.is_inter && !members->is_inter) {
+    } else if (origin->parent_comm != MPI_COMM_NULL && !origin->parent_is_inter && !members->is_inter) {
         record->members_hash = members_hash_in(made, origin->parent_comm);
     }
 }
 
 uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, const struct communicator_origin *origin)
 {
-    struct facts parent = {0};
     struct members members;
     if (made == MPI_COMM_NULL)
         return COMMUNICATOR_NONE;
-    if (origin->parent != COMMUNICATOR_NONE) {
-        parent.is_inter = facts_of(origin->parent)->is_inter;
-        parent.foreign = facts_of(origin->parent)->foreign;
-    }
-    int all = origin->way != COMMUNICATOR_COLLECTIVE || parent.is_inter || parent.foreign;
+    int all = origin->way != COMMUNICATOR_COLLECTIVE || origin->parent_is_inter || origin->parent_foreign;
     if (members_describe(made, all, &members) != 0)
         return COMMUNICATOR_NONE;
     struct spool_communicator record = {.function = (uint16_t)origin->function,
@@ -282,7 +324,7 @@ uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, con
                                         .creation = origin->creation,
                                         .begin_ticks = origin->begin_ticks,
                                         .end_ticks = now()};
-    identify(made, origin, parent, &members, &record);
+    identify(made, origin, &members, &record);
     return add(thread, made, &members, &record);
 }
 
@@ -306,6 +348,18 @@ uint32_t communicator_forget(MPI_Comm comm)
         unlock_table();
     }
     return facts ? facts->index : COMMUNICATOR_NONE;
+}
+
+void communicator_freed(uint32_t index)
+{
+    lock_table();
+    struct group *group = group_of(index);
+    /* One that still gets indices is not used again before it is full and all of these are freed. */
+    if (--group->live == 0 && (index | (GROUP_FACTS - 1)) < table.n_all) {
+        group->next = table.free;
+        table.free = group;
+    }
+    unlock_table();
 }
 
 void communicator_restore(MPI_Comm comm, uint32_t index)

@@ -60,8 +60,13 @@ struct communicator_origin {
     uint32_t parent;   /* index, or COMMUNICATOR_NONE */
     uint32_t creation; /* number of the creation on the parent; COMMUNICATOR_TAGGED: the tag, or a hash of its text */
     uint64_t begin_ticks; /* entry of the call */
+    uint8_t parent_is_inter,
+        parent_foreign;   /* as it was at the call: the parent may be freed before the result is there */
     MPI_Comm parent_comm; /* MPI_COMM_NULL: none, or it may have been freed by now */
 };
+
+/* Sets the parent and what must be known of it. */
+void communicator_set_parent(struct communicator_origin *origin, uint32_t parent);
 
 /* Registers the result of a creation that succeeded. Returns its index; COMMUNICATOR_NONE if made is MPI_COMM_NULL, or
  * without memory. */
@@ -70,8 +75,10 @@ uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, con
 /* Records the communicator's name, for MPI_Comm_set_name. */
 void communicator_named(struct recorder_thread *thread, uint32_t index, const char *name);
 
-/* Forgets the handle before it is freed; communicator_restore takes that back where freeing failed. */
+/* Forgets the handle before it is freed; communicator_restore takes that back where freeing failed, communicator_freed
+ * gives the room of its facts to later ones where it did not. */
 uint32_t communicator_forget(MPI_Comm comm);
 void communicator_restore(MPI_Comm comm, uint32_t index);
+void communicator_freed(uint32_t index);
 
 #endif
