@@ -253,6 +253,9 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
             "more of its spools without that option",
             reading->path);
     message.flags = (uint16_t)(form->flags | special_flags(reader, cursor_integer(rows, COL_ID)));
+    /* No table says what a rank sends itself eagerly; a send that was complete before its receive was posted was. */
+    if (message.src == message.dst && send != NO_TIME && send <= late)
+        message.flags |= (uint16_t)MESSAGE_BUFFERED;
     message.kind = 0;
     if (tell_kind(reader, form, late, recv, &message) != 0)
         return -1;

@@ -390,6 +390,11 @@ class Builder:
     def to_self(self):
         rank, = self.ranks(1)
         k = self.message(rank, rank, "MPI_Isend")
+        if self.chance.random() < 0.3:  # its MPI buffers it
+            self.job.messages[k].buffered = True
+            self.call(rank, "MPI_Send", [("send", k)], [("send", k)])
+            self.receive(rank, k)
+            return
         self.call(rank, "MPI_Irecv", [("receive", k)])
         if self.chance.random() < 0.5:
             self.call(rank, "MPI_Send", [("send", k)], [("send", k)])

@@ -45,6 +45,18 @@ def barrier():
     return job
 
 
+def to_oneself(function="MPI_Send"):
+    """A message of 1 kB that its rank sends itself before it posts the receive, as an MPI that buffers it lets it."""
+    job = Job([(0, 0)], [0], [1])
+    job.messages = [Message(0, 0, 1000)]
+    blocking = function != "MPI_Isend"
+    job.calls[0] = [Call(function, MS, 1000, [("send", 0)], [("send", 0)] if blocking else [])]
+    job.calls[0] += [] if blocking else [Call("MPI_Wait", 0, 1000, [], [("send", 0)])]
+    job.calls[0].append(Call("MPI_Recv", MS, 1000, [("receive", 0)], [("receive", 0)]))
+    job.finish()
+    return job
+
+
 def lonely():
     job = Job([(0, 0)], [0], [5 * MS])
     job.finish()
@@ -150,6 +162,14 @@ class ReplayCommand(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
         self.assertIn(text, done.stderr)
         self.assertEqual(done.stderr.count("mpistair:"), 1, done.stderr)
+
+    def test_to_oneself(self):
+        """What was complete before its receive was posted is, so that the rank goes on; the run as it was takes 2 ms."""
+        for function in "MPI_Send", "MPI_Rsend", "MPI_Bsend", "MPI_Isend":
+            self.write(to_oneself(function))
+            self.replay()
+            (predicted_s,), = self.query("SELECT predicted_s FROM replay_run")
+            self.assertAlmostEqual(predicted_s, 0.002, 6, function)
 
     def test_stored(self):
         self.write(chain())

@@ -143,6 +143,21 @@ class RunRead(unittest.TestCase):
             parts = self.parts(program, 0, "MPI_Send" if function == "MPI_Send" else "MPI_Wait")
             self.assertEqual((parts.get("late_receiver", 0), parts["bandwidth"]), (wait, 4 - wait), (function, limit))
 
+    def test_to_oneself(self):
+        """A send to oneself that was complete before its receive was posted was buffered, whatever its function; that to another rank
+        is the table's."""
+        for function in "MPI_Send", "MPI_Rsend", "MPI_Isend", "MPI_Start":
+            for dst, receive_ns, flag in (0, 3 * MS, 2), (0, 1 * US, 0), (1, 3 * MS, 0):
+                self.start()
+                k = self.message(0, dst, 10 ** 6)
+                nonblocking = function in ("MPI_Isend", "MPI_Start")
+                self.call(dst, receive_ns, receive_ns + 1, "MPI_Irecv", [("receive", k)])
+                self.call(0, 1 * MS, 2 * MS, function, [("send", k)], [] if nonblocking else [("send", k)])
+                if nonblocking:
+                    self.call(0, 2 * MS + 10, 2 * MS + 20, "MPI_Wait", [], [("send", k)])
+                self.call(dst, 4 * MS, 5 * MS, "MPI_Wait", [], [("receive", k)])
+                self.assertEqual(self.read()["messages"][0][3], flag, (function, dst, receive_ns))
+
     def test_sendrecv(self):
         self.start()
         ks = self.message(0, 1, 100), self.message(1, 0, 200)
