@@ -81,6 +81,13 @@ static void note_buffers(const struct run_study *study)
                 study->before.machine.name);
 }
 
+/* Says where a format has no words for it that what is called predicted was copied. */
+static void note_copied(const struct run_study *study)
+{
+    if (study->options->format == FORMAT_CSV && !run_study_predicts(study))
+        fprintf(stderr, "mpistair: note: %s\n", run_copied(study));
+}
+
 /* Says what +memory would say of the same messages. */
 static void note_memory(const struct run_study *study)
 {
@@ -105,6 +112,8 @@ static int replay(const struct run_options *options, sqlite3 *database, struct e
     progress_show(NULL);
     if (code == 0)
         note_buffers(&study);
+    if (code == 0)
+        note_copied(&study);
     if (code == 0 && options->memory)
         note_memory(&study);
     if (code == 0)

@@ -64,6 +64,8 @@ bool run_quantity_is_shown(const struct run_quantity *quantity)
 
 double run_mpi_error(const struct run_study *study)
 {
+    if (!run_study_predicts(study))
+        return NAN;
     double off_s = 0, sum_s = 0;
     for (size_t rank = 0; rank < study->program.n_ranks; rank++) {
         double measured_s = run_parts_sum(&study->measured_by_rank[rank], RUN_LATE_SENDER, RUN_OTHER);
@@ -71,6 +73,15 @@ double run_mpi_error(const struct run_study *study)
         sum_s += measured_s;
     }
     return study->program.measured != NULL && sum_s > 0 ? off_s / sum_s : NAN;
+}
+
+const char *run_copied(const struct run_study *study)
+{
+    return study->program.n_collectives > 0 && study->options->collectives != COLLECTIVES_MODELLED
+               ? "nothing is predicted: no message goes to another rank, and collectives are as recorded; "
+                 "--collectives "
+                 "modelled predicts those"
+               : "nothing is predicted: no message goes to another rank";
 }
 
 size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t most)
@@ -269,6 +280,7 @@ static int show_ranks(FILE *stream, const struct run_study *study, struct error 
 {
     size_t n_ranks = study->program.n_ranks, order[MOST_RANKS];
     const struct run_side *side = study->after.by_rank != NULL ? &study->after : &study->before;
+    bool predicts = run_study_predicts(study);
     double *off_s = calloc(n_ranks + 1, sizeof *off_s);
     if (off_s == NULL)
         return error_set(error, "no memory for %zu ranks", n_ranks);
@@ -287,7 +299,7 @@ static int show_ranks(FILE *stream, const struct run_study *study, struct error 
         seconds_cell(table, q[2].measured_s);
         seconds_cell(table, q[2].predicted_s);
         seconds_cell(table, q[3].predicted_s + q[4].predicted_s + q[11].predicted_s);
-        percent_cell(table, q[2].measured_s > 0 ? q[2].predicted_s / q[2].measured_s - 1 : (double)NAN);
+        percent_cell(table, predicts && q[2].measured_s > 0 ? q[2].predicted_s / q[2].measured_s - 1 : (double)NAN);
         if (side != &study->before)
             seconds_cell(table, other[0].predicted_s);
     }
@@ -346,8 +358,11 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
     show_seconds(stream, measured_s);
     fputs("   predicted", stream);
     show_seconds(stream, predicted_s);
-    show_percent(stream, predicted_s / measured_s - 1);
     double mpi_error = run_mpi_error(study);
+    if (run_study_predicts(study))
+        show_percent(stream, predicted_s / measured_s - 1);
+    else
+        fprintf(stream, "  copied\n%s", run_copied(study));
     if (!isnan(mpi_error))
         fprintf(stream, "\ntime inside MPI: error %.1f %%", 100 * mpi_error);
     fputc('\n', stream);

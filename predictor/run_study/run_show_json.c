@@ -133,6 +133,7 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
     json_object_set_new(root, "not_whole", study->whole.is_whole ? json_null() : json_string(study->whole.reason));
     json_object_set_new(root, "efficiencies_not_given",
                         study->no_efficiencies[0] == '\0' ? json_null() : json_string(study->no_efficiencies));
+    json_object_set_new(root, "copied", json_boolean(!run_study_predicts(study)));
     json_object_set_new(root, "cached_messages", json_count(study->n_cached));
     if (study->options->what_if.best_placement)
         json_object_set_new(root, "placement", placement_json(&study->after.placement));

@@ -183,6 +183,20 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
     return options->interval ? run_intervals(study, error) : 0;
 }
 
+bool run_study_predicts(const struct run_study *study)
+{
+    const struct run_program *program = &study->program;
+    for (size_t i = 0; i < program->n_messages; i++)
+        if (program->messages[i].src != program->messages[i].dst)
+            return true;
+    if (study->options->collectives != COLLECTIVES_MODELLED)
+        return false;
+    for (size_t i = 0; i < program->n_collectives; i++)
+        if (program->collectives[i].n_members > 1)
+            return true;
+    return false;
+}
+
 void run_study_release(struct run_study *study)
 {
     side_release(&study->before);

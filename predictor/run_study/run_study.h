@@ -75,6 +75,10 @@ int run_sensitivity(struct run_study *study, struct error *error);
 /* run_interval.c: fills the study's intervals, where the table has any. */
 int run_intervals(struct run_study *study, struct error *error);
 
+/* Says whether any time inside MPI of the run as it is follows from the machine: a message goes to another rank, or
+ * collectives are modelled. Else all of it is copied from what was recorded, and agrees with it. */
+bool run_study_predicts(const struct run_study *study);
+
 /* Returns run_s of a side. */
 static inline double run_side_s(const struct run_side *side)
 {

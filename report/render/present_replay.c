@@ -76,9 +76,11 @@ void present_replay(struct document *document, const struct report *report)
     const struct report_replay *replay = &report->replay;
     if (replay->id < 0)
         return;
-    document_add(document, DOCUMENT_LINE, "%.4g s measured, %.4g s by %s on %s (%+.1f %%), collectives %s%s%s",
-                 replay->measured_s, replay->predicted_s, replay->law, replay->machine,
-                 100 * (replay->predicted_s / replay->measured_s - 1), replay->collectives,
+    char change[64] = "copied: nothing is predicted";
+    if (!isnan(replay->mpi_error)) /* else no message and no collective was modelled */
+        snprintf(change, sizeof change, "%+.1f %%", 100 * (replay->predicted_s / replay->measured_s - 1));
+    document_add(document, DOCUMENT_LINE, "%.4g s measured, %.4g s by %s on %s (%s), collectives %s%s%s",
+                 replay->measured_s, replay->predicted_s, replay->law, replay->machine, change, replay->collectives,
                  replay->options[0] != '\0' ? ", " : "", replay->options);
     if (!isnan(replay->mpi_error))
         document_add(document, DOCUMENT_LINE, "time inside MPI: error %.1f %%", 100 * replay->mpi_error);

@@ -1038,7 +1038,7 @@ CREATE TABLE IF NOT EXISTS replay_run(
   options TEXT NOT NULL,               -- the window, memory, places, as "from mark:1 to 2.5 s"; '': the whole run
   measured_s REAL,                     -- first begin to last end; NULL: not known
   predicted_s REAL NOT NULL,
-  mpi_error REAL,                      -- T eq. 11 of the time inside MPI, by rank
+  mpi_error REAL,                      -- T eq. 11 of the time inside MPI, by rank; NULL: none of it was predicted
   UNIQUE (machine, law, collectives, options)
 );
 

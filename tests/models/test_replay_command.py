@@ -306,6 +306,26 @@ class ReplayCommand(unittest.TestCase):
         self.assertIn("not stored", done.stderr)
         self.assertEqual(self.query("SELECT * FROM replay_place"), before)
 
+    def test_nothing_predicted(self):
+        """Without messages to others and modelled collectives all is copied; that is no error of 0 %."""
+        for job, hint in (barrier(), True), (to_oneself(), False), (lonely(), False):
+            self.write(job)
+            text = self.replay()
+            self.assertIn("nothing is predicted: no message goes to another rank", text)
+            self.assertEqual("--collectives modelled" in text, hint)
+            self.assertNotRegex(text, r"[+-]\d+\.\d %|error \d")
+            answer = json.loads(self.replay("--json"))
+            self.assertEqual((answer["copied"], answer["run"]["mpi_error"]), (True, None))
+            self.assertEqual(self.query("SELECT mpi_error FROM replay_run"), [(None,)])
+            note = self.tool("replay", self.trace, "--machine", self.machine, "--format", "csv").stderr
+            self.assertIn("note: nothing is predicted", note)
+            report = self.tool("report", self.trace, "--section", "whole-run").stdout
+            self.assertIn("copied: nothing is predicted", report)
+            self.assertNotIn("error", report)
+        self.write(chain())
+        self.assertIn("error", self.replay())
+        self.assertIs(json.loads(self.replay("--json"))["copied"], False)
+
     def test_few(self):
         self.write(barrier())
         self.assertIn("rank 1       100.0 %", self.replay())
@@ -316,7 +336,7 @@ class ReplayCommand(unittest.TestCase):
         done = self.tool("report", self.trace, "--all")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("nan ", text)
-        self.assertNotIn("nan", self.replay("--format", "csv"))
+        self.assertNotIn("nan", self.tool("replay", self.trace, "--machine", self.machine, "--format", "csv").stdout)
 
     def test_refused(self):
         self.write(chain())
