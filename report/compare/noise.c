@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TRIMMED = 2, LEFT = PROFILE_SPANS - 2 * TRIMMED };
+enum { LEFT = PROFILE_SPANS - 2 * NOISE_TRIMMED };
 #define MOST_ALIKE 0.8 /* autocorrelation of 16 values cannot be told better */
 
 static double sum(const double span_s[PROFILE_SPANS])
@@ -29,10 +29,10 @@ static double trimmed(const double difference_s[PROFILE_SPANS], double *error_s)
     double sorted[PROFILE_SPANS], variance;
     memcpy(sorted, difference_s, sizeof sorted);
     gsl_sort(sorted, 1, PROFILE_SPANS);
-    double mean = gsl_stats_mean(sorted + TRIMMED, 1, LEFT);
-    for (size_t i = 0; i < TRIMMED; i++) {
-        sorted[i] = sorted[TRIMMED];
-        sorted[PROFILE_SPANS - 1 - i] = sorted[PROFILE_SPANS - 1 - TRIMMED];
+    double mean = gsl_stats_mean(sorted + NOISE_TRIMMED, 1, LEFT);
+    for (size_t i = 0; i < NOISE_TRIMMED; i++) {
+        sorted[i] = sorted[NOISE_TRIMMED];
+        sorted[PROFILE_SPANS - 1 - i] = sorted[PROFILE_SPANS - 1 - NOISE_TRIMMED];
     }
     variance = gsl_stats_variance(sorted, 1, PROFILE_SPANS);
     double alike = variance > 0 ? gsl_stats_lag1_autocorrelation(difference_s, 1, PROFILE_SPANS) : 0;
@@ -48,12 +48,11 @@ static void compare_two(const struct noise_sample *a, const struct noise_sample 
     double difference_s[PROFILE_SPANS], error_s;
     for (size_t i = 0; i < PROFILE_SPANS; i++)
         difference_s[i] = b->span_s[i] - a->span_s[i];
-    double steady_s = trimmed(difference_s, &error_s);
-    double freedom = (double)groups - 2 * TRIMMED - 1;
+    result->steady_s = trimmed(difference_s, &error_s);
+    double freedom = (double)groups - 2 * NOISE_TRIMMED - 1;
     result->noise_s = fmax(a->floor_s, b->floor_s) + student(probability, freedom) * error_s;
-    /* Both must exceed it: a change of some spans alone is not one of the site. */
-    result->above = fabs(result->change_s) > result->noise_s && fabs(steady_s) > result->noise_s &&
-                    (steady_s > 0) == (result->change_s > 0);
+    result->above = fabs(result->change_s) > result->noise_s && fabs(result->steady_s) > result->noise_s &&
+                    (result->steady_s > 0) == (result->change_s > 0);
 }
 
 /* Adds up the squared deviations of a group's runs from their mean. */
@@ -96,7 +95,7 @@ struct noise_result noise_compare(const struct noise_sample *samples, size_t n_a
                                   double probability)
 {
     double runs_a, runs_b;
-    struct noise_result result = {.noise_s = NAN};
+    struct noise_result result = {.noise_s = NAN, .steady_s = NAN};
     result.a_s = group_mean(samples, n_a, &runs_a);
     result.b_s = group_mean(samples + n_a, n_b, &runs_b);
     result.change_s = result.b_s - result.a_s;

@@ -14,7 +14,7 @@
 
 #include "report/compare/profile.h"
 
-enum { NOISE_PRESUMED = 4 };
+enum { NOISE_PRESUMED = 4, NOISE_TRIMMED = 2 };
 
 /* Holds a quantity in one run. */
 struct noise_sample {
@@ -27,6 +27,8 @@ struct noise_result {
     double a_s, b_s; /* means over the runs of a group; NaN: none has it */
     double change_s; /* b_s - a_s; NaN where one of them is */
     double noise_s;  /* what a change must exceed; NaN: not known */
+    double steady_s; /* of two runs: the change without its NOISE_TRIMMED largest and smallest spans, which must exceed
+                      * it as well, since a change of some spans alone is not one of the site; else NaN */
     bool above;
 };
 

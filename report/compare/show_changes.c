@@ -27,6 +27,20 @@ double show_share(const struct comparison_row *row, double seconds)
     return row->result.a_s > 0 ? seconds / row->result.a_s : NAN;
 }
 
+bool show_unsteady(const struct comparison_row *row)
+{
+    const struct noise_result *result = &row->result;
+    return row->state == COMPARISON_TESTED && !result->above && fabs(result->change_s) > result->noise_s;
+}
+
+const char *show_decision(const struct comparison_row *row)
+{
+    return row->state != COMPARISON_TESTED ? ""
+           : row->result.above             ? "above noise"
+           : show_unsteady(row)            ? "in few spans only"
+                                           : "within noise";
+}
+
 double show_other_work(const struct comparison_row *row)
 {
     static const char *const repeated[] = {"MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get", "MPI_Parrived"};

@@ -27,6 +27,10 @@ const struct comparison_row *show_run(const struct comparison *comparison);
 const struct comparison_row *show_culprit(const struct comparison *comparison);
 /* Returns change and noise as shares of A; NaN where A is 0. */
 double show_share(const struct comparison_row *row, double seconds);
+/* Says whether a row's change exceeds the noise, but in some spans of the run alone, so that it is not above it. */
+bool show_unsteady(const struct comparison_row *row);
+/* Returns what decided on a row: "above noise", "within noise", "in few spans only"; "" where nothing did. */
+const char *show_decision(const struct comparison_row *row);
 /* Returns by how much other work a site had: the larger change of calls and bytes as a share of A's, 0 below 1 %. */
 double show_other_work(const struct comparison_row *row);
 /* Writes "before MPI_Send" or "in MPI_Send" with file and line, or what is known of the place; for ranks and levels

@@ -75,6 +75,14 @@ static bool has_other_work(const struct comparison *comparison)
     return false;
 }
 
+static bool any_unsteady(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->n_rows; i++)
+        if (show_unsteady(&comparison->rows[i]))
+            return true;
+    return false;
+}
+
 static void add_verdict(struct document *document, const struct comparison *comparison)
 {
     const struct comparison_row *run = show_run(comparison), *culprit = show_culprit(comparison);
@@ -86,6 +94,12 @@ static void add_verdict(struct document *document, const struct comparison *comp
         if (run->result.above)
             snprintf(text, sizeof text, "The run takes %.1f %% %s: %s, was %s (noise %.1f %%).", fabs(share),
                      share > 0 ? "longer" : "less", b, a, noise);
+        else if (show_unsteady(run))
+            snprintf(text, sizeof text,
+                     "The run takes %s, was %s: %+.1f %%, more than the noise of %.1f %%, but in few of its %d spans "
+                     "only: %+.1f %% without the %d largest and the %d smallest changes.",
+                     b, a, share, noise, PROFILE_SPANS, show_share(run, run->result.steady_s) * 100, NOISE_TRIMMED,
+                     NOISE_TRIMMED);
         else
             snprintf(text, sizeof text, "The run takes %s, was %s: %+.1f %%, within the noise of %.1f %%.", b, a, share,
                      noise);
@@ -102,6 +116,7 @@ static void add_verdict(struct document *document, const struct comparison *comp
     } else if (comparison->n_above == 0) {
         add_wrapped(document, DOCUMENT_LINE,
                     has_other_work(comparison) ? "No time is above noise, but the work is not the same:"
+                    : any_unsteady(comparison) ? "No time is above noise throughout the run."
                                                : "Nothing is above noise: the runs may be launches of one job.");
     } else {
         add_wrapped(document, DOCUMENT_LINE, "No call site is above noise.");
@@ -152,7 +167,7 @@ static void add_row(struct document *document, const struct comparison_row *row)
     if (row->table == COMPARISON_LEVEL)
         append_bytes(row, place, sizeof place);
     size_t length = strlen(place);
-    document_cell(document, "%s", result->above ? "*" : "");
+    document_cell(document, "%s", result->above ? "*" : show_unsteady(row) ? "~" : "");
     /* The end of a place is its line. */
     document_cell(document, "%s%s", length > PLACE_WIDTH ? ".." : "",
                   place + (length > PLACE_WIDTH ? length - PLACE_WIDTH + 2 : 0));
@@ -251,6 +266,8 @@ int show_document(struct document *document, const struct comparison *comparison
             ? "* is above noise. Times are undisturbed ones, without waiting for others: the fastest quarter of "
               "the calls stands for all."
             : "* is above noise, the spread of the runs. Times are means over runs, without waiting for others.");
+    if (any_unsteady(comparison))
+        add_wrapped(document, DOCUMENT_LINE, "~ exceeds noise in few spans of the run only, which does not count.");
     document_explain_mark(document, "see the warnings above");
     return document->no_memory ? error_set(error, "no memory for the comparison") : 0;
 }

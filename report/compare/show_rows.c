@@ -16,7 +16,7 @@ struct field {
     double value;
 };
 
-enum { FIELDS = 13 };
+enum { FIELDS = 14 };
 
 static void fields_of(const struct comparison_row *row, struct field fields[FIELDS])
 {
@@ -36,6 +36,7 @@ static void fields_of(const struct comparison_row *row, struct field fields[FIEL
         {"b_calls", row->calls[1]},
         {"a_bytes", bytes ? row->bytes[0] : NAN},
         {"b_bytes", bytes ? row->bytes[1] : NAN},
+        {"steady_s", row->state == COMPARISON_TESTED ? result->steady_s : NAN},
     };
     for (size_t i = 0; i < FIELDS; i++)
         fields[i] = all[i];
@@ -49,7 +50,7 @@ static const char *part_of(const struct comparison_row *row)
 void show_csv(FILE *stream, const struct comparison *comparison)
 {
     struct field fields[FIELDS];
-    fputs("table,part,name,symbol,file,line,rank,state,above_noise", stream);
+    fputs("table,part,name,symbol,file,line,rank,state,above_noise,decision", stream);
     fields_of(&(struct comparison_row){.table = COMPARISON_RUN}, fields);
     for (size_t i = 0; i < FIELDS; i++)
         fprintf(stream, ",%s", fields[i].name);
@@ -68,7 +69,7 @@ void show_csv(FILE *stream, const struct comparison *comparison)
         fputc(',', stream);
         if (row->rank >= 0)
             fprintf(stream, "%lld", (long long)row->rank);
-        fprintf(stream, ",%s,%d", state_name[row->state], row->result.above);
+        fprintf(stream, ",%s,%d,%s", state_name[row->state], row->result.above, show_decision(row));
         fields_of(row, fields);
         for (size_t k = 0; k < FIELDS; k++) {
             fputc(',', stream);
@@ -82,8 +83,9 @@ void show_csv(FILE *stream, const struct comparison *comparison)
 static json_t *json_row(const struct comparison_row *row)
 {
     struct field fields[FIELDS];
-    json_t *object = json_pack("{s:s, s:s, s:s, s:b}", "table", comparison_table_name[row->table], "name", row->name,
-                               "state", state_name[row->state], "above_noise", row->result.above);
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:b, s:s}", "table", comparison_table_name[row->table], "name", row->name, "state",
+                  state_name[row->state], "above_noise", row->result.above, "decision", show_decision(row));
     int failed = object == NULL;
     if (!failed)
         failed |= json_object_set_new(object, "rank", row->rank >= 0 ? json_integer(row->rank) : json_null());

@@ -319,7 +319,7 @@ class ReplayCommand(unittest.TestCase):
             self.assertEqual(self.query("SELECT mpi_error FROM replay_run"), [(None,)])
             note = self.tool("replay", self.trace, "--machine", self.machine, "--format", "csv").stderr
             self.assertIn("note: nothing is predicted", note)
-            report = self.tool("report", self.trace, "--section", "whole-run").stdout
+            report = " ".join(self.tool("report", self.trace, "--section", "whole-run").stdout.split())
             self.assertIn("copied: nothing is predicted", report)
             self.assertNotIn("error", report)
         self.write(chain())

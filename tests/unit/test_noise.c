@@ -70,6 +70,7 @@ static void disturbed_spans(void **state)
     samples[1].span_s[3] = samples[1].span_s[9] = 20;
     struct noise_result result = noise_compare(samples, 1, 1, 16, 0.01);
     near(result.change_s, 38);
+    near(result.steady_s, 0);
     assert_false(result.above);
 }
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import pathlib
+import re
 import tempfile
 
 from made_trace import check, database, end, run
@@ -13,7 +14,7 @@ from made_trace import check, database, end, run
 LINES, COLUMNS = 40, 80
 
 
-def trace(path, reduce_us=1000, send_line=20, ranks=2, rounds=64, extra="", slow_rank=None, wobble_us=20, command="./job", key="k"):
+def trace(path, reduce_us=1000, send_line=20, ranks=2, rounds=64, extra="", slow_rank=None, wobble_us=20, command="./job", key="k", burst_us=0):
     """Two call sites, 64 rounds: a computation of reduce_us and an Allreduce, one of 500 us and a send; it varies by +-wobble_us."""
     rows = [f"INSERT INTO run VALUES (1, '{key}', '0.2.0', {abs(hash(str(path))) % 10**9}, 0, 'Open MPI', 'Open MPI v4', "
             f"'MPI_THREAD_SINGLE', '{command}', {ranks}, {ranks}, 4096, NULL, NULL, 'MPI_Init');",
@@ -29,7 +30,7 @@ def trace(path, reduce_us=1000, send_line=20, ranks=2, rounds=64, extra="", slow
     for i in range(rounds):
         for rank in range(ranks):
             wobble = ((i * 7 + rank * 3) % 5 - 2) * wobble_us // 2
-            at[rank] += 1000 * (wobble + (reduce_us if slow_rank in (None, rank) else 1000))
+            at[rank] += 1000 * (wobble + (reduce_us if slow_rank in (None, rank) else 1000) + (burst_us if 20 <= i < 24 else 0))
         left = max(at) + 100_000
         for rank in range(ranks):
             rows.append(f"INSERT INTO collective VALUES (NULL, {rank}, 'MPI_Allreduce', 0, 8, NULL, {at[rank]}, {left}, "
@@ -73,6 +74,23 @@ def main(folder):
     check("csv has the rows of json", [row["name"] for row in rows] == [row["name"] for row in found["rows"]], text)
     code, text, error = run("diff", a, slow, "--format", "html", "-o", folder / "d.html")
     check("html", code == 0 and "<title>" in (folder / "d.html").read_text() and "job.c:10" in (folder / "d.html").read_text(), error)
+
+    # Four of 64 rounds take 10 ms longer: more than the noise, but one of 16 spans only.
+    burst = trace(folder / "burst.db", burst_us=10000)
+    code, text, error = run("diff", a, burst)
+    plain = " ".join(text.split())
+    check("in few spans", code == 0 and re.search(r"The run takes .* more than the noise of [\d.]+ %, but in few of its 16 spans only: [+-]0\.\d % "
+                                                  r"without the 2 largest and the 2 smallest changes\.", plain)
+          and "No time is above noise throughout the run" in plain and "may be launches" not in plain and "~ exceeds noise" in plain, text)
+    share, noise = (float(found) for found in re.search(r": \+([\d.]+) %, more than the noise of ([\d.]+) %", plain).groups())
+    check("the text does not contradict itself", share > noise, text)
+    check("in few spans: columns", max(map(len, text.split("\n"))) <= COLUMNS, text)
+    found = rows_of(a, burst)["rows"]
+    check("in few spans: json", found[0]["table"] == "run" and found[0]["decision"] == "in few spans only"
+          and abs(found[0]["steady_s"]) < found[0]["noise_s"] < found[0]["change_s"], found[0])
+    rows = list(csv.DictReader(io.StringIO(run("diff", a, burst, "--format", "csv")[1])))
+    check("in few spans: csv", [row["decision"] for row in rows] == [row["decision"] for row in found], rows)
+    check("within noise", rows_of(a, b)["rows"][0]["decision"] == "within noise" and "within the noise of" in run("diff", a, b)[1])
 
     late = rows_of(a, trace(folder / "late.db", reduce_us=1090, slow_rank=1))
     above = [(row["table"], row["rank"]) for row in late["rows"] if row["above_noise"] and row["table"].startswith("site")]
