@@ -31,29 +31,15 @@ static void present_processors(struct document *document, const struct report *r
     document->partial = partial;
 }
 
-/* Names the ranks that ended before MPI_Finalize and left a spool. */
-static int64_t unfinished(const struct report *report)
-{
-    int64_t n = 0;
-    for (size_t i = 0; i < report->n_ranks; i++)
-        n += strcmp(report->ranks[i].ended, "finalize") != 0 && strcmp(report->ranks[i].ended, "lost") != 0 &&
-             strcmp(report->ranks[i].ended, "at once") != 0;
-    return n;
-}
-
 void summary_recording(struct document *document, const struct report *report)
 {
     const struct report_completeness *complete = &report->completeness;
-    char text[256], verdict[2 * LINE], volume[32];
-    words_shorten(verdict, sizeof verdict, complete->verdict, 2 * LINE - 60);
-    int64_t n_unfinished = unfinished(report);
-    int written = snprintf(text, sizeof text, "recording %s; %" PRId64 " message%s, %s", verdict, report->messages,
-                           words_plural(report->messages), words_bytes(volume, sizeof volume, (double)report->bytes));
-    if (n_unfinished > 0 && written > 0 && (size_t)written < sizeof text)
-        snprintf(text + written, sizeof text - (size_t)written, "; %" PRId64 " rank%s ended without MPI_Finalize",
-                 n_unfinished, words_plural(n_unfinished));
-    bool whole = strncmp(complete->verdict, "complete", 8) == 0 && n_unfinished == 0 && report->run.launched <= 0;
-    document_add(document, whole ? DOCUMENT_LINE : DOCUMENT_WARNING, "%s", text);
+    char verdict[2 * LINE], volume[32];
+    words_shorten(verdict, sizeof verdict, complete->verdict, 2 * LINE - 20);
+    bool whole = strncmp(complete->verdict, "complete", 8) == 0 && report->run.launched <= 0;
+    document_add(document, whole ? DOCUMENT_LINE : DOCUMENT_WARNING, "recording %s; %" PRId64 " message%s, %s", verdict,
+                 report->messages, words_plural(report->messages),
+                 words_bytes(volume, sizeof volume, (double)report->bytes));
     if (complete->uncertain > 0)
         document_add(document, DOCUMENT_WARNING, "the order of %" PRId64 " message%s was not certain",
                      complete->uncertain, words_plural(complete->uncertain));

@@ -591,7 +591,8 @@ CREATE VIEW doubt(reason, messages) AS
   SELECT reason, sum(messages) FROM bit JOIN found ON uncertain & n GROUP BY n;
 
 -- left_out: operations without a row, since recording was off (MPI_Pcontrol, MPISTAIR_WINDOW) where they or their partners were posted.
--- rejected: calls that MPI returned from with an error, and that carried nothing.
+-- rejected: calls that MPI returned from with an error, and that carried nothing. The verdict begins with "complete" where
+-- nothing of a whole run is missing.
 CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out, verdict,
                          rejected) AS
   WITH c AS (
@@ -619,8 +620,15 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
            (SELECT count(*) FROM recording_off) AS times_off,
            (SELECT count(*) FROM unmatched WHERE reason = 'failed') AS failed,
            (SELECT coalesce(sum(calls), 0) FROM rejected) AS unknown,
-           (SELECT coalesce(sum(calls), 0) FROM call_sum WHERE NOT off) AS summed)
-  SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out,
+           (SELECT coalesce(sum(calls), 0) FROM call_sum WHERE NOT off) AS summed),
+       short(how) AS (
+    SELECT group_concat(what, ', ')
+    FROM (SELECT iif(count(*) = 1, 'rank ' || min(rank), count(*) || ' ranks') ||
+                 CASE ended WHEN 'abort' THEN ' called MPI_Abort' WHEN 'exit' THEN ' ended without MPI_Finalize'
+                            ELSE iif(count(*) = 1, ' was', ' were') || ' killed or left by _exit' END AS what
+          FROM process WHERE ended IN ('abort', 'exit', 'killed') GROUP BY ended ORDER BY ended)),
+       judged AS (
+    SELECT *,
          CASE WHEN launched > 1
                 THEN 'incomplete: one of ' || launched ||
                      ' processes that the launcher started, each alone in its MPI_COMM_WORLD: not the launcher of this MPI'
@@ -641,9 +649,14 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'
               WHEN summed > 0 THEN 'complete, ' || summed || ' calls as sums'
-              ELSE 'complete' END,
+              ELSE 'complete' END AS found
+    FROM c, short)
+  SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out,
+         CASE WHEN how IS NULL THEN found
+              WHEN found GLOB 'complete*' THEN 'cut short: ' || how || '; ' || found || ' until then'
+              ELSE found || '; cut short: ' || how END,
          failed + unknown
-  FROM c;
+  FROM judged;
 
 -- A rank's time in all rounds, measured against modelled: sums over kinds of the mean over the kind's rounds, each
 -- times the number of rounds.

@@ -94,7 +94,7 @@ def kinds(folder):
                 "8 of 8 ranks waited for a processor that others had")
     expect_fits("lossy", database(folder / "lossy.db", made, "UPDATE run SET spools = 7; INSERT INTO loss VALUES (3, 'no_spool', 1), (1, 'disk', 17);"
                                   "UPDATE process SET ended = 'killed' WHERE rank = 1;"),
-                "recording incomplete: spools of 1 processes are missing", "1 rank ended without MPI_Finalize")
+                "recording incomplete: spools of 1 processes are missing", "cut short: rank 1 was killed or left by _exit")
     expect_fits("no messages", database(folder / "silent.db", made, "DELETE FROM message_row; DELETE FROM round_process; DELETE FROM round; DELETE FROM kind;"),
                 "0 messages")
     expect_fits("no calls", database(folder / "no_calls.db", made, "UPDATE message_row SET send_call_ns = NULL, recv_call_ns = NULL; DELETE FROM call_row;"),

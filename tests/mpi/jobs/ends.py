@@ -9,6 +9,7 @@ import job
 ENDS = {"finish": "finalize", "fail": "finalize", "callback": "finalize", "fork": "finalize", "forkexit": "finalize",
         "forkexec": "finalize", "forkkill": "finalize", "exit": "exit", "abort": "abort", "early": "abort", "kill": "killed",
         "segv": "killed", "midway": "killed", "_exit": "killed"}
+VERDICTS = {"exit": "ended without MPI_Finalize", "abort": "called MPI_Abort", "killed": "killed or left by _exit"}
 STEPS = 2000
 # Where all processes end by themselves, without MPI_Finalize, they race with their launcher's clean-up: hydra's exit status
 # is 0, or another one in one launch of 20, with the recorder as without. MPI does not define it.
@@ -71,7 +72,12 @@ def main():
         job.expect_equal(posted, {"send": STEPS + 1, "receive": STEPS + 1}, "operations of the killed rank")
         return
     test.expect_traffic()
-    test.expect_complete()
+    # All is there, until the end that the verdict names.
+    verdict = test.value("SELECT verdict FROM completeness")
+    if ENDS[way] == "finalize":
+        job.expect_equal(verdict, "complete", "verdict")
+    elif not (verdict.startswith("cut short: ") and VERDICTS[ENDS[way]] in verdict and verdict.endswith("; complete until then")):
+        job.fail(f"verdict: found '{verdict}', expected that it names how ranks ended, and complete until then")
 
 
 main()
