@@ -10,6 +10,7 @@
 struct form_end {
     uint32_t site;
     uint32_t completed; /* by the posting call */
+    bool stands;        /* for the posting call */
 };
 struct read_form {
     struct form_end send, receive;
@@ -43,6 +44,7 @@ static int read_form_end(struct message_reader *reader, struct cursor *rows, int
                          (long long)cursor_integer(rows, 0), (long long)cursor_integer(rows, column));
     end->site = site_by(reading, function, unknown_site ? -1 : cursor_integer(rows, column + 1));
     row_count(rows, column + 2, &end->completed);
+    end->stands = sqlite3_column_type(rows->statement, column + 2) != SQLITE_NULL;
     return end->site == NO_OBJECT ? -1 : 0;
 }
 
@@ -268,7 +270,9 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
                                               .late_ns = late,
                                               .recv_ns = recv,
                                               .send_call_ns = send_call,
-                                              .recv_call_ns = recv_call};
+                                              .recv_call_ns = recv_call,
+                                              .send_stands = form->send.stands,
+                                              .recv_stands = form->receive.stands};
     const struct run_message_watch *watch = reading->message_watch;
     if (watch != NULL && watch->message(watch->context, &told) != 0)
         return reading_no_memory(reading);

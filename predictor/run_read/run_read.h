@@ -59,6 +59,7 @@ struct run_recorded_message {
     int64_t late_ns;                    /* from the post of the send to that of the receive */
     int64_t recv_ns;                    /* from the post of the receive to its completion; negative: never reported */
     int64_t send_call_ns, recv_call_ns; /* of the calls that posted it */
+    bool send_stands, recv_stands;      /* for those calls, each of which one operation stands for (Sendrecv has two) */
 };
 /* Is told every message of the trace in the order of their ids, whether its calls count or not. message returns 0, or
  * -1 without memory. */

@@ -1,12 +1,13 @@
 /* Finds call sites that send many small messages to the same ranks, each of which costs what one large one would.
  *
  * A message costs what its two calls take once both are posted: what a call waits for its partner is another finding.
- */
+ * Those that cannot travel with the one before, as they depend on an answer to it, save nothing. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "report/diagnose/diagnosis.h"
+#include "report/diagnose/joined.h"
 
 /* The calls must take so much of all ranks' time. */
 #define LEAST_SHARE 0.05
@@ -16,27 +17,28 @@ enum { LEAST_MESSAGES = 100, MOST_SITES = 8 };
 /* Sums the pairs of a call site. */
 struct small_site {
     uint32_t site, src, dst; /* the lowest ranks */
-    uint64_t n, small, pairs;
-    double bytes, call_s;
+    uint64_t n, small, pairs, joined;
+    double bytes, call_s, joined_s; /* joined_s: of those that can travel with the one before */
 };
 
 static int add(struct diagnosis *diagnosis, const struct small_site *sums)
 {
-    double joined_s = sums->call_s * (1 - (double)sums->pairs / (double)sums->n);
     struct finding finding = {.kind = FINDING_SMALL_MESSAGES,
                               .rank = sums->pairs == 1 ? (int64_t)sums->src : -1,
                               .partner = sums->pairs == 1 ? (int64_t)sums->dst : -1,
-                              .cost_s = fmin(joined_s, diagnosis->all_s)};
-    char site[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
-    if (!(sums->call_s >= LEAST_SHARE * diagnosis->all_s))
+                              .cost_s = fmin(sums->joined_s, diagnosis->all_s)};
+    char site[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], some[DIAGNOSIS_TEXT] = "joining them";
+    if (!(sums->joined_s >= LEAST_SHARE * diagnosis->all_s))
         return 0;
+    if (sums->joined + sums->pairs < sums->n)
+        snprintf(some, sizeof some, "joining the %" PRIu64 " that need no answer to the last", sums->joined);
     if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
         return -1;
     return diagnosis_add(diagnosis, finding,
                          "%s sends %" PRIu64 " messages of %s between %" PRIu64
-                         " pair%s of ranks; joining them saves %s at most, %.0f %% of all time",
+                         " pair%s of ranks; %s saves %s at most, %.0f %% of all time",
                          site, sums->n, diagnosis_bytes(bytes, sums->bytes / (double)sums->n), sums->pairs,
-                         sums->pairs == 1 ? "" : "s", diagnosis_seconds(took, finding.cost_s),
+                         sums->pairs == 1 ? "" : "s", some, diagnosis_seconds(took, finding.cost_s),
                          100 * finding.cost_s / diagnosis->all_s);
 }
 
@@ -53,21 +55,27 @@ static void sum_sites(const struct diagnosis *diagnosis, struct small_site *site
         site->small += pair->small;
         site->pairs++;
         site->bytes += pair->bytes;
-        site->call_s += pair->call_ns; /* ns yet */
+        site->call_s += pair->call_ns * 1e-9;
+        site->joined += pair->joined;
+        site->joined_s += pair->call_ns * 1e-9 * (double)pair->joined / (double)pair->n;
     }
-    for (size_t i = 0; i < diagnosis->program.n_sites; i++)
-        sites[i].call_s *= 1e-9;
+}
+
+/* Says whether most of a site's messages are small, so that their median is, and their calls take time. */
+static bool is_small(const struct diagnosis *diagnosis, const struct small_site *site)
+{
+    return 2 * site->small > site->n && site->n >= LEAST_MESSAGES * site->pairs &&
+           site->call_s >= LEAST_SHARE * diagnosis->all_s;
 }
 
 static int compare_sites(const void *left, const void *right)
 {
     const struct small_site *a = left, *b = right;
-    if (a->call_s < b->call_s || a->call_s > b->call_s)
-        return a->call_s > b->call_s ? -1 : 1;
+    if (a->joined_s < b->joined_s || a->joined_s > b->joined_s)
+        return a->joined_s > b->joined_s ? -1 : 1;
     return a->site < b->site ? -1 : a->site > b->site;
 }
 
-/* Most of a site's messages must be small, so their median is. */
 int diagnose_small_messages(struct diagnosis *diagnosis)
 {
     size_t n_sites = diagnosis->program.n_sites, n = 0;
@@ -76,11 +84,16 @@ int diagnose_small_messages(struct diagnosis *diagnosis)
         return diagnosis_no_memory(diagnosis);
     sum_sites(diagnosis, sites);
     for (size_t i = 0; i < n_sites; i++)
-        if (2 * sites[i].small > sites[i].n && sites[i].n >= LEAST_MESSAGES * sites[i].pairs)
+        n += is_small(diagnosis, &sites[i]);
+    int result = n > 0 && joined_count(&diagnosis->program, diagnosis->pairs) != 0 ? diagnosis_no_memory(diagnosis) : 0;
+    if (n > 0)
+        sum_sites(diagnosis, sites);
+    n = 0;
+    for (size_t i = 0; i < n_sites; i++)
+        if (is_small(diagnosis, &sites[i]))
             sites[n++] = sites[i];
     if (n > 0)
         qsort(sites, n, sizeof *sites, compare_sites);
-    int result = 0;
     for (size_t i = 0; result == 0 && i < n && i < MOST_SITES; i++)
         result = add(diagnosis, &sites[i]);
     free(sites);

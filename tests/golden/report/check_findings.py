@@ -185,6 +185,36 @@ def small(folder):
     check("small, but seldom", has(rare.write(folder / "a.db"), "small-messages") is None, findings(folder / "a.db"))
 
 
+def not_joined(folder):
+    """What needs an answer to the message before it, by whatever way, cannot travel with it; a call counts once."""
+    turns, pong, token, halo = Made(2), Made(2), Made(3), Made(2)
+    for _ in range(2000):
+        pong.send(0, 1, 8, 50, 60)
+        pong.send(1, 0, 8, 51, 61)
+        for src in range(3):
+            token.send(src, (src + 1) % 3, 8, 50, 60)
+        turns.send(0, 1, 8, 50, 60)
+        turns.meet(70)
+        for _ in range(5):
+            halo.send(0, 1, 8, 50, 60)
+        halo.send(1, 0, 8, 51, 61)
+    for name, made in ("ping-pong", pong), ("a token through three ranks", token), ("a collective between", turns):
+        check(f"{name}: nothing to join", "small-messages" not in kinds(made.write(folder / "a.db")), findings(folder / "a.db"))
+    row = has(halo.write(folder / "a.db"), "small-messages")
+    calls_s = sum((m[6] - m[5]) + min(m[8] - m[7], m[8] - m[5]) for m in halo.messages if m[3] == 50) * 1e-9
+    check("four of five", row and "sends 10000 messages of 8 B between 1 pair of ranks; joining the 8000 that need no answer to the last saves" in row[7]
+          and abs(float(row[3]) - 0.8 * calls_s) < 0.01 * calls_s, (findings(folder / "a.db"), calls_s))
+    # Both ranks exchange 8 B by MPI_Sendrecv five times, then once the other way round: half of the time of its calls are sends.
+    both = Made(2)
+    for _ in range(2000):
+        for src in range(2):
+            begin = both.at[src]
+            both.messages.append((src, 1 - src, 8, 50, 50, begin, begin + 10 * US, begin, begin + 10 * US))
+        both.at = [at + 11 * US for at in both.at]
+    path = both.write(folder / "a.db", "UPDATE form SET recv_completed = NULL; UPDATE function SET name = 'MPI_Sendrecv' WHERE id = 1;")
+    check("exchanges: nothing to join", "small-messages" not in kinds(path), findings(path))
+
+
 def ring(slow, nodes=3):
     made = Made(nodes, 1)
     for _ in range(20):
@@ -276,7 +306,7 @@ def large(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for part in (late_ranks, chains, uneven, late_sites, busy, small, slow_links, places, damaged, odd, large):
+        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, places, damaged, odd, large):
             part(pathlib.Path(name))
     end("findings")
 
