@@ -192,6 +192,7 @@ struct run_program {
     struct run_site *sites;
     enum run_mpi_family mpi_family;
     struct run_parts *measured; /* [n_places]; NULL: a made-up program */
+    double *between_polls_s;    /* [n_places] of measured, what lies between polls of a wait, not inside MPI; or NULL */
     double measured_run_s;      /* first begin to last end; NaN: not measured */
     void *texts;                /* owns the sites' names (a struct pool of the reader), or NULL */
     void (*release_texts)(void *texts);

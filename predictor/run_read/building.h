@@ -12,6 +12,7 @@ struct call {
     uint32_t idle;      /* failed tests or probes that it stands for; 0: a call */
     uint32_t strand;
     uint32_t first_wait, n_waits; /* in waits */
+    int64_t between_ns;           /* of it, between the polls that it stands for, not inside MPI */
 };
 
 struct building {

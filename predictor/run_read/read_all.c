@@ -92,9 +92,12 @@ static int read_run(struct reading reading)
     program->release_texts = reading.pool == NULL ? NULL : release_texts;
     int result = reading.pool == NULL ? reading_no_memory(&reading) : read_items(&reading);
     if (result == 0)
-        result = bounds_find(&reading) != 0 || window_apply(&reading) != 0 || presence_find(&reading) != 0 ||
-                         collectives_make(&reading) != 0 || computing_begin(&reading) != 0 ||
-                         make_ranks(&reading) != 0 || computing_divide(&reading) != 0
+        result = bounds_find(&reading) != 0 || window_apply(&reading) != 0 || presence_find(&reading) != 0 ? -1 : 0;
+    if (result == 0)
+        polls_judge(&reading);
+    if (result == 0)
+        result = collectives_make(&reading) != 0 || computing_begin(&reading) != 0 || make_ranks(&reading) != 0 ||
+                         computing_divide(&reading) != 0
                      ? -1
                      : 0;
     if (result == 0 && run_program_check(program, &reason) != 0)

@@ -76,7 +76,10 @@ struct read_rank {
     int64_t from_ns, to_ns;   /* of the window; NO_TIME: open */
     int64_t observed_ns;
     uint32_t world; /* below the number of ranks */
+    bool sleeps;    /* between polls, which thus are a wait (polls.c) */
 };
+/* Polls with gaps up to this one on average are all that a program does meanwhile. */
+enum { POLL_SHORT_GAP_NS = 2000 };
 
 /* Describes a recorded computation on a processor that ranks shared. */
 struct computing {
@@ -176,6 +179,8 @@ int recorded_make(const struct reading *reading);
 int bounds_find(struct reading *reading);
 /* window.c: sorts the items, drops what does not lie in the window, and messages of which an end does not. */
 int window_apply(struct reading *reading);
+/* polls.c: sets `sleeps` of the ranks, whose items are sorted. */
+void polls_judge(const struct reading *reading);
 /* Returns the end of the items from first on that are one call; *end_ns is when that returns. */
 size_t call_of_items(const struct read_rank *rank, size_t first, int64_t *end_ns);
 

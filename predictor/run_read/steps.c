@@ -4,7 +4,7 @@
 #include "predictor/run_read/building.h"
 #include "share/base/array.h"
 
-enum { MAX_LOOKED_AHEAD = 16, SHORT_GAP_NS = 2000 };
+enum { MAX_LOOKED_AHEAD = 16 };
 
 /* Holds where a strand is. */
 struct walk {
@@ -28,6 +28,7 @@ static uint32_t place_of(struct walk *walk, uint32_t site)
     uint32_t rank = walk->building->number;
     if (places->seen[site] != rank + 1) {
         if (array_grow(&program->measured, program->n_places, sizeof *program->measured) != 0 ||
+            array_grow(&program->between_polls_s, program->n_places, sizeof *program->between_polls_s) != 0 ||
             run_program_place(program, rank, site) != 0) {
             walk->no_memory = true;
             return 0;
@@ -35,6 +36,7 @@ static uint32_t place_of(struct walk *walk, uint32_t site)
         places->seen[site] = rank + 1;
         places->of_site[site] = (uint32_t)program->n_places - 1;
         program->measured[program->n_places - 1] = (struct run_parts){{0}};
+        program->between_polls_s[program->n_places - 1] = 0;
     }
     return places->of_site[site];
 }
@@ -195,6 +197,7 @@ static void add_call(struct walk *walk, struct call *call, uint32_t probed)
     if (measure_call(walk->building, call, probed, &parts) != 0)
         walk->no_memory = true;
     add_measured(walk, call->site, call->begin_ns, call->end_ns, &parts);
+    program->between_polls_s[walk->place] += reading_seconds(call->between_ns);
 }
 
 /* Returns the first of the failed tests from `from` to `to` in order that the successful one at `to` may have waited
@@ -207,20 +210,46 @@ static uint32_t first_of_loop(const struct walk *walk, uint32_t from, uint32_t t
     return from;
 }
 
-/* Tells whether the failed tests from `from` to `to` in order, and the one that succeeds behind them, are all that the
- * program does meanwhile. */
-static bool is_loop(const struct walk *walk, uint32_t from, uint32_t to)
+/* Lets the call at `to` in order begin with the failed tests from `from` on, if these and it are all that the program
+ * does meanwhile, or if it sleeps between them. Returns whether it is so. */
+static bool join_loop(const struct walk *walk, uint32_t from, uint32_t to)
 {
     const struct building *building = walk->building;
-    const struct call *end = &building->calls[building->order[to]];
-    int64_t begin_ns = building->calls[building->order[from]].begin_ns, inside_ns = 0, n = 0;
+    struct call *end = &building->calls[building->order[to]];
+    int64_t first_ns = building->calls[building->order[from]].begin_ns, inside_ns = 0, n = 0;
+    int64_t begin_ns = first_ns < walk->at_ns ? walk->at_ns : first_ns; /* tests for something else lie before it */
     for (uint32_t i = from; i < to; i++) {
         const struct call *call = &building->calls[building->order[i]];
         inside_ns += call->end_ns - call->begin_ns;
         n += call->idle;
     }
-    int64_t short_ns = inside_ns > n * SHORT_GAP_NS ? inside_ns : n * SHORT_GAP_NS;
-    return begin_ns >= walk->at_ns && end->begin_ns - begin_ns - inside_ns <= short_ns;
+    int64_t short_ns = inside_ns > n * POLL_SHORT_GAP_NS ? inside_ns : n * POLL_SHORT_GAP_NS;
+    int64_t between_ns = end->begin_ns - begin_ns - inside_ns;
+    if (between_ns > short_ns && !building->rank->sleeps)
+        return false;
+    end->begin_ns = begin_ns;
+    end->between_ns = between_ns > 0 ? between_ns : 0;
+    return true;
+}
+
+/* Lays failed tests at `at` in order behind those of other call sites that were made in turn with them, and lets them last
+ * until the next call, if the program sleeps between them. `to`: the first call behind all of them. */
+static void lay_failed(const struct walk *walk, uint32_t at, uint32_t to)
+{
+    const struct building *building = walk->building;
+    struct call *call = &building->calls[building->order[at]];
+    if (call->begin_ns < walk->at_ns) {
+        call->end_ns += walk->at_ns - call->begin_ns;
+        call->begin_ns = walk->at_ns;
+    }
+    if (to < walk->last && call->end_ns > building->calls[building->order[to]].begin_ns)
+        call->end_ns = building->calls[building->order[to]].begin_ns;
+    if (!building->rank->sleeps || call->idle < 2 || at + 1 >= walk->last)
+        return;
+    int64_t next_ns = building->calls[building->order[at + 1]].begin_ns;
+    int64_t begin_ns = call->end_ns > walk->at_ns ? call->end_ns : walk->at_ns;
+    call->between_ns = next_ns > begin_ns ? next_ns - begin_ns : 0;
+    call->end_ns += call->between_ns;
 }
 
 static void add_calls(struct walk *walk)
@@ -234,10 +263,9 @@ static void add_calls(struct walk *walk)
         bool succeeds = call != NULL && ((class_of(walk, call) == FUNCTION_TEST && call->completed > 0) ||
                                          (class_of(walk, call) != FUNCTION_OTHER && probed != NO_OBJECT));
         for (uint32_t loop = succeeds ? first_of_loop(walk, failed, at) : at; failed < at; failed++) {
-            if (failed == loop && is_loop(walk, loop, at)) {
-                call->begin_ns = building->calls[building->order[loop]].begin_ns;
+            if (failed == loop && join_loop(walk, loop, at))
                 break;
-            }
+            lay_failed(walk, failed, at);
             add_call(walk, &building->calls[building->order[failed]], NO_OBJECT);
         }
         if (call != NULL)

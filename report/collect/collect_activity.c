@@ -9,9 +9,18 @@
 #include "report/collect/activity_sums.h"
 #include "share/base/array.h"
 
-static void add_parts(struct activity_rank *rank, struct report_call_site *site, const struct run_parts *parts)
+/* Adds what was measured at a place. A call that polls for something counts as waiting all the while; what of it lies
+ * between the polls, between_s, is not inside MPI. */
+static void add_parts(struct activity_rank *rank, struct report_call_site *site, const struct run_parts *parts,
+                      double between_s)
 {
-    const double *part_s = parts->part_s;
+    double part_s[RUN_PART_COUNT], all_s = 0;
+    for (int i = RUN_COMPUTATION + 1; i < RUN_PART_COUNT; i++)
+        all_s += parts->part_s[i];
+    between_s = fmin(between_s, all_s);
+    for (int i = 0; i < RUN_PART_COUNT; i++)
+        part_s[i] = parts->part_s[i] * (i != RUN_COMPUTATION && all_s > 0 ? 1 - between_s / all_s : 1);
+    rank->time_s[SPENT_POLLING] += between_s;
     double transfer_s = 0, waits_s = 0;
     for (int i = RUN_LATENCY; i <= RUN_PROGRESS; i++)
         transfer_s += part_s[i];
@@ -55,7 +64,8 @@ static int add_program(struct report *report, struct activity_sums *sums, const 
         sums->sites[i].kind = activity_kind(name);
     }
     for (size_t i = 0; i < program->n_places; i++)
-        add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site], &program->measured[i]);
+        add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site], &program->measured[i],
+                  program->between_polls_s[i]);
     for (size_t rank = 0; rank < program->n_ranks; rank++)
         sums->ranks[rank].time_s[SPENT_NOT_RECORDED] = program->ranks[rank].lost_s;
     report->activities.run_s = program->measured_run_s;

@@ -14,6 +14,7 @@ enum report_activity_kind {
     SPENT_ONE_SIDED,
     SPENT_FILES,
     SPENT_OTHER,        /* other calls of MPI that were recorded */
+    SPENT_POLLING,      /* outside MPI, between polls that are a wait */
     SPENT_NOT_RECORDED, /* neither: recording had stopped */
     SPENT_COUNT
 };

@@ -7,8 +7,8 @@
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
 
-const char *const activity_name[SPENT_COUNT] = {"computation", "point-to-point", "collectives", "one-sided",
-                                                "files",       "other MPI",      "not recorded"};
+const char *const activity_name[SPENT_COUNT] = {"computation", "point-to-point", "collectives",   "one-sided",
+                                                "files",       "other MPI",      "between polls", "not recorded"};
 
 enum { ID_ROUND = -1, ID_COLLECTIVE = -2 }; /* stand for functions in temp.activity_round */
 

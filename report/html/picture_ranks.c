@@ -150,7 +150,8 @@ static int add_calls(double *parts, const struct picture_source *source, const s
     return cursor_close(&rows);
 }
 
-/* Computation is what processes did not spend in MPI, between their begin and their end, or that of their recording. */
+/* Computation is what processes did not spend in MPI or between polls, from their begin to their end, or that of their
+ * recording. */
 static int add_computation(double *parts, const struct picture_source *source, const struct rank_bins *bins,
                            struct error *error)
 {
@@ -163,6 +164,11 @@ static int add_computation(double *parts, const struct picture_source *source, c
                       : "SELECT rank / ?1, total(end_ns - begin_ns) * 1e-9, 0.0 FROM process "
                         "WHERE rank >= 0 AND rank < ?2 GROUP BY 1",
                   PICTURE_VALUES(bins->width, bins->ranks), error);
+    for (size_t i = 0; i < source->report->n_ranks; i++) {
+        const struct report_rank *rank = &source->report->ranks[i];
+        if (rank->rank >= 0 && rank->rank < bins->ranks)
+            parts[rank->rank / bins->width * SPENT_COUNT + SPENT_POLLING] += rank->activity_s[SPENT_POLLING];
+    }
     while (cursor_next(&rows)) {
         double *bin = parts + cursor_integer(&rows, 0) * SPENT_COUNT, rest = cursor_real(&rows, 1);
         bin[SPENT_NOT_RECORDED] = cursor_real(&rows, 2);

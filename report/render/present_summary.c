@@ -76,7 +76,8 @@ static void present_time(struct document *document, const struct report *report)
                                                      {"least", true}, {"mean", true},      {"most", true},
                                                      {"rank", true}};
     static const char *const names[SPENT_COUNT] = {
-        "computation (not in MPI)", "point-to-point", "collectives", "one-sided", "files", "other MPI", "not recorded"};
+        "computation (not in MPI)", "point-to-point", "collectives",           "one-sided",
+        "files",                    "other MPI",      "waiting between polls", "not recorded"};
     const struct report_activities *activities = &report->activities;
     char reason[4 * SCREEN_COLUMNS];
     if (activities->unknown != NULL) {
@@ -86,7 +87,7 @@ static void present_time(struct document *document, const struct report *report)
     }
     document_table(document, columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < SPENT_COUNT; i++)
-        if (i != SPENT_NOT_RECORDED || activities->rows[i].time_s > 0)
+        if ((i != SPENT_POLLING && i != SPENT_NOT_RECORDED) || activities->rows[i].most_s > 0) /* most runs have none */
             present_activity(document, names[i], &activities->rows[i], report->n_ranks);
 }
 

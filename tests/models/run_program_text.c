@@ -74,6 +74,14 @@ static void print_objects(const struct run_program *p)
                 printf(", \"%s\": %.9f", run_part_name[part], p->measured[i].part_s[part]);
         printf("}");
     }
+    printf("],\n\"between_polls\": [");
+    const char *comma = "";
+    for (size_t i = 0; i < p->n_places; i++)
+        if (p->between_polls_s[i] > 0) {
+            printf("%s[%u, \"%s\", %.9f]", comma, p->places[i].rank, p->sites[p->places[i].site].function,
+                   p->between_polls_s[i]);
+            comma = ", ";
+        }
     printf("],\n\"run\": %.9f, \"open_mpi\": %d", p->measured_run_s, p->mpi_family == MPI_FAMILY_OPEN_MPI);
 }
 

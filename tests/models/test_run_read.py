@@ -203,6 +203,24 @@ class RunRead(unittest.TestCase):
         self.assertEqual(self.parts(program, 1, "MPI_Test"), {"computation": 0.1, "other": 0.02, "bandwidth": 0.001})
         self.assertEqual(self.whole(program, 1), 0.122)
 
+    def test_sleeping_between_tests(self):
+        """Where the operating system says that the rank slept between its tests it waited; where it ran, it computed. What it slept
+        may have been elsewhere, as much as ranks that do not poll sleep."""
+        times = "UPDATE process SET observed_ns = end_ns - begin_ns, wait_ns = 0, run_ns = end_ns - begin_ns - iif(rank = 1, {}, {})"
+        for slept_us, others_us, waits in (100, 0, True), (90, 0, True), (70, 0, False), (0, 0, False), (100, 40, True), (100, 95, False):
+            program = self.polled(100, times.format(slept_us * US, others_us * US))
+            expected = {"late_sender": 0.089, "bandwidth": 0.032} if waits else {"computation": 0.1, "other": 0.02, "bandwidth": 0.001}
+            self.assertEqual(self.parts(program, 1, "MPI_Test"), expected, (slept_us, others_us))
+            self.assertEqual(program["between_polls"], [[1, "MPI_Test", 0.0001]] if waits else [], (slept_us, others_us))
+        program = self.polled(100, times.format(100 * US, 0), "UPDATE process SET wait_ns = observed_ns * 9 / 10, run_ns = observed_ns / 100 WHERE rank = 1")
+        self.assertEqual(program["between_polls"], [[1, "MPI_Test", 0.0001]])  # it waits for a processor when it wakes
+        program = self.polled(100, times.format(0, 0), "UPDATE process SET run_ns = run_ns / 10, wait_ns = observed_ns * 9 / 10")
+        self.assertEqual(program["between_polls"], [])  # it computes, if it has a processor
+        for statement in ("UPDATE process SET run_ns = NULL", "UPDATE process SET wait_ns = NULL", "UPDATE process SET observed_ns = NULL",
+                          "UPDATE process SET observed_ns = -1", "UPDATE process SET run_ns = 9e18"):
+            program = self.polled(100, times.format(100 * US, 0), statement)
+            self.assertEqual(self.parts(program, 1, "MPI_Test")["computation"], 0.1, statement)
+
     def test_tests_for_something_else(self):
         """A program looks after each piece of its work whether a message is there; its next success is another test's."""
         program = self.polled(20, "INSERT INTO function(name) VALUES ('MPI_Testany')",
