@@ -2,9 +2,11 @@
  * share/doc/MODELS.md. */
 #include "predictor/show.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "predictor/judgement.h"
 #include "predictor/show_term_memory.h"
 #include "interpose/sums/concurrent_rounds.h"
 #include "interpose/database/cursor.h"
@@ -188,7 +190,7 @@ static void show_error_text(struct text_table *table, const char *model, const s
 }
 
 static void show_error_csv(FILE *stream, const char *machine, const char *model, const char *options,
-                           const struct model_error *row)
+                           const struct model_error *row, const char *judgement)
 {
     fprintf(stream, "%s,%s,%s", machine, model, options);
     for (int i = 0; i < 3; i++)
@@ -197,17 +199,18 @@ static void show_error_csv(FILE *stream, const char *machine, const char *model,
         else
             fprintf(stream, ",%.17g", row->values[i]);
     if (row->worst_rank >= 0)
-        fprintf(stream, ",%lld", row->worst_rank);
+        fprintf(stream, ",%lld,%s", row->worst_rank, judgement);
     else
-        fputc(',', stream);
+        fprintf(stream, ",,%s", judgement);
 }
 
-static json_t *error_json(const char *machine, const char *model, const char *options, const struct model_error *row)
+static json_t *error_json(const char *machine, const char *model, const char *options, const struct model_error *row,
+                          const char *judgement)
 {
-    return json_pack("{ss ss ss so so so so}", "machine", machine, "model", model, "options", options, "error",
+    return json_pack("{ss ss ss so so so so ss}", "machine", machine, "model", model, "options", options, "error",
                      json_finite(row->values[0]), "mape", json_finite(row->values[1]), "bias",
                      json_finite(row->values[2]), "worst_rank",
-                     row->worst_rank >= 0 ? json_integer(row->worst_rank) : json_null());
+                     row->worst_rank >= 0 ? json_integer(row->worst_rank) : json_null(), "judgement", judgement);
 }
 
 static void read_row(struct cursor *cursor, const struct predict_options *options, struct model_error *rows)
@@ -250,6 +253,34 @@ static int read_concurrent_share(sqlite3 *database, const char *path, double *sh
     return cursor_close(&rows);
 }
 
+static int read_messages(sqlite3 *database, const char *path, int64_t *messages, struct error *error)
+{
+    struct cursor rows;
+    cursor_open(&rows, database, path, "SELECT total(1.0 * rounds * messages) FROM kind", error);
+    *messages = cursor_next(&rows) ? cursor_integer(&rows, 0) : 0;
+    return cursor_close(&rows);
+}
+
+/* Says where the errors that are shown say little, or that a model explains little. */
+static void show_judgement(FILE *stream, const struct predict_options *options, const struct model_error *rows,
+                           int64_t messages)
+{
+    size_t n = 0, judged = 0;
+    bool few = false;
+    for (size_t m = 0; m < options->n_models; m++) {
+        const char *judgement = judgement_of(rows[m].values[0], messages);
+        few = few || strcmp(judgement, "too few messages") == 0;
+        n += judgement[0] != '\0' ? 1 : 0;
+        judged += isnan(rows[m].values[0]) ? 0 : 1;
+    }
+    if (few)
+        fprintf(stream, "too little to judge a model by: the rounds have %" PRId64 " message%s\n", messages,
+                messages == 1 ? "" : "s");
+    else if (n > 0 && n == judged)
+        fprintf(stream, "%s even half of the time in messages\n",
+                judged == 1 ? "the model does not explain" : "no model explains");
+}
+
 int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *database, const char *machine,
                 struct error *error)
 {
@@ -257,8 +288,10 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     struct model_options_text text;
     struct shown_memory memory[MAX_MODELS];
     double share;
+    int64_t messages;
     if (working_tables_of_rounds(database, options->trace, error) != 0 ||
         read_concurrent_share(database, options->trace, &share, error) != 0 ||
+        read_messages(database, options->trace, &messages, error) != 0 ||
         read_rows(database, options, machine, rows, error) != 0 ||
         show_memory_read(database, options, machine, memory, error) != 0)
         return -1;
@@ -272,18 +305,20 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     if (options->format == FORMAT_TEXT)
         fprintf(stream, "machine %s\n", machine);
     else if (options->format == FORMAT_CSV)
-        fprintf(stream, "machine,model,options,error,mape,bias,worst_rank%s\n", show_memory_csv_titles(options));
+        fprintf(stream, "machine,model,options,error,mape,bias,worst_rank,judgement%s\n",
+                show_memory_csv_titles(options));
     for (size_t m = 0; m < options->n_models; m++) {
         const char *model = options->models[m].name;
         const char *own = model_options_text(&options->models[m], &options->model, &text);
+        const char *judgement = judgement_of(rows[m].values[0], messages);
         if (options->format == FORMAT_TEXT)
             show_error_text(table, model, &rows[m]);
         else if (options->format == FORMAT_CSV) {
-            show_error_csv(stream, machine, model, own, &rows[m]);
+            show_error_csv(stream, machine, model, own, &rows[m], judgement);
             show_memory_csv(stream, options, &memory[m]);
             fputc('\n', stream);
         } else {
-            json_t *row = error_json(machine, model, own, &rows[m]);
+            json_t *row = error_json(machine, model, own, &rows[m], judgement);
             show_memory_json(row, &memory[m]);
             json_rows_add(&json, row);
         }
@@ -292,6 +327,7 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
         return json_rows_end(&json, error);
     if (options->format == FORMAT_TEXT && text_table_end(table, stream, error) != 0)
         return -1;
+    show_judgement(stream, options, rows, messages);
     show_memory_text(stream, options, memory);
     if (withheld)
         fprintf(stream,

@@ -21,6 +21,7 @@ static void add_parts(struct activity_rank *rank, struct report_call_site *site,
     for (int i = 0; i < RUN_PART_COUNT; i++)
         part_s[i] = parts->part_s[i] * (i != RUN_COMPUTATION && all_s > 0 ? 1 - between_s / all_s : 1);
     rank->time_s[SPENT_POLLING] += between_s;
+    site->between_s += between_s;
     double transfer_s = 0, waits_s = 0;
     for (int i = RUN_LATENCY; i <= RUN_PROGRESS; i++)
         transfer_s += part_s[i];
@@ -93,6 +94,14 @@ static int find_awaited(struct activity_sums *sums, const struct run_program *pr
             sums->sites[site].awaited_s = *own_s;
             sums->sites[site].awaited_rank = rank;
         }
+    }
+    /* Of a wait that polls, what lies inside MPI counts; of several ranks that poll differently, no more than there is. */
+    for (size_t i = 0; i < sums->n_sites; i++) {
+        struct report_call_site *site = &sums->sites[i];
+        double waited_s =
+            site->waiting_s[WAITING_SENDER] + site->waiting_s[WAITING_RECEIVER] + site->waiting_s[WAITING_LAST];
+        if (site->between_s > 0)
+            site->awaited_s = fmin(site->awaited_s * site->time_s / (site->time_s + site->between_s), waited_s);
     }
     free(late_s);
     return 0;

@@ -17,14 +17,15 @@ static int collect_rounds(struct report *report, sqlite3 *database, struct error
     cursor_open(
         &rows, database, report->path,
         "SELECT (SELECT count(*) FROM round), (SELECT count(*) FROM kind), coalesce(sum(rounds * actual_s), 0), "
-        "sum(CASE WHEN rounds >= 3 THEN rounds * actual_s ELSE 0 END) / nullif(sum(rounds * actual_s), 0) "
-        "FROM kind_actual",
+        "sum(CASE WHEN rounds >= 3 THEN rounds * actual_s ELSE 0 END) / nullif(sum(rounds * actual_s), 0), "
+        "(SELECT total(1.0 * rounds * messages) FROM kind) FROM kind_actual",
         error);
     if (cursor_next(&rows)) {
         report->rounds = cursor_integer(&rows, 0);
         report->all_kinds = cursor_integer(&rows, 1);
         report->actual_s = cursor_real(&rows, 2);
         report->repeated_share = cursor_real(&rows, 3);
+        report->round_messages = cursor_integer(&rows, 4);
     }
     if (cursor_close(&rows) != 0)
         return -1;

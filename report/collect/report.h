@@ -194,6 +194,7 @@ struct report {
     size_t n_programs, n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_unnamed, n_models, n_kinds,
         n_ranks, n_worst, n_waits, n_late;
     int64_t nodes, messages, max_messages, bytes, rounds, all_kinds, families;
+    int64_t round_messages;                          /* in all rounds, which models are judged by */
     double actual_s;                                 /* over all ranks and rounds */
     double late_senders_share, late_receivers_share; /* parts of it */
     double repeated_share;                           /* part of it that lies in kinds of three and more rounds */

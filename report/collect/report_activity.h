@@ -51,6 +51,7 @@ struct report_call_site {
     int64_t callsite;             /* -1: not known */
     enum report_activity_kind kind;
     double time_s, share; /* of all ranks' time */
+    double between_s;     /* beside it, between the polls of waits there */
     double waiting_s[WAITING_COUNT];
     int64_t awaited_rank; /* waited for longest, -1: nobody */
     double awaited_s;

@@ -44,6 +44,8 @@ void present_models(struct document *document, const struct report *report)
     if (report->errors_withheld && report->n_models > 0)
         document_add(document, DOCUMENT_WARNING,
                      "no error is claimed: rounds overlap (see Rounds), and the models take them one by one");
+    if (words_judgement(report) != NULL)
+        document_add(document, DOCUMENT_WARNING, "%s", words_judgement(report));
     if (coverage < 0.999)
         document_add(document, DOCUMENT_WARNING, "a model covers only %.1f %% of the measured time: predict again",
                      words_percent(coverage));

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/judgement.h"
 #include "report/render/render.h"
 #include "share/base/json.h"
 
@@ -110,11 +111,12 @@ static json_t *models_array(const struct report *report)
     for (size_t i = 0; i < report->n_models; i++) {
         const struct report_model *model = &report->models[i];
         json_t *object = model_name(model);
-        json_object_update_new(object,
-                               json_pack("{so sb so so so so sb}", "error", json_finite(model->error), "error_withheld",
-                                         (int)report->errors_withheld, "mape", json_finite(model->mape), "bias",
-                                         json_finite(model->bias), "worst_rank", integer(model->worst_rank), "coverage",
-                                         json_finite(model->coverage), "extrapolated", (int)model->extrapolated));
+        json_object_update_new(
+            object, json_pack("{so sb so so so so sb ss}", "error", json_finite(model->error), "error_withheld",
+                              (int)report->errors_withheld, "mape", json_finite(model->mape), "bias",
+                              json_finite(model->bias), "worst_rank", integer(model->worst_rank), "coverage",
+                              json_finite(model->coverage), "extrapolated", (int)model->extrapolated, "judgement",
+                              report->errors_withheld ? "" : judgement_of(model->error, report->round_messages)));
         json_array_append_new(array, object);
     }
     return array;

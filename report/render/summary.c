@@ -77,19 +77,20 @@ static size_t not_told_apart(const struct report *report, size_t best)
 static void judge(struct document *document, const struct report *report, size_t best)
 {
     const struct report_model *model = &report->models[best];
+    const char *judgement = words_judgement(report);
     double noise = report->replicate_error;
     size_t n = isnan(noise) ? 0 : not_told_apart(report, best);
-    if (isnan(noise))
+    if (judgement != NULL)
+        document_add(document, DOCUMENT_WARNING, "%s%s", judgement,
+                     report->waited.ranks > 0 || report->crowding.nodes > 0 ? ", which holds the wait for processors"
+                                                                            : "");
+    else if (isnan(noise))
         document_add(document, DOCUMENT_LINE, "no kind of round came twice: whether the error is noise is not known");
     else if (model->error <= noise)
         document_add(document, DOCUMENT_LINE,
                      n > 1 ? "%zu models cannot be told apart: their errors are at most twice the noise"
                            : "its error is below the noise",
                      n);
-    else if (model->error > 0.5)
-        document_add(document, DOCUMENT_LINE, "no model explains even half of the time in messages%s",
-                     report->waited.ranks > 0 || report->crowding.nodes > 0 ? ", which holds the wait for processors"
-                                                                            : "");
     else if (n > 1)
         document_add(document, DOCUMENT_LINE, "%zu models cannot be told apart: they differ by less than the noise", n);
     else

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "predictor/judgement.h"
 #include "report/render/quantity.h"
 
 const char *words_plural(int64_t n)
@@ -22,6 +23,18 @@ double words_percent(double ratio)
 double words_claimed(const struct report *report, double error)
 {
     return report->errors_withheld ? NAN : error;
+}
+
+const char *words_judgement(const struct report *report)
+{
+    size_t best = report_best_model(report);
+    if (report->errors_withheld || best == report->n_models)
+        return NULL;
+    const char *found = judgement_of(report->models[best].error, report->round_messages);
+    if (found[0] == '\0')
+        return NULL;
+    return strcmp(found, "not explained") == 0 ? "no model explains even half of the time in messages"
+                                               : "too few messages to judge a model by";
 }
 
 bool words_modelled(struct document *document, double measured, double modelled)

@@ -4,7 +4,7 @@ usage: run.py MPISTAIR GEN_WRAPPERS MPI.TBL CASE
 
 A case: the script; then `? SQL` (or `? @NAME`, a query of share/sql) and its rows, one a line, columns between '|', NULL
 as '-'. Before the first: `options
-...` for ingest, `exit N`, `stderr TEXT` (somewhere in it). '{case}' in the script stands for this folder.
+...` for ingest, `exit N`, `stderr TEXT` (somewhere in it). In what report and query say of its trace no part exceeds its whole. '{case}' in the script stands for this folder.
 """
 import os
 import shlex
@@ -14,6 +14,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../report"))
+import parts
 import spool
 
 
@@ -88,7 +90,10 @@ def main():
             rows = rows_of(database, sql)
             if rows != expected:
                 failures.append(f"{sql}\n  expected {expected}\n  found    {rows}")
-        failures += joint_sums_differ(database) if case["exit"] == 0 and not failures else []
+        if case["exit"] == 0 and not failures:
+            failures += joint_sums_differ(database)
+            failures += parts.wrong_parts(lambda *words: subprocess.run([mpistair, *words], capture_output=True, text=True,
+                                                                        timeout=60).stdout, database)
     for failure in failures:
         print(f"{path}: {failure}")
     sys.exit(1 if failures else 0)
