@@ -266,6 +266,16 @@ class Predict(unittest.TestCase):
         self.assertAlmostEqual(float(table[MODELS.index("staircase")]["bias"]), bias, delta=1e-12)
         self.assertEqual(int(table[MODELS.index("staircase")]["worst_rank"]), max(range(4), key=lambda r: abs(actual[r] - model[r])))
 
+    def test_judgement(self):
+        """Too few messages, and errors above half of the time, are said in each format."""
+        for rounds, time_s, judgement, text in (1, 1e-4, "too few messages", "too little to judge a model by: the rounds have"), \
+                (4, 1.0, "not explained", "even half of the time in messages"):
+            path = self.make_trace([(1, PATTERN_C, {rank: time_s for rank in range(4)})] * rounds)
+            for options, found in ((["--format", "csv"], lambda out: [row["judgement"] for row in csv.DictReader(io.StringIO(out))]),
+                                   (["--json"], lambda out: [row["judgement"] for row in json.loads(out)])):
+                self.assertEqual(set(found(self.run_predict(path, "--machine", "thunderx2", *options).stdout)), {judgement}, options)
+            self.assertIn(text, self.run_predict(path, "--machine", "thunderx2").stdout)
+
     def test_trace_again_replaces(self):
         path = self.make_trace([(1, PATTERN_C, {rank: 1e-4 for rank in range(4)})])
         self.run_predict(path, "--machine", "thunderx2")

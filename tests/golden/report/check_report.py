@@ -71,6 +71,17 @@ def formats(folder, halo):
     golden_of("halo.txt", "report", "halo.db", "--all")
     golden_of("halo.csv", "report", "halo.db", "--format", "csv")
     golden_of("halo_postal.txt", "report", "--all", "--model", "postal", "halo.db")
+    # What a model is off by more than half of, and what is too little to judge by, is said in text and JSON alike.
+    judged = lambda path: [model["judgement"] for model in json.loads(run("report", path, "--model", "postal", "--json")[1])["models"]]
+    check("judgement: not explained", judged("halo.db") == ["not explained"], judged("halo.db"))
+    few = pathlib.Path("few.db")
+    few.write_bytes(pathlib.Path("halo.db").read_bytes())
+    connection = sqlite3.connect(few)
+    connection.execute("UPDATE kind SET messages = 1")
+    connection.commit()
+    connection.close()
+    check("judgement: too few", judged(few) == ["too few messages"] and run("report", few, "--all")[1].count("! too few messages to judge a model by") == 2
+          and "explains" not in run("report", few)[1], run("report", few)[1])
     # A rank that a model knows nothing of is marked, one by one, and the marks are explained once a table.
     one_sided = pathlib.Path("one_sided.db")
     one_sided.write_bytes(pathlib.Path("halo.db").read_bytes())
