@@ -327,7 +327,8 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
         return json_rows_end(&json, error);
     if (options->format == FORMAT_TEXT && text_table_end(table, stream, error) != 0)
         return -1;
-    show_judgement(stream, options, rows, messages);
+    if (options->format == FORMAT_TEXT)
+        show_judgement(stream, options, rows, messages);
     show_memory_text(stream, options, memory);
     if (withheld)
         fprintf(stream,
