@@ -275,6 +275,7 @@ class Predict(unittest.TestCase):
                                    (["--json"], lambda out: [json.loads(line)["judgement"] for line in out.splitlines()] if out[0] == "{" else [row["judgement"] for row in json.loads(out)])):
                 self.assertEqual(set(found(self.run_predict(path, "--machine", "thunderx2", *options).stdout)), {judgement}, options)
             self.assertIn(text, self.run_predict(path, "--machine", "thunderx2").stdout)
+            os.unlink(path)
 
     def test_trace_again_replaces(self):
         path = self.make_trace([(1, PATTERN_C, {rank: 1e-4 for rank in range(4)})])
