@@ -9,6 +9,8 @@
 #                 ThreadSanitizer in it)
 #     clang       a build by clang, warnings as errors, with AddressSanitizer and UndefinedBehaviorSanitizer
 #     sanitized   that build, and its tests that need no MPI job
+#     roots       in a root of Debian's trixie, with its newer compiler and MPIs: a build, and the tests recorder, matrix and
+#                 halo (tests/roots/run.sh, which does more); it is left out where all before took over 35 minutes
 # A SUITE (unit, golden, models, mpi, jobs, fuzz, ...) runs those tests of the gcc build alone, SUITE/NAME a single one, as
 # in `sh tests/run.sh golden/halo 'mpi/matrix mpich'`. An unknown name ends it with exit code 2 and the names that there are.
 #
@@ -18,7 +20,7 @@ set -eu
 
 source_folder=$(cd "$(dirname "$0")/.." && pwd)
 folder=${MPISTAIR_BUILDS:-$source_folder/build-tests}
-parts='format gcc clang sanitized'
+parts='format gcc clang sanitized roots'
 # As the meson.build files name them; of two of them nothing is a test.
 suites=$(grep -rhoE --include=meson.build "suite: *(\[[^]]*\]|'[^']*')" "$source_folder/tests" | grep -oE "'[^']+'" |
     grep -vxE "'(bench|fuzz-coverage)'" | sort -u | xargs)
@@ -59,6 +61,7 @@ folder=$(cd "$folder" && pwd)
 logs=$folder/logs
 . "$source_folder/share/prepare.sh"
 passed=0 failed=0 skipped=0
+begin_s=$(date +%s)
 
 # Open MPI takes its layer ob1 on most machines; told so, its ranks start in two thirds of the time.
 export OMPI_MCA_pml="${OMPI_MCA_pml:-ob1}"
@@ -131,6 +134,29 @@ run_named() {
     run_tests gcc --no-rebuild --suite "$1" "$2"
 }
 
+# run_roots: what is recorded there, of each MPI. A machine that had no time for the rest has none for this.
+run_roots() {
+    step "roots: Debian's trixie"
+    minutes=$((($(date +%s) - begin_s) / 60))
+    if [ "$minutes" -ge 35 ]; then
+        echo "   skipped: all before took $minutes minutes; sh tests/run.sh roots runs it alone"
+        skipped=$((skipped + 1))
+        return
+    fi
+    set -- recorder
+    for mpi in mpich openmpi; do
+        set -- "$@" "jobs/halo $mpi" "jobs/matrix c $mpi" "jobs/matrix mpi4py $mpi"
+    done
+    log=$logs/roots.log
+    # What ends without its closing line did not do what it was for.
+    timeout 40m sh "$source_folder/tests/roots/run.sh" trixie "$@" >"$log" 2>&1 </dev/null || true
+    grep -E '^(   |== With)' "$log" || true
+    closing=$(tail -n 1 "$log" | grep -xE '[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped') || closing='0 passed, 1 failed, 0 skipped'
+    echo "   $closing; see $log"
+    set -- $closing
+    passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + $5))
+}
+
 check_format() {
     find "$source_folder" -name 'build*' -prune -o -name '*.[ch]' -print0 |
         xargs -0 clang-format --dry-run --Werror
@@ -138,6 +164,8 @@ check_format() {
 
 step "Builds and logs: $folder"
 need_packages $build_packages $openmpi_packages $mpich_packages $plot_packages $export_packages $test_packages
+step "With:$(dpkg-query --show --showformat ' ${Package} ${Version},' gcc clang libhwloc-dev mpich openmpi-bin \
+    python3-mpi4py lammps 2>/dev/null | sed 's/,$//')"
 ! has "$chosen_parts" format || check format logged format check_format || true
 if has "$chosen_parts" gcc || [ -n "$chosen_suites$chosen_tests" ]; then
     if check gcc build "$folder/gcc" gcc --werror; then
@@ -159,6 +187,9 @@ if has "$chosen_parts" clang || has "$chosen_parts" sanitized; then
         export LSAN_OPTIONS="suppressions=$source_folder/tests/leaks.txt:print_suppressions=0"
         run_tests clang-sanitized --no-rebuild --suite unit --suite models --suite golden --suite fuzz --no-suite files
     fi
+fi
+if has "$chosen_parts" roots; then
+    run_roots
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
