@@ -6,9 +6,10 @@
  *                              mpiexec; PRRTE's is NAME@NUMBER.
  *   Slurm without either       The job step names the world.
  *
- * These were seen with MPICH 4.0.2 and Open MPI 4.1.4; PRRTE's form is that of its documentation. */
+ * These were seen with MPICH 4.0.2 and 4.2.1, Open MPI 4.1.4 and 5.0.7. */
 #include "interpose/backend/process/launcher_environment.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,13 +118,16 @@ int launcher_world(char *name, size_t size)
 
 int launcher_parent(char *name, size_t size, int *root)
 {
-    unsigned long world;
+    /* Open MPI writes NAMESPACE.RANK:TAG; PRRTE's namespaces have the host's name in them, which may have points. */
+    const char *port = environment("OMPI_PARENT_PORT"), *point = strrchr(port, '.');
+    char *end = NULL;
+    unsigned long rank = point ? strtoul(point + 1, &end, 10) : 0;
     name[0] = '\0';
     *root = -1;
-    /* Open MPI 4 writes NAMESPACE.RANK:TAG. */
-    if (sscanf(environment("OMPI_PARENT_PORT"), "%lu.%d:", &world, root) != 2)
+    if (!point || point == port || end == point + 1 || *end != ':' || rank > INT_MAX)
         return -1;
-    snprintf(name, size, "pmix-%lu", world);
+    snprintf(name, size, "pmix-%.*s", (int)(point - port), port);
+    *root = (int)rank;
     return 0;
 }
 

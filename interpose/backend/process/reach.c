@@ -27,12 +27,12 @@ static int list_has(const char *list, size_t length, const char *begin, const ch
 /* Finds the launcher among the ancestors; 0 if there is none, or a daemon comes first. */
 static long find_launcher(void)
 {
-    static const char *const launchers[] = {"mpiexec", "mpirun", "orterun"};
+    static const char *const launchers[] = {"mpiexec", "mpirun", "orterun", "prterun"};
     long pid = getppid();
     for (int i = 0; i < MOST_ANCESTORS && pid > 1; i++, pid = proc_parent(pid)) {
         size_t length;
         char *name = proc_read(pid, "comm", &length);
-        int is_launcher = 0, is_daemon = !name || strncmp(name, "orted", 5) == 0;
+        int is_launcher = 0, is_daemon = !name || strncmp(name, "orted", 5) == 0 || strncmp(name, "prted", 5) == 0;
         for (size_t k = 0; name && k < sizeof launchers / sizeof *launchers; k++)
             is_launcher |= strncmp(name, launchers[k], strlen(launchers[k])) == 0;
         free(name);
