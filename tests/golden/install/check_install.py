@@ -97,5 +97,9 @@ for recipe in (SOURCE / "share/packaging/spack/packages").glob("*/package.py"):
     check(str(recipe), set(options) <= set(known), f"options {options}, known {known}")
 recipe = (SOURCE / "share/packaging/spack/packages/mpistair/package.py").read_text()
 check("package.py", f'version("{VERSION}")' in recipe, f"not of version {VERSION}")
+debian = SOURCE / "share/packaging/debian"
+check("debian/changelog", (debian / "changelog").read_text().startswith(f"mpistair ({VERSION}-"), f"not of version {VERSION}")
+options = re.findall(r"-D(\w+)=", (debian / "rules").read_text())
+check("debian/rules", set(options) <= set(known), f"options {options}, known {known}")
 print("\n".join(failures) or "install: ok")
 sys.exit(1 if failures else 0)
