@@ -79,6 +79,7 @@ inside() {
     unshare --mount --propagation private --pid --fork --kill-child sh -euc '
         root=$1 tree=$2 packages=$3 cache=$4
         shift 4
+        mount --bind "$root" "$root" # else / in it is no mount, as those want who make a namespace in turn
         mount -t proc proc "$root/proc"
         mount --rbind /sys "$root/sys"
         mount --rbind /dev "$root/dev"
