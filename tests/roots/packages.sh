@@ -45,7 +45,7 @@ make_tarball() {
 # build_packages_of RELEASE: in a root of its own, as a user who has the tarball.
 build_packages_of() {
     new_root "$1-build" && mkdir "$root/work" && cp "$logs"/dist/meson-dist/mpistair-*.tar.gz "$root/work/" || return
-    inside sh -euxc '
+    inside env DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-}" sh -euxc '
         apt-get -qq update
         apt-get -qq install -y --no-install-recommends build-essential lintian ccache
         cd /work

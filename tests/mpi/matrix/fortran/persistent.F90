@@ -153,7 +153,12 @@
           call matrix_fill(values(:, 1), 40, 60 + 2 * step)
           call matrix_fill(values(:, 2), 40, 61 + 2 * step)
         end if
+#ifdef MATRIX_STARTS_ONE_BY_ONE
+        CALL(Start) (requests(1), ierr(1))
+        CALL(Start) (requests(2), ierr(1))
+#else
         CALL(Startall) (2, requests, ierr(1))
+#endif
         if (matrix_rank == 0) then
           do i = parts - 1, 0, -1
             CALL(Pready) (i, requests(2), ierr(1))
