@@ -84,7 +84,8 @@ class Job:
             output = started.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             fail(f"no end after {limit_s} s; it printed {self.stop(started)}")
-        done = subprocess.CompletedProcess(command, started.returncode, *output)
+        # PRRTE, the launcher of Open MPI 5, puts NUL bytes between what it prints itself and what the job prints.
+        done = subprocess.CompletedProcess(command, started.returncode, *(text.replace("\0", "") for text in output))
         print(done.stdout, done.stderr, f"-> {done.returncode}", sep="\n", flush=True)
         return done
 
