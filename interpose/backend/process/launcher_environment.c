@@ -9,7 +9,6 @@
  * These were seen with MPICH 4.0.2 and 4.2.1, Open MPI 4.1.4 and 5.0.7. */
 #include "interpose/backend/process/launcher_environment.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,16 +117,18 @@ int launcher_world(char *name, size_t size)
 
 int launcher_parent(char *name, size_t size, int *root)
 {
-    /* Open MPI writes NAMESPACE.RANK:TAG; PRRTE's namespaces have the host's name in them, which may have points. */
-    const char *port = environment("OMPI_PARENT_PORT"), *point = strrchr(port, '.');
-    char *end = NULL;
-    unsigned long rank = point ? strtoul(point + 1, &end, 10) : 0;
+    unsigned long world;
     name[0] = '\0';
     *root = -1;
-    if (!point || point == port || end == point + 1 || *end != ':' || rank > INT_MAX)
+    /* Open MPI writes WORLD.RANK:TAG. The world is the namespace of Open MPI 4. Since 5, its upper 16 bits come from the
+     * name in NAME@NUMBER, which is also ours, and the lower ones are the number. */
+    if (sscanf(environment("OMPI_PARENT_PORT"), "%lu.%d:", &world, root) != 2)
         return -1;
-    snprintf(name, size, "pmix-%.*s", (int)(point - port), port);
-    *root = (int)rank;
+    const char *space = environment("PMIX_NAMESPACE"), *at = strrchr(space, '@');
+    if (at)
+        snprintf(name, size, "pmix-%.*s@%lu", (int)(at - space), space, world & 0xffff);
+    else
+        snprintf(name, size, "pmix-%lu", world);
     return 0;
 }
 
