@@ -135,7 +135,7 @@
       use matrix_notes
       implicit none
       integer, parameter :: parts = 8
-      PSEND_COUNT, parameter :: n = 5
+      integer(MPI_COUNT_KIND), parameter :: n = 5
       integer, asynchronous :: values(40, 2)
       integer :: error, i, step, list(3)
       PARRIVED_FLAG :: flag(1)

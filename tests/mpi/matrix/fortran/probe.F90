@@ -13,11 +13,10 @@
       n = 1
       call MPI_Isend(values, n, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, pending, error)
 #endif
-#ifdef PROBE_INTEGER_PSEND
-#ifndef USE_MPI_F08
-      only there the compiler holds arguments against their types
-#endif
-      call MPI_Psend_init(values, 1, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, pending, error)
+#ifdef PROBE_PARTITIONED
+      integer(MPI_COUNT_KIND) :: n
+      n = 1
+      call MPI_Psend_init(values, 1, n, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, pending, error)
 #endif
 #ifdef PROBE_INTEGER_PARRIVED
       integer :: flag
