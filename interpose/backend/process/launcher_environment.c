@@ -120,8 +120,8 @@ int launcher_parent(char *name, size_t size, int *root)
     unsigned long world;
     name[0] = '\0';
     *root = -1;
-    /* Open MPI writes WORLD.RANK:TAG. The world is the namespace of Open MPI 4. Since 5, its upper 16 bits come from the
-     * name in NAME@NUMBER, which is also ours, and the lower ones are the number. */
+    /* Open MPI writes WORLD.RANK:TAG. The world is the namespace of Open MPI 4. Since 5, its upper 16 bits come from
+     * the name in NAME@NUMBER, which is also ours, and the lower ones are the number. */
     if (sscanf(environment("OMPI_PARENT_PORT"), "%lu.%d:", &world, root) != 2)
         return -1;
     const char *space = environment("PMIX_NAMESPACE"), *at = strrchr(space, '@');
