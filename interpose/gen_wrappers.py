@@ -74,8 +74,9 @@ def write_trampolines(table, out):
 def fortran_symbols(function):
     """The names under which Fortran layers export a function of C."""
     name = function.name.lower()
-    if name.endswith("_c"):  # mpi_f08 alone has large counts; so named by MPICH
-        return [f"{prefix}_{name[:-2]}_{kind}_large_" for prefix in ("mpi", "pmpi", "pmpir") for kind in ("f08", "f08ts")]
+    if name.endswith("_c"):  # mpi_f08 alone has large counts; so named by MPICH up to 4.1, and by all since
+        return [f"{prefix}_{name_of}_" for prefix in ("mpi", "pmpi", "pmpir") for kind in ("f08", "f08ts")
+                for name_of in (f"{name[:-2]}_{kind}_large", f"{name}_{kind}")]
     plain = [f"{prefix}_{name}{end}" for prefix in ("mpi", "pmpi") for end in ("", "_", "__")]
     plain += [f"{prefix}_{name.upper()}" for prefix in ("MPI", "PMPI")]
     # MPICH's mpi_f08 has pmpir_, Open MPI's pmpi_; f08ts where choice buffers are descriptors (TS 29113).
