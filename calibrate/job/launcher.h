@@ -15,8 +15,8 @@ struct launcher {
 #define LAUNCH_NOTE "mpistair-note: "
 
 /* Finds out to which MPI the launcher belongs: by what it prints for --version, else by trying the programs that are
- * built. Those of the standard ABI serve where there are none of that MPI. Returns 0, or -1 with the reason: it cannot be
- * started, its MPI is not known, there are no programs for it. */
+ * built. Those of the standard ABI serve where there are none of that MPI. Returns 0, or -1 with the reason: it cannot
+ * be started, its MPI is not known, there are no programs for it. */
 int launcher_identify(struct launcher *launcher, struct error *error);
 
 /* Runs `launcher PROGRAM-MPI arguments...` (arguments NULL-terminated) to its end, at most limit_s seconds; what it

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "share/base/error.h"
+
 #define PREFIX "inner-run-"
 
 void nested_leave(const char *output)

@@ -34,6 +34,7 @@ void run_program_release(struct run_program *program)
     free(program->sites);
     free(program->measured);
     free(program->between_polls_s);
+    free(program->moved_polls_s);
     if (program->release_texts != NULL)
         program->release_texts(program->texts);
     *program = (struct run_program){.measured_run_s = NAN};

@@ -193,8 +193,11 @@ struct run_program {
     enum run_mpi_family mpi_family;
     struct run_parts *measured; /* [n_places]; NULL: a made-up program */
     double *between_polls_s;    /* [n_places] of measured, what lies between polls of a wait, not inside MPI; or NULL */
-    double measured_run_s;      /* first begin to last end; NaN: not measured */
-    void *texts;                /* owns the sites' names (a struct pool of the reader), or NULL */
+    double
+        *moved_polls_s; /* [n_places] inside the polls of a loop that measured has with another place: this one's, less
+                                 * what measured has here of others; or NULL */
+    double measured_run_s; /* first begin to last end; NaN: not measured */
+    void *texts;           /* owns the sites' names (a struct pool of the reader), or NULL */
     void (*release_texts)(void *texts);
 };
 

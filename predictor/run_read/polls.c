@@ -1,16 +1,16 @@
 /* Finds the ranks that sleep between polls: they wait there, and compute nothing.
  *
- * Of polls without result (MPI_Test..., MPI_Iprobe ...) a trace has sums, so how much time lies between them, G, but not
- * what the program did there. The operating system says how long a rank neither ran nor wanted a processor: it slept for
- * S of the time T. Some of that may have been elsewhere: at most as large a share u of the rest as ranks that hardly
- * poll sleep; all of it, where there is no such rank. What is left, S - u (T - G), was slept between polls. Processor
- * time is that of all threads, so that S is rather too small. What a rank waited for a processor is no part of T, and is
- * taken out of G by the same share. */
+ * A trace has sums of polls without result (MPI_Test..., MPI_Iprobe ...), so how much time lies between them, G, but
+ * not what the program did there. The operating system says how long a rank neither ran nor wanted a processor: it
+ * slept for S of the time T. Some of that may have been elsewhere: at most as large a share u of the rest as ranks that
+ * hardly poll sleep; all of it, where there is no such rank. What is left, S - u (T - G), was slept between polls.
+ * Processor time is that of all threads, so that S is rather too small. What a rank waited for a processor is no part
+ * of T, and is taken out of G by the same share. */
 #include <math.h>
 
 #include "predictor/run_read/reading.h"
 
-/* Of the time between polls so much must have been slept. */
+/* Is the share of the time between polls that must have been slept. */
 #define MOSTLY_SLEPT 0.8
 /* A rank that spends no more of its time between polls hardly polls. */
 #define HARDLY_POLLS 0.05

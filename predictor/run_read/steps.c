@@ -29,6 +29,7 @@ static uint32_t place_of(struct walk *walk, uint32_t site)
     if (places->seen[site] != rank + 1) {
         if (array_grow(&program->measured, program->n_places, sizeof *program->measured) != 0 ||
             array_grow(&program->between_polls_s, program->n_places, sizeof *program->between_polls_s) != 0 ||
+            array_grow(&program->moved_polls_s, program->n_places, sizeof *program->moved_polls_s) != 0 ||
             run_program_place(program, rank, site) != 0) {
             walk->no_memory = true;
             return 0;
@@ -37,6 +38,7 @@ static uint32_t place_of(struct walk *walk, uint32_t site)
         places->of_site[site] = (uint32_t)program->n_places - 1;
         program->measured[program->n_places - 1] = (struct run_parts){{0}};
         program->between_polls_s[program->n_places - 1] = 0;
+        program->moved_polls_s[program->n_places - 1] = 0;
     }
     return places->of_site[site];
 }
@@ -210,9 +212,27 @@ static uint32_t first_of_loop(const struct walk *walk, uint32_t from, uint32_t t
     return from;
 }
 
+/* Notes that the polls of other call sites from `from` to `to` in order are measured with the call at `to`. */
+static void move_polls(struct walk *walk, uint32_t from, uint32_t to)
+{
+    const struct building *building = walk->building;
+    uint32_t site = building->calls[building->order[to]].site;
+    for (uint32_t i = from; i < to; i++) {
+        const struct call *call = &building->calls[building->order[i]];
+        double inside_s = reading_seconds(call->end_ns - call->begin_ns);
+        if (call->site == site)
+            continue;
+        uint32_t own = place_of(walk, call->site), other = place_of(walk, site);
+        if (walk->no_memory)
+            return;
+        building->reading->program->moved_polls_s[own] += inside_s;
+        building->reading->program->moved_polls_s[other] -= inside_s;
+    }
+}
+
 /* Lets the call at `to` in order begin with the failed tests from `from` on, if these and it are all that the program
  * does meanwhile, or if it sleeps between them. Returns whether it is so. */
-static bool join_loop(const struct walk *walk, uint32_t from, uint32_t to)
+static bool join_loop(struct walk *walk, uint32_t from, uint32_t to)
 {
     const struct building *building = walk->building;
     struct call *end = &building->calls[building->order[to]];
@@ -229,11 +249,12 @@ static bool join_loop(const struct walk *walk, uint32_t from, uint32_t to)
         return false;
     end->begin_ns = begin_ns;
     end->between_ns = between_ns > 0 ? between_ns : 0;
+    move_polls(walk, from, to);
     return true;
 }
 
-/* Lays failed tests at `at` in order behind those of other call sites that were made in turn with them, and lets them last
- * until the next call, if the program sleeps between them. `to`: the first call behind all of them. */
+/* Lays failed tests at `at` in order behind those of other call sites that were made in turn with them, and lets them
+ * last until the next call, if the program sleeps between them. `to`: the first call behind all of them. */
 static void lay_failed(const struct walk *walk, uint32_t at, uint32_t to)
 {
     const struct building *building = walk->building;

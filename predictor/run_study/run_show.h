@@ -19,8 +19,8 @@ void run_quantities(const struct run_study *study, const struct run_side *side, 
 
 bool run_quantity_is_shown(const struct run_quantity *quantity);
 
-/* Returns the T eq. 11 error of the time inside MPI by rank, as a share; NaN without measured time, and where none of it
- * is predicted. */
+/* Returns the T eq. 11 error of the time inside MPI by rank, as a share; NaN without measured time, and where none of
+ * it is predicted. */
 double run_mpi_error(const struct run_study *study);
 /* Returns what is said of a study that predicts nothing. */
 const char *run_copied(const struct run_study *study);

@@ -6,8 +6,8 @@
 #include "interpose/trace/memory/trace.h"
 #include "report/collect/report_activity.h"
 
-const char *const report_activity_name[SPENT_COUNT] = {"computation", "point_to_point", "collectives",   "one_sided",
-                                                       "files",       "other",          "between_polls", "not_recorded"};
+const char *const report_activity_name[SPENT_COUNT] = {
+    "computation", "point_to_point", "collectives", "one_sided", "files", "other", "between_polls", "not_recorded"};
 
 static enum report_activity_kind kind_of_family(enum mpistair_family family)
 {

@@ -10,16 +10,19 @@
 #include "share/base/array.h"
 
 /* Adds what was measured at a place. A call that polls for something counts as waiting all the while; what of it lies
- * between the polls, between_s, is not inside MPI. */
+ * between the polls, between_s, is not inside MPI, and moved_s (below zero) is that of polls at other places, where it
+ * comes in addition (above zero). */
 static void add_parts(struct activity_rank *rank, struct report_call_site *site, const struct run_parts *parts,
-                      double between_s)
+                      double between_s, double moved_s)
 {
     double part_s[RUN_PART_COUNT], all_s = 0;
     for (int i = RUN_COMPUTATION + 1; i < RUN_PART_COUNT; i++)
         all_s += parts->part_s[i];
     between_s = fmin(between_s, all_s);
+    double elsewhere_s = fmin(between_s + fmax(-moved_s, 0), all_s);
     for (int i = 0; i < RUN_PART_COUNT; i++)
-        part_s[i] = parts->part_s[i] * (i != RUN_COMPUTATION && all_s > 0 ? 1 - between_s / all_s : 1);
+        part_s[i] = parts->part_s[i] * (i != RUN_COMPUTATION && all_s > 0 ? 1 - elsewhere_s / all_s : 1);
+    part_s[RUN_OTHER] += fmax(moved_s, 0);
     rank->time_s[SPENT_POLLING] += between_s;
     site->between_s += between_s;
     double transfer_s = 0, waits_s = 0;
@@ -66,7 +69,7 @@ static int add_program(struct report *report, struct activity_sums *sums, const 
     }
     for (size_t i = 0; i < program->n_places; i++)
         add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site], &program->measured[i],
-                  program->between_polls_s[i]);
+                  program->between_polls_s[i], program->moved_polls_s[i]);
     for (size_t rank = 0; rank < program->n_ranks; rank++)
         sums->ranks[rank].time_s[SPENT_NOT_RECORDED] = program->ranks[rank].lost_s;
     report->activities.run_s = program->measured_run_s;
@@ -95,7 +98,7 @@ static int find_awaited(struct activity_sums *sums, const struct run_program *pr
             sums->sites[site].awaited_rank = rank;
         }
     }
-    /* Of a wait that polls, what lies inside MPI counts; of several ranks that poll differently, no more than there is. */
+    /* What lies inside MPI of a wait that polls counts; where several ranks poll differently, no more than there is. */
     for (size_t i = 0; i < sums->n_sites; i++) {
         struct report_call_site *site = &sums->sites[i];
         double waited_s =

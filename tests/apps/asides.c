@@ -2,8 +2,8 @@
  *
  *     asides FILE
  *
- * Each rank sends itself messages in many ways before it posts their receives, where its MPI buffers them. Ranks 0 and 1
- * exchange 200 messages of 8 bytes by MPI_Sendrecv. Then rank 0 computes for 0.3 s, while rank 1 asks for its
+ * Each rank sends itself messages in many ways before it posts their receives, where its MPI buffers them. Ranks 0
+ * and 1 exchange 200 messages of 8 bytes by MPI_Sendrecv. Then rank 0 computes for 0.3 s, while rank 1 asks for its
  * message with MPI_Iprobe and sleeps 0.5 ms each time. FILE has what they sent. */
 #include "tests/apps/app.h"
 #include "tests/apps/witness.h"

@@ -385,7 +385,7 @@ class Predict(unittest.TestCase):
         path = self.make_trace([])
         done = self.run_predict(path, "--machine", "kunpeng", "--format", "csv")
         self.assertIn("holds no rounds", done.stderr)
-        self.assertEqual(done.stdout.splitlines()[1], "kunpeng,postal,,,,,")
+        self.assertEqual(done.stdout.splitlines()[1], "kunpeng,postal,,,,,,")
         self.assertIn('"error": null', self.run_predict(path, "--machine", "kunpeng", "--json").stdout)
 
 

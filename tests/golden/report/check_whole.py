@@ -87,7 +87,7 @@ def check_report(name, trace, is_whole):
     noted = shown.count("Of what was recorded alone: ") == shown.count("<figcaption>")
     check(f"{name}: page", is_whole or (PLAIN.search(shown) is None and noted), shown)
     rows = list(csv.DictReader(io.StringIO(run("report", trace, "--format", "csv")[1])))
-    check(f"{name}: report CSV", rows and all((row["recording"] == "complete") == (is_whole or name == "killed") for row in rows), rows)
+    check(f"{name}: report CSV", rows and all((row["recording"] == "complete") == is_whole for row in rows), rows)
     return report, page
 
 
@@ -115,7 +115,7 @@ def check_queries(name, trace, is_whole):
             check(f"{name}: query {path.stem}", not shares or "recording" in columns, columns)
             if shares and rows:
                 at = columns.index("recording")
-                check(f"{name}: query {path.stem}", all((row[at] == "complete") == (is_whole or name == "killed") for row in rows), rows)
+                check(f"{name}: query {path.stem}", all((row[at] == "complete") == is_whole for row in rows), rows)
             if "efficiency" in columns:
                 values = [row[columns.index(key)] for row in rows for key in ("measured", "predicted")]
                 check(f"{name}: query {path.stem}", all(value is None or 0 <= value <= 1 for value in values), rows)

@@ -102,7 +102,7 @@ class Parts:
         section = ""
         for line in self.tool("report", self.trace, "--all").splitlines():
             section = line if line and not line.startswith(" ") else section
-            for percent in re.findall(r"(?<![+\d.-])(\d+(?:\.\d+)?) %", line):
+            for percent in re.findall(r"(?<![+\d.-])(\d+(?:\.\d+)?) ?%", line):
                 if not section.startswith(NOT_SHARES) and "error" not in line:
                     self.at_most(f"'{line.strip()}'", float(percent), 100)
 
