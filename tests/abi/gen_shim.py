@@ -163,6 +163,9 @@ class Argument:
             self.type, self.passed = "void *", f"callback_in({name}, {int(kind == 'COMM_COPY_ATTR_FN')})"
         elif kind == "INT_OUT" and name == "provided":
             self.type, self.after = "int *", ["*provided = *provided == 3 ? 4096 : *provided * 1024;"]
+        elif kind == "INT_OUT" and function.name == "Topo_test":
+            self.type = "int *"
+            self.after = [f"*{name} = *{name} == MPI_CART ? 211 : *{name} == MPI_GRAPH ? 212 : *{name} == MPI_DIST_GRAPH ? 213 : *{name};"]
         elif kind in POINTERS:
             self.type = "void *"
 

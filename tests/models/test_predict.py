@@ -271,6 +271,12 @@ class Predict(unittest.TestCase):
         for rounds, time_s, judgement, text in (1, 1e-4, "too few messages", "too little to judge a model by: the rounds have"), \
                 (4, 1.0, "not explained", "even half of the time in messages"):
             path = self.make_trace([(1, PATTERN_C, {rank: time_s for rank in range(4)})] * rounds)
+            database = sqlite3.connect(path)  # one round after the other
+            for table in "round", "round_process":
+                database.execute(f"UPDATE {table} SET begin_ns = begin_ns + {'id' if table == 'round' else 'round_id'} * 2000000000, "
+                                 f"end_ns = end_ns + {'id' if table == 'round' else 'round_id'} * 2000000000")
+            database.commit()
+            database.close()
             for options, found in ((["--format", "csv"], lambda out: [row["judgement"] for row in csv.DictReader(io.StringIO(out))]),
                                    (["--json"], lambda out: [json.loads(line)["judgement"] for line in out.splitlines()] if out[0] == "{" else [row["judgement"] for row in json.loads(out)])):
                 self.assertEqual(set(found(self.run_predict(path, "--machine", "thunderx2", *options).stdout)), {judgement}, options)

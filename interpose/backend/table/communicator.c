@@ -3,8 +3,8 @@
  * communicator takes turns.
  *
  * A program may make and free communicators by the 100,000. Facts lie in groups; one whose communicators are all freed
- * is used again for later ones. It is never given back to the system: who asks for a freed communicator at the same time
- * reads facts of another one, and no memory that is gone. See communicator.h. */
+ * is used again for later ones. It is never given back to the system: who asks for a freed communicator at the same
+ * time reads facts of another one, and no memory that is gone. See communicator.h. */
 #include "interpose/backend/table/communicator.h"
 
 #include <errno.h>

@@ -261,7 +261,7 @@ def case_partly_preloaded(job):
         line = next((line for line in process.stderr if line.startswith("mpistair: ")), "")
         watchdog.cancel()
         process.terminate()
-    require("rank 0 has waited" in line and "without LD_PRELOAD" in line, f"said: {line}")
+    require("rank 1 has not joined" in line and "without LD_PRELOAD" in line, f"said: {line}")
 
 
 def case_untouched(job):
