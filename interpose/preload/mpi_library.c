@@ -49,12 +49,17 @@ static bool is_ours(const void *address)
     return object_of(address).dli_fbase == object_of(&ours).dli_fbase;
 }
 
+/* Says whether a file is a copy of this library. */
+static bool is_copy(const char *path)
+{
+    return strncmp(base_name(path), "libmpistair.so", strlen("libmpistair.so")) == 0;
+}
+
 static int add_name(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
     struct object_names *list = context;
-    if (info->dlpi_name == NULL || info->dlpi_name[0] == '\0' ||
-        strncmp(base_name(info->dlpi_name), "libmpistair.so", strlen("libmpistair.so")) == 0)
+    if (info->dlpi_name == NULL || info->dlpi_name[0] == '\0' || is_copy(info->dlpi_name))
         return 0;
     char **names = realloc(list->names, (list->n + 1) * sizeof *names);
     if (names == NULL)
@@ -162,7 +167,7 @@ mpistair_code *mpi_library_find(const char *name)
 mpistair_code *mpi_library_find_for(const char *name, const void *address)
 {
     Dl_info object = object_of(address);
-    if (object.dli_fname == NULL)
+    if (object.dli_fname == NULL || is_copy(object.dli_fname)) /* a copy in front of us would only find itself again */
         return NULL;
     void *handle = dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == NULL)
