@@ -3,7 +3,7 @@
 #
 #     sh tests/run.sh [PART | SUITE | SUITE/NAME] ...
 #
-# Installs what is missing (as root; else it says the one command to run), then runs all parts, or those named:
+# Installs what is missing (as root; else it says the one command to run), then runs all parts but roots, or those named:
 #     format      clang-format has nothing to change
 #     gcc         a build for both MPIs, warnings as errors; all tests (that of the recorder's threads has
 #                 ThreadSanitizer in it)
@@ -54,7 +54,7 @@ for argument; do
         ;;
     esac
 done
-[ -n "$chosen_parts$chosen_suites$chosen_tests" ] || chosen_parts=$parts
+[ -n "$chosen_parts$chosen_suites$chosen_tests" ] || chosen_parts=${parts% roots}
 
 mkdir -p "$folder/logs"
 folder=$(cd "$folder" && pwd)

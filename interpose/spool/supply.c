@@ -76,7 +76,7 @@ static struct left_chunk pop_left(struct supply *supply)
 /* Does the thread's work. The caller holds the lock; it is released during the work itself. */
 static void work(struct supply *supply)
 {
-    uint32_t number, extent;
+    uint32_t number = 0, extent = 0;
     struct left_chunk left = pop_left(supply);
     int making = !supply->failed && supply->n_ready < supply->wanted && reserve(supply, &number, &extent) == 0;
     if (!left.map && !making) {
