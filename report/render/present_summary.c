@@ -76,8 +76,8 @@ static void present_time(struct document *document, const struct report *report)
                                                      {"least", true}, {"mean", true},      {"most", true},
                                                      {"rank", true}};
     static const char *const names[SPENT_COUNT] = {
-        "computation (not in MPI)", "point-to-point", "collectives",           "one-sided",
-        "files",                    "other MPI",      "waiting between polls", "not recorded"};
+        "computation (not in MPI)", "point-to-point", "collectives", "one-sided", "files", "other MPI",
+        "waiting between polls",    "not recorded"};
     const struct report_activities *activities = &report->activities;
     char reason[4 * SCREEN_COLUMNS];
     if (activities->unknown != NULL) {

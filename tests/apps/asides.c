@@ -102,6 +102,8 @@ static void compute(double s)
     for (double until = seconds() + s; seconds() < until;)
         for (int i = 0; i < 1000; i++)
             sum += i;
+    if (sum < 0)
+        app_fail("a sum of positive numbers is negative");
 }
 
 static void poll(void)
