@@ -4,12 +4,6 @@
 
 #include "interpose/backend/recorder/timed_call.h"
 
-/* Says whether MPI has to fill statuses that the caller ignores. */
-static inline int statuses_matter(void)
-{
-    return __atomic_load_n(&recorder.statuses_matter, __ATOMIC_RELAXED);
-}
-
 static inline void *take_before(MPI_Request request)
 {
     return request == MPI_REQUEST_NULL ? NULL : request_table_take_before(HANDLE_KEY(request));

@@ -4,11 +4,6 @@
 
 #include "interpose/backend/recorder/timed_call.h"
 
-static int statuses_matter(void)
-{
-    return __atomic_load_n(&recorder.statuses_matter, __ATOMIC_RELAXED);
-}
-
 /* Begins a call with n requests. Returns whether it is recorded. */
 static int begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
                  const MPI_Request *requests)

@@ -147,10 +147,16 @@ static inline int call_recorded(const struct recorded_call *call)
     return call->thread && __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED);
 }
 
+/* Says whether MPI has to fill statuses that the caller ignores. */
+static inline int statuses_matter(void)
+{
+    return __atomic_load_n(&recorder.statuses_matter, __ATOMIC_RELAXED);
+}
+
 /* Says for good that completion calls need statuses. */
 static inline void need_statuses(void)
 {
-    if (!__atomic_load_n(&recorder.statuses_matter, __ATOMIC_RELAXED))
+    if (!statuses_matter())
         __atomic_store_n(&recorder.statuses_matter, 1, __ATOMIC_RELAXED);
 }
 
