@@ -27,7 +27,8 @@ static double copied(const struct gpu_problem *problem)
  * is that number. */
 static enum machine_protocol protocol_of(const struct machine_protocols *protocols, double bytes, double parts)
 {
-    return machine_protocol_of(protocols, (uint64_t)(bytes / parts * (1 + 4 * DBL_EPSILON)));
+    double part_bytes = fmin(bytes / parts * (1 + 4 * DBL_EPSILON), ldexp(1, 63));
+    return machine_protocol_of(protocols, (uint64_t)part_bytes);
 }
 
 /* Returns into how many messages the bytes of n go, those of all processes of a GPU. */
