@@ -87,7 +87,7 @@ static int prepare(struct measure *measure, bool speak)
     has_mode[P2P] = has_mode[BOTH_P2P] = true;
     has_mode[THREADS] = threads == MPI_THREAD_MULTIPLE;
     has_mode[RMA] = has_mode[BOTH_RMA] = make_window(measure);
-    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = MPI_VERSION >= 4;
+    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = FINE_HAS_PARTITIONED;
     if (speak && !has_mode[THREADS])
         fprintf(stderr, MEASURE_NOTE "left_out threads: this MPI does not let several threads call it\n");
     if (speak && !has_mode[RMA])

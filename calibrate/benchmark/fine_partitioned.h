@@ -6,6 +6,13 @@
 
 enum { FINE_GO_TAG = 1, FINE_DATA_TAG = 2 };
 
+/* Is 1 where the MPI has partitioned messages. */
+#ifdef HAS_MPI_Psend_init
+#define FINE_HAS_PARTITIONED 1
+#else
+#define FINE_HAS_PARTITIONED 0
+#endif
+
 /* Wait for the partner's word to go on, and give it. */
 void fine_await(const struct measure *measure, const struct task *task);
 void fine_tell(const struct measure *measure, const struct task *task);

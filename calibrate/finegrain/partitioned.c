@@ -2,7 +2,7 @@
  * another way would be measured under a name that is not theirs. */
 #include "calibrate/finegrain/part_exchange.h"
 
-#if MPI_VERSION >= 4
+#ifdef HAS_MPI_Psend_init
 
 #include <sched.h>
 

@@ -259,7 +259,7 @@ void case_datatypes(int rank)
     MPI_Type_free(&huge);
     MPI_Send(NULL, 0, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD);
     expect("Send", "send", 0, -1, 3, 0, 1, BLOCKING);
-#if MPI_VERSION >= 4
+#ifdef HAS_MPI_Send_c
     MPI_Send_c(buffer[1], (MPI_Count)3 << 31, MPI_INT, MPI_PROC_NULL, 4, MPI_COMM_WORLD);
     expect("Send_c", "send", 0, -1, 4, 12LL << 31, 1, BLOCKING);
 #endif

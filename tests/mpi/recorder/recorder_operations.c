@@ -89,7 +89,7 @@ void case_probes(int rank)
     MPI_Sendrecv(room, 1, MPI_BYTE, peer, 9, more_room, 1, MPI_BYTE, peer, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     expect("Sendrecv", "send", 0, peer, 9, 1, 1, BLOCKING);
     expect("Sendrecv", "receive", 0, peer, 9, 1, 1, BLOCKING | SECOND);
-#if MPI_VERSION >= 4
+#ifdef HAS_MPI_Send_c
     MPI_Message message;
     MPI_Request request;
     MPI_Isend_c(room, 5, MPI_BYTE, 0, 4, MPI_COMM_SELF, &request);

@@ -145,7 +145,7 @@ void case_persistent(int rank)
 void case_isendrecv(int rank)
 {
     int peer = 1 - rank;
-#if MPI_VERSION >= 4
+#ifdef HAS_MPI_Isendrecv
     MPI_Request requests[2];
     MPI_Status statuses[2];
     for (int wild = 0; wild < 2; wild++) {
