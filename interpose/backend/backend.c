@@ -11,4 +11,5 @@ __attribute__((visibility("default"))) const struct mpistair_backend mpistair_ba
     .wrappers = recorder_wrappers,
     .start = lifecycle_start,
     .note_modules = modules_note,
+    .expect_change = modules_expect_change,
 };

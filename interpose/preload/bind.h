@@ -50,8 +50,10 @@ struct mpistair_backend {
     /* Is called once, before the first wrapper, in the thread that initialises MPI and before the MPI does. Returns 0,
      * or -1 after which nothing is recorded. Must not call MPI. */
     int (*start)(const struct mpistair_host *host);
-    /* Is called, while the backend records, before and after each dlclose; NULL: it need not know. */
+    /* Is called, while the backend records, before each dlclose; NULL: it need not know. */
     void (*note_modules)(void);
+    /* Is called after each dlclose, and before one that does not come by; NULL: as above. */
+    void (*expect_change)(void);
 };
 
 /* Names the symbol that a backend exports. */

@@ -1,10 +1,14 @@
 /* A call of MPI is known by its return address, and after dlclose another library may lie there. So the recorder looks
  * at what is loaded right before and right after each dlclose (backend/site/modules.c); in between the C library does
  * what it was asked. dlclose does not depend on who calls it, as dlopen does, which therefore goes its own way: what it
- * loads is met at the next look.
+ * loads is met at the next look, by the first call of MPI after a dlclose.
  *
- * A dlclose that does not come through here (of the C library itself, of a library that looked it up past us) is
- * noticed later, and what was called meanwhile from where something else lay before is said to be unknown. */
+ * UCX, below most MPIs of today, writes the address of its own dlclose into the tables of all modules, and that one calls
+ * the C library's, past us. It asks dlinfo for the module before, of us: a look is taken then, and the next one at the
+ * first call of MPI after the module is gone.
+ *
+ * A dlclose that comes through neither (of the C library itself, of a library that looked it up past us) is noticed
+ * later, and what was called meanwhile from where something else lay before is said to be unknown. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -13,34 +17,46 @@
 
 #include "interpose/preload/recording.h"
 
-typedef int close_function(void *handle);
-
-/* Returns the dlclose behind ours. It is looked up when it is needed, as others may call us before our constructor. */
-static close_function *find_next(void)
+/* Returns the function of that name behind ours. It is looked up when it is needed, as others may call us before our
+ * constructor. */
+static void *find_next(_Atomic(void *) *next, const char *name)
 {
-    static _Atomic(close_function *) next;
-    close_function *found = atomic_load_explicit(&next, memory_order_relaxed);
+    void *found = atomic_load_explicit(next, memory_order_relaxed);
     if (found == NULL) {
-        void *symbol = dlsym(RTLD_NEXT, "dlclose");
-        memcpy(&found, &symbol, sizeof found);
-        atomic_store_explicit(&next, found, memory_order_relaxed);
+        found = dlsym(RTLD_NEXT, name);
+        atomic_store_explicit(next, found, memory_order_relaxed);
     }
+    if (found == NULL) /* does not happen: who calls us could not be loaded without one */
+        errno = ENOSYS;
     return found;
 }
 
 extern __attribute__((visibility("default"))) int dlclose(void *handle);
+extern __attribute__((visibility("default"))) int dlinfo(void *handle, int request, void *argument);
 
 int dlclose(void *handle)
 {
-    close_function *next = find_next();
-    if (next == NULL) { /* does not happen: who calls us could not be loaded without one */
-        errno = ENOSYS;
+    static _Atomic(void *) found;
+    int (*next)(void *handle);
+    *(void **)&next = find_next(&found, "dlclose");
+    if (next == NULL)
         return -1;
-    }
     recording_note_modules();
     int result = next(handle);
     int error = errno;
-    recording_note_modules();
+    recording_expect_change();
     errno = error;
     return result;
+}
+
+int dlinfo(void *handle, int request, void *argument)
+{
+    static _Atomic(void *) found;
+    int (*next)(void *handle, int request, void *argument);
+    *(void **)&next = find_next(&found, "dlinfo");
+    if (next == NULL)
+        return -1;
+    if (request == RTLD_DI_LINKMAP)
+        recording_expect_change();
+    return next(handle, request, argument);
 }

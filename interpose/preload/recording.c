@@ -52,6 +52,12 @@ void recording_note_modules(void)
         recording_backend->note_modules();
 }
 
+void recording_expect_change(void)
+{
+    if (atomic_load(&state) == RECORDING_ON && recording_backend->expect_change != NULL)
+        recording_backend->expect_change();
+}
+
 void recording_stop(void)
 {
     atomic_store(&state, RECORDING_STOPPED);

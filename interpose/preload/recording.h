@@ -24,6 +24,8 @@ mpistair_code *recording_wrapper(uint32_t function);
 
 /* Lets a recording backend note which modules are loaded. */
 void recording_note_modules(void);
+/* The same, before modules may come or go; the backend finds out itself when they did. */
+void recording_expect_change(void);
 
 /* Makes all calls pass through from now on, for good. Safe in a forked child. */
 void recording_stop(void);

@@ -110,11 +110,11 @@ struct spool_header {
     uint64_t lost[SPOOL_LOSS_COUNT]; /* records not written, by cause */
     char run_key[64];                /* differs between jobs, is the same in all processes of a job */
     char host[256];
-    char library[512];  /* MPI_Get_library_version, cut */
-    char command[1024]; /* the process's command line, blanks between, cut */
-    char topology[512]; /* path of the node's hwloc XML, written by the node leader; empty: none */
-    char maps[512];     /* path of the history of the process's modules, or of a copy of /proc/self/maps; empty: none */
-    char launch[64];    /* the launcher's name for what it started, the same in all worlds of a job; empty: none */
+    char library[512];     /* MPI_Get_library_version, cut */
+    char command[1024];    /* the process's command line, blanks between, cut */
+    char topology[512];    /* end of the path of the node's hwloc XML, written by the node leader; empty: none */
+    char maps[512];        /* end of the path of the history of the process's modules; empty: none */
+    char launch[64];       /* the launcher's name for what it started, the same in all worlds of a job; empty: none */
     uint64_t calls[1024];  /* passed-through calls by function number, families untracked and counted */
     char world[64];        /* the launcher's name for this MPI_COMM_WORLD; empty: none */
     char parent_world[64]; /* name of the world that spawned it; empty: not told, or not spawned */

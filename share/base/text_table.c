@@ -120,10 +120,15 @@ size_t text_table_least(const struct text_table *table)
     return least;
 }
 
-/* Sets what depends on where it is printed. */
+/* Sets what depends on where it is printed. libsmartcols 2.41 takes titles that it does not print for nothing, so the
+ * widest line has them as well. */
 static void prepare(struct text_table *table, FILE *stream)
 {
     unsigned columns = terminal_columns(stream);
+    for (size_t i = 0; i < scols_table_get_ncols(table->table); i++) {
+        const char *title = scols_cell_get_data(scols_column_get_header(scols_table_get_column(table->table, i)));
+        text_table_widen(table, i, title != NULL ? title : "");
+    }
     scols_table_set_stream(table->table, stream);
     scols_table_set_termforce(table->table, columns > 0 ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
     scols_table_set_termwidth(table->table, columns);

@@ -3,11 +3,12 @@
  *     plugins WORD...
  *
  * a and b are two plug-ins, whose paths PLUG_A and PLUG_B have: "open a" loads one, "close a" unloads it, "unseen a"
- * does so by the C library's own dlclose, "namespace a" loads it into a namespace of its own. "call a N" lets it send N
+ * does so by the C library's own dlclose, "ucx a" as UCX does, with a question to dlinfo before, "namespace a" loads it into a namespace of its own. "call a N" lets it send N
  * messages to itself, or probe -N times in vain; "end a N" lets it send them while it is unloaded. "init" is MPI_Init,
  * "threads N" lets two threads load, call and unload a and b N times, "kill" ends the process. It prints where the code
  * of each plug-in lies as it is loaded, and fails where something does not work. */
 #include <dlfcn.h>
+#include <link.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -59,12 +60,15 @@ static void end_plug(int which, int n)
     function(n);
 }
 
-static void close_plug(int which, int unseen)
+static void close_plug(int which, char way)
 {
+    struct link_map *map;
     int (*of_libc)(void *);
     void *found = find(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "dlclose");
     memcpy(&of_libc, &found, sizeof of_libc);
-    if ((unseen ? of_libc(handles[which]) : dlclose(handles[which])) != 0)
+    if (way == 'u' && dlinfo(handles[which], RTLD_DI_LINKMAP, &map) != 0)
+        fail("dlinfo");
+    if ((way == 'c' ? dlclose(handles[which]) : of_libc(handles[which])) != 0)
         fail("dlclose");
 }
 
@@ -75,7 +79,7 @@ static void *run_thread(void *context)
         pthread_barrier_wait(&both);
         open_plug(which, 0);
         call_plug(which, 5);
-        close_plug(which, 0);
+        close_plug(which, 'c');
     }
     return NULL;
 }
@@ -115,8 +119,8 @@ int main(int argc, char **argv)
             open_plug(which, word[0] == 'n');
             printf("%s %p\n", argv[++i], find(handles[which], "plug"));
             fflush(stdout);
-        } else if (strcmp(word, "close") == 0 || strcmp(word, "unseen") == 0) {
-            close_plug(which, word[0] == 'u');
+        } else if (strcmp(word, "close") == 0 || strcmp(word, "unseen") == 0 || strcmp(word, "ucx") == 0) {
+            close_plug(which, strcmp(word, "unseen") == 0 ? 0 : word[0]);
             i++;
         } else if (strcmp(word, "call") == 0 && i + 2 < argc) {
             call_plug(which, atoi(argv[i + 2]));

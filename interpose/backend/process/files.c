@@ -49,38 +49,22 @@ static void join_name(char to[PATH_MAX], const char *folder, const char *path)
     snprintf(to, PATH_MAX, "%.3000s/%.500s", folder, slash ? slash + 1 : path);
 }
 
-/* Stores the new place of a file into the header of a copied spool. */
-static int patch_path(int fd, size_t offset, const char *path)
-{
-    char text[sizeof((struct spool_header *)0)->maps] = "";
-    if (strlen(path) >= sizeof text)
-        return 0;
-    memcpy(text, path, strlen(path));
-    return pwrite(fd, text, sizeof text, (off_t)offset) == (ssize_t)sizeof text ? 0 : -1;
-}
-
 int run_collect(struct run *run)
 {
-    char folder[PATH_MAX], spool[PATH_MAX], maps[PATH_MAX] = "", topology[PATH_MAX] = "";
+    char folder[PATH_MAX], to[PATH_MAX];
     snprintf(folder, sizeof folder, "%.4000s.spool", run->facts.output);
-    join_name(spool, folder, run->spool);
+    join_name(to, folder, run->spool);
     int failed = mkdir(folder, readers_folder_mode()) != 0 && errno != EEXIST;
-    failed = failed || copy_file(run->spool, spool) != 0;
+    failed = failed || copy_file(run->spool, to) != 0;
     if (!failed && run->maps[0]) {
-        join_name(maps, folder, run->maps);
-        failed = copy_file(run->maps, maps) != 0;
+        join_name(to, folder, run->maps);
+        failed = copy_file(run->maps, to) != 0;
     }
-    if (!failed && run->topology[0]) {
-        join_name(topology, folder, run->topology);
-        failed = run->made_topology && copy_file(run->topology, topology) != 0;
+    if (!failed && run->made_topology) {
+        join_name(to, folder, run->topology);
+        failed = copy_file(run->topology, to) != 0;
     }
-    int fd = failed ? -1 : open(spool, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0) {
-        failed = patch_path(fd, offsetof(struct spool_header, maps), maps) |
-                 patch_path(fd, offsetof(struct spool_header, topology), topology);
-        close(fd);
-    }
-    if (failed || fd < 0) {
+    if (failed) {
         say_line("rank %d: its records cannot be copied to %s: %s; they stay in %s on %s", run->rank, folder,
                  strerror(errno), run->spool, run->host);
         return -1;

@@ -37,6 +37,13 @@ static void read_command(char *command, size_t size)
     command[length > 0 ? length : 0] = '\0';
 }
 
+/* Keeps the path; of one that is too long the end, as readers take its last part alone. */
+static void keep_path(char kept[512], const char *path)
+{
+    size_t length = strlen(path);
+    memcpy(kept, length < 512 ? path : path + length - 511, length < 512 ? length + 1 : 512);
+}
+
 /* Writes which process of which run this is: all that makes the spool a valid one. */
 static void identify(const struct run *run)
 {
@@ -135,8 +142,8 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
 #endif
     header->eager_limit_bytes = eager_limit_bytes(0);
     header->eager_limit_network_bytes = run->n_leaders > 1 ? eager_limit_bytes(1) : 0;
-    snprintf(header->topology, sizeof header->topology, "%.511s", run->topology);
-    snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
+    keep_path(header->topology, run->topology);
+    keep_path(header->maps, run->maps);
     header->launched = run->launched;
     header->apart = (uint32_t)run->apart;
     if (header->use_init.at_ns == 0) /* it was not described before: MPI_Init came behind MPI_Session_init */
@@ -151,7 +158,7 @@ void process_spool_note_end(struct run *run, enum spool_end end)
                                                             * process */
     header->use_finalize = processor_use();
     if (modules_close(run) == 0)
-        snprintf(header->maps, sizeof header->maps, "%.511s", run->maps);
+        keep_path(header->maps, run->maps);
 }
 
 static void marker_path(char path[PATH_MAX], const struct run *run)

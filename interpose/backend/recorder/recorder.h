@@ -79,7 +79,8 @@ struct recorder {
     unsigned off;        /* SPOOL_OFF while MPI_Pcontrol or the window has switched recording off, else 0 */
     uint32_t sums_ended; /* how many times */
     uint64_t detail;     /* MPISTAIR_DETAIL: calls of a kind that have records of their own, further ones are summed */
-    uint64_t window_ticks; /* when to look whether the recording window begins or ends */
+    uint64_t
+        window_ticks; /* when to look whether the recording window begins or ends; 0: now, as a module may be gone */
     enum spool_clock_source clock_source;
     uint64_t init_ticks; /* entry of the call that initialised MPI_COMM_WORLD */
     pid_t pid;
@@ -122,7 +123,7 @@ struct recorded_call {
 void stack_note(struct recorder_thread *thread, enum mpistair_function function, uint64_t site);
 
 /* Switches at the window's ends, see window.h. */
-void window_pass(const struct recorded_call *call);
+void window_pass(struct recorded_call *call);
 
 /* Comes first in every begin function. Returns whether the call is recorded. */
 static inline int call_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)

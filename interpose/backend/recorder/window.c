@@ -8,18 +8,19 @@
 #include <stdlib.h>
 
 #include "interpose/backend/recorder/sum.h"
+#include "interpose/backend/site/modules.h"
 
 #define DEFAULT_DETAIL 100000
 
 enum { LEVEL_OFF = 0, LEVEL_ON = 1, FIRST_MARK = 3 };
 
 static struct {
-    int by_marks;
-    int from_mark, to_mark; /* 0: the beginning, the end */
-    uint64_t times_ns[2];   /* since the process's start: 0 the beginning; UINT64_MAX: the end */
-    int passed;             /* how many of them */
-    int closed;             /* recording is outside of the window */
-    int program_off;        /* MPI_Pcontrol(0) was called */
+    int by_marks, has_times; /* neither: all is recorded */
+    int from_mark, to_mark;  /* 0: the beginning, the end */
+    uint64_t times_ns[2];    /* since the process's start: 0 the beginning; UINT64_MAX: the end */
+    int passed;              /* how many of them */
+    int closed;              /* recording is outside of the window */
+    int program_off;         /* MPI_Pcontrol(0) was called */
 } window;
 
 /* Stores a mark, behind which recording is as the window and the program want it. */
@@ -52,7 +53,7 @@ void window_mark(const struct recorded_call *call, int number)
 /* Returns when to look again, in ticks: not after the next time comes. */
 static uint64_t next_look(uint64_t now_ticks, uint64_t passed_ns)
 {
-    if (window.passed == 2 || window.times_ns[window.passed] == UINT64_MAX)
+    if (!window.has_times || window.passed == 2 || window.times_ns[window.passed] == UINT64_MAX)
         return UINT64_MAX;
     double passed_ticks = (double)(now_ticks - recorder.spool.header->start.ticks);
     double ticks_per_ns = passed_ns > 1000000 ? passed_ticks / (double)passed_ns : 1;
@@ -62,19 +63,23 @@ static uint64_t next_look(uint64_t now_ticks, uint64_t passed_ns)
     return now_ticks + (left < 1e18 ? (uint64_t)left : UINT64_C(1000000000000000000)) + 1000;
 }
 
-void window_pass(const struct recorded_call *call)
+void window_pass(struct recorded_call *call)
 {
+    if (modules_settle())
+        call->begin_ticks = clock_ticks(recorder.clock_source); /* behind the look, which knows the caller's module */
     uint64_t due = __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED);
     if (!call->thread || due > call->begin_ticks ||
         !__atomic_compare_exchange_n(&recorder.window_ticks, &due, UINT64_MAX, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return; /* another thread looks */
     uint64_t passed_ns = spool_clock_node_ns() - recorder.spool.header->start.monotonic_ns;
-    for (; window.passed < 2 && passed_ns >= window.times_ns[window.passed]; window.passed++) {
+    for (; window.has_times && window.passed < 2 && passed_ns >= window.times_ns[window.passed]; window.passed++) {
         window.closed = window.passed == 1;
         struct recorded_call own = {call->thread, call->begin_ticks, 0, call->function};
         store_mark(&own, window.closed ? LEVEL_OFF : LEVEL_ON, SPOOL_BY_WINDOW);
     }
-    __atomic_store_n(&recorder.window_ticks, next_look(call->begin_ticks, passed_ns), __ATOMIC_RELEASE);
+    __atomic_store_n(&recorder.window_ticks, next_look(call->begin_ticks, passed_ns), __ATOMIC_SEQ_CST);
+    if (modules_are_awaited())
+        __atomic_store_n(&recorder.window_ticks, 0, __ATOMIC_SEQ_CST);
 }
 
 /* Reads a time with its unit up to `end`, the one character behind it. Returns what follows, or NULL. */
@@ -162,7 +167,8 @@ void window_open(int rank)
         struct recorded_call begin = {thread, start_ticks, 0, FN_Init};
         if (thread && window.closed)
             store_mark(&begin, LEVEL_OFF, SPOOL_BY_WINDOW);
-        if (!window.by_marks)
+        window.has_times = !window.by_marks;
+        if (window.has_times)
             __atomic_store_n(&recorder.window_ticks, start_ticks, __ATOMIC_RELAXED);
     }
     errno = saved_errno;

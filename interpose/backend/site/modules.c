@@ -219,10 +219,11 @@ void modules_open(struct run *run)
     __atomic_store_n(&history.is_open, history.text.written > 0, __ATOMIC_RELEASE);
 }
 
-void modules_note(void)
+/* Takes a look if anything changed. Returns whether it did. */
+static int note_changes(void)
 {
     if (!__atomic_load_n(&history.is_open, __ATOMIC_ACQUIRE) || recorder.pid != getpid())
-        return;
+        return 0;
     int saved_errno = errno, is_due;
     uint64_t ticks = clock_ticks(recorder.clock_source);
     struct module_generation generation = module_generation();
@@ -240,6 +241,42 @@ void modules_note(void)
     if (is_due)
         look_and_note(0);
     errno = saved_errno;
+    return is_due;
+}
+
+void modules_note(void)
+{
+    (void)note_changes();
+}
+
+/* Calls that look for a change, before it is taken that none comes. */
+#define AWAITED_CALLS 64
+static int awaited_calls;
+
+void modules_expect_change(void)
+{
+    modules_note();
+    if (!__atomic_load_n(&history.is_open, __ATOMIC_ACQUIRE))
+        return;
+    __atomic_store_n(&awaited_calls, AWAITED_CALLS, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&recorder.window_ticks, 0, __ATOMIC_SEQ_CST);
+}
+
+int modules_are_awaited(void)
+{
+    return __atomic_load_n(&awaited_calls, __ATOMIC_SEQ_CST) > 0;
+}
+
+int modules_settle(void)
+{
+    if (!modules_are_awaited())
+        return 0;
+    int changed = note_changes();
+    if (changed)
+        __atomic_store_n(&awaited_calls, 0, __ATOMIC_SEQ_CST);
+    else
+        __atomic_sub_fetch(&awaited_calls, 1, __ATOMIC_SEQ_CST);
+    return changed;
 }
 
 int modules_close(struct run *run)

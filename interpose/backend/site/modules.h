@@ -16,6 +16,13 @@ void modules_open(struct run *run);
  * keeps errno. */
 void modules_note(void);
 
+/* Takes a look as modules_note() does, and another one at the first call of MPI that finds the generation changed: a
+ * module came after a dlclose, or went by one that the recorder cannot see. */
+void modules_expect_change(void);
+/* Takes that look. Returns 1 where it was taken, 0 where nothing is awaited or nothing changed yet. */
+int modules_settle(void);
+int modules_are_awaited(void);
+
 /* Ends the history with a last look. Returns 0, or -1 where there is no file. */
 int modules_close(struct run *run);
 

@@ -13,10 +13,13 @@ CASES = {
     "reuse": (REUSE, {(1, "plug"): 100, (2, "plug"): 70}, 0),
     "gone": ("open b init open a call a 70 close a call b 5 close b", {(1, "plug"): 70, (2, "plug"): 5}, 0),
     "unseen": ("init open a call a 70 unseen a open b call b 50 close b open a call a 3 close a", {(1, "plug"): 3}, 120),
+    "ucx": (REUSE.replace("close", "ucx"), {(1, "plug"): 100, (2, "plug"): 70}, 0),
+    "ucx end": ("init open a call a 5 end a 7 ucx a open b call b 3 ucx b", {(1, "plug"): 5, (1, "leave"): 7, (2, "plug"): 3}, 0),
+    "ucx killed": ("init open a call a 70 ucx a open b call b 50 kill", {(1, "plug"): 70, (2, "plug"): 50}, 0),
     "end": ("init open a call a 5 end a 7 close a open b call b 3", {(1, "plug"): 5, (1, "leave"): 7, (2, "plug"): 3}, 0),
     "namespace": ("init namespace a call a 70 close a namespace b call b 50 close b open a call a 30",
                   {(1, "plug"): 100, (2, "plug"): 50}, 0),
-    "killed": ("open a init call a 70 close a open b call b 50 kill", {(1, "plug"): 70}, 50),
+    "killed": ("open a init call a 70 close a open b call b 50 kill", {(1, "plug"): 70, (2, "plug"): 50}, 0),
     "many": ("init" + 40 * " open a call a 2 close a open b call b 3 close b", {(1, "plug"): 80, (2, "plug"): 120}, 0),
 }
 SITES = """SELECT tag, module, function, line, count(*) FROM message LEFT JOIN callsite ON callsite.id = send_callsite
