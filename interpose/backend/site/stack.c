@@ -135,6 +135,7 @@ void stack_note(struct recorder_thread *thread, enum mpistair_function function,
     if (!has_stack(function) || site == 0)
         return;
     int saved_errno = errno, wanted = recorder.stack_frames, is_new;
+    modules_settle(); /* the same addresses may be another module's since the last call */
     int n = backtrace_of_thread(addresses, wanted + OWN_FRAMES), first = 0;
     while (first < n && (uint64_t)(uintptr_t)addresses[first] != site)
         first++;

@@ -14,6 +14,8 @@ STEPS = 2000
 # Where all processes end by themselves, without MPI_Finalize, they race with their launcher's clean-up: hydra's exit status
 # is 0, or another one in one launch of 20, with the recorder as without. MPI does not define it.
 STATUS_UNDEFINED = ["exit", "_exit"]
+# Where they are killed, the hydra of MPICH 4.2 says 0 in one launch of 5, with the recorder as without.
+STATUS_LOST = ["kill", "segv"]
 
 
 def add_arguments(parser):
@@ -34,7 +36,8 @@ def without_numbers(text):
 
 
 def expect_same(test, bare, recorded):
-    if test.arguments.end not in STATUS_UNDEFINED:
+    lost = test.mpi == "mpich" and test.arguments.end in STATUS_LOST and 0 in (recorded.returncode, bare.returncode)
+    if test.arguments.end not in STATUS_UNDEFINED and not lost:
         job.expect_equal(recorded.returncode, bare.returncode, "exit status, against that without the recorder")
     whole, found = of_the_job(bare.stdout), of_the_job(recorded.stdout)
     # A launcher that kills its job may lose what was last printed, with the recorder as without.
