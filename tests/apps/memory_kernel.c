@@ -4,8 +4,8 @@
  *
  * Rank 0 sends to rank 1. A repetition is a Barrier, an Irecv and an Isend, stores by whom WHO names (receiver, sender,
  * both or none), and a Wait. The stores go past the caches (non-temporal) to a block of 64 MB, one after the other,
- * until the time is over. Each rank prints a line a repetition: rank, repetition, when its post, its stores and its
- * wait began, when the wait ended, in s of CLOCK_MONOTONIC, and the bytes that it stored. */
+ * until the time is over. At its end each rank prints a line a repetition: rank, repetition, when its Barrier, its post,
+ * its stores and its wait began, when the wait ended, in s of CLOCK_MONOTONIC, and the bytes that it stored. */
 #include "tests/apps/app.h"
 
 #include <mpi.h>
@@ -19,6 +19,10 @@
 #endif
 
 enum { BLOCK_BYTES = 1 << 26, PIECE_BYTES = 1 << 20 };
+
+struct repetition {
+    double barrier_s, post_s, stores_s, wait_s, end_s, stored_bytes;
+};
 
 static double now_s(void)
 {
@@ -68,7 +72,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     int rank = app_rank();
     bool stores = computes(argc > 1 ? argv[1] : "receiver", rank);
-    int repetitions = (int)app_integer("REPETITIONS", argc > 2 ? argv[2] : "10", 1, 1000000);
+    int repetitions = (int)app_integer("REPETITIONS", argc > 2 ? argv[2] : "10", 1, 10000);
     int bytes = (int)app_integer("BYTES", argc > 3 ? argv[3] : "64000000", 1, 1 << 30);
     double work_s = 1e-6 * app_real("MICROSECONDS", argc > 4 ? argv[4] : "50000", 0);
     if (app_size() < 2)
@@ -76,25 +80,31 @@ int main(int argc, char **argv)
     char *block = aligned_alloc(4096, BLOCK_BYTES), *message = app_allocate((size_t)bytes, 1);
     if (block == NULL)
         app_fail("no memory");
+    struct repetition *done = app_allocate((size_t)repetitions, sizeof *done);
     memset(block, 1, BLOCK_BYTES);
+    memset(done, 0, (size_t)repetitions * sizeof *done);
     memset(message, 1, (size_t)bytes); /* so that no page is new in a repetition */
     for (int i = 0; i < repetitions; i++) {
         MPI_Request request = MPI_REQUEST_NULL;
-        double stored = 0, times_s[4] = {0};
+        struct repetition *now = &done[i];
+        now->barrier_s = now_s();
         MPI_Barrier(MPI_COMM_WORLD);
-        times_s[0] = now_s();
+        now->post_s = now_s();
         if (rank == 0)
             MPI_Isend(message, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
         else if (rank == 1)
             MPI_Irecv(message, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
-        times_s[1] = now_s();
+        now->stores_s = now_s();
         if (stores)
-            stored = compute(block, work_s);
-        times_s[2] = now_s();
+            now->stored_bytes = compute(block, work_s);
+        now->wait_s = now_s();
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-        times_s[3] = now_s();
-        printf("%d %d %.9f %.9f %.9f %.9f %.0f\n", rank, i, times_s[0], times_s[1], times_s[2], times_s[3], stored);
+        now->end_s = now_s();
     }
+    for (int i = 0; i < repetitions; i++)
+        printf("%d %d %.9f %.9f %.9f %.9f %.9f %.0f\n", rank, i, done[i].barrier_s, done[i].post_s, done[i].stores_s,
+               done[i].wait_s, done[i].end_s, done[i].stored_bytes);
+    free(done);
     free(block);
     free(message);
     MPI_Finalize();

@@ -28,14 +28,16 @@ def table(test, progress, total, alpha):
 
 def computing(lines):
     """Of each repetition the mean over the time from the later post to the end of the receive."""
-    steps = {}
+    times = {0: [], 1: []}  # of each rank, a repetition each: begin of barrier, post, stores and wait, end of the wait
     for line in lines:
-        rank, step, *times = line.split()
-        steps.setdefault(int(step), {})[int(rank)] = [float(at) for at in times]
+        rank, _, *own, _ = line.split()
+        times[int(rank)].append([float(at) for at in own])
+    outside = [(one[2], one[3]) for own in times.values() for one in own]
+    outside += [(one[4], following[0]) for own in times.values() for one, following in zip(own, own[1:])]
     means = []
-    for _, ranks in sorted(steps.items()):
-        begin, end = max(ranks[0][0], ranks[1][0]), ranks[1][3]
-        means.append(sum(max(min(to, end) - max(at, begin), 0) for _, at, to, *_ in ranks.values()) / (end - begin))
+    for sender, receiver in zip(times[0], times[1]):
+        begin, end = max(sender[1], receiver[1]), receiver[4]
+        means.append(sum(max(min(to, end) - max(at, begin), 0) for at, to in outside) / (end - begin))
     return means
 
 
@@ -49,7 +51,7 @@ def main():
     test = job.Job(__doc__)
     for who in ("none", "sender", "receiver"):
         done = test.record(test.program("memory_kernel"), who, str(REPETITIONS), "64000000", str(int(WORK_S * 1e6)))
-        means = computing(line for line in done.stdout.splitlines() if len(line.split()) == 7)
+        means = computing(line for line in done.stdout.splitlines() if len(line.split()) == 8)
         job.expect_equal(len(means), REPETITIONS, "repetitions that the job printed")
         for progress in (0, 2):
             machine = table(test, progress, "1e12", 1)
