@@ -3,9 +3,9 @@
  * what it was asked. dlclose does not depend on who calls it, as dlopen does, which therefore goes its own way: what it
  * loads is met at the next look, by the first call of MPI after a dlclose.
  *
- * UCX, below most MPIs of today, writes the address of its own dlclose into the tables of all modules, and that one calls
- * the C library's, past us. It asks dlinfo for the module before, of us: a look is taken then, and the next one at the
- * first call of MPI after the module is gone.
+ * UCX, below most MPIs of today, writes the address of its own dlclose into the tables of all modules, and that one
+ * calls the C library's, past us. It asks dlinfo for the module before, of us: a look is taken then, and the next one
+ * at the first call of MPI after the module is gone.
  *
  * A dlclose that comes through neither (of the C library itself, of a library that looked it up past us) is noticed
  * later, and what was called meanwhile from where something else lay before is said to be unknown. */

@@ -4,8 +4,8 @@
  *
  * Rank 0 sends to rank 1. A repetition is a Barrier, an Irecv and an Isend, stores by whom WHO names (receiver, sender,
  * both or none), and a Wait. The stores go past the caches (non-temporal) to a block of 64 MB, one after the other,
- * until the time is over. At its end each rank prints a line a repetition: rank, repetition, when its Barrier, its post,
- * its stores and its wait began, when the wait ended, in s of CLOCK_MONOTONIC, and the bytes that it stored. */
+ * until the time is over. At its end each rank prints a line a repetition: rank, repetition, when its Barrier, its
+ * post, its stores and its wait began, when the wait ended, in s of CLOCK_MONOTONIC, and the bytes that it stored. */
 #include "tests/apps/app.h"
 
 #include <mpi.h>

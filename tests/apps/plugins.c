@@ -3,10 +3,11 @@
  *     plugins WORD...
  *
  * a and b are two plug-ins, whose paths PLUG_A and PLUG_B have: "open a" loads one, "close a" unloads it, "unseen a"
- * does so by the C library's own dlclose, "ucx a" as UCX does, with a question to dlinfo before, "namespace a" loads it into a namespace of its own. "call a N" lets it send N
- * messages to itself, or probe -N times in vain; "end a N" lets it send them while it is unloaded. "init" is MPI_Init,
- * "threads N" lets two threads load, call and unload a and b N times, "kill" ends the process. It prints where the code
- * of each plug-in lies as it is loaded, and fails where something does not work. */
+ * does so by the C library's own dlclose, "ucx a" as UCX does, with a question to dlinfo before, "namespace a" loads it
+ * into a namespace of its own. "call a N" lets it send N messages to itself, or probe -N times in vain; "end a N" lets
+ * it send them while it is unloaded. "init" is MPI_Init, "threads N" lets two threads load, call and unload a and b N
+ * times, "kill" ends the process. It prints where the code of each plug-in lies as it is loaded, and fails where
+ * something does not work. */
 #include <dlfcn.h>
 #include <link.h>
 #include <mpi.h>

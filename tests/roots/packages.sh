@@ -56,7 +56,7 @@ build_packages_of() {
         cd "mpistair-$version"
         cp -r share/packaging/debian debian
         apt-get -qq build-dep -y --no-install-recommends ./
-        dpkg-buildpackage --unsigned-source --unsigned-changes
+        dpkg-buildpackage -us -uc
         for mpi in openmpi mpich; do
             "mpicc.$mpi" -g -O2 -o "../culprit-$mpi" tests/apps/culprit.c
         done' || return
