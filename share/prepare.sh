@@ -80,5 +80,5 @@ configure() {
 
 # build FOLDER NAME [OPTION ...]: configures FOLDER and builds it; the logs are NAME-setup and NAME-build.
 build() {
-    configure "$@" && logged "$2-build" ninja -C "$1"
+    configure "$@" && logged "$2-build" ninja -C "$1" all meson-test-prereq
 }

@@ -63,7 +63,7 @@ double fine_both_rma(struct measure *measure, const struct task *task, MPI_Win w
     return seconds / task->repeats;
 }
 
-#ifdef HAS_MPI_Psend_init
+#if MPI_VERSION >= 4
 
 /* Moves all requests once: receives first, then sends. Returns the seconds of it. */
 static double move(const struct measure *measure, const struct task *task, MPI_Request *requests)

@@ -14,7 +14,7 @@ void fine_tell(const struct measure *measure, const struct task *task)
     MPI_Send(NULL, 0, MPI_BYTE, task->partner, FINE_GO_TAG, measure->comm);
 }
 
-#ifdef HAS_MPI_Psend_init
+#if MPI_VERSION >= 4
 
 static MPI_Request make_request(const struct measure *measure, const struct task *task, char *data)
 {
