@@ -1,6 +1,6 @@
 /* Sends a part as a partition of MPI 4's partitioned communication. An MPI that has none is refused: parts sent in
- * another way would be measured under a name that is not theirs. Open MPI 5.0 has them before it is an MPI 4, and parts of
- * several threads hang in it. */
+ * another way would be measured under a name that is not theirs. Open MPI 5.0 has them before it is an MPI 4, and parts
+ * of several threads hang in it. */
 #include "calibrate/finegrain/part_exchange.h"
 
 #if MPI_VERSION >= 4
