@@ -45,7 +45,8 @@ set_up_root() {
 # need_rights: ends the script where this process may not use roots.
 need_rights() {
     [ "$(id -u)" -eq 0 ] || without "a root of another system needs root"
-    unshare --mount --pid --fork true 2>/dev/null || without "this system lets nobody have a mount namespace"
+    unshare --mount --propagation private --pid --fork sh -c 'mount -t proc proc /proc && mount -t tmpfs tmpfs /tmp' 2>/dev/null ||
+        without "this system lets nobody mount in a namespace of their own"
 }
 
 # need_release: makes the root $roots/$release-clean, which has the release alone, where it is not there yet. Ends the script
