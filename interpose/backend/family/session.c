@@ -28,11 +28,11 @@ static int thread_level_of(MPI_Session session)
     static const char *const names[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
                                         "MPI_THREAD_MULTIPLE"};
     char value[64] = "";
-    int has_value = 0, level = 0;
+    int has_value = 0, level = 0, room = sizeof value;
     MPI_Info info;
     if (PMPI(Session_get_info)(session, &info) != MPI_SUCCESS)
         return 0;
-    if (PMPI(Info_get)(info, "thread_level", sizeof value - 1, value, &has_value) == MPI_SUCCESS && has_value)
+    if (PMPI(Info_get_string)(info, "thread_level", &room, value, &has_value) == MPI_SUCCESS && has_value)
         for (int i = 0; i < 4; i++)
             if (strcmp(value, names[i]) == 0)
                 level = i;
