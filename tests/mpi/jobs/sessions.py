@@ -40,10 +40,11 @@ def main():
         again(test)
         return
     command = test.launch(test.program("sessions"), "only" if case == "told" else case)
-    bare = test.run(command).returncode
-    if bare == 77:
+    bare = test.run(command)
+    if bare.returncode == 77:
         job.skip("this MPI has no sessions")
-    if bare != 0 and case != "exit":
+    # MPICH 4.2 crashes in MPI_Finalize after both, and its launcher may say 0 all the same.
+    if (bare.returncode != 0 or "Caught signal" in bare.stdout + bare.stderr) and case != "exit":
         job.skip("this MPI cannot do it without the recorder: sessions beside MPI_Init")
     if case == "told":
         ingest, output = told_command(test, command)
