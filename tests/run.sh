@@ -129,7 +129,7 @@ run_tests() {
 run_named() {
     case $1 in /* | ./* | ../*) return ;; */*) ;; *) return ;; esac
     set -- "${1%%/*}" "${1#*/}"
-    tests=$(meson test -C "$folder/gcc" --no-rebuild --list --suite "$1" 2>/dev/null | sed 's|^[^/]* / ||')
+    tests=$(meson test -C "$folder/gcc" --no-rebuild --list --suite "$1" 2>/dev/null | sed 's|^[^/]* / ||; s|^.* - [^:]*:||')
     printf '%s\n' "$tests" | grep -Fqx -- "$2" || unknown "no test '$2' in suite $1" "$tests"
     run_tests gcc --no-rebuild --suite "$1" "$2"
 }
