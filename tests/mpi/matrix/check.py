@@ -66,6 +66,8 @@ def name_of(path):
 def check_sites(test, calls, marks):
     found = collections.Counter()
     for rank, function, file, line, n in test.query(SITES):
+        if test.arguments.python:
+            function = function.removesuffix("_c")  # mpi4py 4 calls the forms with large counts where the MPI has them
         if function not in FRAME:
             key = (function, None, 0) if test.arguments.python else (function, name_of(file), line)
             found[rank, *key] += n
