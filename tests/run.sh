@@ -10,7 +10,7 @@
 #     clang       a build by clang, warnings as errors, with AddressSanitizer and UndefinedBehaviorSanitizer
 #     sanitized   that build, and its tests that need no MPI job
 #     roots       in a root of Debian's trixie, with its newer compiler and MPIs: a build, and the tests recorder, matrix and
-#                 halo (tests/roots/run.sh, which does more); it is left out where all before took over 50 minutes
+#                 halo (tests/roots/run.sh, which does more); it is left out where all before took over 45 minutes
 # A SUITE (unit, golden, models, mpi, jobs, fuzz, ...) runs those tests of the gcc build alone, SUITE/NAME a single one, as
 # in `sh tests/run.sh golden/halo 'mpi/matrix mpich'`. An unknown name ends it with exit code 2 and the names that there are.
 #
@@ -138,7 +138,7 @@ run_named() {
 run_roots() {
     step "roots: Debian's trixie"
     minutes=$((($(date +%s) - begin_s) / 60))
-    if [ "$minutes" -ge 50 ]; then
+    if [ "$minutes" -ge 45 ]; then
         echo "   skipped: all before took $minutes minutes; sh tests/run.sh roots runs it alone"
         skipped=$((skipped + 1))
         return
@@ -149,10 +149,10 @@ run_roots() {
     done
     log=$logs/roots.log
     status=0
-    timeout 35m sh "$source_folder/tests/roots/run.sh" trixie "$@" >"$log" 2>&1 </dev/null || status=$?
+    timeout 30m sh "$source_folder/tests/roots/run.sh" trixie "$@" >"$log" 2>&1 </dev/null || status=$?
     grep -E '^(   |== With)' "$log" || true
     if [ "$status" -eq 124 ]; then
-        echo "   skipped: not done after 35 minutes; see $log"
+        echo "   skipped: not done after 30 minutes; see $log"
         skipped=$((skipped + 1))
         return
     fi
