@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh: all checks, from a fresh clone on Debian or Ubuntu, in half an hour on two shared cores; or those that are named.
+# run.sh: all checks, from a fresh clone on Debian or Ubuntu, in an hour on two shared cores; or those that are named.
 #
 #     sh tests/run.sh [PART | SUITE | SUITE/NAME] ...
 #
