@@ -120,8 +120,8 @@ size_t text_table_least(const struct text_table *table)
     return least;
 }
 
-/* Sets what depends on where it is printed. libsmartcols 2.41 takes titles that it does not print for nothing, so the
- * widest line has them as well. */
+/* Sets what depends on where it is printed. libsmartcols 2.41 ignores the widths of titles that it does not print,
+ * so the widest line has them as well. */
 static void prepare(struct text_table *table, FILE *stream)
 {
     unsigned columns = terminal_columns(stream);

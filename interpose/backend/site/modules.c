@@ -249,7 +249,7 @@ void modules_note(void)
     (void)note_changes();
 }
 
-/* Calls that look for a change, before it is taken that none comes. */
+/* Calls of MPI that look for a change after a dlclose; it may have unloaded nothing. */
 #define AWAITED_CALLS 64
 static int awaited_calls;
 
