@@ -1,7 +1,7 @@
 /* A call of MPI is known by its return address, and after dlclose another library may lie there. So the recorder looks
  * at what is loaded right before and right after each dlclose (backend/site/modules.c); in between the C library does
- * what it was asked. dlclose does not depend on who calls it. dlopen does, and therefore goes its own way: what it loads
- * is met at the next look. After a dlclose that is the first call of MPI that finds a change.
+ * what it was asked. dlclose does not depend on who calls it. dlopen does, and therefore goes its own way: what it
+ * loads is met at the next look. After a dlclose that is the first call of MPI that finds a change.
  *
  * UCX, below most MPIs of today, writes the address of its own dlclose into the tables of all modules, and that one
  * calls the C library's, past us. It asks dlinfo for the module before, of us: a look is taken then, and the next one
