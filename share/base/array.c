@@ -1,28 +1,26 @@
-/* Growing an array safely (overflow of its size, memory that runs out) is needed everywhere and easy to get wrong, so
- * it is written once. */
+/* Growing an array, with the overflow of its size in mind, is needed everywhere and easy to get wrong, so it is written
+ * once. */
 #include "share/base/array.h"
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int resize(void *array, size_t n, size_t element_bytes)
+#include "share/base/memory.h"
+
+static void resize(void *array, size_t n, size_t element_bytes)
 {
     void *old;
     memcpy(&old, array, sizeof old);
-    void *grown = n <= PTRDIFF_MAX / element_bytes ? realloc(old, n * element_bytes) : NULL;
-    if (grown == NULL)
-        return -1;
+    void *grown = xreallocarray(old, n, element_bytes);
     memcpy(array, &grown, sizeof grown);
-    return 0;
 }
 
 int array_grow(void *array, size_t n, size_t element_bytes)
 {
-    if ((n & (n - 1)) != 0)
-        return 0;
-    return n > SIZE_MAX / 2 ? -1 : resize(array, n == 0 ? 1 : 2 * n, element_bytes);
+    if ((n & (n - 1)) == 0)
+        resize(array, n == 0 ? 1 : n > SIZE_MAX / 2 ? SIZE_MAX : 2 * n, element_bytes);
+    return 0;
 }
 
 int array_reserve(void *array, size_t *capacity, size_t n, size_t element_bytes)
@@ -32,8 +30,7 @@ int array_reserve(void *array, size_t *capacity, size_t n, size_t element_bytes)
     size_t wanted = *capacity < 8 ? 16 : *capacity > SIZE_MAX / 2 ? SIZE_MAX : 2 * *capacity;
     if (wanted < n)
         wanted = n;
-    if (resize(array, wanted, element_bytes) != 0)
-        return -1;
+    resize(array, wanted, element_bytes);
     *capacity = wanted;
     return 0;
 }
@@ -41,8 +38,7 @@ int array_reserve(void *array, size_t *capacity, size_t n, size_t element_bytes)
 int array_reserve_zeroed(void *array, size_t *capacity, size_t n, size_t element_bytes)
 {
     size_t old = *capacity;
-    if (array_reserve(array, capacity, n, element_bytes) != 0)
-        return -1;
+    array_reserve(array, capacity, n, element_bytes);
     char *elements;
     memcpy(&elements, array, sizeof elements);
     memset(elements + old * element_bytes, 0, (*capacity - old) * element_bytes);

@@ -1,16 +1,15 @@
-/* Makes arrays grow. Each function takes the address of the array's pointer, whatever it points to, and leaves the
- * array as it was when there is no memory. */
+/* Makes arrays grow. Each function takes the address of the array's pointer, whatever it points to, and ends the
+ * program when there is no memory (share/base/memory.h). What they return is 0 and need not be looked at. */
 #ifndef MPISTAIR_BASE_ARRAY_H
 #define MPISTAIR_BASE_ARRAY_H
 
 #include <stddef.h>
 
 /* Makes room for element n of the array at *(T **)array, of which n are in use. Its capacity doubles at the powers of
- * two, so that it needs no field. Returns 0, or -1 without memory. */
+ * two, so that it needs no field. */
 int array_grow(void *array, size_t n, size_t element_bytes);
 
-/* Makes room for n elements of the array at *(T **)array with room for *capacity, which at least doubles. Returns 0, or
- * -1 without memory, with *capacity as it was. */
+/* Makes room for n elements of the array at *(T **)array with room for *capacity, which at least doubles. */
 int array_reserve(void *array, size_t *capacity, size_t n, size_t element_bytes);
 /* Does the same; elements without a value are zero. */
 int array_reserve_zeroed(void *array, size_t *capacity, size_t n, size_t element_bytes);

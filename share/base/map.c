@@ -2,9 +2,10 @@
  * cache line. */
 #include "share/base/map.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "share/base/memory.h"
 
 struct map_entry {
     struct map_key key;
@@ -38,24 +39,21 @@ static struct map_entry *find_slot(const struct map *map, struct map_key key)
     }
 }
 
-static bool grow(struct map *map)
+static void grow(struct map *map)
 {
     struct map larger = {.capacity = map->capacity == 0 ? 16 : 2 * map->capacity, .n_entries = map->n_entries};
-    larger.entries = calloc(larger.capacity, sizeof *larger.entries);
-    if (larger.entries == NULL)
-        return false;
+    larger.entries = xcalloc(larger.capacity, sizeof *larger.entries);
     for (size_t i = 0; i < map->capacity; i++)
         if (map->entries[i].used)
             *find_slot(&larger, map->entries[i].key) = map->entries[i];
     free(map->entries);
     *map = larger;
-    return true;
 }
 
 uint32_t *map_at(struct map *map, struct map_key key)
 {
-    if (2 * (map->n_entries + 1) > map->capacity && !grow(map))
-        return NULL;
+    if (2 * (map->n_entries + 1) > map->capacity)
+        grow(map);
     struct map_entry *entry = find_slot(map, key);
     if (!entry->used) {
         *entry = (struct map_entry){.key = key, .value = MAP_ABSENT, .used = 1};

@@ -18,9 +18,9 @@ struct map {
     size_t n_entries;
 };
 
-/* Returns where the number of key stands, with MAP_ABSENT in it if the key is new; NULL without memory. The place is
- * valid until the next call. */
-uint32_t *map_at(struct map *map, struct map_key key);
+/* Returns where the number of key stands, with MAP_ABSENT in it if the key is new. The place is valid until the next
+ * call. */
+uint32_t *map_at(struct map *map, struct map_key key) __attribute__((returns_nonnull));
 /* Returns the number of key, or MAP_ABSENT. */
 uint32_t map_find(const struct map *map, struct map_key key);
 void map_release(struct map *map);
