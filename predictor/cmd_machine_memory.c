@@ -2,7 +2,7 @@
  * the data are. */
 #include "predictor/cmd_machine_memory.h"
 
-#include "calibrate/cmd_machine.h"
+#include "calibrate/command/cmd_machine.h"
 #include "predictor/memory/memory_choice.h"
 #include "predictor/memory/memory_show.h"
 #include "share/base/options.h"

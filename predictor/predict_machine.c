@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/machine_database.h"
+#include "calibrate/machine/machine_database.h"
 #include "share/base/installation.h"
 #include "share/base/nearest.h"
 

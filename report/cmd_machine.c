@@ -1,7 +1,7 @@
 /* Runs `mpistair machine`: finds the subcommand that was asked for and hands over. */
 #include <string.h>
 
-#include "calibrate/cmd_machine.h"
+#include "calibrate/command/cmd_machine.h"
 #include "predictor/cmd_machine_memory.h"
 #include "share/base/command.h"
 #include "share/base/help_text.h"

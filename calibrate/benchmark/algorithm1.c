@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/place/groups.h"
-#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/groups.h"
+#include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
 #include "share/base/array.h"

@@ -27,7 +27,7 @@
 #include "calibrate/benchmark/one_pair.h"
 #include "calibrate/benchmark/in_turn.h"
 #include "calibrate/measure/measure.h"
-#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/levels.h"
 #include "calibrate/measure/shared_clock.h"
 
 enum mode { ALONE, OTHER, OWN, STREAM, N_MODES };

@@ -24,7 +24,7 @@
 
 #include "calibrate/measure/bisection.h"
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/paused.h"

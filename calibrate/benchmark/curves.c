@@ -2,7 +2,7 @@
  * benchmark, size and number of processes. So a machine that is slow for some seconds is slow for a few samples of all
  * and not for all samples of one. A part gets time by its weight; what it does not need goes to the others. */
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/plan.h"
+#include "calibrate/samples/plan.h"
 
 static const struct benchmark_part parts[] = {
     {&pingpong_program, 0.30, 0},                  /* latency and bandwidth of one message */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/probing/probing.h"
+#include "calibrate/samples/probing.h"
 
 /* Measures an item once; returns whether the sample counts. */
 static bool visit(struct measure *measure, const struct benchmark_program *program, const struct item *item)

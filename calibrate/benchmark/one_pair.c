@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/measure/place/levels.h"
-#include "calibrate/measure/plan.h"
+#include "calibrate/measure/levels.h"
+#include "calibrate/samples/plan.h"
 
 static void append(const struct one_pair_plan *plan, enum level level, const struct one_pair *own, struct item *items,
                    size_t *n_items)

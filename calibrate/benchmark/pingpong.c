@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
 

@@ -5,7 +5,7 @@
  * for twice as long as the transfer takes when nobody computes. Whoever does not compute is inside MPI all the time,
  * the sender even after its send is complete, for it waits for the receiver's word that the message is there. A sample
  * says what was left: the time from the end of the computation until the receiver has the message, by the receiver's
- * clock. Nothing is left of what moved meanwhile, a whole transfer of what did not (fit/benchmark/fit_progress.c). The
+ * clock. Nothing is left of what moved meanwhile, a whole transfer of what did not (fit/fit_progress.c). The
  * variant `alone` is the transfer itself.
  *
  * The two posts come as in a program, one latency apart, and nothing is called between post and computation: one call

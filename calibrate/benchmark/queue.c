@@ -3,7 +3,7 @@
  *
  * A rank receives n messages of 8 B with the tags 0 to n - 1. Searched linearly, a queue of n entries costs n steps in
  * all if the messages are asked for in the order in which they stand there, n(n + 1)/2 in the reverse order. Everything
- * else of the two times is the same, so that their difference gives the step (fit/benchmark/fit_queue.c). B's Algorithm
+ * else of the two times is the same, so that their difference gives the step (fit/fit_queue.c). B's Algorithm
  * 1 has both queues in one time: its second half posts the receives after the sends, and whether they come too late is
  * chance. Here they are apart:
  *   - posted: the receives are posted, then the sender is told to go, and its messages come in order or reversed. The
@@ -35,7 +35,7 @@
 #include <stdlib.h>
 
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
 

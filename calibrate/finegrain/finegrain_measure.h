@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "calibrate/arrivals/thread_arrivals.h"
+#include "calibrate/finegrain/arrivals/thread_arrivals.h"
 #include "calibrate/finegrain/crew.h"
 #include "calibrate/finegrain/part_exchange.h"
 

@@ -11,8 +11,8 @@
 #include "calibrate/finegrain/layout.h"
 #include "calibrate/measure/kept_memory.h"
 #include "calibrate/measure/measure.h"
-#include "calibrate/measure/place/binding.h"
-#include "calibrate/measure/place/rank_place.h"
+#include "calibrate/measure/binding.h"
+#include "calibrate/measure/rank_place.h"
 #include "calibrate/measure/program.h"
 #include "calibrate/measure/shared_clock.h"
 

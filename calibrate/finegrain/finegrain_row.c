@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/plan.h"
+#include "calibrate/samples/plan.h"
 
 enum { REPLICATES_MOST = 1000, REPLICATES_LEAST = 100, DRAWS_MOST = 20000000, PAIRS_LEAST = 6 };
 

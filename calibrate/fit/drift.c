@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/fit/benchmark/fits.h"
-#include "calibrate/fit/disturbed.h"
+#include "calibrate/fit/fits.h"
+#include "calibrate/samples/disturbed.h"
 #include "calibrate/fit/line.h"
 
 /* Holds Welford's running mean and sum of squares. */

@@ -16,7 +16,7 @@
 #define MPISTAIR_CALIBRATE_DRIFT_H
 
 #include "calibrate/machine/machine.h"
-#include "calibrate/fit/samples.h"
+#include "calibrate/samples/samples.h"
 
 /* From there on a calibration is of no use, as from DISTURBED_MAX on (disturbed.h): others had that share of the
  * processor time that its ranks wanted, or the relative standard deviation of a level is above that. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/fits.h"
 #include "calibrate/fit/estimate.h"
 #include "calibrate/fit/intervals.h"
 #include "calibrate/fit/thresholds.h"

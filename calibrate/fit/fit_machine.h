@@ -26,7 +26,7 @@
 
 #include "calibrate/fit/fit_options.h"
 #include "calibrate/machine/machine.h"
-#include "calibrate/fit/samples.h"
+#include "calibrate/samples/samples.h"
 
 /* Appends to machine what the sorted samples allow; prints one line on notes (may be NULL) for whatever was left out.
  * Returns 0, or -1 with the reason in error where nothing could be fitted. */

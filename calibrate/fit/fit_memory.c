@@ -8,7 +8,7 @@
 
 #include <gsl/gsl_statistics_double.h>
 
-#include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/fits.h"
 #include "calibrate/fit/intervals.h"
 #include "calibrate/fit/memory_estimate.h"
 #include "calibrate/fit/resample.h"

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "calibrate/fit/memory_samples.h"
+#include "calibrate/samples/memory_samples.h"
 #include "calibrate/machine/machine.h"
 
 /* Appends the rows of each side that was measured, with intervals and the method `memory` or `cpu-copy`, then cores and

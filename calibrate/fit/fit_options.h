@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "calibrate/fit/line.h"
-#include "calibrate/fit/samples.h"
+#include "calibrate/samples/samples.h"
 #include "calibrate/fit/segment.h"
 #include "calibrate/machine/machine.h"
 #include "share/base/level.h"

@@ -9,7 +9,7 @@
 
 #include <gsl/gsl_rng.h>
 
-#include "calibrate/fit/samples.h"
+#include "calibrate/samples/samples.h"
 
 /* More launches than these are not told apart. */
 enum { RESAMPLE_MAX_LAUNCHES = 256 };

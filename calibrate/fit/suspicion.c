@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/fits.h"
 #include "calibrate/fit/suspicion_memory.h"
 
 enum { SAMPLES_MIN = 10 };

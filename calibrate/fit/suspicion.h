@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_CALIBRATE_SUSPICION_H
 #define MPISTAIR_CALIBRATE_SUSPICION_H
 
-#include "calibrate/fit/samples.h"
+#include "calibrate/samples/samples.h"
 #include "calibrate/fit/suspicion_say.h"
 
 /* Calls report with one suspicion for each of these, whose texts live for that call; returns their number:

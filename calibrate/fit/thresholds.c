@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/fit/benchmark/boundary.h"
+#include "calibrate/fit/boundary.h"
 
 /* Names the protocols by their number; two that were found are those that every MPI has. */
 static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {

@@ -3,7 +3,7 @@
 #define MPISTAIR_CALIBRATE_ASKED_H
 
 #include "calibrate/job/calibration.h"
-#include "calibrate/job/text_list.h"
+#include "calibrate/samples/text_list.h"
 
 /* Fills lines `launcher WORDS`, `mpi NAME`, the options that change what is measured, MPISTAIR_PLACEMENT, and the
  * settings of MPI libraries in the environment (OMPI_MCA_*, UCX_*, ...). Returns 0, or -1 without memory; the caller

@@ -7,7 +7,7 @@
 
 #include "share/base/error.h"
 #include "calibrate/job/launcher.h"
-#include "calibrate/job/raw_file.h"
+#include "calibrate/samples/raw_file.h"
 
 /* Says how memory contention is measured. */
 struct memory_request {

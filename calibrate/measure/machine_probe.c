@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/probing/probing.h"
-#include "calibrate/measure/plan.h"
+#include "calibrate/samples/probing.h"
+#include "calibrate/samples/plan.h"
 
 enum { SAMPLES = 3, VISITS_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "calibrate/measure/measure.h"
-#include "calibrate/probing/probing.h"
+#include "calibrate/samples/probing.h"
 
 /* Chooses which ranks are probed. Collective. They are at most PROBE_RANKS_MAX of the job, spread over it, and on a
  * machine not more than it has processors. Returns 0, or -1 without memory, the same on all ranks. */

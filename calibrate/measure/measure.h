@@ -19,7 +19,7 @@
 
 #include "calibrate/machine/machine.h"
 #include "share/base/placement.h"
-#include "calibrate/measure/resume.h"
+#include "calibrate/samples/resume.h"
 
 /* Names the columns:
  *

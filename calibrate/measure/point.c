@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/plan.h"
+#include "calibrate/samples/plan.h"
 #include "share/base/array.h"
 
 int point_add(struct point *point, double seconds)

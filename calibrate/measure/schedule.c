@@ -10,9 +10,9 @@
 
 #include "calibrate/measure/shared_clock.h"
 #include "share/base/array.h"
-#include "calibrate/measure/plan.h"
+#include "calibrate/samples/plan.h"
 #include "calibrate/measure/point.h"
-#include "calibrate/probing/probing.h"
+#include "calibrate/samples/probing.h"
 #include "calibrate/measure/machine_probe.h"
 
 /* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it

@@ -12,7 +12,7 @@
 
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/machine/machine.h"
-#include "calibrate/fit/samples.h"
+#include "calibrate/samples/samples.h"
 
 enum { PANEL_MAX = 64, PANEL_COLORS = 7, PANEL_CURVES_MAX = 6 };
 

@@ -15,7 +15,7 @@
 
 #include "share/base/error.h"
 #include "calibrate/machine/machine.h"
-#include "calibrate/fit/samples.h"
+#include "calibrate/samples/samples.h"
 
 /* Draws machine and samples (sorted; none: only the table's lines) to an SVG file, `-` for standard output. What stood
  * there is replaced only when the picture is complete. Returns 0, or -1 with the reason: nothing to draw, no gnuplot,

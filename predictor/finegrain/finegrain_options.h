@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "calibrate/arrivals/thread_arrivals.h"
+#include "calibrate/finegrain/arrivals/thread_arrivals.h"
 #include "predictor/finegrain/finegrain_costs.h"
 #include "share/base/options.h"
 

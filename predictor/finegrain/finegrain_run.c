@@ -2,7 +2,7 @@
  * own through `mpistair predict`. */
 #include "predictor/finegrain/finegrain_run.h"
 
-#include "calibrate/arrivals/arrivals_trace.h"
+#include "calibrate/finegrain/arrivals/arrivals_trace.h"
 #include "predictor/finegrain/finegrain_rows.h"
 #include "predictor/finegrain/finegrain_show.h"
 #include "share/base/output_file.h"

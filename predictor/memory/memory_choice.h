@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "calibrate/fit/memory_samples.h"
+#include "calibrate/samples/memory_samples.h"
 #include "predictor/memory/memory_options.h"
 #include "predictor/models/memory_contention.h"
 

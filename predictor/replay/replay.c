@@ -7,7 +7,7 @@
 #include "interpose/database/cursor.h"
 #include "interpose/database/transaction.h"
 #include "interpose/database/database.h"
-#include "calibrate/machine_database.h"
+#include "calibrate/machine/machine_database.h"
 #include "predictor/predict_options.h"
 #include "share/base/progress.h"
 #include "predictor/replay/replay_computing.h"

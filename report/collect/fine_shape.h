@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_REPORT_FINE_SHAPE_H
 #define MPISTAIR_REPORT_FINE_SHAPE_H
 
-#include "calibrate/arrivals/arrivals_trace.h"
+#include "calibrate/finegrain/arrivals/arrivals_trace.h"
 #include "predictor/finegrain/finegrain_costs.h"
 #include "report/collect/report_fine_grained.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "calibrate/machine_database.h"
+#include "calibrate/machine/machine_database.h"
 
 /* Is where the first name goes. */
 struct first {

@@ -3,12 +3,12 @@
 #include <math.h>
 
 #include "share/base/command.h"
-#include "calibrate/arrivals/thread_arrivals.h"
-#include "calibrate/job/raw_file.h"
-#include "calibrate/sweep/sweep_file.h"
-#include "calibrate/sweep/sweep_rows.h"
+#include "calibrate/finegrain/arrivals/thread_arrivals.h"
+#include "calibrate/samples/raw_file.h"
+#include "calibrate/finegrain/sweep/sweep_file.h"
+#include "calibrate/finegrain/sweep/sweep_rows.h"
 #include "tests/fuzz/fuzz_readers.h"
-#include "calibrate/measure/resume.h"
+#include "calibrate/samples/resume.h"
 
 void read_samples(const uint8_t *data, size_t size)
 {

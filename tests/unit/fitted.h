@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/fits.h"
 
 /* Sorts, fits and releases the samples; notes[size] gets what the fit says. Returns the machine with the rows that it
  * added, all of which the checks of a table accept, for the caller to release; ends the test where that fails. */

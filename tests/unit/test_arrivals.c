@@ -1,5 +1,5 @@
-/* Tests calibrate/arrivals: exact times, the distributions that draws follow, and files good and bad. */
-#include "calibrate/arrivals/thread_arrivals.h"
+/* Tests calibrate/finegrain/arrivals: exact times, the distributions that draws follow, and files good and bad. */
+#include "calibrate/finegrain/arrivals/thread_arrivals.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrate/arrivals/counted_random.h"
-#include "calibrate/arrivals/kernel_density.h"
+#include "calibrate/finegrain/arrivals/counted_random.h"
+#include "calibrate/finegrain/arrivals/kernel_density.h"
 #include "tests/unit/scratch.h"
 
 enum { THREADS = 16, DRAWS = 20000, SAMPLES = 400 };

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "calibrate/measure/bisection.h"
-#include "calibrate/fit/benchmark/fits.h"
-#include "calibrate/fit/benchmark/boundary.h"
+#include "calibrate/fit/fits.h"
+#include "calibrate/fit/boundary.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

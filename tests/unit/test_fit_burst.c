@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/fits.h"
 #include "tests/unit/fitted.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "calibrate/fit/fit_machine.h"
-#include "calibrate/fit/benchmark/fits.h"
+#include "calibrate/fit/fits.h"
 #include "tests/unit/fitted.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/place/groups.h"
-#include "calibrate/measure/place/levels.h"
+#include "calibrate/measure/groups.h"
+#include "calibrate/measure/levels.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

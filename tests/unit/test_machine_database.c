@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/machine_database.h"
+#include "calibrate/machine/machine_database.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "calibrate/measure/plan.h"
+#include "calibrate/samples/plan.h"
 #include "calibrate/measure/point.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/probing/probing.h"
+#include "calibrate/samples/probing.h"
 #include "calibrate/measure/processor.h"
-#include "calibrate/fit/samples_csv.h"
+#include "calibrate/samples/samples_csv.h"
 #include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

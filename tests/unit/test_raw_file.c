@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calibrate/job/raw_file.h"
+#include "calibrate/samples/raw_file.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

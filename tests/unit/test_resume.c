@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/measure/resume.h"
+#include "calibrate/samples/resume.h"
 #include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "calibrate/measure/plan.h"
+#include "calibrate/samples/plan.h"
 #include "share/base/array.h"
 
 /* Is how many further n show that a peak is one. */

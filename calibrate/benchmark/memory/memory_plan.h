@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calibrate/fit/memory_samples.h"
+#include "calibrate/samples/memory_samples.h"
 #include "calibrate/measure/point.h"
 
 /* Is more than `mpistair machine check` takes without doubt, 10; a median has a 95 % interval from 6 on (plan.h). */

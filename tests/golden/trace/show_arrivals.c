@@ -4,7 +4,7 @@
  * usage: show-arrivals TRACE */
 #include <stdio.h>
 
-#include "calibrate/arrivals/arrivals_trace.h"
+#include "calibrate/finegrain/arrivals/arrivals_trace.h"
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,298 @@
+/* Measures what a message of many costs that is not its bytes, for each interface by which parts of a buffer can be
+ * sent (share/doc/MODELS.md, Fine-grained messages).
+ *
+ * A pair of each level moves the same bytes as few large messages and as many small ones. What is the same for both
+ * (bytes, the way there, the first message's latency) cancels, so that the difference over the messages that there are
+ * more is the cost of one (fit/fit_fine.c). Messages of one pair stand for those to several peers: they go
+ * through one rank's MPI one after the other.
+ *   - p2p: MPI_Irecv are posted, then the sender is told to go and posts MPI_Isend. The receiver's time counts.
+ *   - threads: the same, but two threads of the sender post half of the messages each at the same time.
+ *   - partitioned: both sides have started, then the sender is told to go: MPI_Pready for each. The receiver's time
+ *     counts. An MPI before version 4 has none.
+ *   - early: whether the first of several partitions arrives before the last is ready (fine_partitioned.h).
+ *   - rma: MPI_Put into a window that was locked by all once, MPI_Win_flush. The origin's time counts; the target waits
+ *     in MPI_Recv, since some MPIs put only while the target is inside MPI.
+ *   - p2p, rma and partitioned with n = 2: both ranks send at once, from places that no cache has (fine_both.h). What
+ *     the same bytes take by each of them tells the rate of one over that of another; many partitioned requests over
+ *     few, what a request costs that no partition of it does.
+ * All of it is under MPI_THREAD_MULTIPLE, as a program is whose threads send; a program of its own does so, since its
+ * locks would cost every other benchmark. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/abort_all.h"
+#include "calibrate/benchmark/fine/fine_both.h"
+#include "calibrate/benchmark/fine/fine_partitioned.h"
+#include "calibrate/benchmark/one_pair.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/levels.h"
+#include "calibrate/measure/shared_clock.h"
+
+enum mode { P2P, THREADS, RMA, PARTITIONED, EARLY, BOTH_P2P, BOTH_RMA, BOTH_PARTITIONED, N_MODES };
+enum { REPEATS_MAX = 256, COUNT_MAX = 128 };
+
+#define MIB 1048576u
+
+/* A window has this size, or that of the buffers where these are smaller. */
+#define WINDOW_BYTES (8 * MIB)
+
+static const char *const variants[N_MODES] = {"p2p",   "threads", "rma", "partitioned",
+                                              "early", "p2p",     "rma", "partitioned"};
+
+/* Lists totals and numbers of messages one way. The smaller total is of eager messages nearly everywhere, the larger
+ * one of those by rendezvous. */
+struct shape {
+    uint64_t bytes;
+    int count;
+};
+static const struct shape shapes[] = {{16384, 8}, {16384, 32}, {16384, 128}, {MIB, 2}, {MIB, 16}};
+enum { EARLY_COUNT = 8 }; /* of those with more nothing else is to be learned */
+enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+
+/* Lists them both ways: what the rates are compared by, and requests. */
+static const struct shape both_shapes[] = {{4 * MIB, 4}, {16384, 8}, {16384, FINE_BOTH_COUNT_MAX}};
+enum { N_BOTH_SHAPES = sizeof both_shapes / sizeof both_shapes[0] };
+
+static struct one_pair levels[LEVEL_COUNT];
+static bool has_mode[N_MODES]; /* the same on all ranks */
+static MPI_Win window = MPI_WIN_NULL;
+static size_t window_bytes;
+static MPI_Request requests[COUNT_MAX];
+static MPI_Status statuses[COUNT_MAX];
+
+/* Makes the window of all ranks. An MPI may refuse it under MPI_THREAD_MULTIPLE, or on this network. Returns whether
+ * all ranks have it. */
+static bool make_window(struct measure *measure)
+{
+    void *memory;
+    int has = 0, all = 0;
+    window_bytes = measure->buffer_bytes < WINDOW_BYTES ? measure->buffer_bytes : WINDOW_BYTES;
+    MPI_Comm_set_errhandler(measure->comm, MPI_ERRORS_RETURN);
+    has = MPI_Win_allocate((MPI_Aint)window_bytes, 1, MPI_INFO_NULL, measure->comm, &memory, &window) == MPI_SUCCESS;
+    MPI_Comm_set_errhandler(measure->comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Allreduce(&has, &all, 1, MPI_INT, MPI_MIN, measure->control);
+    if (all)
+        MPI_Win_lock_all(0, window);
+    return all != 0;
+}
+
+static int prepare(struct measure *measure, bool speak)
+{
+    int threads;
+    MPI_Query_thread(&threads);
+    has_mode[P2P] = has_mode[BOTH_P2P] = true;
+    has_mode[THREADS] = threads == MPI_THREAD_MULTIPLE;
+    has_mode[RMA] = has_mode[BOTH_RMA] = make_window(measure);
+    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = FINE_HAS_PARTITIONED;
+    if (speak && !has_mode[THREADS])
+        fprintf(stderr, MEASURE_NOTE "left_out threads: this MPI does not let several threads call it\n");
+    if (speak && !has_mode[RMA])
+        fprintf(stderr, MEASURE_NOTE "left_out rma: this MPI makes no window of all ranks\n");
+    return 0;
+}
+
+static void release(struct measure *measure)
+{
+    (void)measure;
+    if (!has_mode[RMA])
+        return;
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+}
+
+/* Says whether a mode is measured with a shape; the second shapes are both ways. */
+static bool is_listed(int mode, const struct shape *shape, bool is_both)
+{
+    if (!has_mode[mode] || is_both != (mode >= BOTH_P2P))
+        return false;
+    if (is_both)
+        return mode == BOTH_PARTITIONED || shape->bytes >= MIB;
+    return mode != EARLY || shape->count <= EARLY_COUNT;
+}
+
+static void list_shape(const struct measure *measure, struct one_pair *own, enum level level, const struct shape *shape,
+                       bool is_both, struct item *items, size_t *n_items)
+{
+    for (int mode = 0; mode < N_MODES; mode++)
+        if (is_listed(mode, shape, is_both) && shape->bytes <= measure->buffer_bytes)
+            items[(*n_items)++] = (struct item){.level = level,
+                                                .mode = mode,
+                                                .variant = variants[mode],
+                                                .n = is_both ? 2 : 1,
+                                                .bytes = shape->bytes,
+                                                .count = shape->count,
+                                                .repeats = mode == EARLY ? 1 : REPEATS_MAX,
+                                                .n_pairs = 1,
+                                                .pairs = &own->pair,
+                                                .ranks = own->ranks};
+}
+
+static int list(const struct measure *measure, struct item **items, size_t *n_items)
+{
+    *items = calloc((size_t)LEVEL_COUNT * (N_SHAPES + N_BOTH_SHAPES) * N_MODES, sizeof **items);
+    if (*items == NULL)
+        return -1;
+    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        struct one_pair *own = &levels[level];
+        if (levels_pairs(&measure->placement, (enum level)level, 1, &own->pair) == 0)
+            continue;
+        snprintf(own->ranks, sizeof own->ranks, "%d-%d", own->pair.first, own->pair.second);
+        for (size_t i = 0; i < N_SHAPES; i++)
+            list_shape(measure, own, (enum level)level, &shapes[i], false, *items, n_items);
+        for (size_t i = 0; i < N_BOTH_SHAPES; i++)
+            list_shape(measure, own, (enum level)level, &both_shapes[i], true, *items, n_items);
+    }
+    return 0;
+}
+
+/* Holds what a thread sends: messages first to end - 1 of the task. */
+struct half {
+    struct measure *measure;
+    const struct task *task;
+    char *data;
+    int first, end;
+    int repeats;          /* of the second thread */
+    atomic_int *told;     /* number of the repetition that may be sent; the second thread waits for it */
+    atomic_int *finished; /* number of the repetition that the second thread has posted */
+};
+
+static void post(const struct half *half)
+{
+    const struct task *task = half->task;
+    int bytes = (int)task->bytes / task->count;
+    for (int i = half->first; i < half->end; i++)
+        MPI_Isend(half->data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + i,
+                  half->measure->comm, &requests[i]);
+}
+
+static void *post_beside(void *context)
+{
+    const struct half *half = context;
+    for (int i = 1; i <= half->repeats; i++) {
+        while (atomic_load(half->told) < i)
+            sched_yield();
+        post(half);
+        atomic_store(half->finished, i);
+    }
+    return NULL;
+}
+
+static void send_alone(struct measure *measure, const struct task *task, char *data)
+{
+    const struct half all = {.measure = measure, .task = task, .data = data, .end = task->count};
+    for (int i = 0; i < task->repeats; i++) {
+        fine_await(measure, task);
+        post(&all);
+        MPI_Waitall(task->count, requests, statuses);
+    }
+}
+
+/* Sends by two threads, of which this one waits for all messages, so that nobody else is inside MPI meanwhile. */
+static void send_by_two(struct measure *measure, const struct task *task, char *data)
+{
+    atomic_int told = 0, finished = 0;
+    struct half second = {measure, task, data, task->count / 2, task->count, task->repeats, &told, &finished};
+    const struct half first = {.measure = measure, .task = task, .data = data, .end = task->count / 2};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, post_beside, &second) != 0)
+        abort_all("no second thread");
+    for (int i = 1; i <= task->repeats; i++) {
+        fine_await(measure, task);
+        atomic_store(&told, i);
+        post(&first);
+        while (atomic_load(&finished) < i)
+            sched_yield();
+        MPI_Waitall(task->count, requests, statuses);
+    }
+    pthread_join(thread, NULL);
+}
+
+static double receive(struct measure *measure, const struct task *task, char *data)
+{
+    int bytes = (int)task->bytes / task->count;
+    double seconds = 0;
+    for (int i = 0; i < task->repeats; i++) {
+        for (int k = 0; k < task->count; k++)
+            MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + k,
+                      measure->comm, &requests[k]);
+        double begin_s = clock_now_s();
+        fine_tell(measure, task);
+        MPI_Waitall(task->count, requests, statuses);
+        seconds += clock_now_s() - begin_s;
+    }
+    return seconds / task->repeats;
+}
+
+static double put(struct measure *measure, const struct task *task, const char *data)
+{
+    int bytes = (int)task->bytes / task->count;
+    double seconds = 0;
+    fine_await(measure, task);
+    for (int i = 0; i < task->repeats; i++) {
+        double begin_s = clock_now_s();
+        for (int k = 0; k < task->count; k++)
+            MPI_Put(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, (MPI_Aint)k * bytes, bytes,
+                    MPI_BYTE, window);
+        MPI_Win_flush(task->partner, window);
+        seconds += clock_now_s() - begin_s;
+    }
+    fine_tell(measure, task);
+    return seconds / task->repeats;
+}
+
+static double exchange_by_rma(struct measure *measure, const struct task *task, const char *data)
+{
+    if (task->is_first)
+        return put(measure, task, data);
+    fine_tell(measure, task);
+    fine_await(measure, task);
+    return 0;
+}
+
+/* Returns the place of the next message among those of this rank. */
+static char *next_data(struct measure *measure, const struct task *task)
+{
+    size_t place;
+    measure_places(measure, task->bytes, 1, &place);
+    return (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
+}
+
+static double exchange(struct measure *measure, const struct task *task)
+{
+    switch ((enum mode)task->mode) {
+    case RMA:
+        return exchange_by_rma(measure, task, next_data(measure, task));
+    case PARTITIONED:
+        return fine_partitioned(measure, task, next_data(measure, task));
+    case EARLY:
+        return fine_early(measure, task, next_data(measure, task));
+    case BOTH_PARTITIONED:
+        return fine_both_partitioned(measure, task);
+    case BOTH_P2P:
+        return fine_both_p2p(measure, task);
+    case BOTH_RMA:
+        return fine_both_rma(measure, task, window, window_bytes);
+    case P2P:
+    case THREADS:
+    case N_MODES:
+        break;
+    }
+    if (!task->is_first)
+        return receive(measure, task, next_data(measure, task));
+    (task->mode == THREADS ? send_by_two : send_alone)(measure, task, next_data(measure, task));
+    return 0;
+}
+
+const struct benchmark_program fine_program = {
+    .name = "fine",
+    .summary = "What a message of many costs beside its bytes, by MPI_Isend, MPI_Put, MPI_Pready and two threads.",
+    .is_threaded = true,
+    .prepare = prepare,
+    .list = list,
+    .exchange = exchange,
+    .release = release,
+};

@@ -1,0 +1,25 @@
+/* MPIs have two functions for that, neither of them in the standard: MPIX_GPU_query_support of MPICH
+ * and MPIX_Query_cuda_support of Open MPI and MVAPICH. They are looked for at run time, since a
+ * header may lack what its library has. */
+#include "calibrate/benchmark/gpu/gpu_aware.h"
+
+#include <dlfcn.h>
+#include <mpi.h>
+#include <string.h>
+
+/* Is MPIX_GPU_SUPPORT_CUDA of MPICH's mpi.h. */
+enum { SUPPORT_CUDA = 0 };
+
+bool gpu_mpi_is_aware(void)
+{
+    int (*of_mpich)(int type, int *supported);
+    int (*of_others)(void);
+    void *found = dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support");
+    memcpy(&of_mpich, &found, sizeof found);
+    int supported = 0;
+    if (of_mpich != NULL)
+        return of_mpich(SUPPORT_CUDA, &supported) == MPI_SUCCESS && supported != 0;
+    found = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    memcpy(&of_others, &found, sizeof found);
+    return of_others != NULL && of_others() == 1;
+}

@@ -1,0 +1,374 @@
+/* Runs `mpistair calibrate`: runs the calibration programs under the user's launcher, keeps their samples, fits them to
+ * a machine table, and says what was measured and what was left out.
+ *
+ * The samples go to machine.raw.csv.part as they come (raw_file.h). Only when all is measured does that replace
+ * machine.raw.csv, and the fit of it the table: a calibration that was killed leaves both as they were, and the same
+ * call continues it. A calibration that was too disturbed (drift.h) leaves them too: its samples are set aside. */
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calibrate/command/cmd_calibrate_memory.h"
+#include "calibrate/samples/samples_csv.h"
+#include "calibrate/job/asked.h"
+#include "calibrate/job/calibration.h"
+#include "calibrate/job/child.h"
+#include "share/base/command.h"
+#include "calibrate/fit/fit_machine.h"
+#include "calibrate/gpu/gpu_path.h"
+#include "calibrate/job/launcher.h"
+#include "share/base/options.h"
+#include "share/base/output_file.h"
+#include "calibrate/samples/raw_file.h"
+#include "calibrate/command/table_print.h"
+#include "calibrate/samples/disturbed.h"
+#include "calibrate/fit/drift.h"
+
+/* Limits the seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
+#define SECONDS_NORMAL 57.0
+#define SECONDS_QUICK  23.0
+enum { LAUNCHES_MAX = 1000 };
+/* Makes three launches where the time suffices: processors of a shared machine are faster in some seconds than in
+ * others, and memory lies differently in each process, so a benchmark is spread over the time and over jobs. */
+#define LAUNCH_S         19.0
+#define LAUNCHES_DEFAULT 3.0
+
+struct request {
+    const char *output;
+    char name[64];
+    bool restart;
+    bool continues; /* there must be something to continue */
+    struct memory_call memory;
+    struct launcher launcher;
+    struct calibration calibration;
+};
+
+static const char usage[] =
+    "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart] "
+    "[--shared-link A-B,C-D] [--gpu also|only] [--path P,P] -- mpiexec -n 8\n"
+    "       mpistair calibrate --memory [--placements model|all] [--skip-beyond-peak] [--allow-cpu-copy] "
+    "[-o machine.tbl] -- mpiexec -n 2\n\n"
+    "Measures this machine with the given launcher and writes a machine table. --memory measures what computing\n"
+    "cores and a message that is received cost each other.\n";
+static const char notes[] =
+    "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"
+    "What others on the machine disturb is measured again; where that was too much there is no table, and the exit\n"
+    "code is 1 (MPISTAIR_DISTURBED=1 takes it all the same).\n"
+    "Only levels that the job spans can be measured: two ranks on a socket, on two sockets, on two nodes.\n"
+    "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.\n";
+
+static void default_name(char name[64])
+{
+    if (gethostname(name, 63) != 0 || name[0] == '\0')
+        strcpy(name, "machine");
+    name[63] = '\0';
+    name[strcspn(name, ".")] = '\0';
+    if (!machine_name_valid(name))
+        strcpy(name, "machine");
+}
+
+/* Accepts two or more pairs of numbers: 0-2,1-3. */
+static bool is_link(const char *text)
+{
+    int n_pairs = 0, length = 0;
+    unsigned first, second;
+    while (sscanf(text, "%u-%u%n", &first, &second, &length) == 2 && first != second) {
+        n_pairs++;
+        text += length;
+        if (*text == '\0')
+            return n_pairs > 1;
+        if (*text++ != ',')
+            return false;
+    }
+    return false;
+}
+
+/* Chooses what was not given (0). */
+static void set_time(struct calibration *calibration, double seconds, double launches)
+{
+    if (!(seconds > 0))
+        seconds = fmax(SECONDS_NORMAL, LAUNCH_S * launches);
+    if (!(launches > 0))
+        launches = fmax(fmin(floor(seconds / LAUNCH_S), LAUNCHES_DEFAULT), 1);
+    calibration->launches = (unsigned)launches;
+    calibration->seconds = seconds / launches;
+}
+
+static int take_name(void *context, const char *text)
+{
+    struct request *request = context;
+    if (!machine_name_valid(text))
+        return wrong_usage("calibrate", "--name %s: expected a word of letters, digits, '.', '_', '-'", text);
+    snprintf(request->name, sizeof request->name, "%s", text);
+    return 0;
+}
+
+static int take_link(void *context, const char *text)
+{
+    struct request *request = context;
+    if (!is_link(text))
+        return wrong_usage("calibrate", "--shared-link %s: expected two or more pairs of nodes, like 0-2,1-3", text);
+    request->calibration.shared_link = text;
+    return 0;
+}
+
+/* Takes what is to be measured of GPUs. */
+static int take_paths(void *context, const char *text)
+{
+    struct request *request = context;
+    const char *at = text;
+    char word[GPU_WORD_BYTES];
+    enum gpu_path path;
+    while (gpu_word_next(&at, word))
+        if (strcmp(word, GPU_COPY_NAME) != 0 && strcmp(word, GPU_HOST_NAME) != 0 && gpu_path_parse(word, &path) != 0)
+            return wrong_usage("calibrate",
+                               "--path: no path '%s'; there are copy, host, gpudirect, 3-step, extra-message and "
+                               "duplicate-pointer",
+                               word);
+    request->calibration.gpu_paths = text;
+    return 0;
+}
+
+static int parse(int argc, char **argv, struct request *request)
+{
+    uint64_t launches = 0;
+    double seconds = 0; /* not given */
+    bool quick = false;
+    int gpu = 0;
+    *request = (struct request){.output = "machine.tbl"};
+    default_name(request->name);
+    const struct option_row rows[] = {
+        {'o', "output", "FILE", "the table (machine.tbl); the samples go beside it (machine.raw.csv)",
+         .text = &request->output},
+        {0, "name", "N", "of the machine in the table (the host's name)", .take = take_name},
+        {0, "seconds", "S", "time of all launches, starts included (57, or 19 a launch if that is more)",
+         .real = &seconds, .least = 1, .most = 36000},
+        {0, "quick", NULL, "23 s", .flag = &quick, .given = &request->memory.messages_given[0]},
+        {0, "launches", "K", "spread the time over K launches, each of new jobs (one for every 19 s, at most 3)",
+         .whole = &launches, .given = &request->memory.messages_given[1], .least = 1, .most = LAUNCHES_MAX},
+        {0, "shared-link", "A-B,C-D",
+         "measure also the contention of these pairs of nodes, whose ways share a link;\n"
+         "nodes count from 0 in the order of the ranks",
+         .take = take_link, .given = &request->memory.messages_given[2]},
+        {0, "gpu", "also|only", "measure also copies of a GPU and the ways from one to another, or nothing else",
+         .choice = &gpu, .given = &request->memory.messages_given[4]},
+        {0, "path", "P[,P]",
+         "of --gpu: copy, host, gpudirect, 3-step, extra-message, duplicate-pointer; default: all\n"
+         "that there is",
+         .take = take_paths, .given = &request->memory.messages_given[5], .words = WORDS_NONE},
+        {0, "cached", NULL, "every message at the same place, so that it stays in the cache",
+         .flag = &request->calibration.cached, .given = &request->memory.messages_given[3]},
+        {0, "restart", NULL, "begin anew where an interrupted calibration would be continued",
+         .flag = &request->restart},
+        {0, "continue", NULL, "fail where there is no interrupted calibration to be continued",
+         .flag = &request->continues},
+        {.help = "Memory contention, of two processes on two nodes:"},
+        {0, "memory", NULL, "measure that instead; --seconds is the time of its samples, about (0.5 s each)",
+         .flag = &request->memory.is_asked},
+        {0, "placements", "model|all",
+         "data of cores and messages on the first NUMA node, local and remote (model),\n"
+         "or on any two",
+         .choice = &request->memory.placements, .given = &request->memory.memory_given[0]},
+        {0, "skip-beyond-peak", NULL,
+         "leave out what is between the number of cores with the highest bandwidth and\n"
+         "the last",
+         .flag = &request->memory.request.skip_beyond_peak, .given = &request->memory.memory_given[1]},
+        {0, "allow-cpu-copy", NULL,
+         "measure also where a processor copies the messages, and with two cores;\n"
+         "the table says so",
+         .flag = &request->memory.request.allow_cpu_copy, .given = &request->memory.memory_given[2]},
+    };
+    const struct option_table table = {.command = "calibrate",
+                                       .usage = usage,
+                                       .rows = rows,
+                                       .n_rows = sizeof rows / sizeof rows[0],
+                                       .notes = notes,
+                                       .context = request,
+                                       .is_launcher = true};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    if (argc < 1)
+        return wrong_usage("calibrate", "no launcher: expected -- mpiexec -n RANKS");
+    if (request->restart && request->continues)
+        return wrong_usage("calibrate", "--restart and --continue: expected one of them");
+    if (request->memory.messages_given[4])
+        request->calibration.gpu = gpu == 0 ? GPU_ALSO : GPU_ONLY;
+    if (request->memory.messages_given[5] && !request->memory.messages_given[4])
+        return wrong_usage("calibrate", "--path: only with --gpu also or --gpu only");
+    code = memory_call_check(&request->memory);
+    if (code != OPTIONS_READ)
+        return code;
+    request->launcher.words = argv;
+    request->launcher.n_words = argc;
+    if (request->memory.is_asked) {
+        request->calibration.memory = &request->memory.request;
+        request->calibration.launches = 1;
+        request->calibration.seconds = seconds;
+    } else {
+        set_time(&request->calibration, quick && !(seconds > 0) ? SECONDS_QUICK : seconds, (double)launches);
+    }
+    request->calibration.launcher = &request->launcher;
+    return OPTIONS_READ;
+}
+
+/* Writes machine.raw.csv for machine.tbl; NAME.raw.csv for standard output. */
+static void raw_path(const struct request *request, char path[PATH_MAX])
+{
+    size_t length = strlen(request->output);
+    if (strcmp(request->output, "-") == 0)
+        snprintf(path, PATH_MAX, "%s.raw.csv", request->name);
+    else if (length > 4 && strcmp(request->output + length - 4, ".tbl") == 0)
+        snprintf(path, PATH_MAX, "%.*s.raw.csv", (int)(length - 4), request->output);
+    else
+        snprintf(path, PATH_MAX, "%s.raw.csv", request->output);
+}
+
+/* Writes the source: `mpistair calibrate, 2026-01-31, Open MPI v4.1.4, 8 ranks unbound on 1 node, 57 s; METHOD`. */
+static void describe(const struct request *request, const struct raw_file *raw, struct machine *machine)
+{
+    char date[32], job[128], launches[32] = "";
+    const char *cached = request->calibration.cached ? ", messages in the cache" : "";
+    const char *library = notes_find(&raw->notes, "library");
+    time_t now = time(NULL);
+    struct tm utc;
+    double spent_s = 0;
+    for (size_t i = 0; i < raw->n_stages; i++)
+        spent_s += raw->stages[i].spent_s;
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &utc));
+    notes_describe_job(&raw->notes, job, sizeof job);
+    if (request->calibration.launches > 1)
+        snprintf(launches, sizeof launches, " of %u launches", request->calibration.launches);
+    library = library != NULL ? library : "unknown MPI";
+    snprintf(machine->name, sizeof machine->name, "%s", request->name);
+    snprintf(machine->source, sizeof machine->source, "mpistair calibrate%s, %s, %.*s, %s, %.0f s%s%s; %s",
+             request->memory.is_asked ? " --memory" : "", date, (int)strcspn(library, ","), library, job, spent_s,
+             launches, cached,
+             request->memory.is_asked ? "maxima of the medians per number of cores"
+                                      : "relative least squares of the median per size");
+}
+
+/* Gives the complete samples their final name; another one, with -1, where they are of no use. */
+static int keep(struct raw_file *raw, const struct samples *samples, struct error *error)
+{
+    struct drift drift;
+    struct error reason;
+    drift_find(samples, &drift);
+    if (drift_check(&drift, samples, &reason) == 0)
+        return raw_file_commit(raw, error);
+    if (disturbed_are_taken()) {
+        fprintf(stderr, "mpistair: %s; taken all the same, as MPISTAIR_DISTURBED=1 says\n", reason.text);
+        return raw_file_commit(raw, error);
+    }
+    if (raw_file_set_aside(raw, error) != 0)
+        return -1;
+    return error_set(error,
+                     "%s; end what else runs on these processors, bind the ranks to free ones, or give it more "
+                     "--seconds, and call it again; the samples are in %s",
+                     reason.text, raw->path);
+}
+
+/* Fits the complete samples and gives them their name, even where there is no fit, which would not be better the next
+ * time. Samples of a GPU alone may be of ways that have no rows. */
+static int fit(const struct calibration *calibration, struct raw_file *raw, struct machine *machine, FILE *remarks,
+               struct error *error)
+{
+    struct samples samples;
+    struct fit_options options = {.may_be_empty = calibration->gpu == GPU_ONLY};
+    struct error ignored;
+    if (samples_read_csv(raw->part, &samples, error) != 0) {
+        raw_file_commit(raw, &ignored);
+        return -1;
+    }
+    int result = keep(raw, &samples, error);
+    if (result == 0)
+        result = fit_machine(&samples, &options, machine, remarks, error);
+    samples_release(&samples);
+    return result;
+}
+
+static int write_table(const char *path, const struct machine *machine, struct error *error)
+{
+    struct output_file file;
+    if (output_file_open(&file, path, error) != 0)
+        return -1;
+    machine_write(file.stream, machine);
+    return output_file_commit(&file, error);
+}
+
+/* Measures, or finds out that the raw file holds all already. */
+static int measure(const struct request *request, struct raw_file *raw, struct error *error)
+{
+    char path[PATH_MAX];
+    struct text_list asked = {0};
+    raw_path(request, path);
+    int result = asked_list(&request->calibration, &asked) == 0 ? 0 : error_set(error, "no memory");
+    /* The file is opened before anything is measured: a minute is too long to learn that the folder is not writable. */
+    if (result == 0)
+        result = raw_file_open(raw, path, &asked, request->restart, error);
+    text_list_release(&asked);
+    if (result != 0)
+        return -1;
+    if (request->continues && !raw->continued) {
+        raw_file_leave(raw);
+        return error_set(error, "--continue: %s has no samples of an interrupted calibration; call it without to begin",
+                         raw->part);
+    }
+    if (raw->continued)
+        fprintf(stderr, "mpistair: continuing with the %zu samples of %s\n", raw->n_samples, raw->part);
+    if (calibration_run(&request->calibration, raw, error) == 0)
+        return 0;
+    if (raw_file_leave(raw))
+        fprintf(stderr, "mpistair: %zu samples are in %s; the same call continues with them\n", raw->n_samples,
+                raw->part);
+    return -1;
+}
+
+int cmd_calibrate(int argc, char **argv)
+{
+    struct request request;
+    struct error error;
+    int code = parse(argc, argv, &request);
+    if (code != OPTIONS_READ)
+        return code;
+    char *remarks = NULL;
+    size_t remarks_size = 0;
+    struct raw_file raw = {0};
+    struct machine machine = {0};
+    FILE *stream = open_memstream(&remarks, &remarks_size);
+    if (stream == NULL)
+        return fail("no memory");
+    int result = launcher_identify(&request.launcher, &error);
+    if (result == 0)
+        result = measure(&request, &raw, &error);
+    notes_print(&raw.notes, stream);
+    if (result == 0) {
+        describe(&request, &raw, &machine);
+        result = request.memory.is_asked ? memory_call_fit(&raw, &machine, stream, &error)
+                                         : fit(&request.calibration, &raw, &machine, stream, &error);
+    }
+    if (result == 0 && machine.n_parameters > 0)
+        result = write_table(request.output, &machine, &error);
+    fclose(stream);
+    if (result == 0 && machine.n_parameters == 0) {
+        printf("%swritten: samples in %s; a table has no rows of them\n", remarks, raw.path);
+    } else if (result == 0) {
+        stream = strcmp(request.output, "-") == 0 ? stderr : stdout;
+        table_print_text(stream, &machine);
+        fprintf(stream, "\n%swritten: %s, samples in %s\n", remarks, request.output, raw.path);
+    } else {
+        fputs(remarks, stderr);
+    }
+    free(remarks);
+    raw_file_release(&raw);
+    machine_release(&machine);
+    if (result == 0)
+        return EXIT_DONE;
+    error_report(&error);
+    return child_interrupted() != 0 ? 128 + child_interrupted() : EXIT_WORK_FAILED;
+}

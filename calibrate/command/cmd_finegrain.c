@@ -1,0 +1,260 @@
+/* Runs `mpistair finegrain`: measures what it gains to send the parts of buffers as they get ready, against sending
+ * whole buffers when all threads are done. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrate/finegrain/arrivals/arrivals_trace.h"
+#include "calibrate/finegrain/finegrain_job.h"
+#include "calibrate/finegrain/sweep/sweep_plot.h"
+#include "calibrate/finegrain/sweep/sweep_run.h"
+#include "share/base/command.h"
+#include "share/base/output_file.h"
+
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_NOT_GIVEN };
+
+struct request {
+    struct finegrain_config config;
+    struct launcher launcher;
+    const char *output, *raw, *dump; /* raw, dump: NULL where they are not asked for */
+    const char *sweep, *plot, *rows; /* NULL: none; rows: results that are drawn without a job */
+    int format;                      /* enum format */
+    char *of_trace;                  /* fixed:FILE with the times of a trace; NULL: none */
+};
+
+static const char usage[] =
+    "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n"
+    "       mpistair finegrain [OPTIONS] --sweep FILE -o OUT.csv -- mpiexec -n RANKS\n"
+    "       mpistair finegrain --plot FILE.svg OUT.csv\n\n"
+    "Measures iterations in which threads compute, that is sleep, and then buffers go to peers: whole, when all "
+    "threads\n"
+    "are done (BSP), or in parts, each sent by the last of the threads that fill it (fine-grained).\n";
+static const char notes[] =
+    "Speed-up is 100 (BSP - fine) / BSP. A result is void where the last thread overslept more than a tenth of the "
+    "time\n"
+    "by which it was to be late. Sleeping threads need processors: bind as you would bind threads that compute.\n";
+
+static int is_standard(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* Says whether the options of a sweep, or of a picture alone, fit each other. */
+static int check_sweep(struct request *request)
+{
+    const char *lone = request->raw != NULL                                               ? "--raw"
+                       : request->dump != NULL                                            ? "--dump"
+                       : request->format == FORMAT_TEXT || request->format == FORMAT_JSON ? "--format"
+                                                                                          : NULL;
+    if (lone != NULL)
+        return wrong_usage("finegrain", "%s: not with --%s, which makes and takes rows of CSV", lone,
+                           request->sweep != NULL ? "sweep" : "plot");
+    bool has_output = strcmp(request->output, "-") != 0;
+    if (request->sweep == NULL) {
+        if (request->launcher.n_words != 1 || has_output)
+            return wrong_usage("finegrain", "--plot without --sweep: expected results to draw and nothing else, as "
+                                            "mpistair finegrain --plot FILE.svg OUT.csv");
+        request->rows = request->launcher.words[0];
+        return OPTIONS_READ;
+    }
+    if (!has_output)
+        return wrong_usage("finegrain", "--sweep: expected -o OUT.csv, the file that gets the rows");
+    if (request->launcher.n_words < 1)
+        return wrong_usage("finegrain", "no launcher: expected -- mpiexec -n RANKS");
+    return OPTIONS_READ;
+}
+
+/* Measures a sweep where one was asked for, then draws. Returns the exit code. */
+static int sweep_and_plot(struct request *request)
+{
+    struct error error;
+    int code = EXIT_DONE;
+    if (request->sweep != NULL)
+        code = sweep_run(request->sweep, &request->config, &request->launcher, request->output);
+    if (code == EXIT_DONE && request->plot != NULL &&
+        sweep_plot(request->rows != NULL ? request->rows : request->output, request->plot, &error) != 0)
+        code = error_report(&error);
+    return code;
+}
+
+static int parse(int argc, char **argv, struct request *request)
+{
+    struct option_row rows[FINEGRAIN_ROWS + 6];
+    struct error error;
+    *request = (struct request){.output = "-", .format = FORMAT_NOT_GIVEN};
+    finegrain_config_init(&request->config);
+    size_t n = finegrain_config_rows(&request->config, rows);
+    rows[n++] = (struct option_row){0, "format", "text|csv|json", "of the result (text; csv with -o)",
+                                    .choice = &request->format};
+    rows[n++] = (struct option_row){'o', "output", "FILE", "the result", .text = &request->output};
+    rows[n++] = (struct option_row){0, "raw", "FILE", "the times of all iterations, as CSV", .text = &request->raw};
+    rows[n++] = (struct option_row){0, "dump", "FILE", "when each thread was to arrive, as fixed:FILE takes it",
+                                    .text = &request->dump};
+    rows[n++] = (struct option_row){0, "sweep", "FILE",
+                                    "measure all combinations of values, a line an option, and add a row for each\n"
+                                    "to OUT.csv; what has a row there is not measured again",
+                                    .text = &request->sweep};
+    rows[n++] = (struct option_row){0, "plot", "FILE.svg", "draw the rows of OUT.csv, of a sweep once it is done",
+                                    .text = &request->plot};
+    const struct option_table table = {
+        .command = "finegrain", .usage = usage, .rows = rows, .n_rows = n, .notes = notes, .is_launcher = true};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code;
+    request->launcher.words = argv;
+    request->launcher.n_words = argc;
+    if (request->sweep != NULL || request->plot != NULL)
+        return check_sweep(request);
+    if (argc < 1)
+        return wrong_usage("finegrain", "no launcher: expected -- mpiexec -n RANKS");
+    if (finegrain_config_check(&request->config, &error) != 0)
+        return wrong_usage("finegrain", "%s", error.text);
+    if (request->format == FORMAT_NOT_GIVEN)
+        request->format = strcmp(request->output, "-") == 0 ? FORMAT_TEXT : FORMAT_CSV;
+    if (is_standard(request->output) + is_standard(request->raw) + is_standard(request->dump) > 1)
+        return wrong_usage("finegrain", "--output, --raw, --dump: expected one of them on standard output at most");
+    return OPTIONS_READ;
+}
+
+/* Puts the times of a trace into a file in this folder, where the ranks find it, as they are on other nodes as
+ * well; it becomes what is asked for. */
+static int take_trace(struct request *request, struct arrivals_request *asked, struct error *error)
+{
+    char *path = arrivals_trace_keep(asked->path, ".", error);
+    if (path == NULL)
+        return -1;
+    int length = asprintf(&request->of_trace, "fixed:%s", path);
+    if (length < 0) {
+        request->of_trace = NULL;
+        unlink(path);
+    }
+    free(path);
+    return length < 0 ? error_set(error, "no memory") : arrivals_parse(request->of_trace, asked, error);
+}
+
+static void drop_trace(struct request *request)
+{
+    if (request->of_trace != NULL)
+        unlink(strchr(request->of_trace, ':') + 1);
+    free(request->of_trace);
+}
+
+/* Opens the arrivals. Returns OPTIONS_READ, or the exit code after saying what was expected. */
+static int open_arrivals(struct request *request, struct arrivals **arrivals)
+{
+    const struct finegrain_config *config = &request->config;
+    struct arrivals_request asked;
+    struct error error;
+    if (arrivals_parse(config->arrivals, &asked, &error) != 0)
+        return wrong_usage("finegrain", "%s", error.text);
+    asked.width_s = config->width_s;
+    if (asked.kind == ARRIVAL_TRACE && take_trace(request, &asked, &error) != 0) {
+        error_report(&error);
+        return EXIT_WRONG_USAGE;
+    }
+    if (arrivals_open(&asked, config->compute_s, arrivals, &error) != 0) {
+        error_report(&error);
+        return EXIT_WRONG_USAGE;
+    }
+    return OPTIONS_READ;
+}
+
+static int write_row(const struct request *request, const struct finegrain_row *row, FILE *stream, struct error *error)
+{
+    if (request->format == FORMAT_JSON)
+        return finegrain_row_write_json(stream, row, error);
+    if (request->format == FORMAT_TEXT) {
+        finegrain_row_write_text(stream, row);
+    } else {
+        fputs(FINEGRAIN_ROW_HEADER "\n", stream);
+        finegrain_row_write_csv(stream, row);
+    }
+    return 0;
+}
+
+/* Holds the files that are written, opened before anything is measured. */
+struct results {
+    struct output_file output, raw;
+    bool output_is_open, raw_is_open;
+};
+
+static int open_results(const struct request *request, struct results *results, struct error *error)
+{
+    struct output_file dump; /* arrivals_dump() opens it again, when the number of ranks is known */
+    if (request->dump != NULL && output_file_open(&dump, request->dump, error) != 0)
+        return -1;
+    if (request->dump != NULL)
+        output_file_discard(&dump);
+    results->output_is_open = output_file_open(&results->output, request->output, error) == 0;
+    if (!results->output_is_open)
+        return -1;
+    results->raw_is_open = request->raw != NULL && output_file_open(&results->raw, request->raw, error) == 0;
+    return request->raw == NULL || results->raw_is_open ? 0 : -1;
+}
+
+/* Gives the files their names where all is well, else throws them away. */
+static int close_results(struct results *results, int result, struct error *error)
+{
+    if (results->raw_is_open && result == 0)
+        result = output_file_commit(&results->raw, error);
+    else if (results->raw_is_open)
+        output_file_discard(&results->raw);
+    if (results->output_is_open && result == 0)
+        result = output_file_commit(&results->output, error);
+    else if (results->output_is_open)
+        output_file_discard(&results->output);
+    return result;
+}
+
+/* Measures and writes. Returns 0, or -1 with the reason, and the exit code. */
+static int measure(struct request *request, const struct arrivals *arrivals, struct results *results, int *code,
+                   struct error *error)
+{
+    const struct finegrain_config *config = &request->config;
+    struct finegrain_samples samples = {0};
+    struct finegrain_row row;
+    const char *words = request->of_trace != NULL ? request->of_trace : config->arrivals;
+    int result = finegrain_job_run(&request->launcher, config, words, &samples, code, error);
+    if (result == 0)
+        result = finegrain_row_make(config, request->launcher.mpi, &samples, &row, error);
+    if (result == 0 && results->raw_is_open)
+        finegrain_samples_write(results->raw.stream, &samples);
+    if (result == 0)
+        result = write_row(request, &row, results->output.stream, error);
+    if (result == 0 && request->dump != NULL)
+        result = arrivals_dump(arrivals, request->dump, config->seed, config->trials * config->iterations,
+                               (uint32_t)samples.ranks, config->threads, error);
+    finegrain_samples_release(&samples);
+    return result;
+}
+
+int cmd_finegrain(int argc, char **argv)
+{
+    struct request request;
+    struct results results = {.output_is_open = false};
+    struct arrivals *arrivals = NULL;
+    struct error error;
+    int code = parse(argc, argv, &request);
+    if (code == OPTIONS_READ && (request.sweep != NULL || request.plot != NULL))
+        return sweep_and_plot(&request);
+    if (code == OPTIONS_READ)
+        code = open_arrivals(&request, &arrivals);
+    if (code != OPTIONS_READ) {
+        drop_trace(&request);
+        return code;
+    }
+    code = EXIT_WORK_FAILED;
+    int result = launcher_identify(&request.launcher, &error);
+    if (result == 0)
+        result = open_results(&request, &results, &error);
+    if (result == 0)
+        result = measure(&request, arrivals, &results, &code, &error);
+    result = close_results(&results, result, &error);
+    arrivals_close(arrivals);
+    drop_trace(&request);
+    if (result == 0)
+        return EXIT_DONE;
+    error_report(&error);
+    return code;
+}

@@ -1,0 +1,143 @@
+/* Each search of a benchmark (samples of one n and launch) gives a boundary of its own: the cut with the fewest samples
+ * on the wrong side, refused ones below it or taken ones from it on. Several searches are summed up by their median and
+ * by their quantiles of 2.5 and 97.5 %.
+ *
+ * A search's true boundary lies in the gap between its largest taken and its smallest refused size, or, where refused
+ * sizes lie below taken ones, in that overlap; a size that was both taken and refused belongs to it. */
+#include "calibrate/fit/boundary.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TAIL 0.025
+
+struct outcome {
+    uint32_t launch;
+    uint64_t n;
+    uint64_t bytes;
+    bool taken;
+};
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int compare_outcomes(const void *left, const void *right)
+{
+    const struct outcome *a = left, *b = right;
+    int order = COMPARE(a->launch, b->launch);
+    if (order == 0)
+        order = COMPARE(a->n, b->n);
+    return order != 0 ? order : COMPARE(a->bytes, b->bytes);
+}
+
+static int compare_reals(const void *left, const void *right)
+{
+    return COMPARE(*(const double *)left, *(const double *)right);
+}
+
+/* Returns the cut of one search, outcomes sorted by size; the smallest of equally good ones. */
+static double best_cut(const struct outcome *outcomes, size_t n)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < n; i++)
+        wrong += outcomes[i].taken;
+    size_t fewest = wrong;
+    double best = (double)outcomes[0].bytes;
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first; end < n && outcomes[end].bytes == outcomes[first].bytes; end++)
+            wrong = outcomes[end].taken ? wrong - 1 : wrong + 1;
+        if (wrong < fewest) {
+            fewest = wrong;
+            best = end < n ? (double)outcomes[end].bytes : INFINITY;
+        }
+    }
+    return best;
+}
+
+static struct boundary boundary_of(const struct outcome *outcomes, size_t n)
+{
+    double largest_taken = 0, smallest_refused = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        double bytes = (double)outcomes[i].bytes;
+        if (outcomes[i].taken)
+            largest_taken = bytes;
+        else if (bytes < smallest_refused)
+            smallest_refused = bytes;
+    }
+    double after_taken = largest_taken + 1; /* sizes are whole bytes */
+    return (struct boundary){
+        .bytes = best_cut(outcomes, n),
+        .low = fmin(after_taken, smallest_refused),
+        .high = fmax(after_taken, smallest_refused),
+        .n_samples = n,
+    };
+}
+
+static double median(const double *sorted, size_t n)
+{
+    double below = sorted[(n - 1) / 2], above = sorted[n / 2];
+    return isinf(above) ? below : ceil((below + above) / 2);
+}
+
+/* Sorts values[n_searches] of one member. */
+static double *column(const struct boundary *searches, size_t n_searches, size_t offset, double *values)
+{
+    for (size_t i = 0; i < n_searches; i++)
+        values[i] = *(const double *)((const char *)&searches[i] + offset);
+    qsort(values, n_searches, sizeof *values, compare_reals);
+    return values;
+}
+
+static void sum_up(const struct boundary *searches, size_t n_searches, double *values, struct boundary *boundary)
+{
+    size_t tail = (size_t)(TAIL * (double)n_searches), end = n_searches - 1 - tail;
+    *boundary = (struct boundary){.n_samples = 0};
+    boundary->bytes = median(column(searches, n_searches, offsetof(struct boundary, bytes), values), n_searches);
+    boundary->low = column(searches, n_searches, offsetof(struct boundary, low), values)[tail];
+    boundary->high = column(searches, n_searches, offsetof(struct boundary, high), values)[end];
+    for (size_t i = 0; i < n_searches; i++)
+        boundary->n_samples += searches[i].n_samples;
+}
+
+/* Fills searches[n]; leaves out a search that the end of the time cut off before its first refusal, or its first taken
+ * size, where others have both. Returns their number. */
+static size_t boundaries_find(const struct outcome *outcomes, size_t n, struct boundary *searches)
+{
+    size_t n_searches = 0, n_whole = 0;
+    for (size_t first = 0, end; first < n; first = end) {
+        size_t taken = outcomes[first].taken;
+        for (end = first + 1;
+             end < n && outcomes[end].n == outcomes[first].n && outcomes[end].launch == outcomes[first].launch; end++)
+            taken += outcomes[end].taken;
+        bool whole = taken > 0 && taken < end - first;
+        if (whole && n_whole++ == 0)
+            n_searches = 0;
+        if (whole || n_whole == 0)
+            searches[n_searches++] = boundary_of(&outcomes[first], end - first);
+    }
+    return n_searches;
+}
+
+int boundary_find(const struct samples *samples, enum benchmark benchmark, enum level level, struct boundary *boundary)
+{
+    size_t n = 0;
+    struct outcome *outcomes = calloc(samples->n_samples + 1, sizeof *outcomes);
+    struct boundary *searches = calloc(samples->n_samples + 1, sizeof *searches);
+    double *values = calloc(samples->n_samples + 1, sizeof *values);
+    int result = outcomes == NULL || searches == NULL || values == NULL ? -1 : 1;
+    for (size_t i = 0; i < samples->n_samples && result > 0; i++) {
+        const struct sample *sample = &samples->samples[i];
+        if (sample->benchmark != benchmark || sample->level != level ||
+            (sample->variant != VARIANT_TAKEN && sample->variant != VARIANT_REFUSED))
+            continue;
+        outcomes[n++] = (struct outcome){sample->launch, sample->n, sample->bytes, sample->variant == VARIANT_TAKEN};
+    }
+    if (result > 0 && n > 0) {
+        qsort(outcomes, n, sizeof *outcomes, compare_outcomes);
+        sum_up(searches, boundaries_find(outcomes, n, searches), values, boundary);
+        result = 0;
+    }
+    free(outcomes);
+    free(searches);
+    free(values);
+    return result;
+}

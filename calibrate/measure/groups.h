@@ -1,0 +1,24 @@
+/* Finds which ranks share a bandwidth, and the pairs in which N of them exchange: the groups of Algorithm 1.
+ *
+ * A group is as large as the job has it (share/doc/MODELS.md, Words): one socket for intra_socket, two sockets of one
+ * node for inter_socket, two nodes for inter_node. Its pairs are in one order, and N processes use the first of them;
+ * they are chosen so that every N is like the whole:
+ *   - On one socket each pair is of the domain (L3, NUMA node, package) that is furthest behind its share of the
+ *     group's rank pairs, its ranks come from the caches least used so far, and the second is half of the candidates
+ *     away: with one L3 and ranks 0 to 7 the pairs are 0-4, 1-5, 2-6, 3-7.
+ *   - With two sides the ranks of each are dealt out over its sockets and caches in turn, and paired in that order. */
+#ifndef MPISTAIR_CALIBRATE_GROUPS_H
+#define MPISTAIR_CALIBRATE_GROUPS_H
+
+#include <stddef.h>
+
+#include "calibrate/measure/group_pairs.h"
+
+/* Finds up to max_groups groups without a rank in common: first the largest, then on nodes that have none yet, and on
+ * other sockets of them. Returns their number, or -1 without memory; the caller calls level_group_release for each. */
+int level_groups_find(const struct placement *placement, enum level level, int max_groups, struct level_group *groups);
+/* Finds the first of them; n[0] = 0 where the job does not span the level. Returns 0, or -1 without memory. */
+int level_group_find(const struct placement *placement, enum level level, struct level_group *group);
+void level_group_release(struct level_group *group);
+
+#endif

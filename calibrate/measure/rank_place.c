@@ -1,0 +1,163 @@
+/* Each rank sees only itself; all must know the whole placement, from what hwloc says of each or from what the user
+ * says instead. */
+#include "calibrate/measure/rank_place.h"
+
+#include <hwloc.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrate/measure/abort_all.h"
+#include "calibrate/measure/binding.h"
+#include "calibrate/measure/levels.h"
+
+/* Returns the logical index of the first object of that type whose processors include all of cpus; PLACEMENT_UNKNOWN if
+ * none does. */
+static uint32_t index_around(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_cpuset_t cpus)
+{
+    int n = hwloc_get_nbobjs_by_type(topology, type);
+    for (int i = 0; i < n && !hwloc_bitmap_iszero(cpus); i++)
+        if (hwloc_bitmap_isincluded(cpus, hwloc_get_obj_by_type(topology, type, (unsigned)i)->cpuset))
+            return (uint32_t)i;
+    return PLACEMENT_UNKNOWN;
+}
+
+/* Finds the first processor of each core that has one of cpus; cpus themselves where hwloc sees no cores. */
+static void find_cores(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, cpu_set_t *cores)
+{
+    int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    for (int i = 0; i < n; i++) {
+        hwloc_const_cpuset_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i)->cpuset;
+        int first = hwloc_bitmap_first(core);
+        if (first >= 0 && first < CPU_SETSIZE && hwloc_bitmap_intersects(core, cpus))
+            CPU_SET((unsigned)first, cores);
+    }
+}
+
+/* Finds everything but the host's name. Processors have the kernel's numbers, so that a topology from HWLOC_XMLFILE or
+ * HWLOC_SYNTHETIC is honoured. */
+static void find_seat(struct seat *seat)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    *seat = (struct seat){
+        .processors = processors > 0 ? (uint32_t)processors : 0, .numa = PLACEMENT_UNKNOWN, .l3 = PLACEMENT_UNKNOWN};
+    hwloc_topology_t topology;
+    int cpu = sched_getcpu();
+    if (sched_getaffinity(0, sizeof seat->cpus, &seat->cpus) != 0)
+        CPU_ZERO(&seat->cpus);
+    seat->cores = seat->cpus;
+    if (hwloc_topology_init(&topology) != 0)
+        return;
+    hwloc_bitmap_t allowed = hwloc_bitmap_alloc(), here = hwloc_bitmap_alloc();
+    if (allowed != NULL && here != NULL && hwloc_topology_load(topology) == 0) {
+        for (unsigned i = 0; i < CPU_SETSIZE; i++)
+            if (CPU_ISSET(i, &seat->cpus))
+                hwloc_bitmap_set(allowed, i);
+        hwloc_bitmap_and(allowed, allowed, hwloc_topology_get_topology_cpuset(topology));
+        if (cpu >= 0)
+            hwloc_bitmap_set(here, (unsigned)cpu);
+        uint32_t socket = index_around(topology, HWLOC_OBJ_PACKAGE, here);
+        seat->socket = socket != PLACEMENT_UNKNOWN ? socket : 0;
+        seat->numa = index_around(topology, HWLOC_OBJ_NUMANODE, allowed);
+        seat->l3 = index_around(topology, HWLOC_OBJ_L3CACHE, allowed);
+        if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0) {
+            CPU_ZERO(&seat->cores);
+            find_cores(topology, allowed, &seat->cores);
+        }
+    }
+    hwloc_bitmap_free(allowed);
+    hwloc_bitmap_free(here);
+    hwloc_topology_destroy(topology);
+}
+
+/* Numbers the hosts of n seats by first appearance; ranks of a host usually follow each other. */
+static void number_hosts(const struct seat *seats, int n, int *host)
+{
+    int n_hosts = 0;
+    int *first = calloc((size_t)n, sizeof *first); /* first rank of each host */
+    for (int rank = 0; rank < n; rank++) {
+        const char *name = seats[rank].host;
+        int found = rank > 0 ? host[rank - 1] : 0;
+        if (n_hosts == 0 || strcmp(name, seats[first[found]].host) != 0)
+            for (found = 0; found < n_hosts; found++)
+                if (strcmp(name, seats[first[found]].host) == 0)
+                    break;
+        if (found == n_hosts)
+            first[n_hosts++] = rank;
+        host[rank] = found;
+    }
+    free(first);
+}
+
+/* Places all ranks as observed, on rank 0. */
+static void place_observed(const struct seat *seats, const int *host, struct placement *placement)
+{
+    for (size_t i = 0; i < placement->n_ranks; i++) {
+        placement->node[i] = (uint32_t)host[i];
+        placement->socket[i] = seats[i].socket;
+        placement->numa[i] = seats[i].numa;
+        placement->l3[i] = seats[i].l3;
+    }
+}
+
+/* Replaces, on rank 0, what was observed by a placement given by hand. */
+static int place_by_hand(struct placement *placement, struct error *error)
+{
+    const char *path = getenv("MPISTAIR_PLACEMENT");
+    if (path == NULL || path[0] == '\0')
+        return 0;
+    struct placement given;
+    if (placement_read_csv(path, &given, error) != 0)
+        return -1;
+    int result = 0;
+    if (given.n_ranks < placement->n_ranks)
+        result = error_set(error, "%s: places %zu ranks, but the job has %zu", path, given.n_ranks, placement->n_ranks);
+    for (size_t i = 0; i < placement->n_ranks && result == 0; i++) {
+        placement->node[i] = given.node[i];
+        placement->socket[i] = given.socket[i];
+        placement->numa[i] = given.numa[i];
+        placement->l3[i] = given.l3[i];
+    }
+    placement_release(&given);
+    return result;
+}
+
+int place_find(MPI_Comm comm, FILE *notes, struct placement *placement, int **host, struct error *error)
+{
+    int rank, size, length, result = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    size_t n = (size_t)size;
+    struct placement found = {0};
+    struct seat own, *seats = rank == 0 ? calloc(n, sizeof *seats) : NULL;
+    int *hosts = calloc(n, sizeof *hosts);
+    if (placement_init(&found, n) != 0 || hosts == NULL || (rank == 0 && seats == NULL))
+        abort_all("no memory for the places of %zu ranks", n);
+    find_seat(&own);
+    MPI_Get_processor_name(own.host, &length);
+    MPI_Gather(&own, sizeof own, MPI_BYTE, seats, sizeof own, MPI_BYTE, 0, comm);
+    if (rank == 0) {
+        number_hosts(seats, size, hosts);
+        place_observed(seats, hosts, &found);
+        result = place_by_hand(&found, error);
+        if (result == 0 && notes != NULL) {
+            binding_note(notes, &found, seats, hosts);
+            levels_note_domains(notes, &found);
+        }
+    }
+    free(seats);
+    MPI_Bcast(&result, 1, MPI_INT, 0, comm);
+    MPI_Bcast(hosts, size, MPI_INT, 0, comm);
+    uint32_t *const columns[] = {found.node, found.socket, found.numa, found.l3};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        MPI_Bcast(columns[i], size, MPI_UINT32_T, 0, comm);
+    if (result != 0) {
+        placement_release(&found);
+        free(hosts);
+        return -1;
+    }
+    *placement = found;
+    *host = hosts;
+    return 0;
+}

@@ -1,0 +1,101 @@
+/* The numbers that decide how long a calibration takes and how good it is can be tested only apart from MPI and clocks.
+ */
+#include "calibrate/samples/plan.h"
+
+#include <math.h>
+
+/* Is the part of a gap that waking up and the first look take. */
+#define SETTLE_S 0.3e-3
+
+/* From there on the binomial distribution is as good as normal, and 2^-n nears what a double holds. */
+enum { NORMAL_FROM = 1000 };
+
+int plan_repeats(double repetition_s, int batch, int max)
+{
+    max = max < 1 ? 1 : max;
+    batch = batch < 1 ? 1 : batch < max ? batch : max;
+    if (repetition_s * batch > PLAN_SAMPLE_MAX_S) {
+        double affordable = floor(PLAN_SAMPLE_MAX_S / repetition_s);
+        return affordable < 1 ? 1 : affordable < batch ? (int)affordable : batch;
+    }
+    double batches = ceil((1 - 1e-9) * PLAN_SAMPLE_S / (repetition_s * batch)), most = max / batch;
+    return batch * (int)(batches < 1 ? 1 : batches > most ? most : batches);
+}
+
+double plan_gap_s(double sample_s, double tick_s)
+{
+    if (1.15 * sample_s + SETTLE_S <= tick_s / 3)
+        return tick_s / 3;
+    return tick_s * ceil((1.3 * sample_s + 2 * SETTLE_S) / tick_s);
+}
+
+/* Returns the largest k with P(Binomial(n, 1/2) < k) <= 0.025; 0 if there is none. */
+static size_t low_rank(size_t n)
+{
+    if (n >= NORMAL_FROM)
+        return (size_t)floor((double)n / 2 - 1.96 * sqrt((double)n) / 2);
+    double probability = ldexp(1, -(int)n), below = probability; /* probability of 0, and of less than k */
+    size_t k = 0;
+    while (below <= 0.025) {
+        k++;
+        probability *= (double)(n - k + 1) / (double)k;
+        below += probability;
+    }
+    return k;
+}
+
+bool plan_interval(const double *sorted, size_t n, double *low, double *high)
+{
+    size_t k = n > 0 ? low_rank(n) : 0;
+    if (k == 0)
+        return false;
+    *low = sorted[k - 1];
+    *high = sorted[n - k];
+    return true;
+}
+
+double plan_median(const double *sorted, size_t n)
+{
+    return n == 0 ? 0 : (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+double plan_half_width(const double *sorted, size_t n)
+{
+    double low, high, median = plan_median(sorted, n);
+    if (!plan_interval(sorted, n, &low, &high) || !(median > 0))
+        return INFINITY;
+    return (high - low) / 2 / median;
+}
+
+/* Returns how many samples a share of the time buys. */
+static size_t bought(double share_s, double cost_s)
+{
+    double samples = floor(share_s / cost_s);
+    return samples < PLAN_SAMPLES_SHORT ? PLAN_SAMPLES_SHORT : samples > PLAN_SAMPLES ? PLAN_SAMPLES : (size_t)samples;
+}
+
+static double total_s(const double *cost_s, size_t n, double share_s)
+{
+    double total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += cost_s[i] * (double)bought(share_s, cost_s[i]);
+    return total;
+}
+
+void plan_minimum(const double *cost_s, size_t n, double time_s, size_t *minimum)
+{
+    double low_s = 0, high_s = 0;
+    for (size_t i = 0; i < n; i++)
+        high_s = fmax(high_s, (PLAN_SAMPLES + 0.5) * cost_s[i]);
+    bool enough = total_s(cost_s, n, high_s) <= time_s;
+    for (int i = 0; i < 60 && !enough; i++) {
+        double middle_s = (low_s + high_s) / 2;
+        if (total_s(cost_s, n, middle_s) > time_s)
+            high_s = middle_s;
+        else
+            low_s = middle_s;
+    }
+    double share_s = enough ? high_s : low_s;
+    for (size_t i = 0; i < n; i++)
+        minimum[i] = bought(share_s, cost_s[i]);
+}

@@ -1,0 +1,174 @@
+/* Keeps the samples with which every fit starts: their order, and one time for each size. */
+#include "calibrate/samples/samples.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_statistics_double.h>
+
+#include "share/base/array.h"
+
+int samples_append(struct samples *samples, const struct sample *sample)
+{
+    if (array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples) != 0)
+        return -1;
+    samples->samples[samples->n_samples++] = *sample;
+    return 0;
+}
+
+void samples_release(struct samples *samples)
+{
+    free(samples->samples);
+    probings_release(&samples->probings);
+    *samples = (struct samples){0};
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Orders the curves: level, n, benchmark, variant. */
+static int compare_curves(const struct sample *a, const struct sample *b)
+{
+    int order = COMPARE(a->level, b->level);
+    if (order == 0)
+        order = COMPARE(a->n, b->n);
+    if (order == 0)
+        order = COMPARE(a->benchmark, b->benchmark);
+    return order != 0 ? order : COMPARE(a->variant, b->variant);
+}
+
+int samples_compare_points(const struct sample *a, const struct sample *b)
+{
+    int order = compare_curves(a, b);
+    if (order == 0)
+        order = COMPARE(a->bytes, b->bytes);
+    if (order == 0)
+        order = COMPARE(a->count, b->count);
+    return order != 0 ? order : COMPARE(a->domain, b->domain);
+}
+
+static int compare_samples(const void *left, const void *right)
+{
+    const struct sample *a = left, *b = right;
+    int order = samples_compare_points(a, b);
+    return order != 0 ? order : COMPARE(a->seconds, b->seconds);
+}
+
+void samples_sort(struct samples *samples)
+{
+    if (samples->n_samples > 0)
+        qsort(samples->samples, samples->n_samples, sizeof *samples->samples, compare_samples);
+}
+
+double samples_reduce(double *values, size_t n_values, enum samples_statistic statistic)
+{
+    return statistic == STATISTIC_MIN ? gsl_stats_min(values, 1, n_values) : gsl_stats_median(values, 1, n_values);
+}
+
+double samples_combine(const double seconds[DOMAIN_COUNT], const double n_pairs[DOMAIN_COUNT])
+{
+    double value[DOMAIN_COUNT], weight[DOMAIN_COUNT], all = 0, sum = 0;
+    size_t n = 0;
+    for (int domain = 0; domain < DOMAIN_COUNT; domain++) {
+        if (!(seconds[domain] > 0))
+            continue;
+        size_t i = n++;
+        double own = n_pairs[domain] > 0 ? n_pairs[domain] : 1;
+        for (; i > 0 && value[i - 1] > seconds[domain]; i--) {
+            value[i] = value[i - 1];
+            weight[i] = weight[i - 1];
+        }
+        value[i] = seconds[domain];
+        weight[i] = own;
+        all += own;
+    }
+    for (size_t i = 0; i < n; i++) {
+        sum += weight[i];
+        if (2 * sum > all)
+            return value[i];
+        if (2 * sum >= all) /* exactly half of the pairs are faster */
+            return (value[i] + value[i + 1]) / 2;
+    }
+    return 0;
+}
+
+/* Makes a curve of the samples [begin, begin + n_samples). values[n_samples] gives room for their times. */
+static int curve_make(const struct samples *all, size_t begin, size_t n_samples, enum samples_statistic statistic,
+                      double *values, struct curve *curve)
+{
+    const struct sample *samples = &all->samples[begin];
+    *curve = (struct curve){
+        .level = (enum level)samples[0].level,
+        .benchmark = (enum benchmark)samples[0].benchmark,
+        .n = samples[0].n,
+        .bytes = calloc(n_samples, sizeof *curve->bytes),
+        .seconds = calloc(n_samples, sizeof *curve->seconds),
+        .n_samples = calloc(n_samples, sizeof *curve->n_samples),
+        .first = calloc(n_samples, sizeof *curve->first),
+    };
+    if (curve->bytes == NULL || curve->seconds == NULL || curve->n_samples == NULL || curve->first == NULL)
+        return -1;
+    for (size_t first = 0, end; first < n_samples; first = end) {
+        for (end = first + 1; end < n_samples && samples[end].bytes == samples[first].bytes;)
+            end++;
+        double seconds[DOMAIN_COUNT] = {0};
+        for (size_t i = first, n; i < end; i += n) {
+            for (n = 0; i + n < end && samples[i + n].domain == samples[i].domain; n++)
+                values[n] = samples[i + n].seconds;
+            seconds[samples[i].domain] = samples_reduce(values, n, statistic);
+        }
+        size_t point = curve->n_points++;
+        curve->bytes[point] = (double)samples[first].bytes;
+        curve->seconds[point] = samples_combine(seconds, all->domain_pairs);
+        curve->first[point] = begin + first;
+        curve->n_samples[point] = end - first;
+    }
+    return 0;
+}
+
+int curves_make(const struct samples *samples, enum samples_statistic statistic, struct curves *curves)
+{
+    *curves = (struct curves){0};
+    const struct sample *sample = samples->samples;
+    double *values = calloc(samples->n_samples + 1, sizeof *values);
+    if (values == NULL)
+        return -1;
+    for (size_t first = 0, end; first < samples->n_samples; first = end) {
+        for (end = first + 1; end < samples->n_samples && compare_curves(&sample[first], &sample[end]) == 0;)
+            end++;
+        if (sample[first].benchmark != BENCHMARK_PINGPONG && sample[first].benchmark != BENCHMARK_ALGORITHM1)
+            continue;
+        if (array_grow(&curves->curves, curves->n_curves, sizeof *curves->curves) != 0)
+            goto out;
+        struct curve *curve = &curves->curves[curves->n_curves++];
+        if (curve_make(samples, first, end - first, statistic, values, curve) != 0)
+            goto out;
+    }
+    free(values);
+    return 0;
+out:
+    free(values);
+    curves_release(curves);
+    return -1;
+}
+
+void curves_release(struct curves *curves)
+{
+    for (size_t i = 0; i < curves->n_curves; i++) {
+        free(curves->curves[i].bytes);
+        free(curves->curves[i].seconds);
+        free(curves->curves[i].n_samples);
+        free(curves->curves[i].first);
+    }
+    free(curves->curves);
+    *curves = (struct curves){0};
+}
+
+void curve_range(const struct curve *curve, double begin_bytes, double end_bytes, size_t *first, size_t *end)
+{
+    for (*first = 0; *first < curve->n_points && curve->bytes[*first] < begin_bytes;)
+        ++*first;
+    for (*end = *first; *end < curve->n_points && curve->bytes[*end] < end_bytes;)
+        ++*end;
+}
