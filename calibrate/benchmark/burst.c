@@ -6,7 +6,7 @@
  * stream of messages of 16 KiB. The variant `rested` is the time of the stream. The variant `stream` is what as many
  * bytes more take, when the bucket is empty: it rests and sends twice, once so many bytes and once twice as many, and
  * is the difference. What the first is shorter than the second is what the bucket let pass
- * (fit/fit_burst.c).
+ * (fit/fit_network.c).
  *
  * Both ends of that difference are ends of a stream. Within a stream arrivals say little, for TCP moves up to 64 kB
  * in one packet: the bytes before it wait for those behind.

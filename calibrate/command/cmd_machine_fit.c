@@ -7,6 +7,7 @@
 #include "calibrate/command/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/fit_memory.h"
+#include "calibrate/fit/thresholds.h"
 #include "share/base/help_text.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"

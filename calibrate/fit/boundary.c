@@ -3,11 +3,21 @@
  * by their quantiles of 2.5 and 97.5 %.
  *
  * A search's true boundary lies in the gap between its largest taken and its smallest refused size, or, where refused
- * sizes lie below taken ones, in that overlap; a size that was both taken and refused belongs to it. */
+ * sizes lie below taken ones, in that overlap; a size that was both taken and refused belongs to it.
+ *
+ * fit_buffer makes a row of it: B of share/doc/MODELS.md, flow, the bytes that the transport takes without a receiver's
+ * progress. The samples (calibrate/benchmark/buffer.c) are messages that were taken from the sender while the receiver
+ * was paused, or refused. B is the largest size that is taken, so one byte less than the boundary, for each level. Its
+ * interval shows how far the windows of a transport differ from pair to pair. */
 #include "calibrate/fit/boundary.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include <gsl/gsl_sort.h>
+
+#include "calibrate/fit/fits.h"
+#include "share/base/memory.h"
 
 #define TAIL 0.025
 
@@ -27,11 +37,6 @@ static int compare_outcomes(const void *left, const void *right)
     if (order == 0)
         order = COMPARE(a->n, b->n);
     return order != 0 ? order : COMPARE(a->bytes, b->bytes);
-}
-
-static int compare_reals(const void *left, const void *right)
-{
-    return COMPARE(*(const double *)left, *(const double *)right);
 }
 
 /* Returns the cut of one search, outcomes sorted by size; the smallest of equally good ones. */
@@ -83,7 +88,7 @@ static double *column(const struct boundary *searches, size_t n_searches, size_t
 {
     for (size_t i = 0; i < n_searches; i++)
         values[i] = *(const double *)((const char *)&searches[i] + offset);
-    qsort(values, n_searches, sizeof *values, compare_reals);
+    gsl_sort(values, 1, n_searches);
     return values;
 }
 
@@ -117,27 +122,41 @@ static size_t boundaries_find(const struct outcome *outcomes, size_t n, struct b
     return n_searches;
 }
 
-int boundary_find(const struct samples *samples, enum benchmark benchmark, enum level level, struct boundary *boundary)
+bool boundary_find(const struct samples *samples, enum benchmark benchmark, enum level level, struct boundary *boundary)
 {
     size_t n = 0;
-    struct outcome *outcomes = calloc(samples->n_samples + 1, sizeof *outcomes);
-    struct boundary *searches = calloc(samples->n_samples + 1, sizeof *searches);
-    double *values = calloc(samples->n_samples + 1, sizeof *values);
-    int result = outcomes == NULL || searches == NULL || values == NULL ? -1 : 1;
-    for (size_t i = 0; i < samples->n_samples && result > 0; i++) {
+    struct outcome *outcomes = xcalloc(samples->n_samples, sizeof *outcomes);
+    for (size_t i = 0; i < samples->n_samples; i++) {
         const struct sample *sample = &samples->samples[i];
-        if (sample->benchmark != benchmark || sample->level != level ||
-            (sample->variant != VARIANT_TAKEN && sample->variant != VARIANT_REFUSED))
-            continue;
-        outcomes[n++] = (struct outcome){sample->launch, sample->n, sample->bytes, sample->variant == VARIANT_TAKEN};
+        if (sample->benchmark == benchmark && sample->level == level &&
+            (sample->variant == VARIANT_TAKEN || sample->variant == VARIANT_REFUSED))
+            outcomes[n++] =
+                (struct outcome){sample->launch, sample->n, sample->bytes, sample->variant == VARIANT_TAKEN};
     }
-    if (result > 0 && n > 0) {
+    if (n > 0) {
+        struct boundary *searches = xcalloc(n, sizeof *searches);
+        double *values = xcalloc(n, sizeof *values);
         qsort(outcomes, n, sizeof *outcomes, compare_outcomes);
         sum_up(searches, boundaries_find(outcomes, n, searches), values, boundary);
-        result = 0;
+        free(searches);
+        free(values);
     }
     free(outcomes);
-    free(searches);
-    free(values);
-    return result;
+    return n > 0;
+}
+
+void fit_buffer(const struct fit *fit)
+{
+    for (int level = 0; level < LEVEL_COUNT; level++) {
+        struct boundary boundary;
+        if (!boundary_find(fit->samples, BENCHMARK_BUFFER, (enum level)level, &boundary))
+            continue;
+        if (isinf(boundary.bytes))
+            fit_note(fit->notes, "%s buffer: left out: the transport took all that was tried, up to %.0f B",
+                     level_name[level], boundary.low - 1);
+        else
+            fit_row(fit->machine, (enum level)level, PROTOCOL_ANY, "buffer", MACHINE_NO_N,
+                    (struct line_value){boundary.bytes - 1, boundary.low - 1, boundary.high - 1}, boundary.n_samples,
+                    "boundary");
+    }
 }

@@ -2,6 +2,8 @@
 #ifndef MPISTAIR_CALIBRATE_BOUNDARY_H
 #define MPISTAIR_CALIBRATE_BOUNDARY_H
 
+#include <stdbool.h>
+
 #include "calibrate/samples/samples.h"
 
 struct boundary {
@@ -11,8 +13,8 @@ struct boundary {
     size_t n_samples;
 };
 
-/* Finds the boundary. Returns 0; 1 where the level has no samples of the benchmark, without a change to boundary; -1
- * without memory. */
-int boundary_find(const struct samples *samples, enum benchmark benchmark, enum level level, struct boundary *boundary);
+/* Returns whether the level has samples of the benchmark; boundary is set then. */
+bool boundary_find(const struct samples *samples, enum benchmark benchmark, enum level level,
+                   struct boundary *boundary);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "calibrate/fit/fits.h"
 #include "calibrate/samples/disturbed.h"
-#include "calibrate/fit/line.h"
+#include "share/base/memory.h"
 
 /* Holds Welford's running mean and sum of squares. */
 struct moments {
@@ -86,27 +86,25 @@ static void widen(const struct drift *drift, struct machine_parameter *row)
     double half = line_quantile(drift->n_probes - 1) * deviation * sqrt(1 + 1 / n) * row->value;
     double low = row->value - hypot(row->value - row->ci_low, half);
     row->ci_low = low < 0 ? fmin(row->ci_low, 0) : low; /* NaN stays */
-    row->ci_high = benchmark_finite(row->value + hypot(row->ci_high - row->value, half));
+    row->ci_high = fit_finite(row->value + hypot(row->ci_high - row->value, half));
 }
 
-static int append(struct machine *machine, const char *quantity, double value, size_t n_probes)
+static void append(struct machine *machine, const char *quantity, double value, size_t n_probes)
 {
-    const struct line_value known = {value, NAN, NAN};
-    return isnan(value) ? 0
-                        : benchmark_append(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, MACHINE_NO_N, &known, "1",
-                                           n_probes, "probes");
+    if (!isnan(value))
+        fit_row(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, MACHINE_NO_N, (struct line_value){value, NAN, NAN},
+                n_probes, "probes");
 }
 
-int drift_apply(const struct drift *drift, struct machine *machine)
+void drift_apply(const struct drift *drift, struct machine *machine)
 {
     for (size_t i = 0; i < machine->n_parameters; i++)
         widen(drift, &machine->parameters[i]);
-    if (append(machine, "drift_small", drift->small, drift->n_probes) != 0 ||
-        append(machine, "drift_large", drift->large, drift->n_probes) != 0 ||
-        append(machine, "disturbed", drift->disturbed, drift->n_probes) != 0 ||
-        append(machine, "waited", drift->waited, drift->n_probes) != 0)
-        return -1;
-    return append(machine, "steal", drift->steal, drift->n_probes);
+    append(machine, "drift_small", drift->small, drift->n_probes);
+    append(machine, "drift_large", drift->large, drift->n_probes);
+    append(machine, "disturbed", drift->disturbed, drift->n_probes);
+    append(machine, "waited", drift->waited, drift->n_probes);
+    append(machine, "steal", drift->steal, drift->n_probes);
 }
 
 static void write_percent(FILE *stream, const char *format, double share)
@@ -134,9 +132,7 @@ int drift_check(const struct drift *drift, const struct samples *samples, struct
     if (!(drift->never_quiet >= DISTURBED_MAX) && !(drift->waited >= DRIFT_WAITED_MAX) && !drifted)
         return 0;
     char text[512] = "";
-    FILE *stream = fmemopen(text, sizeof text, "w");
-    if (stream == NULL)
-        return error_set(error, "no memory");
+    FILE *stream = or_no_memory(fmemopen(text, sizeof text, "w"));
     write_percent(stream, "%.0f %% of the measurements were taken only while others had the machine",
                   drift->never_quiet);
     write_benchmarks(stream, samples);

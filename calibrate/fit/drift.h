@@ -36,8 +36,8 @@ struct drift {
 
 void drift_find(const struct samples *samples, struct drift *drift);
 /* Widens the intervals of the rows and appends rows `any any drift_small - VALUE 1`, drift_large, disturbed, waited,
- * steal for what is known. Returns 0, or -1 without memory. */
-int drift_apply(const struct drift *drift, struct machine *machine);
+ * steal for what is known. */
+void drift_apply(const struct drift *drift, struct machine *machine);
 /* Judges the calibration. Returns 0, or -1 with what was measured, and the benchmarks that were disturbed most, where
  * it is of no use. */
 int drift_check(const struct drift *drift, const struct samples *samples, struct error *error);

@@ -5,9 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calibrate/fit/pool.h"
+#include "calibrate/fit/bootstrap.h"
+#include "share/base/memory.h"
 
-/* Describes a curve of the level within one protocol. */
+#define SEED 20230725ul /* any; the same samples give the same table */
+
+/* A curve of the level within one protocol. */
 struct n_line {
     const struct curve *curve;
     size_t first, end; /* points */
@@ -35,12 +38,10 @@ static int fit_line(struct n_line *line, enum line_method method, const struct l
                     method, hint, &line->line);
 }
 
-static int level_init(struct level_fit *level, const struct curves *curves, enum level name)
+static void level_init(struct level_fit *level, const struct curves *curves, enum level name)
 {
     size_t n_parts = (size_t)level->thresholds->n;
-    level->lines = calloc(n_parts * curves->n_curves + 1, sizeof *level->lines);
-    if (level->lines == NULL)
-        return -1;
+    level->lines = xcalloc(n_parts * curves->n_curves, sizeof *level->lines);
     for (size_t i = 0; i < curves->n_curves; i++)
         level->n_curves += curves->curves[i].level == name;
     for (size_t i = 0, index = 0; i < curves->n_curves; i++) {
@@ -56,7 +57,6 @@ static int level_init(struct level_fit *level, const struct curves *curves, enum
         }
         index += curve->level == name;
     }
-    return 0;
 }
 
 static void say_left_out(const struct level_fit *level, enum level name, FILE *notes)
@@ -167,15 +167,14 @@ static void set_floors(const struct level_fit *level, size_t curve)
 }
 
 /* Fits all lines again with what they know of each other: the scatter, then the slopes from the larger messages to the
- * smaller ones, then, upwards, the floors. Returns 0, or -1 without memory. */
-static int refine(const struct level_fit *level)
+ * smaller ones, then, upwards, the floors. */
+static void refine(const struct level_fit *level)
 {
-    struct pool_value *values = calloc(level->n_curves + 1, sizeof *values);
-    double *expected = calloc(level->n_curves + 1, sizeof *expected);
-    int result = values == NULL || expected == NULL ? -1 : 0;
-    for (size_t i = 0; i < level->n_curves && result == 0; i++)
+    struct pool_value *values = xcalloc(level->n_curves, sizeof *values);
+    double *expected = xcalloc(level->n_curves, sizeof *expected);
+    for (size_t i = 0; i < level->n_curves; i++)
         share_scatter(level, i);
-    for (int part = level->thresholds->n - 1; part >= 0 && result == 0; part--) {
+    for (int part = level->thresholds->n - 1; part >= 0; part--) {
         if (!below_rendezvous(level, part))
             continue;
         share_among_curves(level, part, values, expected);
@@ -185,11 +184,10 @@ static int refine(const struct level_fit *level)
             if (lines_of(level, part)[i].fits)
                 (void)fit_line(&lines_of(level, part)[i], LINE_RELATIVE, &lines_of(level, part)[i].hint);
     }
-    for (size_t i = 0; i < level->n_curves && result == 0; i++)
+    for (size_t i = 0; i < level->n_curves; i++)
         set_floors(level, i);
     free(values);
     free(expected);
-    return result;
 }
 
 static bool large_messages(enum machine_protocol protocol)
@@ -208,7 +206,7 @@ static const struct n_line *line_find(const struct level_fit *level, int part, u
     return found;
 }
 
-/* Says whether the points show an intercept: to 50 %, or as well as two points do. */
+/* Whether the points show an intercept: to 50 %, or as well as two points do. */
 static bool shows_latency(const struct n_line *line)
 {
     const struct line_value *tau = &line->line.intercept;
@@ -276,24 +274,67 @@ static void collect(const struct level_fit *level, struct estimates *estimates)
     }
 }
 
-int estimate_level(const struct curves *curves, enum level name, const struct fit_thresholds *thresholds,
-                   const struct fit_options *options, FILE *notes, struct estimates *estimates)
+struct estimates estimate_level(const struct curves *curves, enum level name, const struct fit_thresholds *thresholds,
+                                const struct fit_options *options, FILE *notes)
 {
     struct level_fit level = {.thresholds = thresholds, .options = options};
     size_t most = (size_t)thresholds->n * (curves->n_curves + 1);
-    *estimates = (struct estimates){.estimates = calloc(most + 1, sizeof *estimates->estimates)};
-    if (estimates->estimates == NULL || level_init(&level, curves, name) != 0) {
-        estimates_release(estimates);
-        return -1;
-    }
+    struct estimates estimates = {.estimates = xcalloc(most, sizeof *estimates.estimates)};
+    level_init(&level, curves, name);
     say_left_out(&level, name, notes);
-    int result = options->method == LINE_RELATIVE ? refine(&level) : 0;
-    if (result == 0)
-        collect(&level, estimates);
-    else
-        estimates_release(estimates);
+    if (options->method == LINE_RELATIVE)
+        refine(&level);
+    collect(&level, &estimates);
     free(level.lines);
-    return result;
+    return estimates;
+}
+
+/* Takes the values of a level in one replicate: values[i * stride] for its i-th estimate. Other times may allow a line
+ * where those measured allow none, or none where they do: an estimate that a replicate lacks keeps its own value there.
+ * Both are in the same order. */
+static void take_values(const struct estimates *estimates, const struct estimates *again, double *values, size_t stride)
+{
+    for (size_t i = 0, next = 0; i < estimates->n_estimates; i++, values += stride) {
+        const struct estimate *wanted = &estimates->estimates[i];
+        size_t k = next;
+        while (k < again->n_estimates &&
+               (again->estimates[k].protocol != wanted->protocol || again->estimates[k].n != wanted->n))
+            k++;
+        bool found = k < again->n_estimates;
+        *values = found ? again->estimates[k].value.value : wanted->value.value;
+        next = found ? k + 1 : next;
+    }
+}
+
+void estimates_widen(struct level_estimates levels[LEVEL_COUNT], const struct samples *samples,
+                     const struct curves *curves, const struct fit_options *options)
+{
+    struct resampling resampling;
+    size_t n_replicates = bootstrap_replicates(options), n_values = 0;
+    for (int level = 0; level < LEVEL_COUNT; level++)
+        n_values += levels[level].estimates.n_estimates;
+    double *values = xcalloc(n_values * n_replicates, sizeof *values), *row;
+    resampling_init(&resampling, samples, curves, options->statistic, SEED);
+    for (size_t i = 0; i < n_replicates; i++) {
+        resampling_next(&resampling);
+        row = &values[i];
+        for (int level = 0; level < LEVEL_COUNT; level++) {
+            if (levels[level].estimates.n_estimates == 0)
+                continue;
+            struct estimates again =
+                estimate_level(&resampling.curves, (enum level)level, &levels[level].thresholds, options, NULL);
+            take_values(&levels[level].estimates, &again, row, n_replicates);
+            row += levels[level].estimates.n_estimates * n_replicates;
+            estimates_release(&again);
+        }
+    }
+    double factor = interval_few_launches(resampling.n_launches);
+    row = values;
+    for (int level = 0; level < LEVEL_COUNT; level++)
+        for (size_t i = 0; i < levels[level].estimates.n_estimates; i++, row += n_replicates)
+            interval_widen(&levels[level].estimates.estimates[i].value, row, n_replicates, factor);
+    resampling_release(&resampling);
+    free(values);
 }
 
 void estimates_release(struct estimates *estimates)

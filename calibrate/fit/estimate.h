@@ -6,7 +6,7 @@
  *   - Below rendezvous times hardly grow, and a slope of few sizes is known to 20 % where its machine is known to 2. So
  *     N processes are taken to be slower by one factor at all sizes: slope over time is then the same for all N
  *     (Hockney's half-performance length). The slope of short messages is taken to be that of eager ones, as far as the
- *     points do not say otherwise (pool.h; `-shared` where most of the slope comes from there).
+ *     points do not say otherwise (pool_share; `-shared` where most of the slope comes from there).
  *   - A line of few points takes the variance of all points of its curve for its intervals.
  *   - The latency of a protocol is not below that of the protocol of smaller messages: whatever the sender does before,
  *     the last byte crosses the same wires, and a rendezvous needs a round trip more (H Table III has them rising at
@@ -18,7 +18,7 @@
 
 #include <stdio.h>
 
-#include "calibrate/fit/fit_options.h"
+#include "calibrate/fit/fits.h"
 
 struct estimate {
     enum machine_protocol protocol;
@@ -33,11 +33,20 @@ struct estimates {
     size_t n_estimates;
 };
 
+/* Estimates of all levels, and the thresholds with which they were made. */
+struct level_estimates {
+    struct fit_thresholds thresholds; /* n = 0: nothing was measured */
+    struct estimates estimates;
+};
+
 /* Estimates the rows. Which rows there are depends on the sizes that were measured, and on which lines their times
  * allow: with other times, as in a resampling, there may be others. What cannot be fitted is said on notes (may be
- * NULL). Returns 0, or -1 without memory. */
-int estimate_level(const struct curves *curves, enum level level, const struct fit_thresholds *thresholds,
-                   const struct fit_options *options, FILE *notes, struct estimates *estimates);
+ * NULL). */
+struct estimates estimate_level(const struct curves *curves, enum level level, const struct fit_thresholds *thresholds,
+                                const struct fit_options *options, FILE *notes);
+/* Widens the intervals of all levels' estimates by the bootstrap. */
+void estimates_widen(struct level_estimates levels[LEVEL_COUNT], const struct samples *samples,
+                     const struct curves *curves, const struct fit_options *options);
 void estimates_release(struct estimates *estimates);
 
 #endif

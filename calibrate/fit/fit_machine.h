@@ -14,7 +14,7 @@
  * `..-floor`).
  *
  * Intervals are the larger of two. One comes from the line's residuals (Student's t), which see times that do not lie
- * on a line. The other comes from a bootstrap (resample.h), which sees samples that scatter, even if they scatter alike
+ * on a line. The other comes from a bootstrap (bootstrap.h), which sees samples that scatter, even if they do so alike
  * in all sizes of a launch. The bootstrap is the 2.5 % and 97.5 % quantile of the replicates. k launches are few, so
  * the distance from the value grows by Student's t with k - 1 degrees of freedom and by sqrt(k/(k - 1)) (Efron and
  * Tibshirani 1993, ch. 5: a bootstrap of k values has the variance of the plug-in estimate). Two launches tell little;
@@ -24,7 +24,7 @@
 
 #include <stdio.h>
 
-#include "calibrate/fit/fit_options.h"
+#include "calibrate/fit/fits.h"
 #include "calibrate/machine/machine.h"
 #include "calibrate/samples/samples.h"
 

@@ -9,10 +9,10 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "calibrate/fit/fits.h"
-#include "calibrate/fit/intervals.h"
+#include "calibrate/fit/bootstrap.h"
 #include "calibrate/fit/memory_estimate.h"
-#include "calibrate/fit/resample.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 #define SEED 20220210ul /* any; the same samples give the same table */
 /* Is the least relative standard error: samples that are all alike are not known better. */
@@ -34,14 +34,14 @@ struct side {
     size_t n_steps;
     struct memory_step *steps; /* [n_steps] */
     double values[MEMORY_PARAMETER_COUNT];
-    double *replicates; /* [MEMORY_PARAMETER_COUNT][INTERVALS_REPLICATES] */
+    double *replicates; /* [MEMORY_PARAMETER_COUNT][BOOTSTRAP_REPLICATES] */
     struct line_value losses[2];
 };
 
 /* Holds the points of all samples as drawn again and again. */
 struct replicates {
     size_t n_points, n_launches;
-    double *drawn; /* [INTERVALS_REPLICATES][n_points] */
+    double *drawn; /* [BOOTSTRAP_REPLICATES][n_points] */
     double *error; /* [n_points] standard error of each median */
 };
 
@@ -90,8 +90,7 @@ static int gather_step(struct side *side, uint32_t n, struct error *error)
         return 0;
     if (found < 3)
         return lacks(side, missing, n, "computation_alone, computation and message of each number of cores", error);
-    if (array_grow(&side->at, side->n_steps, sizeof *side->at) != 0)
-        return error_set(error, "no memory");
+    array_grow(&side->at, side->n_steps, sizeof *side->at);
     side->at[side->n_steps++] = at;
     return 0;
 }
@@ -109,64 +108,54 @@ static int gather(struct side *side, struct error *error)
         return lacks(side, MEMORY_MESSAGE_ALONE, 0, "the bandwidth of a message alone", error);
     if (side->n_steps == 0 || side->at[0].n != 1)
         return lacks(side, MEMORY_COMPUTATION_ALONE, 1, "every number of cores from 1 to the peak", error);
-    side->steps = calloc(side->n_steps, sizeof *side->steps);
-    side->replicates = calloc((size_t)MEMORY_PARAMETER_COUNT * INTERVALS_REPLICATES, sizeof *side->replicates);
-    return side->steps != NULL && side->replicates != NULL ? 1 : error_set(error, "no memory");
+    side->steps = xcalloc(side->n_steps, sizeof *side->steps);
+    side->replicates = xcalloc((size_t)MEMORY_PARAMETER_COUNT * BOOTSTRAP_REPLICATES, sizeof *side->replicates);
+    return 1;
 }
 
 /* Draws all replicates. What the bootstrap draws are a sample's seconds: here these are B/s. */
-static int draw(const struct memory_samples *all, struct replicates *replicates)
+static struct replicates draw(const struct memory_samples *all)
 {
-    int result = -1;
     size_t n_points = all->n_points;
-    struct samples samples = {.samples = calloc(all->n_samples + 1, sizeof *samples.samples),
-                              .n_samples = all->n_samples};
+    struct samples samples = {.samples = xcalloc(all->n_samples, sizeof *samples.samples), .n_samples = all->n_samples};
     struct curve curve = {.n_points = n_points,
-                          .first = calloc(n_points + 1, sizeof *curve.first),
-                          .n_samples = calloc(n_points + 1, sizeof *curve.n_samples)};
-    struct resampling resampling = {.n_launches = 0};
-    *replicates = (struct replicates){.n_points = n_points,
-                                      .drawn = calloc(n_points * INTERVALS_REPLICATES + 1, sizeof *replicates->drawn),
-                                      .error = calloc(n_points + 1, sizeof *replicates->error)};
-    if (samples.samples == NULL || curve.first == NULL || curve.n_samples == NULL || replicates->drawn == NULL ||
-        replicates->error == NULL)
-        goto out;
+                          .first = xcalloc(n_points, sizeof *curve.first),
+                          .n_samples = xcalloc(n_points, sizeof *curve.n_samples)};
+    struct replicates replicates = {.n_points = n_points,
+                                    .drawn = xcalloc(n_points * BOOTSTRAP_REPLICATES, sizeof *replicates.drawn),
+                                    .error = xcalloc(n_points, sizeof *replicates.error)};
+    struct resampling resampling;
     for (size_t i = 0; i < all->n_samples; i++)
         samples.samples[i] = (struct sample){.seconds = all->samples[i].bytes_per_s, .launch = all->samples[i].launch};
     for (size_t i = 0; i < n_points; i++) {
         curve.first[i] = all->points[i].first;
         curve.n_samples[i] = all->points[i].n_samples;
     }
-    if (resampling_init(&resampling, &samples, &(struct curves){&curve, 1}, STATISTIC_MEDIAN, SEED) != 0)
-        goto out;
-    for (size_t k = 0; k < INTERVALS_REPLICATES; k++) {
+    resampling_init(&resampling, &samples, &(struct curves){&curve, 1}, STATISTIC_MEDIAN, SEED);
+    for (size_t k = 0; k < BOOTSTRAP_REPLICATES; k++) {
         resampling_next(&resampling);
-        memcpy(&replicates->drawn[k * n_points], resampling.curves.curves[0].seconds,
-               n_points * sizeof *replicates->drawn);
+        memcpy(&replicates.drawn[k * n_points], resampling.curves.curves[0].seconds,
+               n_points * sizeof *replicates.drawn);
     }
-    replicates->n_launches = resampling.n_launches;
-    result = 0;
-out:
+    replicates.n_launches = resampling.n_launches;
     resampling_release(&resampling);
     free(samples.samples);
     free(curve.first);
     free(curve.n_samples);
-    return result;
+    return replicates;
 }
 
 /* Finds the standard errors of the medians. That of few samples is badly known itself, so each is at least the median
  * of those of its variant, relative to the bandwidth. */
-static int find_errors(const struct memory_samples *samples, struct replicates *replicates)
+static void find_errors(const struct memory_samples *samples, struct replicates *replicates)
 {
-    double *relative = calloc(samples->n_points + 1, sizeof *relative);
-    if (relative == NULL)
-        return -1;
+    double *relative = xcalloc(samples->n_points, sizeof *relative);
     for (size_t first = 0, end; first < samples->n_points; first = end) {
         size_t count = 0;
         for (end = first;
              end < samples->n_points && samples->points[end].place.variant == samples->points[first].place.variant;
              end++) {
-            double deviation = gsl_stats_sd(&replicates->drawn[end], replicates->n_points, INTERVALS_REPLICATES);
+            double deviation = gsl_stats_sd(&replicates->drawn[end], replicates->n_points, BOOTSTRAP_REPLICATES);
             relative[count++] = replicates->error[end] = deviation / samples->points[end].bytes_per_s;
         }
         double usual = fmax(samples_reduce(relative, count, STATISTIC_MEDIAN), ERROR_LEAST);
@@ -174,12 +163,11 @@ static int find_errors(const struct memory_samples *samples, struct replicates *
             replicates->error[i] = fmax(replicates->error[i], usual) * samples->points[i].bytes_per_s;
     }
     free(relative);
-    return 0;
 }
 
 /* Estimates a side's parameters from bandwidths of all points. */
-static int estimate(struct side *side, const struct replicates *replicates, const double *bytes_per_s,
-                    double values[MEMORY_PARAMETER_COUNT])
+static void estimate(struct side *side, const struct replicates *replicates, const double *bytes_per_s,
+                     double values[MEMORY_PARAMETER_COUNT])
 {
     const double *error = replicates->error;
     for (size_t i = 0; i < side->n_steps; i++) {
@@ -194,27 +182,24 @@ static int estimate(struct side *side, const struct replicates *replicates, cons
             .message_error = error[at->message],
         };
     }
-    return memory_estimate(side->steps, side->n_steps, bytes_per_s[side->message_alone], values);
+    memory_estimate(side->steps, side->n_steps, bytes_per_s[side->message_alone], values);
 }
 
 /* Estimates a side and its replicates. */
-static int estimate_all(struct side *side, const struct replicates *replicates)
+static void estimate_all(struct side *side, const struct replicates *replicates)
 {
     double again[MEMORY_PARAMETER_COUNT];
     size_t n_points = replicates->n_points;
-    double *medians = calloc(n_points + 1, sizeof *medians);
-    int result = medians == NULL ? -1 : 0;
-    for (size_t i = 0; i < n_points && result == 0; i++)
+    double *medians = xcalloc(n_points, sizeof *medians);
+    for (size_t i = 0; i < n_points; i++)
         medians[i] = side->samples->points[i].bytes_per_s;
-    if (result == 0)
-        result = estimate(side, replicates, medians, side->values);
-    for (size_t k = 0; k < INTERVALS_REPLICATES && result == 0; k++) {
-        result = estimate(side, replicates, &replicates->drawn[k * n_points], again);
-        for (int i = 0; i < MEMORY_PARAMETER_COUNT && result == 0; i++)
-            side->replicates[(size_t)i * INTERVALS_REPLICATES + k] = again[i];
+    estimate(side, replicates, medians, side->values);
+    for (size_t k = 0; k < BOOTSTRAP_REPLICATES; k++) {
+        estimate(side, replicates, &replicates->drawn[k * n_points], again);
+        for (int i = 0; i < MEMORY_PARAMETER_COUNT; i++)
+            side->replicates[(size_t)i * BOOTSTRAP_REPLICATES + k] = again[i];
     }
     free(medians);
-    return result;
 }
 
 /* Refuses numbers of cores that were left out below a peak, where the peak itself may be. */
@@ -262,19 +247,18 @@ static void say_loss(const struct side *side, int which, FILE *remarks)
     if (isfinite(loss->low) && isfinite(loss->high))
         snprintf(interval, sizeof interval, "in 95 %% %.4g to %.4g%s", loss->low * 1e-6, loss->high * 1e-6,
                  loss->low <= 0 && loss->high >= 0 ? ", maybe none" : "");
-    benchmark_note(remarks, "%s: from n = %.0f to %.0f, a core more takes %.4g MB/s of both together (%s): %s",
-                   level_text(side->level), begin, end, loss->value * 1e-6, memory_quantities[parameter].name,
-                   interval);
+    fit_note(remarks, "%s: from n = %.0f to %.0f, a core more takes %.4g MB/s of both together (%s): %s",
+             level_text(side->level), begin, end, loss->value * 1e-6, memory_quantities[parameter].name, interval);
 }
 
-static int append_rows(struct side *side, size_t n_launches, struct machine *machine)
+static void append_rows(struct side *side, size_t n_launches, struct machine *machine)
 {
     double factor = interval_few_launches(n_launches);
     for (int i = 0; i < MEMORY_PARAMETER_COUNT; i++) {
         size_t n_samples = fewest_samples(side, i);
         struct line_value value = {side->values[i], NAN, NAN};
         if (n_samples > 1)
-            interval_of_replicates(&value, &side->replicates[(size_t)i * INTERVALS_REPLICATES], INTERVALS_REPLICATES,
+            interval_of_replicates(&value, &side->replicates[(size_t)i * BOOTSTRAP_REPLICATES], BOOTSTRAP_REPLICATES,
                                    factor);
         if (i == MEMORY_ALPHA)
             value.high = fmin(value.high, 1);
@@ -282,14 +266,11 @@ static int append_rows(struct side *side, size_t n_launches, struct machine *mac
             value.low = fmax(floor(value.low), 1);
             value.high = fmin(ceil(value.high), side->at[side->n_steps - 1].n);
         }
-        if (benchmark_append(machine, side->level, PROTOCOL_ANY, memory_quantities[i].name, MACHINE_NO_N, &value,
-                             memory_quantities[i].unit, n_samples,
-                             side->samples->cpu_copy ? "cpu-copy" : "memory") != 0)
-            return -1;
+        fit_row(machine, side->level, PROTOCOL_ANY, memory_quantities[i].name, MACHINE_NO_N, value, n_samples,
+                side->samples->cpu_copy ? "cpu-copy" : "memory");
         if (i == MEMORY_LOSS_LEFT || i == MEMORY_LOSS_RIGHT)
             side->losses[i - MEMORY_LOSS_LEFT] = value;
     }
-    return 0;
 }
 
 /* Says what a side's samples do not show. */
@@ -298,13 +279,13 @@ static void remark_on(const struct side *side, FILE *remarks)
     uint32_t last = side->at[side->n_steps - 1].n, cores = side->samples->cores;
     const char *name = level_text(side->level);
     if (last + 1 < cores)
-        benchmark_note(remarks, "%s: measured up to n = %u, of %u cores: what more cores lose is not known", name, last,
-                       cores);
+        fit_note(remarks, "%s: measured up to n = %u, of %u cores: what more cores lose is not known", name, last,
+                 cores);
     if (side->values[MEMORY_CORES_SEQ] < side->values[MEMORY_CORES_PAR])
-        benchmark_note(remarks,
-                       "%s: computation alone is fastest with n = %.0f, with a message besides not before n = %.0f: "
-                       "memory_loss_left serves no n",
-                       name, side->values[MEMORY_CORES_SEQ], side->values[MEMORY_CORES_PAR]);
+        fit_note(remarks,
+                 "%s: computation alone is fastest with n = %.0f, with a message besides not before n = %.0f: "
+                 "memory_loss_left serves no n",
+                 name, side->values[MEMORY_CORES_SEQ], side->values[MEMORY_CORES_PAR]);
 }
 
 /* Fits one side. Returns 1, 0 where it was not measured, or -1 with the reason. */
@@ -314,32 +295,26 @@ static int fit_side(struct side *side, const struct replicates *replicates, stru
     int found = gather(side, error);
     if (found <= 0)
         return found;
-    if (estimate_all(side, replicates) != 0)
-        return error_set(error, "no memory");
+    estimate_all(side, replicates);
     if (check_gaps(side, error) != 0)
         return -1;
-    if (append_rows(side, replicates->n_launches, machine) != 0)
-        return error_set(error, "no memory");
+    append_rows(side, replicates->n_launches, machine);
     remark_on(side, remarks);
     return 1;
 }
 
-static int append_count(struct machine *machine, const char *quantity, uint32_t count)
+static void append_count(struct machine *machine, const char *quantity, uint32_t count)
 {
-    struct machine_parameter row = {
-        .level = LEVEL_COUNT, .n = MACHINE_NO_N, .value = count, .unit = "1", .ci_low = NAN, .ci_high = NAN};
-    snprintf(row.quantity, sizeof row.quantity, "%s", quantity);
-    return machine_append(machine, &row);
+    fit_row(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, MACHINE_NO_N, (struct line_value){count, NAN, NAN}, 0, "");
 }
 
 int fit_memory(const struct memory_samples *samples, struct machine *machine, FILE *remarks, struct error *error)
 {
     struct side sides[] = {{.level = LEVEL_INTRA_SOCKET, .numa = 0, .samples = samples},
                            {.level = LEVEL_INTER_SOCKET, .numa = samples->numa_nodes, .samples = samples}};
-    struct replicates replicates = {.n_points = 0};
+    struct replicates replicates = draw(samples);
     int found[2] = {0, 0}, result = 0;
-    if (draw(samples, &replicates) != 0 || find_errors(samples, &replicates) != 0)
-        result = error_set(error, "no memory");
+    find_errors(samples, &replicates);
     for (int i = 0; i < 2 && result == 0; i++) {
         found[i] = fit_side(&sides[i], &replicates, machine, remarks, error);
         result = found[i] < 0 ? -1 : 0;
@@ -351,11 +326,12 @@ int fit_memory(const struct memory_samples *samples, struct machine *machine, FI
                            samples->numa_nodes);
     for (int i = 0; i < 2 && result == 0; i++)
         if (found[i] == 0)
-            benchmark_note(remarks, "%s: left out: no samples with data on NUMA node %u%s", level_text(sides[i].level),
-                           sides[i].numa, samples->numa_all > samples->numa_nodes ? "" : ", which is not there");
-    if (result == 0 && (append_count(machine, "numa_nodes", samples->numa_nodes) != 0 ||
-                        append_count(machine, "cores", samples->cores) != 0))
-        result = error_set(error, "no memory");
+            fit_note(remarks, "%s: left out: no samples with data on NUMA node %u%s", level_text(sides[i].level),
+                     sides[i].numa, samples->numa_all > samples->numa_nodes ? "" : ", which is not there");
+    if (result == 0) {
+        append_count(machine, "numa_nodes", samples->numa_nodes);
+        append_count(machine, "cores", samples->cores);
+    }
     for (int i = 0; i < 2 && result == 0; i++)
         for (int which = 0; which < 2 && found[i] > 0; which++)
             say_loss(&sides[i], which, remarks);

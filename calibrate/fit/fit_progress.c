@@ -21,16 +21,15 @@
  * though the sender's own completion still waits until it looks. Over TCP a rendezvous needs an answer of each side in
  * turn: 3. What fits in the buffers of kernel or network card moves by itself: 0. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "calibrate/fit/fits.h"
 
 #define MOVED_MAX   0.25
 #define STOPPED_MIN 0.75
 #define STOPPED_MAX 2.0 /* more than the transfer itself is something else */
-/* Is the part of the transfers that their bytes must take. */
+/* Part of the transfers that their bytes must take. */
 #define BYTES_MIN 0.2
-/* Counts the samples that a size needs in each case: the median of fewer is what disturbed it. */
+/* Samples that a size needs in each case: the median of fewer is what disturbed it. */
 #define SAMPLES_MIN 3
 
 enum computing { SENDER, RECEIVER, BOTH, N_COMPUTING };
@@ -38,13 +37,13 @@ enum outcome { MOVED, STOPPED, UNCLEAR };
 
 static const enum variant variant_of[N_COMPUTING] = {VARIANT_SENDER, VARIANT_RECEIVER, VARIANT_BOTH};
 
-/* Holds the times of one level, by who computes; the last ones are those where nobody does. */
+/* Times of one level, by who computes; the last ones are those where nobody does. */
 struct times {
-    struct benchmark_points left[N_COMPUTING];
-    struct benchmark_points alone;
+    struct points left[N_COMPUTING];
+    struct points alone;
 };
 
-/* Holds what is known of one protocol. */
+/* What is known of one protocol. */
 struct known {
     double left[N_COMPUTING]; /* share; NaN: not known */
     bool is_too_small;
@@ -55,27 +54,23 @@ struct known {
 static void release(struct times *times)
 {
     for (int i = 0; i < N_COMPUTING; i++)
-        benchmark_points_release(&times->left[i]);
-    benchmark_points_release(&times->alone);
+        points_release(&times->left[i]);
+    points_release(&times->alone);
 }
 
-/* Returns 0, or -1 without memory. */
-static int make_times(const struct samples *samples, const struct fit_options *options, enum level level,
-                      struct times *times)
+static struct times make_times(const struct fit *fit, enum level level)
 {
-    struct sample like = {.benchmark = BENCHMARK_PROGRESS, .variant = VARIANT_ALONE, .level = (uint8_t)level, .n = 1};
-    *times = (struct times){0};
-    int result = benchmark_points_make(samples, &like, options->statistic, 0, &times->alone);
-    for (int i = 0; i < N_COMPUTING && result == 0; i++) {
-        like.variant = (uint8_t)variant_of[i];
-        result = benchmark_points_make(samples, &like, options->statistic, 0, &times->left[i]);
+    struct points_wanted wanted = {
+        .like = {.benchmark = BENCHMARK_PROGRESS, .variant = VARIANT_ALONE, .level = (uint8_t)level, .n = 1}};
+    struct times times = {.alone = points_make(fit->samples, fit->options->statistic, &wanted)};
+    for (int i = 0; i < N_COMPUTING; i++) {
+        wanted.like.variant = (uint8_t)variant_of[i];
+        times.left[i] = points_make(fit->samples, fit->options->statistic, &wanted);
     }
-    if (result != 0)
-        release(times);
-    return result;
+    return times;
 }
 
-/* Says whether there is any sample; raw files of earlier versions have none. */
+/* Whether there is any sample; raw files of earlier versions have none. */
 static bool is_measured(const struct times *times)
 {
     bool is = times->alone.n_points > 0;
@@ -84,7 +79,7 @@ static bool is_measured(const struct times *times)
     return is;
 }
 
-/* Holds one size that was measured in all cases. */
+/* One size that was measured in all cases. */
 struct size {
     double bytes;
     double alone_s;
@@ -93,7 +88,7 @@ struct size {
 };
 
 /* Returns the place of that size; n_points where it was not measured often enough. */
-static size_t find(const struct benchmark_points *points, double bytes)
+static size_t find(const struct points *points, double bytes)
 {
     size_t i = 0;
     while (i < points->n_points && points->bytes[i] < bytes)
@@ -105,7 +100,7 @@ static size_t find(const struct benchmark_points *points, double bytes)
 /* Fills in the i-th size; returns false where a case lacks it. */
 static bool size_of(const struct times *times, size_t i, struct size *size)
 {
-    const struct benchmark_points *alone = &times->alone;
+    const struct points *alone = &times->alone;
     *size = (struct size){alone->bytes[i], alone->seconds[i], {0}, alone->counts[i]};
     for (int j = 0; j < N_COMPUTING; j++) {
         size_t place = find(&times->left[j], size->bytes);
@@ -162,51 +157,39 @@ static int decide(const double left[N_COMPUTING])
     return receiver == MOVED ? 1 : 3;
 }
 
-/* Appends the row of one protocol, or says why there is none. Returns 0, or -1 without memory. */
-static int append(const struct known *known, enum level level, enum machine_protocol protocol, struct machine *machine,
-                  FILE *notes)
+/* Appends the row of one protocol, or says why there is none. */
+static void append(const struct fit *fit, const struct known *known, enum level level, enum machine_protocol protocol)
 {
     const char *name = machine_protocol_name[protocol];
     int who = decide(known->left);
-    if (who >= 0) {
-        const struct line_value value = {who, NAN, NAN};
-        return benchmark_append(machine, level, protocol, "progress", MACHINE_NO_N, &value, "1", known->n_samples,
-                                "overlap");
-    }
-    if (known->n_sizes == 0)
-        benchmark_note(notes, "%s %s: progress left out: not all cases of two sizes were measured %d times",
-                       level_name[level], name, SAMPLES_MIN);
+    if (who >= 0)
+        fit_row(fit->machine, level, protocol, "progress", MACHINE_NO_N, (struct line_value){who, NAN, NAN},
+                known->n_samples, "overlap");
+    else if (known->n_sizes == 0)
+        fit_note(fit->notes, "%s %s: progress left out: not all cases of two sizes were measured %d times",
+                 level_name[level], name, SAMPLES_MIN);
     else if (known->is_too_small)
-        benchmark_note(notes, "%s %s: progress left out: bytes take too little of the time to tell", level_name[level],
-                       name);
+        fit_note(fit->notes, "%s %s: progress left out: bytes take too little of the time to tell", level_name[level],
+                 name);
     else
-        benchmark_note(notes,
-                       "%s %s: progress left out: of the bytes %.0f %% stood still while the sender computed, %.0f %% "
-                       "while the receiver did, %.0f %% while both did",
-                       level_name[level], name, 100 * known->left[SENDER], 100 * known->left[RECEIVER],
-                       100 * known->left[BOTH]);
-    return 0;
+        fit_note(fit->notes,
+                 "%s %s: progress left out: of the bytes %.0f %% stood still while the sender computed, %.0f %% "
+                 "while the receiver did, %.0f %% while both did",
+                 level_name[level], name, 100 * known->left[SENDER], 100 * known->left[RECEIVER],
+                 100 * known->left[BOTH]);
 }
 
-int fit_progress(const struct samples *samples, const struct fit_options *options, struct machine *machine, FILE *notes,
-                 struct error *error)
+void fit_progress(const struct fit *fit)
 {
     for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         struct machine_protocols protocols;
-        struct error none;
-        struct times times;
-        if (machine_protocols(machine, level, &protocols, &none) != 0)
+        if (machine_protocols(fit->machine, level, &protocols, NULL) != 0)
             continue;
-        if (make_times(samples, options, level, &times) != 0)
-            return error_set(error, "no memory");
-        int result = 0;
-        for (size_t i = 0; i < protocols.n && result == 0 && is_measured(&times); i++) {
+        struct times times = make_times(fit, level);
+        for (size_t i = 0; i < protocols.n && is_measured(&times); i++) {
             struct known known = know(&times, &protocols, protocols.protocol[i]);
-            result = append(&known, level, protocols.protocol[i], machine, notes);
+            append(fit, &known, level, protocols.protocol[i]);
         }
         release(&times);
-        if (result != 0)
-            return error_set(error, "no memory");
     }
-    return 0;
 }

@@ -1,16 +1,19 @@
-/* Holds what the fits of the single benchmarks share: points of a line, a rate, a row, a note. */
+/* Points of a line, rates, rows and notes, the same for every benchmark. */
 #include "calibrate/fit/fits.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
-double benchmark_statistic(const struct sample *samples, size_t n_samples, enum samples_statistic statistic)
+#include "share/base/memory.h"
+
+double set_seconds(const struct samples *samples, struct sample_set set, enum samples_statistic statistic)
 {
-    size_t middle = n_samples / 2;
+    const struct sample *sorted = &samples->samples[set.first];
+    size_t middle = set.n / 2;
     if (statistic == STATISTIC_MIN)
-        return samples[0].seconds;
-    return n_samples % 2 == 1 ? samples[middle].seconds : (samples[middle - 1].seconds + samples[middle].seconds) / 2;
+        return sorted[0].seconds;
+    return set.n % 2 == 1 ? sorted[middle].seconds : (sorted[middle - 1].seconds + sorted[middle].seconds) / 2;
 }
 
 static bool is_like(const struct sample *sample, const struct sample *like)
@@ -19,59 +22,46 @@ static bool is_like(const struct sample *sample, const struct sample *like)
            sample->n == like->n && (like->count == 0 || sample->count == like->count);
 }
 
-int benchmark_points_make(const struct samples *samples, const struct sample *like, enum samples_statistic statistic,
-                          double from_bytes, struct benchmark_points *points)
+static bool serves(const struct points_wanted *wanted, uint64_t bytes)
 {
-    *points = (struct benchmark_points){
-        .bytes = calloc(samples->n_samples + 1, sizeof *points->bytes),
-        .seconds = calloc(samples->n_samples + 1, sizeof *points->seconds),
-        .counts = calloc(samples->n_samples + 1, sizeof *points->counts),
+    return (double)bytes >= wanted->from_bytes && (wanted->most_bytes <= 0 || (double)bytes <= wanted->most_bytes) &&
+           (wanted->protocols == NULL || machine_protocol_of(wanted->protocols, bytes) == wanted->protocol);
+}
+
+struct points points_make(const struct samples *samples, enum samples_statistic statistic,
+                          const struct points_wanted *wanted)
+{
+    const struct sample *sample = samples->samples;
+    struct points points = {
+        .bytes = xcalloc(samples->n_samples, sizeof *points.bytes),
+        .seconds = xcalloc(samples->n_samples, sizeof *points.seconds),
+        .counts = xcalloc(samples->n_samples, sizeof *points.counts),
     };
-    if (points->bytes == NULL || points->seconds == NULL || points->counts == NULL) {
-        benchmark_points_release(points);
-        return -1;
-    }
     for (size_t i = 0, end; i < samples->n_samples; i = end) {
-        const struct sample *first = &samples->samples[i];
-        bool wanted = is_like(first, like);
-        for (end = i + 1; wanted && end < samples->n_samples; end++)
-            if (!is_like(&samples->samples[end], like) || samples->samples[end].bytes != first->bytes)
-                break;
-        if (!wanted || (double)first->bytes < from_bytes)
+        end = i + 1;
+        if (!is_like(&sample[i], &wanted->like))
             continue;
-        points->bytes[points->n_points] = (double)first->bytes;
-        points->counts[points->n_points] = end - i;
-        points->seconds[points->n_points++] = benchmark_statistic(first, end - i, statistic);
-        points->n_samples += end - i;
+        while (end < samples->n_samples && is_like(&sample[end], &wanted->like) && sample[end].bytes == sample[i].bytes)
+            end++;
+        if (!serves(wanted, sample[i].bytes))
+            continue;
+        points.bytes[points.n_points] = (double)sample[i].bytes;
+        points.counts[points.n_points] = end - i;
+        points.seconds[points.n_points++] = set_seconds(samples, (struct sample_set){i, end - i}, statistic);
+        points.n_samples += end - i;
     }
-    return 0;
+    return points;
 }
 
-void benchmark_points_keep(struct benchmark_points *points, const struct machine_protocols *protocols,
-                           enum machine_protocol protocol)
-{
-    size_t kept = 0;
-    points->n_samples = 0;
-    for (size_t i = 0; i < points->n_points; i++) {
-        if (machine_protocol_of(protocols, (uint64_t)points->bytes[i]) != protocol)
-            continue;
-        points->n_samples += points->counts[i];
-        points->bytes[kept] = points->bytes[i];
-        points->seconds[kept] = points->seconds[i];
-        points->counts[kept++] = points->counts[i];
-    }
-    points->n_points = kept;
-}
-
-void benchmark_points_release(struct benchmark_points *points)
+void points_release(struct points *points)
 {
     free(points->bytes);
     free(points->seconds);
     free(points->counts);
-    *points = (struct benchmark_points){0};
+    *points = (struct points){0};
 }
 
-struct line_value benchmark_rate(uint64_t n, const struct line_value *slope)
+struct line_value fit_rate(uint64_t n, const struct line_value *slope)
 {
     return (struct line_value){
         .value = (double)n / slope->value,
@@ -80,7 +70,7 @@ struct line_value benchmark_rate(uint64_t n, const struct line_value *slope)
     };
 }
 
-void benchmark_method(const struct fit_options *options, enum line_kind kind, char method[24])
+void fit_method(const struct fit_options *options, enum line_kind kind, char method[24])
 {
     static const char *const suffix[] = {[LINE_PLAIN] = "",
                                          [LINE_THROUGH_ORIGIN] = "-origin",
@@ -91,30 +81,40 @@ void benchmark_method(const struct fit_options *options, enum line_kind kind, ch
              options->statistic == STATISTIC_MEDIAN ? "median" : "min", suffix[kind]);
 }
 
-double benchmark_finite(double value)
+static double not_below_zero(double value)
+{
+    return value < 0 ? 0 : value;
+}
+
+struct line_value fit_not_negative(struct line_value value)
+{
+    return (struct line_value){not_below_zero(value.value), not_below_zero(value.low), not_below_zero(value.high)};
+}
+
+double fit_finite(double value)
 {
     return isfinite(value) ? value : NAN;
 }
 
-int benchmark_append(struct machine *machine, enum level level, enum machine_protocol protocol, const char *quantity,
-                     uint64_t n, const struct line_value *value, const char *unit, size_t n_samples, const char *method)
+void fit_row(struct machine *machine, enum level level, enum machine_protocol protocol, const char *quantity,
+             uint64_t n, struct line_value value, size_t n_samples, const char *method)
 {
     struct machine_parameter row = {
         .level = level,
         .protocol = protocol,
         .n = n,
-        .value = value->value,
-        .ci_low = benchmark_finite(value->low),
-        .ci_high = benchmark_finite(value->high),
+        .value = value.value,
+        .ci_low = fit_finite(value.low),
+        .ci_high = fit_finite(value.high),
         .samples = n_samples,
     };
     snprintf(row.quantity, sizeof row.quantity, "%s", quantity);
-    snprintf(row.unit, sizeof row.unit, "%s", unit);
+    snprintf(row.unit, sizeof row.unit, "%s", machine_unit(quantity));
     snprintf(row.method, sizeof row.method, "%s", method);
-    return machine_append(machine, &row);
+    machine_append(machine, &row);
 }
 
-void benchmark_note(FILE *notes, const char *format, ...)
+void fit_note(FILE *notes, const char *format, ...)
 {
     if (notes == NULL)
         return;

@@ -8,6 +8,8 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_fit.h>
 
+#include "share/base/memory.h"
+
 double line_quantile(size_t degrees_of_freedom)
 {
     return degrees_of_freedom == 0 ? NAN : gsl_cdf_tdist_Pinv(0.975, (double)degrees_of_freedom);
@@ -18,14 +20,14 @@ static struct line_value value_within(double value, double half_width)
     return (struct line_value){.value = value, .low = value - half_width, .high = value + half_width};
 }
 
-/* Holds points and weights, as long as a line is made. */
+/* Points and weights, while a line is made. */
 struct fitting {
     const double *x, *y, *weight;
     size_t n_points;
     const struct line_hint *hint;
 };
 
-/* Holds how much the points are known to scatter: few do not tell it themselves, then the hint's value is better. */
+/* How much the points are known to scatter: few do not tell it themselves, then the hint's value is better. */
 struct scatter {
     double variance; /* that of a point of weight 1; NaN: not known */
     size_t degrees;
@@ -178,9 +180,7 @@ int line_fit(const double *x, const double *y, size_t n_points, enum line_method
     }
     if (!differ)
         return -1;
-    double *weight = malloc(n_points * sizeof *weight);
-    if (weight == NULL)
-        return -1;
+    double *weight = xcalloc(n_points, sizeof *weight);
     for (size_t i = 0; i < n_points; i++)
         weight[i] = method == LINE_RELATIVE ? 1 / (y[i] * y[i]) : 1;
     struct fitting fitting = {
@@ -188,4 +188,30 @@ int line_fit(const double *x, const double *y, size_t n_points, enum line_method
     int result = fit_weighted(&fitting, line);
     free(weight);
     return result;
+}
+
+/* Pooling makes few samples worth more, but must not hide a machine whose values really differ: the weight falls
+ * gradually, by a test on the data. */
+double pool_mean(const struct pool_value *values, size_t n)
+{
+    double sum = 0, sum_weights = 0;
+    for (size_t i = 0; i < n; i++) {
+        double weight = 1 / (values[i].error * values[i].error);
+        sum += weight * values[i].value;
+        sum_weights += weight;
+    }
+    return sum / sum_weights;
+}
+
+double pool_share(const struct pool_value *values, const double *expected, size_t n, size_t degrees)
+{
+    double chi_squared = 0;
+    if (degrees == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        double distance = (values[i].value - expected[i]) / values[i].error;
+        chi_squared += distance * distance;
+    }
+    double ratio = gsl_cdf_chisq_Pinv(0.99, (double)degrees) / chi_squared;
+    return ratio < 1 ? ratio * ratio * ratio : 1; /* it is 1 also without any distance */
 }

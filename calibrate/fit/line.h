@@ -37,12 +37,12 @@ struct line {
     double mean_y;         /* weighted mean of the points */
 };
 
-/* Holds what is known besides the points. */
+/* What is known besides the points. */
 struct line_hint {
     struct line_value floor; /* the intercept is at least that; 0: it is not negative */
     double slope;            /* as its neighbours have it */
     double slope_share;      /* share of it in the result, 0 to 1; the rest is the points' */
-    /* Is that of a point of weight 1, from more points of the same kind. It is taken where the own degrees are fewer
+    /* Variance of a point of weight 1, from more points of the same kind. It is taken where the own degrees are fewer
      * than these and fewer than LINE_DEGREES_MIN; degrees 0 means that nothing is known. */
     double variance;
     size_t degrees;
@@ -60,5 +60,20 @@ bool line_value_raise(struct line_value *value, const struct line_value *floor);
 
 /* Returns half the width of a 95 % interval over the standard error: Student's t. NaN for 0 degrees. */
 double line_quantile(size_t degrees_of_freedom);
+
+/* Values that should be alike: whether they are, and how far each is to be replaced by what all say together. */
+struct pool_value {
+    double value;
+    double error; /* its standard error > 0 */
+};
+
+/* Returns the mean of n >= 1 values, weighed by 1/error^2. */
+double pool_mean(const struct pool_value *values, size_t n);
+
+/* Returns the share of the expected value in each of n values, 0 to 1. It is 1 as long as their distances from what is
+ * expected (expected[n]) are such as chance makes them: the sum of their squares over the errors' is not above the 99 %
+ * quantile of chi squared with so many degrees of freedom. From there on it falls with the third power of that ratio,
+ * so that values that are known well stay what they are. With 0 degrees it is 0. */
+double pool_share(const struct pool_value *values, const double *expected, size_t n, size_t degrees);
 
 #endif

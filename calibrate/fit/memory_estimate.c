@@ -9,22 +9,23 @@
 #include <gsl/gsl_fit.h>
 #include <gsl/gsl_multifit.h>
 
-#include "calibrate/fit/pool.h"
+#include "calibrate/fit/line.h"
+#include "share/base/memory.h"
 
-/* Are standard errors of a difference: half a 95 % interval, and what hardly ever happens by chance. */
+/* Standard errors of a difference: half a 95 % interval, and what hardly ever happens by chance. */
 #define ALIKE    1.96
 #define GENEROUS 3.0
 #define FAR      4.5 /* the largest of many values is itself some above what it should be */
 enum { MOST_KNOTS = 3 };
 
-/* Holds a curve: what was measured at each n. */
+/* A curve: what was measured at each n. */
 struct curve_points {
     size_t count;
     double *n;
     struct pool_value *values;
 };
 
-/* Holds a line that is straight between its knots, which are n of the curve. */
+/* A line that is straight between its knots, which are n of the curve. */
 struct broken_line {
     size_t n_knots;
     double n[MOST_KNOTS];
@@ -57,18 +58,15 @@ static double line_at(const struct broken_line *line, double n)
 }
 
 /* Fits the knots' values by weighted least squares to the points from first on. */
-static int fit_knots(struct broken_line *line, const struct curve_points *points, size_t first)
+static void fit_knots(struct broken_line *line, const struct curve_points *points, size_t first)
 {
     size_t count = points->count - first;
     double unused;
-    gsl_matrix *parts = gsl_matrix_alloc(count, line->n_knots),
-               *covariance = gsl_matrix_alloc(line->n_knots, line->n_knots);
-    gsl_vector *weights = gsl_vector_alloc(count), *values = gsl_vector_alloc(count),
-               *found = gsl_vector_alloc(line->n_knots);
-    gsl_multifit_linear_workspace *work = gsl_multifit_linear_alloc(count, line->n_knots);
-    int result = -1;
-    if (parts == NULL || covariance == NULL || weights == NULL || values == NULL || found == NULL || work == NULL)
-        goto out;
+    gsl_matrix *parts = or_no_memory(gsl_matrix_alloc(count, line->n_knots)),
+               *covariance = or_no_memory(gsl_matrix_alloc(line->n_knots, line->n_knots));
+    gsl_vector *weights = or_no_memory(gsl_vector_alloc(count)), *values = or_no_memory(gsl_vector_alloc(count)),
+               *found = or_no_memory(gsl_vector_alloc(line->n_knots));
+    gsl_multifit_linear_workspace *work = or_no_memory(gsl_multifit_linear_alloc(count, line->n_knots));
     for (size_t i = 0; i < count; i++) {
         const struct pool_value *value = &points->values[first + i];
         for (size_t knot = 0; knot < line->n_knots; knot++)
@@ -81,32 +79,26 @@ static int fit_knots(struct broken_line *line, const struct curve_points *points
         line->value[knot] = gsl_vector_get(found, knot);
         line->error[knot] = sqrt(gsl_matrix_get(covariance, knot, knot));
     }
-    result = 0;
-out:
     gsl_matrix_free(parts);
     gsl_matrix_free(covariance);
     gsl_vector_free(weights);
     gsl_vector_free(values);
     gsl_vector_free(found);
     gsl_multifit_linear_free(work);
-    return result;
 }
 
 /* Makes the line through the points from first on that bends at bend (0: nowhere), and gives way to the measured values
  * where it does not describe them. */
-static int line_behind(struct broken_line *line, const struct curve_points *points, size_t first, double bend)
+static void line_behind(struct broken_line *line, const struct curve_points *points, size_t first, double bend)
 {
     size_t count = points->count - first;
-    double *expected = calloc(count, sizeof *expected);
+    double *expected = xcalloc(count, sizeof *expected);
     *line = (struct broken_line){.n_knots = 0};
     add_knot(line, points->n[first]);
     if (bend < points->n[points->count - 1])
         add_knot(line, bend);
     add_knot(line, points->n[points->count - 1]);
-    if (expected == NULL || fit_knots(line, points, first) != 0) {
-        free(expected);
-        return -1;
-    }
+    fit_knots(line, points, first);
     for (size_t i = 0; i < count; i++)
         expected[i] = line_at(line, points->n[first + i]);
     double share = pool_share(&points->values[first], expected, count, count - line->n_knots);
@@ -117,10 +109,9 @@ static int line_behind(struct broken_line *line, const struct curve_points *poin
         line->error[knot] = share * line->error[knot] + (1 - share) * points->values[i].error;
     }
     free(expected);
-    return 0;
 }
 
-/* Says whether a value is below another one by more than so many standard errors. */
+/* Whether a value is below another one by more than so many standard errors. */
 static bool is_below(const struct pool_value *value, const struct pool_value *other, double errors)
 {
     return value->value < other->value - errors * hypot(value->error, other->error);
@@ -154,27 +145,26 @@ static struct pool_value on_the_way(const struct curve_points *points, size_t at
     return (struct pool_value){pool_mean(both, 2), 1 / hypot(1 / measured.error, 1 / told.error)};
 }
 
-/* Finds the smallest n at which the curve has reached its maximum, *at, and the line from there on, which may bend. */
-static int find_peak(const struct curve_points *points, double bend, size_t *at, struct broken_line *line)
+/* Returns the smallest n at which the curve has reached its maximum, and the line from there on, which may bend. */
+static size_t find_peak(const struct curve_points *points, double bend, struct broken_line *line)
 {
     size_t largest = 0, first = 0;
-    double *room = calloc(3 * points->count, sizeof *room);
-    int result = room != NULL ? 0 : -1;
+    double *room = xcalloc(3 * points->count, sizeof *room);
     for (size_t i = 1; i < points->count; i++)
         if (points->values[i].value > points->values[largest].value)
             largest = i;
     while (is_below(&points->values[first], &points->values[largest], FAR))
         first++;
-    for (; first < largest && result == 0; first++) {
-        result = line_behind(line, points, first + 1, bend);
+    for (; first < largest; first++) {
+        line_behind(line, points, first + 1, bend);
         const struct pool_value behind = {line->value[0], line->error[0]};
         struct pool_value own = on_the_way(points, first, &behind, room);
         if (!is_below(&own, &behind, ALIKE))
             break;
     }
     free(room);
-    *at = first;
-    return result == 0 ? line_behind(line, points, first, bend) : -1;
+    line_behind(line, points, first, bend);
+    return first;
 }
 
 /* Returns the mean of the smallest values, those that are alike within their intervals. */
@@ -191,20 +181,18 @@ static double mean_of_smallest(const struct curve_points *points, struct pool_va
     return pool_mean(alike, n_alike);
 }
 
-/* Holds the three curves over the same n. */
+/* The three curves over the same n. */
 struct curves_of_side {
     struct curve_points alone, totals, shares;
     struct pool_value *alike; /* room for as many */
 };
 
-static bool curve_init(struct curve_points *points, size_t count)
+static struct curve_points curve_new(size_t count)
 {
-    *points = (struct curve_points){
-        .count = count, .n = calloc(count, sizeof *points->n), .values = calloc(count, sizeof *points->values)};
-    return points->n != NULL && points->values != NULL;
+    return (struct curve_points){count, xcalloc(count, sizeof(double)), xcalloc(count, sizeof(struct pool_value))};
 }
 
-static void curves_release(struct curves_of_side *curves)
+static void side_curves_release(struct curves_of_side *curves)
 {
     struct curve_points *all[] = {&curves->alone, &curves->totals, &curves->shares};
     for (int i = 0; i < 3; i++) {
@@ -214,15 +202,11 @@ static void curves_release(struct curves_of_side *curves)
     free(curves->alike);
 }
 
-static int curves_make(struct curves_of_side *curves, const struct memory_step *steps, size_t n_steps,
-                       double message_alone)
+static void side_curves_make(struct curves_of_side *curves, const struct memory_step *steps, size_t n_steps,
+                             double message_alone)
 {
-    *curves = (struct curves_of_side){.alike = calloc(n_steps, sizeof *curves->alike)};
-    if (curves->alike == NULL || !curve_init(&curves->alone, n_steps) || !curve_init(&curves->totals, n_steps) ||
-        !curve_init(&curves->shares, n_steps)) {
-        curves_release(curves);
-        return -1;
-    }
+    *curves = (struct curves_of_side){curve_new(n_steps), curve_new(n_steps), curve_new(n_steps),
+                                      xcalloc(n_steps, sizeof *curves->alike)};
     for (size_t i = 0; i < n_steps; i++) {
         const struct memory_step *step = &steps[i];
         curves->alone.n[i] = curves->totals.n[i] = curves->shares.n[i] = step->n;
@@ -232,51 +216,46 @@ static int curves_make(struct curves_of_side *curves, const struct memory_step *
         curves->shares.values[i] =
             (struct pool_value){step->message / message_alone, step->message_error / message_alone};
     }
-    return 0;
 }
 
 /* Finds both peaks and the lines from there on. Computation alone needs no fewer cores for its maximum than it needs
  * beside a message: of its alike values the smallest n is taken from N_par on, where that is one of them. */
-static int find_peaks(const struct curves_of_side *curves, size_t *at_seq, struct broken_line *alone, size_t *at_par,
-                      struct broken_line *together)
+static void find_peaks(const struct curves_of_side *curves, size_t *at_seq, struct broken_line *alone, size_t *at_par,
+                       struct broken_line *together)
 {
     const struct curve_points *totals = &curves->totals;
-    if (find_peak(&curves->alone, 0, at_seq, alone) != 0 ||
-        find_peak(totals, totals->n[*at_seq], at_par, together) != 0)
-        return -1;
+    *at_seq = find_peak(&curves->alone, 0, alone);
+    *at_par = find_peak(totals, totals->n[*at_seq], together);
     const struct pool_value peak = {alone->value[0], alone->error[0]};
     if (*at_seq >= *at_par || is_below(&curves->alone.values[*at_par], &peak, ALIKE))
-        return 0;
+        return;
     *at_seq = *at_par;
-    return line_behind(alone, &curves->alone, *at_seq, 0) == 0 ? line_behind(together, totals, *at_par, 0) : -1;
+    line_behind(alone, &curves->alone, *at_seq, 0);
+    line_behind(together, totals, *at_par, 0);
 }
 
-int memory_estimate(const struct memory_step *steps, size_t n_steps, double message_alone,
-                    double values[MEMORY_PARAMETER_COUNT])
+void memory_estimate(const struct memory_step *steps, size_t n_steps, double message_alone,
+                     double values[MEMORY_PARAMETER_COUNT])
 {
     struct curves_of_side curves;
     struct broken_line alone, together;
     size_t at_seq, at_par;
-    if (curves_make(&curves, steps, n_steps, message_alone) != 0)
-        return -1;
-    int result = find_peaks(&curves, &at_seq, &alone, &at_par, &together);
-    if (result == 0) {
-        double n_seq = steps[at_seq].n, n_par = steps[at_par].n, last = steps[n_steps - 1].n;
-        double most = together.value[0];
-        double bend = n_seq < n_par ? curves.totals.values[at_seq].value : line_at(&together, n_seq);
-        if (bend > most) /* nothing is above the maximum: both are it */
-            most = bend = (most + bend) / 2;
-        values[MEMORY_CORES_PAR] = n_par;
-        values[MEMORY_TOTAL_PAR] = most;
-        values[MEMORY_CORES_SEQ] = n_seq;
-        values[MEMORY_TOTAL_SEQ] = fmax(alone.value[0], (alone.value[0] + line_at(&alone, last)) / 2);
-        values[MEMORY_TOTAL_PAR2] = bend;
-        values[MEMORY_ALPHA] = fmin(mean_of_smallest(&curves.shares, curves.alike), 1);
-        values[MEMORY_LOSS_LEFT] = at_seq == at_par ? 0 : (most - bend) / (n_seq - n_par);
-        values[MEMORY_LOSS_RIGHT] = n_seq < last ? (bend - line_at(&together, last)) / (last - n_seq) : 0;
-        values[MEMORY_ONE_CORE] = steps[0].alone;
-        values[MEMORY_ONE_MESSAGE] = message_alone;
-    }
-    curves_release(&curves);
-    return result;
+    side_curves_make(&curves, steps, n_steps, message_alone);
+    find_peaks(&curves, &at_seq, &alone, &at_par, &together);
+    double n_seq = steps[at_seq].n, n_par = steps[at_par].n, last = steps[n_steps - 1].n;
+    double most = together.value[0];
+    double bend = n_seq < n_par ? curves.totals.values[at_seq].value : line_at(&together, n_seq);
+    if (bend > most) /* nothing is above the maximum: both are it */
+        most = bend = (most + bend) / 2;
+    values[MEMORY_CORES_PAR] = n_par;
+    values[MEMORY_TOTAL_PAR] = most;
+    values[MEMORY_CORES_SEQ] = n_seq;
+    values[MEMORY_TOTAL_SEQ] = fmax(alone.value[0], (alone.value[0] + line_at(&alone, last)) / 2);
+    values[MEMORY_TOTAL_PAR2] = bend;
+    values[MEMORY_ALPHA] = fmin(mean_of_smallest(&curves.shares, curves.alike), 1);
+    values[MEMORY_LOSS_LEFT] = at_seq == at_par ? 0 : (most - bend) / (n_seq - n_par);
+    values[MEMORY_LOSS_RIGHT] = n_seq < last ? (bend - line_at(&together, last)) / (last - n_seq) : 0;
+    values[MEMORY_ONE_CORE] = steps[0].alone;
+    values[MEMORY_ONE_MESSAGE] = message_alone;
+    side_curves_release(&curves);
 }

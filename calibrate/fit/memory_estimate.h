@@ -6,7 +6,7 @@
  *   - A maximum is first reached at the smallest n that is not below what the values behind it say, within the 95 %
  *     interval of the difference.
  *   - The totals from N_par on lie on lines that meet at N_seq (D1): T_par, T_par2 and the last total are those of the
- *     lines through all of them, as far as the distances are such as chance makes them (pool.h), else as measured. The
+ *     lines through all of them, as far as chance explains their distances (pool_share), else as measured. The
  *     same holds for T_seq with one line.
  *   - alpha is the mean over the numbers of cores whose share is the smallest, within the interval.
  * Bandwidths are in B/s. */
@@ -17,7 +17,7 @@
 
 #include "calibrate/machine/memory_quantity.h"
 
-/* Holds what was measured with one number of computing cores. */
+/* What was measured with one number of computing cores. */
 struct memory_step {
     double n;
     double alone, alone_error;             /* computation alone, and the standard error > 0 */
@@ -26,8 +26,8 @@ struct memory_step {
 };
 
 /* Estimates values[MEMORY_PARAMETER_COUNT] from n_steps >= 1 steps by ascending n, the first with n = 1, and the
- * bandwidth of the message alone. Returns 0, or -1 without memory. */
-int memory_estimate(const struct memory_step *steps, size_t n_steps, double message_alone,
-                    double values[MEMORY_PARAMETER_COUNT]);
+ * bandwidth of the message alone. */
+void memory_estimate(const struct memory_step *steps, size_t n_steps, double message_alone,
+                     double values[MEMORY_PARAMETER_COUNT]);
 
 #endif

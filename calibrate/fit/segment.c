@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrate/fit/line.h"
+#include "share/base/memory.h"
 
 /* A time is not known better than to 0.1 %; without this limit exact lines would be cut by their rounding. */
 #define RELATIVE_FLOOR 1e-3L
@@ -24,12 +25,12 @@ struct search {
     size_t differ_min;
     bool steps_only;
     struct sums **sums; /* [n_curves][n_points + 1] */
-    double *cuts;       /* [n_cuts] sizes where a piece may begin: those of the curve with the most points */
+    const double *cuts; /* [n_cuts] sizes where a piece may begin: those of the curve with the most points */
     size_t n_cuts;
     size_t **index; /* [n_curves][n_cuts] first point of the curve at or above the cut */
 };
 
-/* Holds the line of a piece, with the errors of a point of variance 1. */
+/* The line of a piece, with the errors of a point of variance 1. */
 struct piece {
     long double w, mean_x, mean_y, sxx, slope;
     long double rss;
@@ -54,7 +55,7 @@ static struct piece piece_fit(const struct sums *sums, size_t first, size_t end)
     };
 }
 
-/* Says whether the lines below and above the cut differ, for points of that variance and so many sigma. */
+/* Whether the lines below and above the cut differ, for points of that variance and so many sigma. */
 static bool pieces_differ(const struct piece *below, const struct piece *above, double cut, long double variance,
                           double sigmas, bool steps_only)
 {
@@ -136,8 +137,8 @@ static void consider(const struct search *search, int n_segments, const size_t *
 
 static struct sums *sums_make(const struct segment_curve *curve)
 {
-    struct sums *sums = calloc(curve->n_points + 1, sizeof *sums);
-    for (size_t i = 0; sums != NULL && i < curve->n_points; i++) {
+    struct sums *sums = xcalloc(curve->n_points + 1, sizeof *sums);
+    for (size_t i = 0; i < curve->n_points; i++) {
         long double x = curve->x[i], y = curve->y[i], w = 1 / (y * y);
         sums[i + 1] = (struct sums){.w = sums[i].w + w,
                                     .wx = sums[i].wx + w * x,
@@ -150,8 +151,8 @@ static struct sums *sums_make(const struct segment_curve *curve)
 
 static size_t *index_make(const struct search *search, const struct segment_curve *curve)
 {
-    size_t *index = calloc(search->n_cuts + 1, sizeof *index);
-    for (size_t cut = 0, point = 0; index != NULL && cut < search->n_cuts; cut++) {
+    size_t *index = xcalloc(search->n_cuts, sizeof *index);
+    for (size_t cut = 0, point = 0; cut < search->n_cuts; cut++) {
         while (point < curve->n_points && curve->x[point] < search->cuts[cut])
             point++;
         index[cut] = point;
@@ -159,60 +160,38 @@ static size_t *index_make(const struct search *search, const struct segment_curv
     return index;
 }
 
-static void search_release(struct search *search)
+struct segmentation segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min,
+                                 bool steps_only, int max_segments, double log_points)
 {
-    for (size_t i = 0; i < search->n_curves; i++) {
-        if (search->sums != NULL)
-            free(search->sums[i]);
-        if (search->index != NULL)
-            free(search->index[i]);
-    }
-    free(search->sums);
-    free(search->index);
-    free(search->cuts);
-}
-
-static int search_init(struct search *search, const struct segment_curve *curves, size_t n_curves)
-{
+    struct segmentation found = {.n = 1, .criterion = INFINITY};
     const struct segment_curve *longest = &curves[0];
     for (size_t i = 1; i < n_curves; i++)
         if (curves[i].n_points > longest->n_points)
             longest = &curves[i];
-    *search = (struct search){.curves = curves,
-                              .n_curves = n_curves,
-                              .n_cuts = longest->n_points,
-                              .sums = calloc(n_curves, sizeof *search->sums),
-                              .index = calloc(n_curves, sizeof *search->index),
-                              .cuts = calloc(longest->n_points + 1, sizeof *search->cuts)};
-    if (search->sums == NULL || search->index == NULL || search->cuts == NULL)
-        return -1;
-    memcpy(search->cuts, longest->x, longest->n_points * sizeof *search->cuts);
+    struct search search = {.curves = curves,
+                            .n_curves = n_curves,
+                            .differ_min = differ_min,
+                            .steps_only = steps_only,
+                            .sums = xcalloc(n_curves, sizeof *search.sums),
+                            .cuts = longest->x,
+                            .n_cuts = longest->n_points,
+                            .index = xcalloc(n_curves, sizeof *search.index)};
     for (size_t i = 0; i < n_curves; i++) {
-        search->sums[i] = sums_make(&curves[i]);
-        search->index[i] = index_make(search, &curves[i]);
-        if (search->sums[i] == NULL || search->index[i] == NULL || curves[i].n_points > SEGMENT_MAX_POINTS)
-            return -1;
+        search.sums[i] = sums_make(&curves[i]);
+        search.index[i] = index_make(&search, &curves[i]);
     }
-    return 0;
-}
-
-int segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min, bool steps_only,
-                 int max_segments, double log_points, struct segmentation *segmentation)
-{
-    struct search search;
-    int result = search_init(&search, curves, n_curves);
-    search.differ_min = differ_min;
-    search.steps_only = steps_only;
-    if (result == 0) {
-        *segmentation = (struct segmentation){.n = 1, .criterion = INFINITY};
-        consider(&search, 1, NULL, log_points, segmentation);
-        for (size_t first = 1; max_segments >= 2 && first < search.n_cuts; first++) {
-            size_t cut[SEGMENT_MAX - 1] = {first, 0};
-            consider(&search, 2, cut, log_points, segmentation);
-            for (cut[1] = first + SEGMENT_MIN_POINTS; max_segments >= 3 && cut[1] < search.n_cuts; cut[1]++)
-                consider(&search, 3, cut, log_points, segmentation);
-        }
+    consider(&search, 1, NULL, log_points, &found);
+    for (size_t first = 1; max_segments >= 2 && first < search.n_cuts; first++) {
+        size_t cut[SEGMENT_MAX - 1] = {first, 0};
+        consider(&search, 2, cut, log_points, &found);
+        for (cut[1] = first + SEGMENT_MIN_POINTS; max_segments >= 3 && cut[1] < search.n_cuts; cut[1]++)
+            consider(&search, 3, cut, log_points, &found);
     }
-    search_release(&search);
-    return result;
+    for (size_t i = 0; i < n_curves; i++) {
+        free(search.sums[i]);
+        free(search.index[i]);
+    }
+    free(search.sums);
+    free(search.index);
+    return found;
 }

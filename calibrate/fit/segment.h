@@ -33,11 +33,11 @@ struct segmentation {
     double criterion;          /* smaller is better */
 };
 
-/* Finds the segments. differ_min says in how many of the curves a cut has to make a difference, 1 to n_curves. With
- * steps_only a difference is a step up of SEGMENT_JUMP, not a change of slope. log_points is the natural logarithm of
- * the points of all curves that are compared. The result is one segment where the points are too few to tell. Returns
- * 0, or -1 without memory or with more than SEGMENT_MAX_POINTS points in a curve. */
-int segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min, bool steps_only,
-                 int max_segments, double log_points, struct segmentation *segmentation);
+/* Finds the segments of n_curves >= 1 curves of at most SEGMENT_MAX_POINTS points. differ_min: in how many of them a
+ * cut has to make a difference, 1 to n_curves. With steps_only a difference is a step up of SEGMENT_JUMP, not a change
+ * of slope. log_points is the natural logarithm of the points of all curves that are compared. The result is one
+ * segment where the points are too few to tell. */
+struct segmentation segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min,
+                                 bool steps_only, int max_segments, double log_points);
 
 #endif

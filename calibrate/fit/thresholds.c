@@ -7,17 +7,24 @@
 #include <string.h>
 
 #include "calibrate/fit/boundary.h"
+#include "share/base/memory.h"
+#include "share/base/number.h"
 
-/* Names the protocols by their number; two that were found are those that every MPI has. */
+/* Protocols by their number; two that were found are those that every MPI has, two that a user gives are the first. */
 static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {
     {PROTOCOL_ANY}, {PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}, {PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}};
+static const enum machine_protocol given_names[SEGMENT_MAX][SEGMENT_MAX] = {
+    {PROTOCOL_ANY}, {PROTOCOL_SHORT, PROTOCOL_EAGER}, {PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}};
+
+/* A size above this is no threshold of any MPI, and 2^53 is where doubles stop counting bytes. */
+#define THRESHOLD_MAX_BYTES (UINT64_C(1) << 53)
 
 /* Two sources that are further apart than this contradict each other. */
 #define APART 2
 /* A probe that found no rendezvous up to here found that there is none. */
 #define PROBED_MIN_BYTES 1048576
 
-/* Holds what each source says of one level. */
+/* What each source says of one level. */
 struct sources {
     enum level level;
     struct segment_curve *curve; /* [n_curves] */
@@ -67,29 +74,26 @@ static struct fit_thresholds from_segmentation(const struct segmentation *found)
 
 /* Takes rendezvous from bytes on. Below it there is one protocol, or two where every curve shows a step: what copies
  * cost changes its slope at many sizes, in one run here and in the next there, and is no protocol. */
-static int known_rendezvous(const struct segment_curve *curve, size_t n_curves, double bytes, const char *origin,
-                            struct fit_thresholds *thresholds)
+static struct fit_thresholds known_rendezvous(const struct sources *sources, double bytes, const char *origin)
 {
-    struct segment_curve *below = calloc(n_curves + 1, sizeof *below);
+    struct segment_curve *below = xcalloc(sources->n_curves, sizeof *below);
     struct segmentation found = {.n = 1};
     size_t n = 0;
-    if (below == NULL)
-        return -1;
-    for (size_t i = 0; i < n_curves; i++) {
-        below[n] = curve[i];
-        for (below[n].n_points = 0; below[n].n_points < curve[i].n_points && curve[i].x[below[n].n_points] < bytes;)
+    for (size_t i = 0; i < sources->n_curves; i++) {
+        const struct segment_curve *curve = &sources->curve[i];
+        below[n] = *curve;
+        for (below[n].n_points = 0; below[n].n_points < curve->n_points && curve->x[below[n].n_points] < bytes;)
             below[n].n_points++;
         n += below[n].n_points > 0;
     }
-    int result = n > 0 ? segment_find(below, n, n, true, SEGMENT_MAX - 1, log_points(below, n), &found) : 0;
+    if (n > 0)
+        found = segment_find(below, n, n, true, SEGMENT_MAX - 1, log_points(below, n));
     free(below);
-    if (result != 0)
-        return -1;
-    *thresholds = from_segmentation(&found);
-    thresholds->origin[thresholds->n] = origin;
-    thresholds->bytes[thresholds->n++] = bytes;
-    memcpy(thresholds->protocol, found_names[thresholds->n - 1], sizeof thresholds->protocol);
-    return 0;
+    struct fit_thresholds thresholds = from_segmentation(&found);
+    thresholds.origin[thresholds.n] = origin;
+    thresholds.bytes[thresholds.n++] = bytes;
+    memcpy(thresholds.protocol, found_names[thresholds.n - 1], sizeof thresholds.protocol);
+    return thresholds;
 }
 
 /* Returns the break of the curves next to a size, 0 where they have none. */
@@ -132,26 +136,22 @@ static void say(const struct sources *sources, const struct fit_thresholds *thre
     fputc('\n', notes);
 }
 
-static int sources_find(const struct samples *samples, const struct curves *curves, enum level level,
-                        struct sources *sources)
+static struct sources sources_find(const struct samples *samples, const struct curves *curves, enum level level)
 {
-    *sources = (struct sources){.level = level, .curve = calloc(curves->n_curves + 1, sizeof *sources->curve)};
-    if (sources->curve == NULL)
-        return -1;
-    sources->n_curves = spanning_curves(curves, level, sources->curve);
-    sources->told_bytes = samples->told_bytes[level];
-    const struct boundary *probed = &sources->probed;
-    if (boundary_find(samples, BENCHMARK_EAGER, level, &sources->probed) < 0)
-        return -1;
+    struct sources sources = {.level = level, .curve = xcalloc(curves->n_curves, sizeof *sources.curve)};
+    sources.n_curves = spanning_curves(curves, level, sources.curve);
+    sources.told_bytes = samples->told_bytes[level];
+    const struct boundary *probed = &sources.probed;
+    boundary_find(samples, BENCHMARK_EAGER, level, &sources.probed);
     /* A search that was cut off before it knew more than this tells nothing. */
     if (isinf(probed->bytes) ? probed->low <= PROBED_MIN_BYTES : probed->high > APART * probed->low)
-        sources->probed = (struct boundary){.bytes = 0};
-    return 0;
+        sources.probed = (struct boundary){.bytes = 0};
+    return sources;
 }
 
 /* Cuts the levels of which only their curves tell: all alike, if the break shows at one of them, or each by itself
  * where that explains them better. */
-static int cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thresholds *thresholds)
+static void cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thresholds *thresholds)
 {
     size_t n_curves = 0, differ_min = SIZE_MAX;
     double separately = 0;
@@ -160,48 +160,42 @@ static int cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thr
         n_curves += unknown[i].n_curves;
         differ_min = half < differ_min ? half : differ_min;
     }
-    struct segment_curve *all = calloc(n_curves + 1, sizeof *all);
-    if (all == NULL)
-        return -1;
+    if (n_unknown == 0)
+        return;
+    struct segment_curve *all = xcalloc(n_curves, sizeof *all);
     for (size_t i = 0, n = 0; i < n_unknown; n += unknown[i++].n_curves)
         memcpy(&all[n], unknown[i].curve, unknown[i].n_curves * sizeof *all);
-    struct segmentation common;
     double log_all = log_points(all, n_curves);
-    int result = n_curves > 0 ? segment_find(all, n_curves, differ_min, false, SEGMENT_MAX, log_all, &common) : 0;
-    for (size_t i = 0; i < n_unknown && result == 0; i++) {
+    struct segmentation common = segment_find(all, n_curves, differ_min, false, SEGMENT_MAX, log_all);
+    for (size_t i = 0; i < n_unknown; i++) {
         struct sources *level = &unknown[i];
-        result = segment_find(level->curve, level->n_curves, half_of(level->n_curves), false, SEGMENT_MAX, log_all,
-                              &level->own);
+        level->own = segment_find(level->curve, level->n_curves, half_of(level->n_curves), false, SEGMENT_MAX, log_all);
         separately += level->own.criterion;
     }
-    for (size_t i = 0; i < n_unknown && result == 0; i++) {
+    for (size_t i = 0; i < n_unknown; i++) {
         if (common.criterion <= separately)
             unknown[i].own = common;
         thresholds[unknown[i].level] = from_segmentation(&unknown[i].own);
     }
     free(all);
-    return result;
 }
 
-/* Says whether the probe found a size: the best source. */
+/* Whether the probe found a size: the best source. */
 static bool is_probed(const struct sources *sources)
 {
     return sources->probed.bytes > 0 && isfinite(sources->probed.bytes);
 }
 
-static int cut_known(struct sources *sources, struct fit_thresholds *thresholds)
+static void cut_known(struct sources *sources, struct fit_thresholds *thresholds)
 {
     bool probed = is_probed(sources);
-    if (segment_find(sources->curve, sources->n_curves, half_of(sources->n_curves), false, SEGMENT_MAX,
-                     log_points(sources->curve, sources->n_curves), &sources->own) != 0)
-        return -1;
-    if (known_rendezvous(sources->curve, sources->n_curves, probed ? sources->probed.bytes : sources->told_bytes,
-                         probed ? "probe" : "mpi_t", thresholds) != 0)
-        return -1;
+    sources->own = segment_find(sources->curve, sources->n_curves, half_of(sources->n_curves), false, SEGMENT_MAX,
+                                log_points(sources->curve, sources->n_curves));
+    *thresholds =
+        known_rendezvous(sources, probed ? sources->probed.bytes : sources->told_bytes, probed ? "probe" : "mpi_t");
     thresholds->low = sources->probed.low;
     thresholds->high = isfinite(sources->probed.high) ? sources->probed.high : NAN;
     thresholds->n_samples = probed ? sources->probed.n_samples : 0;
-    return 0;
 }
 
 int fit_thresholds_find(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
@@ -210,14 +204,19 @@ int fit_thresholds_find(const struct samples *samples, const struct curves *curv
     /* Levels of which only the curves tell come first, then the others. */
     struct sources sources[LEVEL_COUNT];
     size_t n = 0, n_unknown = 0;
-    int result = 0;
-    for (int i = 0; i < LEVEL_COUNT && result == 0; i++) {
+    for (size_t i = 0; i < curves->n_curves; i++)
+        if (curves->curves[i].n_points > SEGMENT_MAX_POINTS && options->thresholds[curves->curves[i].level].n == 0)
+            return error_set(error,
+                             "%s, n = %llu: %zu sizes, expected at most %d to find thresholds in; give them by "
+                             "--thresholds",
+                             level_name[curves->curves[i].level], (unsigned long long)curves->curves[i].n,
+                             curves->curves[i].n_points, SEGMENT_MAX_POINTS);
+    for (int i = 0; i < LEVEL_COUNT; i++) {
         thresholds[i] = options->thresholds[i];
         if (thresholds[i].n > 0)
             continue;
-        struct sources found;
-        result = sources_find(samples, curves, (enum level)i, &found);
-        if (result != 0 || found.n_curves == 0) {
+        struct sources found = sources_find(samples, curves, (enum level)i);
+        if (found.n_curves == 0) {
             free(found.curve);
             continue;
         }
@@ -227,19 +226,55 @@ int fit_thresholds_find(const struct samples *samples, const struct curves *curv
         sources[n - 1] = sources[n_unknown];
         sources[n_unknown++] = found;
     }
-    if (result == 0)
-        result = cut_unknown(sources, n_unknown, thresholds);
-    for (size_t i = n_unknown; i < n && result == 0; i++)
-        result = cut_known(&sources[i], &thresholds[sources[i].level]);
+    cut_unknown(sources, n_unknown, thresholds);
+    for (size_t i = n_unknown; i < n; i++)
+        cut_known(&sources[i], &thresholds[sources[i].level]);
     for (size_t i = 0; i < n; i++) {
-        if (result == 0)
-            say(&sources[i], &thresholds[sources[i].level], notes);
+        say(&sources[i], &thresholds[sources[i].level], notes);
         free(sources[i].curve);
     }
-    if (result != 0)
-        return error_set(error,
-                         "no memory, or more than %d different sizes, to find thresholds in; give them by "
-                         "--thresholds",
-                         SEGMENT_MAX_POINTS);
+    return 0;
+}
+
+/* Parses one size of the list at *at, which moves behind its comma, to NULL at the end. Returns NULL, or what is wrong.
+ */
+static const char *parse_size(const char **at, double *bytes)
+{
+    char digits[24];
+    size_t length = strcspn(*at, ",");
+    uint64_t size;
+    if (length >= sizeof digits)
+        return "is too large";
+    memcpy(digits, *at, length);
+    digits[length] = '\0';
+    const char *wrong = number_u64(digits, &size);
+    if (wrong == NULL && size > THRESHOLD_MAX_BYTES)
+        wrong = "is too large";
+    if (wrong == NULL)
+        *bytes = (double)size;
+    *at = (*at)[length] == ',' ? *at + length + 1 : NULL;
+    return wrong;
+}
+
+int fit_thresholds_parse(const char *text, struct fit_options *options, struct error *error)
+{
+    struct fit_thresholds thresholds = {.origin = {"given", "given", "given"}};
+    const char *at = strcmp(text, "auto") == 0 ? NULL : text;
+    while (at != NULL) {
+        double bytes, last = thresholds.n == 0 ? -1 : thresholds.bytes[thresholds.n - 1];
+        const char *wrong = parse_size(&at, &bytes);
+        if (wrong != NULL)
+            return error_set(error, "--thresholds %s: a size %s; expected auto, or sizes in bytes such as 0,256,16384",
+                             text, wrong);
+        if (thresholds.n == SEGMENT_MAX)
+            return error_set(error, "--thresholds %s: more than three protocols", text);
+        if (thresholds.n == 0 ? bytes > 0 : bytes <= last)
+            return error_set(error, "--thresholds %s: expected 0 first, then larger and larger sizes", text);
+        thresholds.bytes[thresholds.n++] = bytes;
+    }
+    if (thresholds.n > 0)
+        memcpy(thresholds.protocol, given_names[thresholds.n - 1], sizeof thresholds.protocol);
+    for (int level = 0; level < LEVEL_COUNT; level++)
+        options->thresholds[level] = thresholds;
     return 0;
 }

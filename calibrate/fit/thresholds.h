@@ -8,12 +8,16 @@
 #ifndef MPISTAIR_CALIBRATE_THRESHOLDS_H
 #define MPISTAIR_CALIBRATE_THRESHOLDS_H
 
-#include "calibrate/fit/fit_options.h"
+#include "calibrate/fit/fits.h"
 
 /* Finds the thresholds of every level that curves has: those given in options, else found. Levels of which nobody tells
  * are cut at the same sizes, unless the samples are explained better by cuts of their own. Prints a line a level on
  * notes (may be NULL). Returns 0, or -1 with the reason in error. */
 int fit_thresholds_find(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
                         struct fit_thresholds thresholds[LEVEL_COUNT], FILE *notes, struct error *error);
+
+/* Reads `auto` or `0,256,16384` (short, eager, rendezvous in order; a single 0: one protocol for every size) for all
+ * levels. Returns 0, or -1 with what was expected in error. */
+int fit_thresholds_parse(const char *text, struct fit_options *options, struct error *error);
 
 #endif

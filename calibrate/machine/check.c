@@ -98,12 +98,23 @@ static const struct quantity {
     {"steal", "1", N_NONE, FROM_ZERO, false},
 };
 
+static const struct quantity *quantity_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++)
+        if (strcmp(name, quantities[i].name) == 0)
+            return &quantities[i];
+    return NULL;
+}
+
+const char *machine_unit(const char *quantity)
+{
+    const struct quantity *found = quantity_find(quantity);
+    return found != NULL ? found->unit : "1";
+}
+
 int machine_check_parameter(const struct machine_parameter *parameter, struct error *error)
 {
-    const struct quantity *quantity = NULL;
-    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++)
-        if (strcmp(parameter->quantity, quantities[i].name) == 0)
-            quantity = &quantities[i];
+    const struct quantity *quantity = quantity_find(parameter->quantity);
     if (strcmp(parameter->method, MACHINE_MOCK) == 0)
         return error_set(error,
                          "%s was measured on a mock of a driver, which says nothing of a machine: calibrate on "

@@ -70,8 +70,10 @@ bool machine_name_valid(const char *name);
 int machine_find(const char *name_or_path, struct machine *machine, struct error *error);
 /* Writes every value with the digits that read back as the same double. Returns 0, or -1 where the stream failed. */
 int machine_write(FILE *file, const struct machine *machine);
-/* Copies the row behind the last. Returns 0, or -1 without memory. */
-int machine_append(struct machine *machine, const struct machine_parameter *parameter);
+/* Unit of a quantity; "1" for one that is not known. */
+const char *machine_unit(const char *quantity);
+/* Copies the row behind the last. */
+void machine_append(struct machine *machine, const struct machine_parameter *parameter);
 void machine_release(struct machine *machine);
 
 /* The models ask by the following functions. Each returns 0, or -1 with a reason in error where the table has no such

@@ -208,8 +208,8 @@ static int read_parameters(sqlite3 *database, const char *path, const char *name
     while (result == 0 && cursor_next(&rows)) {
         struct machine_parameter row;
         result = read_parameter(rows.statement, &row, &reason);
-        if (result == 0 && machine_append(machine, &row) != 0)
-            result = error_set(&reason, "no memory");
+        if (result == 0)
+            machine_append(machine, &row);
     }
     if (cursor_close(&rows) != 0)
         return -1;

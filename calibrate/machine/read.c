@@ -118,8 +118,8 @@ static int take_row(struct reading *reading, const struct machine_parameter *row
     size_t n = reading->machine.n_parameters;
     if (n == MAX_ROWS)
         return error_set(error, "more than %d values", MAX_ROWS);
-    if (array_grow(&reading->lines, n, sizeof *reading->lines) != 0 || machine_append(&reading->machine, row) != 0)
-        return error_set(error, "no memory");
+    array_grow(&reading->lines, n, sizeof *reading->lines);
+    machine_append(&reading->machine, row);
     reading->lines[n] = reading->line;
     return 0;
 }

@@ -26,12 +26,10 @@ bool machine_name_valid(const char *name)
     return length > 0 && name[length] == '\0' && length < sizeof((struct machine *)NULL)->name;
 }
 
-int machine_append(struct machine *machine, const struct machine_parameter *parameter)
+void machine_append(struct machine *machine, const struct machine_parameter *parameter)
 {
-    if (array_grow(&machine->parameters, machine->n_parameters, sizeof *machine->parameters) != 0)
-        return -1;
+    array_grow(&machine->parameters, machine->n_parameters, sizeof *machine->parameters);
     machine->parameters[machine->n_parameters++] = *parameter;
-    return 0;
 }
 
 void machine_release(struct machine *machine)

@@ -48,9 +48,9 @@ static int curves_add_self(const struct samples *samples, struct curves *curves)
 }
 
 /* Copies without what no machine gives (years for a message, powers of bytes): one such value would leave the others a
- * point on the axis, or gnuplot without an answer. Returns 0, or -1 without memory. */
-static int believable_copy(const struct machine *machine, const struct samples *samples, struct machine *some_machine,
-                           struct samples *some_samples)
+ * point on the axis, or gnuplot without an answer. */
+static void believable_copy(const struct machine *machine, const struct samples *samples, struct machine *some_machine,
+                            struct samples *some_samples)
 {
     *some_machine = *machine;
     some_machine->parameters = NULL;
@@ -60,24 +60,21 @@ static int believable_copy(const struct machine *machine, const struct samples *
         const struct machine_parameter *row = &machine->parameters[i];
         bool believable = row->value <= 1e18 && (row->value >= 1e-18 || !(row->value > 0)) &&
                           (row->n == MACHINE_NO_N || row->n <= 1000000000);
-        if (believable && machine_append(some_machine, row) != 0)
-            return -1;
+        if (believable)
+            machine_append(some_machine, row);
     }
     for (size_t i = 0; i < samples->n_samples; i++) {
         const struct sample *sample = &samples->samples[i];
         bool believable = sample->seconds >= 1e-12 && sample->seconds <= 1e8 && sample->bytes <= 1ULL << 50 &&
                           sample->n <= 1000000000;
-        if (believable && samples_append(some_samples, sample) != 0)
-            return -1;
+        if (believable)
+            samples_append(some_samples, sample);
     }
-    return 0;
 }
 
 static int draw(const struct machine *machine, const struct samples *samples, const char *path, struct error *error)
 {
-    struct curves curves;
-    if (curves_make(samples, STATISTIC_MEDIAN, &curves) != 0)
-        return error_set(error, "no memory");
+    struct curves curves = curves_make(samples, STATISTIC_MEDIAN);
     struct picture picture = {.machine = machine, .samples = samples, .curves = &curves};
     int result = curves_add_self(samples, &curves) == 0 ? page_begin(&picture, error) : error_set(error, "no memory");
     if (result == 0) {
@@ -92,9 +89,8 @@ int plot_draw(const struct machine *machine, const struct samples *samples, cons
 {
     struct machine some_machine;
     struct samples some_samples;
-    int result = believable_copy(machine, samples, &some_machine, &some_samples) == 0
-                     ? draw(&some_machine, &some_samples, path, error)
-                     : error_set(error, "no memory");
+    believable_copy(machine, samples, &some_machine, &some_samples);
+    int result = draw(&some_machine, &some_samples, path, error);
     machine_release(&some_machine);
     samples_release(&some_samples);
     return result;

@@ -11,15 +11,6 @@ static bool is_timed(const struct sample *sample)
     return sample->benchmark != BENCHMARK_EAGER && sample->benchmark != BENCHMARK_BUFFER;
 }
 
-/* Returns the end of the point that begins at first. */
-static size_t end_of(const struct samples *samples, size_t first)
-{
-    size_t end = first + 1;
-    while (end < samples->n_samples && samples_compare_points(&samples->samples[first], &samples->samples[end]) == 0)
-        end++;
-    return end;
-}
-
 static size_t count_disturbed(const struct sample *samples, size_t n)
 {
     size_t disturbed = 0;
@@ -43,7 +34,7 @@ static void count(struct samples *samples)
     memset(samples->disturbance, 0, sizeof samples->disturbance);
     for (size_t first = 0, end; first < samples->n_samples; first = end) {
         const struct sample *point = &samples->samples[first];
-        end = end_of(samples, first);
+        end = first + samples_set(samples, first).n;
         if (!is_timed(point))
             continue;
         struct disturbance *own = &samples->disturbance[point->benchmark];
@@ -81,7 +72,7 @@ void disturbed_leave_out(struct samples *samples)
     struct disturbance sum = disturbed_sum(samples);
     bool few = !disturbed_are_taken() && (double)sum.n_never_quiet < DISTURBED_MAX * (double)sum.n_points;
     for (size_t first = 0, end; first < samples->n_samples; first = end) {
-        end = end_of(samples, first);
+        end = first + samples_set(samples, first).n;
         bool repeated = count_disturbed(&all[first], end - first) < end - first;
         bool none = few && never_quiet(&all[first], end - first);
         for (size_t i = first; i < end; i++)

@@ -9,13 +9,12 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
-int samples_append(struct samples *samples, const struct sample *sample)
+void samples_append(struct samples *samples, const struct sample *sample)
 {
-    if (array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples) != 0)
-        return -1;
+    array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples);
     samples->samples[samples->n_samples++] = *sample;
-    return 0;
 }
 
 void samples_release(struct samples *samples)
@@ -46,6 +45,15 @@ int samples_compare_points(const struct sample *a, const struct sample *b)
     if (order == 0)
         order = COMPARE(a->count, b->count);
     return order != 0 ? order : COMPARE(a->domain, b->domain);
+}
+
+struct sample_set samples_set(const struct samples *samples, size_t first)
+{
+    struct sample_set set = {.first = first};
+    while (first + set.n < samples->n_samples &&
+           samples_compare_points(&samples->samples[first], &samples->samples[first + set.n]) == 0)
+        set.n++;
+    return set;
 }
 
 static int compare_samples(const void *left, const void *right)
@@ -94,21 +102,19 @@ double samples_combine(const double seconds[DOMAIN_COUNT], const double n_pairs[
 }
 
 /* Makes a curve of the samples [begin, begin + n_samples). values[n_samples] gives room for their times. */
-static int curve_make(const struct samples *all, size_t begin, size_t n_samples, enum samples_statistic statistic,
-                      double *values, struct curve *curve)
+static struct curve curve_make(const struct samples *all, size_t begin, size_t n_samples,
+                               enum samples_statistic statistic, double *values)
 {
     const struct sample *samples = &all->samples[begin];
-    *curve = (struct curve){
+    struct curve curve = {
         .level = (enum level)samples[0].level,
         .benchmark = (enum benchmark)samples[0].benchmark,
         .n = samples[0].n,
-        .bytes = calloc(n_samples, sizeof *curve->bytes),
-        .seconds = calloc(n_samples, sizeof *curve->seconds),
-        .n_samples = calloc(n_samples, sizeof *curve->n_samples),
-        .first = calloc(n_samples, sizeof *curve->first),
+        .bytes = xcalloc(n_samples, sizeof *curve.bytes),
+        .seconds = xcalloc(n_samples, sizeof *curve.seconds),
+        .n_samples = xcalloc(n_samples, sizeof *curve.n_samples),
+        .first = xcalloc(n_samples, sizeof *curve.first),
     };
-    if (curve->bytes == NULL || curve->seconds == NULL || curve->n_samples == NULL || curve->first == NULL)
-        return -1;
     for (size_t first = 0, end; first < n_samples; first = end) {
         for (end = first + 1; end < n_samples && samples[end].bytes == samples[first].bytes;)
             end++;
@@ -118,39 +124,30 @@ static int curve_make(const struct samples *all, size_t begin, size_t n_samples,
                 values[n] = samples[i + n].seconds;
             seconds[samples[i].domain] = samples_reduce(values, n, statistic);
         }
-        size_t point = curve->n_points++;
-        curve->bytes[point] = (double)samples[first].bytes;
-        curve->seconds[point] = samples_combine(seconds, all->domain_pairs);
-        curve->first[point] = begin + first;
-        curve->n_samples[point] = end - first;
+        size_t point = curve.n_points++;
+        curve.bytes[point] = (double)samples[first].bytes;
+        curve.seconds[point] = samples_combine(seconds, all->domain_pairs);
+        curve.first[point] = begin + first;
+        curve.n_samples[point] = end - first;
     }
-    return 0;
+    return curve;
 }
 
-int curves_make(const struct samples *samples, enum samples_statistic statistic, struct curves *curves)
+struct curves curves_make(const struct samples *samples, enum samples_statistic statistic)
 {
-    *curves = (struct curves){0};
+    struct curves curves = {0};
     const struct sample *sample = samples->samples;
-    double *values = calloc(samples->n_samples + 1, sizeof *values);
-    if (values == NULL)
-        return -1;
+    double *values = xcalloc(samples->n_samples, sizeof *values);
     for (size_t first = 0, end; first < samples->n_samples; first = end) {
         for (end = first + 1; end < samples->n_samples && compare_curves(&sample[first], &sample[end]) == 0;)
             end++;
         if (sample[first].benchmark != BENCHMARK_PINGPONG && sample[first].benchmark != BENCHMARK_ALGORITHM1)
             continue;
-        if (array_grow(&curves->curves, curves->n_curves, sizeof *curves->curves) != 0)
-            goto out;
-        struct curve *curve = &curves->curves[curves->n_curves++];
-        if (curve_make(samples, first, end - first, statistic, values, curve) != 0)
-            goto out;
+        array_grow(&curves.curves, curves.n_curves, sizeof *curves.curves);
+        curves.curves[curves.n_curves++] = curve_make(samples, first, end - first, statistic, values);
     }
     free(values);
-    return 0;
-out:
-    free(values);
-    curves_release(curves);
-    return -1;
+    return curves;
 }
 
 void curves_release(struct curves *curves)

@@ -127,11 +127,20 @@ struct samples {
                                                       */
 };
 
-int samples_append(struct samples *samples, const struct sample *sample);
+void samples_append(struct samples *samples, const struct sample *sample);
 void samples_sort(struct samples *samples);
 /* Compares as their order does, but for the seconds: 0 where both measure the same. */
 int samples_compare_points(const struct sample *a, const struct sample *b);
 void samples_release(struct samples *samples);
+
+/* Samples that follow each other once sorted. */
+struct sample_set {
+    size_t first;
+    size_t n;
+};
+
+/* The samples from first on that measure the same; n is 0 behind the last one. */
+struct sample_set samples_set(const struct samples *samples, size_t first);
 
 enum samples_statistic { STATISTIC_MEDIAN = 0, STATISTIC_MIN };
 
@@ -152,8 +161,8 @@ struct curves {
     size_t n_curves;
 };
 
-/* Makes the curves. samples must be sorted. Returns 0, or -1 without memory. */
-int curves_make(const struct samples *samples, enum samples_statistic statistic, struct curves *curves);
+/* Makes the curves of sorted samples, for curves_release. */
+struct curves curves_make(const struct samples *samples, enum samples_statistic statistic);
 void curves_release(struct curves *curves);
 /* Returns the one time of a size. values[n_values], n_values >= 1, lose their order. */
 double samples_reduce(double *values, size_t n_values, enum samples_statistic statistic);

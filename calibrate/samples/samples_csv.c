@@ -100,7 +100,8 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
     if (read_waited(values[COLUMN_WAITED].text, &sample.waited, error) != 0)
         return -1;
     sample.disturbed = probing_disturbs(PROBING_QUIET, sample.waited);
-    return samples_append(&reading->samples, &sample) == 0 ? 0 : error_set(error, "no memory");
+    samples_append(&reading->samples, &sample);
+    return 0;
 }
 
 /* Reads a probe, which judges the samples since the last one, or since the program began. */
@@ -114,7 +115,8 @@ static int read_probing(struct reading *reading, const char *text, struct error 
         struct sample *sample = &samples->samples[reading->epoch];
         sample->disturbed = probing_disturbs(probing.verdict, sample->waited);
     }
-    return probings_append(&samples->probings, &probing) == 0 ? 0 : error_set(error, "no memory");
+    probings_append(&samples->probings, &probing);
+    return 0;
 }
 
 /* Reads what the calibration was told besides samples; other comments are for other readers. */

@@ -44,7 +44,7 @@ void case_value(struct model_case *c, enum level level, enum machine_protocol pr
     struct error error = {.text = ""};
     if (machine_check_parameter(&row, &error) != 0)
         fail_msg("%s", error.text);
-    assert_int_equal(machine_append(&c->machine, &row), 0);
+    machine_append(&c->machine, &row);
 }
 
 void case_release(struct model_case *c)

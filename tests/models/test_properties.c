@@ -183,7 +183,7 @@ static struct model_case rename_all(const struct model_case *c, const uint32_t *
             assert_int_equal(pattern_set_computing(&renamed.pattern, c->pattern.computing[m]), 0);
     }
     for (size_t k = 0; k < c->machine.n_parameters; k++)
-        assert_int_equal(machine_append(&renamed.machine, &c->machine.parameters[k]), 0);
+        machine_append(&renamed.machine, &c->machine.parameters[k]);
     return renamed;
 }
 

@@ -17,8 +17,7 @@ struct machine fitted_onto(struct machine machine, fit_benchmark *fit, struct sa
     FILE *stream = fmemopen(notes, size, "w");
     assert_non_null(stream);
     samples_sort(samples);
-    if (fit(samples, &options, &machine, stream, &error) != 0)
-        fail_msg("%s", error.text);
+    fit(&(struct fit){samples, &options, &machine, stream});
     fclose(stream);
     if (machine_check(&machine, &error) != 0)
         fail_msg("%s", error.text);

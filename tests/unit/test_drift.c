@@ -66,7 +66,7 @@ static struct samples calibrate(struct machine_state *state)
                                           .bytes = bytes,
                                           .seconds = seconds,
                                           .launch = second / LAUNCH_S};
-            assert_int_equal(samples_append(&samples, &sample), 0);
+            samples_append(&samples, &sample);
         }
         const struct probing probing = {
             .small_s = TAU_S * factor * (1 + gsl_ran_gaussian(state->random, PROBE_NOISE)),
@@ -164,8 +164,8 @@ static void widens_by_prediction_interval(void **state)
                           .steal = 0};
     struct machine machine = {0};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_int_equal(machine_append(&machine, &rows[i]), 0);
-    assert_int_equal(drift_apply(&drift, &machine), 0);
+        machine_append(&machine, &rows[i]);
+    drift_apply(&drift, &machine);
     const struct machine_parameter *row = machine.parameters;
     assert_true(fabs(row[0].ci_low - 5) < 1e-9 && fabs(row[0].ci_high - (10 + sqrt(52))) < 1e-9);
     assert_true(row[1].ci_low == 10 && isnan(row[1].ci_high));
@@ -179,8 +179,8 @@ static void widens_by_prediction_interval(void **state)
     machine_release(&machine);
     drift.n_probes = 0; /* as of samples of earlier versions */
     drift.small = drift.large = drift.disturbed = drift.steal = NAN;
-    assert_int_equal(machine_append(&machine, &rows[0]), 0);
-    assert_int_equal(drift_apply(&drift, &machine), 0);
+    machine_append(&machine, &rows[0]);
+    drift_apply(&drift, &machine);
     assert_int_equal(machine.n_parameters, 1);
     assert_true(machine.parameters[0].ci_low == 7);
     machine_release(&machine);

@@ -26,7 +26,7 @@ static void add_row(struct machine *machine, enum machine_protocol protocol, con
         .level = LEVEL_INTRA_SOCKET, .protocol = protocol, .n = n, .value = value, .ci_low = NAN, .ci_high = NAN};
     snprintf(row.quantity, sizeof row.quantity, "%s", quantity);
     snprintf(row.unit, sizeof row.unit, "%s", unit);
-    assert_int_equal(machine_append(machine, &row), 0);
+    machine_append(machine, &row);
 }
 
 /* Makes the rows that a fit of curves leaves: three protocols within a socket. */
@@ -58,7 +58,7 @@ static void append(struct samples *samples, enum benchmark benchmark, enum varia
                                       .count = 1,
                                       .launch = 1,
                                       .seconds = fmax(scatter[i] * seconds, 1e-9)};
-        assert_int_equal(samples_append(samples, &sample), 0);
+        samples_append(samples, &sample);
     }
 }
 

@@ -63,8 +63,8 @@ static struct machine two_rows(double bandwidth)
                                    .ci_high = NAN,
                                    .samples = 7,
                                    .method = "relative-median"};
-    assert_int_equal(machine_append(&machine, &tau), 0);
-    assert_int_equal(machine_append(&machine, &bw), 0);
+    machine_append(&machine, &tau);
+    machine_append(&machine, &bw);
     return machine;
 }
 
