@@ -1,12 +1,13 @@
 /* Fits what limits messages between nodes: delta, burst, backlog and backlog_pair (share/doc/MODELS.md, Whole run).
  *
  * Contention (B5, T_c = delta * l): what a byte on a shared link costs. In the samples
- * (calibrate/benchmark/contention.c) pairs of nodes send to each other across one link, alone and at the same time: `count` messages of `bytes` from each
- * of n processes, so that l = n * count * bytes crosses the link. A shape (count, bytes) gives one time. Where the link
- * is the limit the time of `shared` is T = tau * count + delta * l, so T / l = delta + tau * (count / l): a line over
- * count / l whose intercept is delta. Dividing by l also weighs every shape alike, as relative least squares does,
- * whether it took 0.2 or 200 ms. Shapes that do not follow the line do not count (bisquare weights): buffers on the way
- * take as much of the smallest shapes at once as the link should carry.
+ * (calibrate/benchmark/contention.c) pairs of nodes send to each other across one link, alone and at the same time:
+ * `count` messages of `bytes` from each of n processes, so that l = n * count * bytes crosses the link. A shape
+ * (count, bytes) gives one time. Where the link is the limit the time of `shared` is T = tau * count + delta * l, so
+ * T / l = delta + tau * (count / l): a line over count / l whose intercept is delta. Dividing by l also weighs every
+ * shape alike, as relative least squares does, whether it took 0.2 or 200 ms. Shapes that do not follow the line do
+ * not count (bisquare weights): buffers on the way take as much of the smallest shapes at once as the link should
+ * carry.
  *
  * A shape says something about the link only if its time grew by the sharing: T(shared) >= 1.25 T(alone). If the link
  * limits k pairs of nodes, they take k times as long, less where one pair alone cannot fill it; if not, they take as
