@@ -130,9 +130,9 @@ static void print_verdict(const struct verdict *verdict, const char *name, bool 
     if (verdict->word == VERDICT_USABLE_FOR)
         help_text_line("  not for %s", verdict->not_uses);
     help_text_line("  %s%s", verdict->reason, has_samples ? "" : " The samples are not there to compare with.");
-    if (verdict->n_doubts > 0)
+    if (verdict->doubts.n > 0)
         help_text_line("%s", "");
-    verdict_tell(verdict, all, print_doubt, NULL);
+    verdict_each_doubt(verdict, all, print_doubt, NULL);
 }
 
 static void add_doubt(void *context, const char *text)
@@ -143,7 +143,7 @@ static void add_doubt(void *context, const char *text)
 static json_t *verdict_json(const struct verdict *verdict)
 {
     json_t *doubts = json_array();
-    verdict_tell(verdict, true, add_doubt, doubts);
+    verdict_each_doubt(verdict, true, add_doubt, doubts);
     return json_pack("{s:s, s:s, s:s, s:s, s:o}", "verdict", verdict_word[verdict->word], "usable_for", verdict->uses,
                      "not_for", verdict->not_uses, "reason", verdict->reason, "doubts", doubts);
 }
@@ -184,14 +184,12 @@ int machine_command_check(int argc, char **argv)
         return error_report(&error);
     }
     code = EXIT_DONE;
-    struct verdict verdict;
-    if (verdict_make(&verdict, &machine, raw != NULL ? &samples : NULL, &error) != 0)
-        code = error_report(&error);
-    else if (as_json)
+    struct verdict verdict = verdict_make(&machine, raw != NULL ? &samples : NULL);
+    if (as_json)
         code = table_print_value(stdout, verdict_json(&verdict));
     else
         print_verdict(&verdict, machine.name, all, raw != NULL);
-    if (strict && verdict.n_doubts > 0)
+    if (strict && verdict.doubts.n > 0)
         code = EXIT_WORK_FAILED;
     verdict_release(&verdict);
     samples_release(&samples);

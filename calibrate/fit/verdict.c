@@ -3,12 +3,9 @@
 #include "calibrate/fit/verdict.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "share/base/array.h"
-
-/* Says how far a value may be off before the figures made of it say nothing: models differ by some ten percent. */
+/* How far a value may be off before the figures made of it say nothing: models differ by some ten percent. */
 #define WIDE_MAX      0.5 /* width of the interval over the value, about a quarter to each side */
 #define PROMISES_MAX  1.5
 #define DRIFT_MAX     0.15
@@ -16,7 +13,7 @@
 #define STEAL_MAX     0.1
 enum { SAMPLES_MIN = 4 };
 
-#define NOT_MESSAGES "the time of messages" /* is what a table of memory contention alone does not serve */
+#define NOT_MESSAGES "the time of messages" /* what a table of memory contention alone does not serve */
 
 const char *const verdict_word[] = {"usable", "usable for", "do not use"};
 
@@ -43,53 +40,39 @@ static enum verdict_use use_of(const struct machine_parameter *row)
     return VERDICT_USES;
 }
 
-static bool is_severe(const struct verdict_doubt *doubt)
+static bool is_severe(const struct doubt *doubt)
 {
     switch (doubt->kind) {
-    case SUSPICION_FEW_SAMPLES:
+    case DOUBT_FEW_SAMPLES:
         return doubt->size < SAMPLES_MIN;
-    case SUSPICION_NO_END:
+    case DOUBT_NO_END:
         return doubt->row->samples < SAMPLES_MIN;
-    case SUSPICION_WIDE:
+    case DOUBT_WIDE:
         return doubt->size > WIDE_MAX;
-    case SUSPICION_PROMISES:
+    case DOUBT_PROMISES:
         return doubt->size > PROMISES_MAX;
-    case SUSPICION_DRIFT:
+    case DOUBT_DRIFT:
         return doubt->size > DRIFT_MAX;
-    case SUSPICION_DISTURBED:
+    case DOUBT_DISTURBED:
         return doubt->size > DISTURBED_MAX;
-    case SUSPICION_STEAL:
+    case DOUBT_STEAL:
         return doubt->size > STEAL_MAX;
     default:
         return false;
     }
 }
 
-/* Holds what the rows of a use and a level come to. */
+/* What the rows of a use and a level come to. */
 struct served {
     size_t rows, lost;
     uint64_t most_n;    /* of bandwidths that are not lost */
     uint64_t least_bad; /* the smallest n of those that are */
 };
 
-static void keep_doubt(void *context, const struct suspicion *suspicion)
-{
-    struct verdict *verdict = context;
-    if (verdict->n_doubts == SIZE_MAX ||
-        array_grow(&verdict->doubts, verdict->n_doubts, sizeof *verdict->doubts) != 0) {
-        verdict->n_doubts = SIZE_MAX;
-        return;
-    }
-    struct verdict_doubt *doubt = &verdict->doubts[verdict->n_doubts++];
-    *doubt = (struct verdict_doubt){.kind = suspicion->kind, .row = suspicion->row, .size = suspicion->size};
-    snprintf(doubt->place, sizeof doubt->place, "%s", suspicion->place);
-    snprintf(doubt->sentence, sizeof doubt->sentence, "%s", suspicion->sentence);
-}
-
 static bool is_lost(const struct verdict *verdict, const struct machine_parameter *row)
 {
-    for (size_t i = 0; i < verdict->n_doubts; i++)
-        if (verdict->doubts[i].row == row && is_severe(&verdict->doubts[i]))
+    for (size_t i = 0; i < verdict->doubts.n; i++)
+        if (verdict->doubts.doubts[i].row == row && is_severe(&verdict->doubts.doubts[i]))
             return true;
     return false;
 }
@@ -158,7 +141,7 @@ static void judge_level(const struct verdict *verdict, const struct machine *mac
     }
 }
 
-/* Says whether the table has memory contention, and nothing of the time of messages. */
+/* Whether the table has memory contention, and nothing of the time of messages. */
 static bool is_of_memory_alone(const struct machine *machine)
 {
     bool memory = false, messages = false;
@@ -199,15 +182,15 @@ static bool judge_levels(struct verdict *verdict, const struct machine *machine)
 }
 
 /* Returns the doubt about the machine's rest that spoils all values, or NULL. */
-static const struct verdict_doubt *unrest(const struct verdict *verdict)
+static const struct doubt *unrest(const struct verdict *verdict)
 {
-    for (size_t i = 0; i < verdict->n_doubts; i++)
-        if (verdict->doubts[i].kind >= SUSPICION_DRIFT && is_severe(&verdict->doubts[i]))
-            return &verdict->doubts[i];
+    for (size_t i = 0; i < verdict->doubts.n; i++)
+        if (verdict->doubts.doubts[i].kind >= DOUBT_DRIFT && is_severe(&verdict->doubts.doubts[i]))
+            return &verdict->doubts.doubts[i];
     return NULL;
 }
 
-static const char *sentence_of(const struct verdict_doubt *doubt)
+static const char *sentence_of(const struct doubt *doubt)
 {
     const char *colon = strstr(doubt->sentence, ": ");
     return colon != NULL ? colon + 2 : doubt->sentence;
@@ -215,7 +198,7 @@ static const char *sentence_of(const struct verdict_doubt *doubt)
 
 static void reason(struct verdict *verdict, const struct machine *machine)
 {
-    const struct verdict_doubt *cause = unrest(verdict);
+    const struct doubt *cause = unrest(verdict);
     bool told = false;
     for (size_t i = 0; i < machine->n_parameters; i++)
         told |= machine->parameters[i].samples > 0;
@@ -234,33 +217,101 @@ static void reason(struct verdict *verdict, const struct machine *machine)
     else if (verdict->word == VERDICT_USABLE_FOR)
         snprintf(verdict->reason, sizeof verdict->reason,
                  "the rest has intervals wider than half of the values, or less than %d samples.", SAMPLES_MIN);
-    else if (verdict->n_doubts == 0)
+    else if (verdict->doubts.n == 0)
         snprintf(verdict->reason, sizeof verdict->reason, "%s",
                  told ? "nothing suspicious." : "nothing suspicious; it does not tell how well its values are known.");
     else
         snprintf(verdict->reason, sizeof verdict->reason, "what follows does not spoil it.");
 }
 
-int verdict_make(struct verdict *verdict, const struct machine *machine, const struct samples *samples,
-                 struct error *error)
+struct verdict verdict_make(const struct machine *machine, const struct samples *samples)
 {
-    *verdict = (struct verdict){.word = VERDICT_USABLE};
-    suspicion_find(machine, samples, keep_doubt, verdict);
-    if (verdict->n_doubts == SIZE_MAX) {
-        verdict->n_doubts = 0;
-        return error_set(error, "no memory for the doubts about machine '%s'", machine->name);
-    }
-    bool any = judge_levels(verdict, machine);
-    if (unrest(verdict) != NULL || !any)
-        verdict->word = VERDICT_DO_NOT_USE;
-    else if (verdict->not_uses[0] != '\0')
-        verdict->word = VERDICT_USABLE_FOR;
-    reason(verdict, machine);
-    return 0;
+    struct verdict verdict = {.word = VERDICT_USABLE, .doubts = doubts_find(machine, samples)};
+    bool any = judge_levels(&verdict, machine);
+    if (unrest(&verdict) != NULL || !any)
+        verdict.word = VERDICT_DO_NOT_USE;
+    else if (verdict.not_uses[0] != '\0')
+        verdict.word = VERDICT_USABLE_FOR;
+    reason(&verdict, machine);
+    return verdict;
 }
 
 void verdict_release(struct verdict *verdict)
 {
-    free(verdict->doubts);
-    *verdict = (struct verdict){0};
+    doubts_release(&verdict->doubts);
+}
+
+/* Doubts of one kind on the values of one quantity: a curve of ten sizes has one thing wrong, not ten. */
+static bool alike(const struct doubt *a, const struct doubt *b)
+{
+    return a->kind == b->kind && a->kind <= DOUBT_WIDE && a->row->level == b->row->level &&
+           a->row->protocol == b->row->protocol && strcmp(a->row->quantity, b->row->quantity) == 0;
+}
+
+/* Writes "only 2 to 6 samples", with what the values have in common. */
+static void range(const struct doubt *doubt, double least, double most, char *text, size_t size)
+{
+    char figures[64];
+    double factor = doubt->kind == DOUBT_WIDE ? 100 : 1;
+    if (least < most)
+        snprintf(figures, sizeof figures, "%.3g to %.3g", least * factor, most * factor);
+    else
+        snprintf(figures, sizeof figures, "%.3g", most * factor);
+    if (doubt->kind == DOUBT_FEW_SAMPLES)
+        snprintf(text, size, "only %s samples each", figures);
+    else if (doubt->kind == DOUBT_NO_END)
+        snprintf(text, size, "their 95 %% intervals have no end");
+    else
+        snprintf(text, size, "their 95 %% intervals are %s %% wide", figures);
+}
+
+/* Joins the doubt at first with those like it behind it. */
+static void print_group(const struct verdict *verdict, size_t first, void (*line)(void *context, const char *text),
+                        void *context)
+{
+    enum { LISTED = 3 };
+    const struct doubt *doubt = &verdict->doubts.doubts[first], *last = doubt;
+    char text[768], place[160], figures[128], list[96] = "";
+    double least = doubt->size, most = doubt->size;
+    size_t n = 0;
+    for (size_t i = first; i < verdict->doubts.n; i++) {
+        const struct doubt *other = &verdict->doubts.doubts[i];
+        if (!alike(doubt, other))
+            continue;
+        least = fmin(least, other->size);
+        most = fmax(most, other->size);
+        last = other;
+        size_t used = strlen(list);
+        if (n++ < LISTED)
+            snprintf(list + used, sizeof list - used, "%s%llu", used > 0 ? ", " : "",
+                     (unsigned long long)other->row->n);
+    }
+    if (n < 2) {
+        line(context, doubt->sentence);
+        return;
+    }
+    snprintf(place, sizeof place, "%s", doubt->place);
+    char *blank = strrchr(place, ' '); /* the n of the first */
+    if (blank != NULL)
+        *blank = '\0';
+    if (n > LISTED)
+        snprintf(list, sizeof list, "%llu to %llu (%zu values)", (unsigned long long)doubt->row->n,
+                 (unsigned long long)last->row->n, n);
+    range(doubt, least, most, figures, sizeof figures);
+    snprintf(text, sizeof text, "%s %s: %s", place, list, figures);
+    line(context, text);
+}
+
+void verdict_each_doubt(const struct verdict *verdict, bool all, void (*line)(void *context, const char *text),
+                        void *context)
+{
+    for (size_t i = 0; i < verdict->doubts.n; i++) {
+        bool told = false;
+        for (size_t k = 0; k < i && !told && !all; k++)
+            told = alike(&verdict->doubts.doubts[k], &verdict->doubts.doubts[i]);
+        if (all)
+            line(context, verdict->doubts.doubts[i].sentence);
+        else if (!told)
+            print_group(verdict, i, line, context);
+    }
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "calibrate/fit/suspicion.h"
+#include "calibrate/fit/doubts.h"
 
 /* Lists what tables are used for. */
 enum verdict_use {
@@ -20,29 +20,20 @@ enum verdict_use {
 enum verdict_word { VERDICT_USABLE, VERDICT_USABLE_FOR, VERDICT_DO_NOT_USE };
 extern const char *const verdict_word[]; /* "usable", "usable for", "do not use" */
 
-struct verdict_doubt {
-    enum suspicion_kind kind;
-    const struct machine_parameter *row; /* of the machine */
-    double size;
-    char place[128], sentence[512];
-};
-
 struct verdict {
     enum verdict_word word;
     char uses[512];     /* "latency and bandwidth (n up to 4) within a socket, queue search"; "": none */
     char not_uses[512]; /* of what the table has; "": all of it is usable */
     char reason[640];   /* a sentence */
-    struct verdict_doubt *doubts;
-    size_t n_doubts;
+    struct doubts doubts;
 };
 
-/* Judges machine; samples as suspicion_find. Returns 0, or -1 without memory; verdict_release in either case. */
-int verdict_make(struct verdict *verdict, const struct machine *machine, const struct samples *samples,
-                 struct error *error);
+/* Judges machine, for verdict_release; samples as in doubts_find. */
+struct verdict verdict_make(const struct machine *machine, const struct samples *samples);
 void verdict_release(struct verdict *verdict);
 
 /* Calls line with each doubt, or (unless all) with those of one kind on one quantity joined. */
-void verdict_tell(const struct verdict *verdict, bool all, void (*line)(void *context, const char *text),
-                  void *context);
+void verdict_each_doubt(const struct verdict *verdict, bool all, void (*line)(void *context, const char *text),
+                        void *context);
 
 #endif

@@ -11,7 +11,7 @@
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/thresholds.h"
 #include "tests/unit/scratch.h"
-#include "calibrate/fit/suspicion.h"
+#include "calibrate/fit/doubts.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -294,24 +294,12 @@ static void refuses_malformed_thresholds(void **state)
     }
 }
 
-struct sentences {
-    char text[2048];
-};
-
-static void collect(void *context, const struct suspicion *suspicion)
-{
-    struct sentences *sentences = context;
-    size_t used = strlen(sentences->text);
-    snprintf(sentences->text + used, sizeof sentences->text - used, "%s\n", suspicion->sentence);
-}
-
 static void reports_what_is_suspicious(void **state)
 {
     (void)state;
     struct machine machine;
     struct samples samples;
     struct error error;
-    struct sentences sentences = {""};
     assert_int_equal(machine_read(scratch_text("name m\nsource s\n"
                                                "intra_socket any tau - 1e-6 s #: 0.99e-6 1.01e-6 100 x\n"
                                                "intra_socket any bw 1 4e9 B/s #: 3.9e9 4.1e9 100 x\n"
@@ -331,7 +319,12 @@ static void reports_what_is_suspicious(void **state)
                                                    "eager,refused,intra_socket,2000000,2,0.02\n"),
                                       &samples, &error),
                      0);
-    int n = suspicion_find(&machine, &samples, collect, &sentences);
+    struct doubts doubts = doubts_find(&machine, &samples);
+    char sentences[2048] = "";
+    for (size_t i = 0; i < doubts.n; i++) {
+        size_t used = strlen(sentences);
+        snprintf(sentences + used, sizeof sentences - used, "%s\n", doubts.doubts[i].sentence);
+    }
     static const char *const expected[] = {
         "intra_socket any bw 1: 4 GB/s is less than half of bw 2", "intra_socket any bw 1: promises 3.984 GB/s",
         "intra_socket any bw 2: its 95 % interval has no end",     "intra_socket any bw 4: only 9 samples",
@@ -339,9 +332,10 @@ static void reports_what_is_suspicious(void **state)
         "inter_socket any injection: 3 GB/s is less than bw 1, 4", "any any gamma: its 95 % interval is 990 % wide",
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
-        if (strstr(sentences.text, expected[i]) == NULL)
-            fail_msg("'%s' is missing in:\n%s", expected[i], sentences.text);
-    assert_int_equal(n, sizeof expected / sizeof expected[0]);
+        if (strstr(sentences, expected[i]) == NULL)
+            fail_msg("'%s' is missing in:\n%s", expected[i], sentences);
+    assert_int_equal(doubts.n, sizeof expected / sizeof expected[0]);
+    doubts_release(&doubts);
     samples_release(&samples);
     machine_release(&machine);
 }
