@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/memory.h"
+
 enum n_rule { N_NONE, N_POSITIVE };
 enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE, EITHER };
 
@@ -160,34 +162,29 @@ static int compare_keys(const void *a, const void *b)
     return x->n == y->n ? 0 : x->n < y->n ? -1 : 1;
 }
 
-int machine_find_repeated(const struct machine *machine, size_t *first, size_t *again)
+bool machine_find_repeated(const struct machine *machine, size_t *first, size_t *again)
 {
-    int result = 0;
-    const struct machine_parameter **sorted = malloc((machine->n_parameters + 1) * sizeof *sorted);
-    if (sorted == NULL)
-        return -1;
+    bool found = false;
+    const struct machine_parameter **sorted = xcalloc(machine->n_parameters, sizeof *sorted);
     for (size_t i = 0; i < machine->n_parameters; i++)
         sorted[i] = &machine->parameters[i];
     qsort(sorted, machine->n_parameters, sizeof *sorted, compare_keys);
-    for (size_t i = 1; result == 0 && i < machine->n_parameters; i++) {
+    for (size_t i = 1; !found && i < machine->n_parameters; i++) {
         if (compare_keys(&sorted[i - 1], &sorted[i]) != 0)
             continue;
         size_t a = (size_t)(sorted[i - 1] - machine->parameters), b = (size_t)(sorted[i] - machine->parameters);
         *first = a < b ? a : b;
         *again = a < b ? b : a;
-        result = 1;
+        found = true;
     }
     free(sorted);
-    return result;
+    return found;
 }
 
 static int check_repeated(const struct machine *machine, struct error *error)
 {
     size_t first, again;
-    int found = machine_find_repeated(machine, &first, &again);
-    if (found < 0)
-        return error_set(error, "no memory for %zu values", machine->n_parameters);
-    if (found == 0)
+    if (!machine_find_repeated(machine, &first, &again))
         return 0;
     const struct machine_parameter *row = &machine->parameters[again];
     char n[24] = "-";

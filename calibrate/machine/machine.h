@@ -57,8 +57,8 @@ int machine_read(const char *path, struct machine *machine, struct error *error)
 /* Checks what no single line shows: repeated values, protocols without thresholds or out of order, `any` beside others.
  * The readers call it. Returns 0, or -1 with the reason (no place: the caller puts file or database in front). */
 int machine_check(const struct machine *machine, struct error *error);
-/* Finds two rows of one value. Returns 1, 0 where there are none, or -1 without memory. */
-int machine_find_repeated(const struct machine *machine, size_t *first, size_t *again);
+/* Finds two rows of one value; returns whether there are any. */
+bool machine_find_repeated(const struct machine *machine, size_t *first, size_t *again);
 /* Checks one value against its quantity: unit, n, range; unknown quantities pass. Returns 0, or -1 with the reason. */
 int machine_check_parameter(const struct machine_parameter *parameter, struct error *error);
 /* Turns a name into its protocol. Returns 0, or -1 if there is no such protocol. */

@@ -164,7 +164,7 @@ static int check(const struct reading *reading, const char *path, struct error *
         return error_set(error, "%s: no values; expected rows `level protocol quantity n value unit`", path);
     if (machine_check(machine, &reason) == 0)
         return 0;
-    if (machine_find_repeated(machine, &first, &again) == 1)
+    if (machine_find_repeated(machine, &first, &again))
         return error_set(error, "%s:%zu: %s, first in line %zu", path, reading->lines[again], reason.text,
                          reading->lines[first]);
     return error_set(error, "%s: %s", path, reason.text);

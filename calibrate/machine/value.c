@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/memory.h"
+
 static bool is_quantity(const struct machine_parameter *row, enum level level, const char *quantity)
 {
     return row->level == level && strcmp(row->quantity, quantity) == 0;
@@ -141,28 +143,20 @@ int machine_bandwidth_named(const struct machine *machine, enum level level, enu
                             struct error *error)
 {
     size_t n_knots = 0;
-    const struct machine_parameter **rows = malloc((machine->n_parameters + 1) * sizeof *rows);
-    if (rows == NULL)
-        return error_set(error, "machine '%s': no memory", machine->name);
+    const struct machine_parameter **rows = xcalloc(machine->n_parameters, sizeof *rows);
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
         if (is_quantity(row, level, quantity) && row->protocol == protocol)
             rows[n_knots++] = row;
     }
-    int result = 0;
-    struct machine_bandwidth read = {.n_knots = n_knots};
     if (n_knots == 0) {
-        result = missing(machine, level, machine_protocol_name[protocol], quantity, error);
-        goto out;
+        free(rows);
+        return missing(machine, level, machine_protocol_name[protocol], quantity, error);
     }
+    struct machine_bandwidth read = {.n_knots = n_knots,
+                                     .n = xcalloc(n_knots, sizeof *read.n),
+                                     .bytes_per_s = xcalloc(n_knots, sizeof *read.bytes_per_s)};
     qsort(rows, n_knots, sizeof *rows, compare_n);
-    read.n = malloc(n_knots * sizeof *read.n);
-    read.bytes_per_s = malloc(n_knots * sizeof *read.bytes_per_s);
-    if (read.n == NULL || read.bytes_per_s == NULL) {
-        machine_bandwidth_release(&read);
-        result = error_set(error, "machine '%s': no memory", machine->name);
-        goto out;
-    }
     for (size_t i = 0; i < n_knots; i++) {
         read.n[i] = (double)rows[i]->n;
         read.bytes_per_s[i] = rows[i]->value;
@@ -170,9 +164,8 @@ int machine_bandwidth_named(const struct machine *machine, enum level level, enu
     if (n_knots == 1 && rows[0]->n == 1 && has_quantity(machine, injection))
         read.injection_bytes_per_s = machine_value(machine, level, protocol, injection, INFINITY);
     *bandwidth = read;
-out:
     free(rows);
-    return result;
+    return 0;
 }
 
 void machine_bandwidth_release(struct machine_bandwidth *bandwidth)

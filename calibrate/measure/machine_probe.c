@@ -139,11 +139,10 @@ enum probing_verdict probe_take(struct measure *measure)
     probing.steal = steal(measure);
     if (is_first)
         probing.steal = NAN;
-    if (probings_append(&probe.probings, &probing) == 0) {
-        probing.verdict = judge(measure);
-        probe.probings.probings[probe.probings.n - 1].verdict = probing.verdict;
-        probing = probe.probings.probings[probe.probings.n - 1];
-    }
+    probings_append(&probe.probings, &probing);
+    probing.verdict = judge(measure);
+    probe.probings.probings[probe.probings.n - 1].verdict = probing.verdict;
+    probing = probe.probings.probings[probe.probings.n - 1];
     measure->drop_shared = drops_shared;
     measure->shared = shared;
     measure->wanted_s = measure->lost_s = 0;

@@ -11,6 +11,7 @@
 #include "calibrate/samples/plan.h"
 #include "share/base/array.h"
 #include "share/base/csv.h"
+#include "share/base/memory.h"
 #include "share/base/number.h"
 
 const char *const memory_variant_name[MEMORY_VARIANT_COUNT] = {"computation_alone", "message_alone", "computation",
@@ -29,7 +30,7 @@ enum {
     N_COLUMNS,
 };
 
-/* Are bandwidths that no memory has, B/s. */
+/* Plausible range of memory bandwidth, B/s. */
 #define SLOWEST 1.0
 #define FASTEST 1e15
 
@@ -154,8 +155,7 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
     if (!(sample.bytes_per_s >= SLOWEST && sample.bytes_per_s <= FASTEST))
         return error_set(error, "%llu bytes in %g s are %g B/s, expected %g to %g",
                          (unsigned long long)values[COLUMN_BYTES].u64, seconds, sample.bytes_per_s, SLOWEST, FASTEST);
-    if (array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples) != 0)
-        return error_set(error, "no memory");
+    array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples);
     samples->samples[samples->n_samples++] = sample;
     return 0;
 }
@@ -241,22 +241,18 @@ static struct memory_point point_of(const struct memory_samples *samples, size_t
     return point;
 }
 
-static int make_points(struct memory_samples *samples, struct error *error)
+static void make_points(struct memory_samples *samples)
 {
-    double *values = calloc(samples->n_samples + 1, sizeof *values);
-    int result = values != NULL ? 0 : error_set(error, "no memory");
+    double *values = xcalloc(samples->n_samples, sizeof *values);
     qsort(samples->samples, samples->n_samples, sizeof *samples->samples, compare_samples);
-    for (size_t first = 0, end; first < samples->n_samples && result == 0; first = end) {
+    for (size_t first = 0, end; first < samples->n_samples; first = end) {
         for (end = first + 1; end < samples->n_samples &&
                               compare_places(&samples->samples[first].place, &samples->samples[end].place) == 0;)
             end++;
-        if (array_grow(&samples->points, samples->n_points, sizeof *samples->points) != 0)
-            result = error_set(error, "no memory");
-        else
-            samples->points[samples->n_points++] = point_of(samples, first, end - first, values);
+        array_grow(&samples->points, samples->n_points, sizeof *samples->points);
+        samples->points[samples->n_points++] = point_of(samples, first, end - first, values);
     }
     free(values);
-    return result;
 }
 
 enum { FIRST_BENCHMARK, FIRST_COMPUTING_NUMA, N_FIRST };
@@ -331,13 +327,13 @@ int memory_samples_read_csv(const char *path, struct memory_samples *samples, st
     int result = csv_read_comments(path, columns, N_COLUMNS, read_row, read_comment, &reading, error);
     if (result == 0 && reading.samples.n_samples == 0)
         result = error_set(error, "%s: holds no samples; expected rows of the benchmark " MEMORY_BENCHMARK, path);
-    if (result == 0)
-        result = make_points(&reading.samples, error);
-    if (result == 0)
-        *samples = reading.samples;
-    else
+    if (result != 0) {
         memory_samples_release(&reading.samples);
-    return result;
+        return -1;
+    }
+    make_points(&reading.samples);
+    *samples = reading.samples;
+    return 0;
 }
 
 static int compare_point(const void *place, const void *point)

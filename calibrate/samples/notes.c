@@ -114,8 +114,7 @@ int notes_take(struct notes *notes, const char *text, struct error *error)
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
         if (check_same(notes, text, same[i].key, same[i].what, error) != 0)
             return -1;
-    if (text_list_append(&notes->kept, text) != 0)
-        return error_set(error, "no memory");
+    text_list_append(&notes->kept, text);
     notes->n_places += place != NULL;
     return 1;
 }

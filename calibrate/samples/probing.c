@@ -13,12 +13,10 @@ enum { JUDGED_FROM = 5, WORDS = 9 };
 
 const char *const probing_verdict_name[PROBING_VERDICT_COUNT] = {"quiet", "waited", "level", "steal"};
 
-int probings_append(struct probings *probings, const struct probing *probing)
+void probings_append(struct probings *probings, const struct probing *probing)
 {
-    if (array_grow(&probings->probings, probings->n, sizeof *probings->probings) != 0)
-        return -1;
+    array_grow(&probings->probings, probings->n, sizeof *probings->probings);
     probings->probings[probings->n++] = *probing;
-    return 0;
 }
 
 void probings_release(struct probings *probings)

@@ -55,8 +55,8 @@ struct probings {
     size_t n;
 };
 
-/* Appends a copy. Returns 0, or -1 without memory. */
-int probings_append(struct probings *probings, const struct probing *probing);
+/* Appends a copy. */
+void probings_append(struct probings *probings, const struct probing *probing);
 void probings_release(struct probings *probings);
 
 /* Judges the last of these epochs, all of one run of one program; with fewer than five no level is known. */

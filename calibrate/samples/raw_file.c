@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 #include "calibrate/samples/probing.h"
 
 static const char first_line[] = "# mpistair calibrate 1";
@@ -24,20 +25,18 @@ const struct stage *raw_file_stage(const struct raw_file *raw, const char *progr
     return NULL;
 }
 
-/* Makes a stage the current one. Returns 0, or -1 without memory. */
-static int stage_enter(struct raw_file *raw, const char *program, unsigned launch, double seconds)
+/* Makes a stage the current one. */
+static void stage_enter(struct raw_file *raw, const char *program, unsigned launch, double seconds)
 {
     const struct stage *known = raw_file_stage(raw, program, launch);
     if (known != NULL) {
         raw->current = (size_t)(known - raw->stages);
-        return 0;
+        return;
     }
-    if (array_grow(&raw->stages, raw->n_stages, sizeof *raw->stages) != 0)
-        return -1;
+    array_grow(&raw->stages, raw->n_stages, sizeof *raw->stages);
     raw->current = raw->n_stages++;
     raw->stages[raw->current] = (struct stage){.launch = launch, .seconds = seconds};
     snprintf(raw->stages[raw->current].program, sizeof raw->stages->program, "%s", program);
-    return 0;
 }
 
 static size_t count_fields(const char *line)
@@ -74,17 +73,17 @@ static int read_comment(struct raw_file *raw, const char *text, struct error *er
     double seconds;
     int length = 0;
     if (sscanf(text, "asked %n", &length) == 0 && length > 0)
-        return text_list_append(&raw->asked, text + length) == 0 ? 0 : error_set(error, "no memory");
-    if (sscanf(text, "begin %23s %u %lf", program, &launch, &seconds) == 3)
-        return stage_enter(raw, program, launch, seconds) == 0 ? 0 : error_set(error, "no memory");
-    if (sscanf(text, "done %23s %u %lf", program, &launch, &seconds) == 3) {
-        if (stage_enter(raw, program, launch, seconds) != 0)
-            return error_set(error, "no memory");
+        text_list_append(&raw->asked, text + length);
+    else if (sscanf(text, "begin %23s %u %lf", program, &launch, &seconds) == 3)
+        stage_enter(raw, program, launch, seconds);
+    else if (sscanf(text, "done %23s %u %lf", program, &launch, &seconds) == 3) {
+        stage_enter(raw, program, launch, seconds);
         raw->stages[raw->current].done = true;
         raw->stages[raw->current].spent_s = seconds;
-        return 0;
+    } else {
+        return notes_take(&raw->notes, text, error) < 0 ? -1 : 0;
     }
-    return notes_take(&raw->notes, text, error) < 0 ? -1 : 0;
+    return 0;
 }
 
 /* Says whether the line is a whole probe of a calibration program. */
@@ -114,8 +113,7 @@ static int read_lines(struct raw_file *raw, long *end, struct error *error)
         } else if (known && strncmp(line, "# ", 2) == 0) {
             result = read_comment(raw, line + 2, error);
         } else if (known && strncmp(line, header_start, sizeof header_start - 1) == 0 && raw->header == NULL) {
-            raw->header = strdup(line);
-            known = raw->header != NULL;
+            raw->header = xstrdup(line);
         } else {
             known = known && sample_count(raw, line);
         }
@@ -231,8 +229,7 @@ int raw_file_open(struct raw_file *raw, const char *path, const struct text_list
 int raw_file_begin(struct raw_file *raw, const char *program, unsigned launch, double seconds, struct error *error)
 {
     bool is_new = raw_file_stage(raw, program, launch) == NULL;
-    if (stage_enter(raw, program, launch, seconds) != 0)
-        return error_set(error, "no memory");
+    stage_enter(raw, program, launch, seconds);
     /* A stage that goes on is begun again: what follows in the file belongs to it. */
     fprintf(raw->stream, "# begin %s %u %g\n", program, launch, is_new ? seconds : raw->stages[raw->current].seconds);
     return raw_file_flush(raw, error);
@@ -259,9 +256,7 @@ int raw_file_line(struct raw_file *raw, const char *line, struct error *error)
                              raw->part, raw->header, line);
         if (raw->header != NULL)
             return 1;
-        raw->header = strdup(line);
-        if (raw->header == NULL)
-            return error_set(error, "no memory");
+        raw->header = xstrdup(line);
     } else if (!sample_count(raw, line)) {
         return 0;
     }

@@ -98,14 +98,6 @@ static int level_of(const struct reading *reading, char *const *fields, enum lev
     return level_parse(text, level) == 0 && *level != LEVEL_COUNT ? 0 : wrong(reading, LEVEL, text, error);
 }
 
-static int keep(struct reading *reading, struct resume *resume, const struct resume_row *row, struct error *error)
-{
-    if (array_grow(&resume->rows, resume->n_rows, sizeof *resume->rows) != 0)
-        return error_set(error, "%s: no memory for its rows", reading->path);
-    resume->rows[resume->n_rows++] = *row;
-    return 0;
-}
-
 /* Says what is read: benchmarks and launch. */
 struct wanted {
     const char *const *names;
@@ -154,7 +146,9 @@ static int read_row(struct reading *reading, char *line, const struct wanted *wa
     row.disturbed = probing_disturbs(PROBING_QUIET, row.waited);
     if (at_s > resume->spent_s)
         resume->spent_s = at_s;
-    return keep(reading, resume, &row, error);
+    array_grow(&resume->rows, resume->n_rows, sizeof *resume->rows);
+    resume->rows[resume->n_rows++] = row;
+    return 0;
 }
 
 /* Reads a probe, which judges the rows since the last one, or since the program began. */

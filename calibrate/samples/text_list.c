@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 int text_list_append(struct text_list *list, const char *text)
 {
-    char *copy = array_grow(&list->texts, list->n, sizeof *list->texts) == 0 ? strdup(text) : NULL;
-    if (copy == NULL)
-        return -1;
-    list->texts[list->n++] = copy;
+    array_grow(&list->texts, list->n, sizeof *list->texts);
+    list->texts[list->n++] = xstrdup(text);
     return 0;
 }
 

@@ -10,7 +10,7 @@ struct text_list {
     size_t n;
 };
 
-/* Appends a copy. Returns 0, or -1 without memory. */
+/* Appends a copy. Returns 0. */
 int text_list_append(struct text_list *list, const char *text);
 bool text_list_holds(const struct text_list *list, const char *text);
 void text_list_release(struct text_list *list);
