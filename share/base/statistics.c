@@ -1,0 +1,301 @@
+/* Every part of the tool that reduces samples uses these, so that a median is the same number everywhere. Means and
+ * variances follow Welford's recurrence in long double; beta and gamma functions are the usual continued fractions and
+ * series (Abramowitz and Stegun 26.5.8, 6.5.29, 6.5.31). */
+#include "share/base/statistics.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* From so many samples on the normal distribution stands for the binomial: 2^-n nears what a double holds. */
+enum { NORMAL_FROM = 1000 };
+
+#define COMPARE_AS(type, left, right) COMPARE(*(const type *)(left), *(const type *)(right))
+
+int compare_doubles(const void *left, const void *right)
+{
+    return COMPARE_AS(double, left, right);
+}
+
+int compare_u32(const void *left, const void *right)
+{
+    return COMPARE_AS(uint32_t, left, right);
+}
+
+int compare_ints(const void *left, const void *right)
+{
+    return COMPARE_AS(int, left, right);
+}
+
+int compare_i64(const void *left, const void *right)
+{
+    return COMPARE_AS(int64_t, left, right);
+}
+
+int compare_u64(const void *left, const void *right)
+{
+    return COMPARE_AS(uint64_t, left, right);
+}
+
+int compare_sizes(const void *left, const void *right)
+{
+    return COMPARE_AS(size_t, left, right);
+}
+
+void sort_doubles(double *values, size_t n)
+{
+    if (n > 1)
+        qsort(values, n, sizeof *values, compare_doubles);
+}
+
+double sorted_median(const double *sorted, size_t n)
+{
+    return n == 0 ? 0 : n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+double sorted_quantile(const double *sorted, size_t n, double share)
+{
+    if (n == 0)
+        return 0;
+    double place = share * (double)(n - 1);
+    size_t below = (size_t)place;
+    double part = place - (double)below;
+    return below + 1 < n ? (1 - part) * sorted[below] + part * sorted[below + 1] : sorted[n - 1];
+}
+
+/* Returns the largest k with P(Binomial(n, 1/2) < k) <= 0.025; 0 if there is none. */
+static size_t low_rank(size_t n)
+{
+    if (n >= NORMAL_FROM)
+        return (size_t)floor((double)n / 2 - 1.96 * sqrt((double)n) / 2);
+    double probability = ldexp(1, -(int)n), below = probability; /* probability of 0, and of less than k */
+    size_t k = 0;
+    while (below <= 0.025) {
+        k++;
+        probability *= (double)(n - k + 1) / (double)k;
+        below += probability;
+    }
+    return k;
+}
+
+bool sorted_median_interval(const double *sorted, size_t n, double *low, double *high)
+{
+    size_t k = n > 0 ? low_rank(n) : 0;
+    if (k == 0)
+        return false;
+    *low = sorted[k - 1];
+    *high = sorted[n - k];
+    return true;
+}
+
+static void swap(double *values, size_t i, size_t j)
+{
+    double kept = values[i];
+    values[i] = values[j];
+    values[j] = kept;
+}
+
+/* Puts the value of place `at` there, smaller ones before it and larger ones behind it (Hoare's quickselect). */
+static double select_value(double *values, size_t n, size_t at)
+{
+    for (size_t first = 0, last = n - 1; first < last;) {
+        double pivot = values[first + (last - first) / 2];
+        size_t i = first, j = last;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (pivot < values[j])
+                j--;
+            if (i >= j)
+                break;
+            swap(values, i++, j--);
+        }
+        if (at <= j)
+            last = j;
+        else
+            first = j + 1;
+    }
+    return values[at];
+}
+
+double unsorted_median(double *values, size_t n)
+{
+    double above = select_value(values, n, n / 2), below = values[0];
+    if (n % 2 == 1)
+        return above;
+    for (size_t i = 1; i < n / 2; i++)
+        below = values[i] > below ? values[i] : below;
+    return (below + above) / 2;
+}
+
+static long double long_mean(const double *values, size_t n)
+{
+    long double mean = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += (values[i] - mean) / (long double)(i + 1);
+    return mean;
+}
+
+double mean_of(const double *values, size_t n)
+{
+    return (double)long_mean(values, n);
+}
+
+double variance_of(const double *values, size_t n)
+{
+    long double mean = (double)long_mean(values, n), variance = 0;
+    for (size_t i = 0; i < n; i++) {
+        long double off = values[i] - mean;
+        variance += (off * off - variance) / (long double)(i + 1);
+    }
+    return n > 1 ? (double)variance * ((double)n / (double)(n - 1)) : 0;
+}
+
+struct weighted_line weighted_line_fit(const double *x, const double *y, const double *weight, size_t n)
+{
+    double sum = 0, mean_x = 0, mean_y = 0, xx = 0, xy = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(weight[i] > 0))
+            continue;
+        sum += weight[i];
+        mean_x += (x[i] - mean_x) * (weight[i] / sum);
+        mean_y += (y[i] - mean_y) * (weight[i] / sum);
+    }
+    sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(weight[i] > 0))
+            continue;
+        double dx = x[i] - mean_x, dy = y[i] - mean_y;
+        sum += weight[i];
+        xx += (dx * dx - xx) * (weight[i] / sum);
+        xy += (dx * dy - xy) * (weight[i] / sum);
+    }
+    double slope = xy / xx;
+    for (size_t i = 0; i < n; i++) {
+        double off = y[i] - mean_y - slope * (x[i] - mean_x);
+        squares += weight[i] > 0 ? weight[i] * off * off : 0;
+    }
+    return (struct weighted_line){.intercept = mean_y - slope * mean_x,
+                                  .slope = slope,
+                                  .var_intercept = 1 / sum * (1 + mean_x * mean_x / xx),
+                                  .var_slope = 1 / (sum * xx),
+                                  .covariance = -mean_x / (sum * xx),
+                                  .sum_of_squares = squares};
+}
+
+double normal_below(double x)
+{
+    return erfc(-x / sqrt(2)) / 2;
+}
+
+/* The continued fraction of the incomplete beta function, by Lentz; it converges fast for x < (a + 1) / (a + b + 2). */
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), value = d;
+    for (int m = 1; m < 10000; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 / (1 + even * d);
+        c = 1 + even / c;
+        value *= c * d;
+        d = 1 / (1 + odd * d);
+        c = 1 + odd / c;
+        value *= c * d;
+        if (fabs(c * d - 1) < DBL_EPSILON)
+            break;
+    }
+    return value;
+}
+
+/* The regularised incomplete beta function I_x(a, b); y = 1 - x. */
+static double beta_below(double a, double b, double x, double y)
+{
+    if (!(x > 0) || !(y > 0))
+        return x > 0 ? 1 : 0;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(y));
+    return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, y) / b;
+}
+
+/* The regularised incomplete gamma function P(a, x). */
+static double gamma_below(double a, double x)
+{
+    double front = exp(a * log(x) - x - lgamma(a));
+    if (x < a + 1) {
+        double term = 1 / a, sum = term;
+        for (double n = a + 1; term > sum * DBL_EPSILON; n++)
+            sum += term *= x / n;
+        return sum * front;
+    }
+    double b = x + 1 - a, c = 1 / DBL_MIN, d = 1 / b, value = d;
+    for (int i = 1; i < 10000; i++) {
+        double an = i * (a - i);
+        b += 2;
+        d = 1 / (an * d + b);
+        c = b + an / c;
+        value *= c * d;
+        if (fabs(c * d - 1) < DBL_EPSILON)
+            break;
+    }
+    return 1 - front * value;
+}
+
+/* The probability of more than t, of Student's t; t >= 0. */
+static double student_above(double t, double freedom)
+{
+    double all = freedom + t * t;
+    return beta_below(freedom / 2, 0.5, freedom / all, t * t / all) / 2;
+}
+
+static double chi_squared_below(double x, double freedom)
+{
+    return gamma_below(freedom / 2, x / 2);
+}
+
+/* Returns the x > 0 at which a monotonic function has a value, by regula falsi with Illinois' remedy: an end that stays
+ * counts half. */
+static double invert(double (*function)(double x, double freedom), double freedom, double wanted)
+{
+    double low = 0, high = 1, at_low = function(DBL_MIN, freedom) - wanted, at_high = function(high, freedom) - wanted;
+    while (at_low * at_high > 0 && high < 1e300) {
+        low = high;
+        at_low = at_high;
+        high *= 2;
+        at_high = function(high, freedom) - wanted;
+    }
+    double x = high, before = low;
+    for (int moved = 0; fabs(x - before) > 2 * DBL_EPSILON * x;) {
+        before = x;
+        x = (low * at_high - high * at_low) / (at_high - at_low);
+        double at_x = function(x, freedom) - wanted;
+        if (at_x == 0)
+            return x;
+        if (at_x * at_high > 0) {
+            high = x;
+            at_high = at_x;
+            at_low /= moved < 0 ? 2 : 1;
+            moved = -1;
+        } else {
+            low = x;
+            at_low = at_x;
+            at_high /= moved > 0 ? 2 : 1;
+            moved = 1;
+        }
+    }
+    return x;
+}
+
+double student_quantile(double above, double freedom)
+{
+    return invert(student_above, freedom, above);
+}
+
+double chi_squared_quantile(double below, double freedom)
+{
+    return invert(chi_squared_below, freedom, below);
+}
+
+double binomial_above(unsigned k, double probability, unsigned n)
+{
+    return k >= n ? 0 : beta_below(k + 1.0, (double)n - k, probability, 1 - probability);
+}
