@@ -43,8 +43,8 @@ static int put_behind(struct live_table *table, uint64_t key, void *value)
     return result;
 }
 
-/* Takes the oldest entry of the handle out of the list; NULL if there is none. */
-static void *take_behind(struct live_table *table, uint64_t key)
+/* Returns the oldest entry of the handle in the list, and takes it out unless it `stays`; NULL if there is none. */
+static void *find_behind(struct live_table *table, uint64_t key, int stays)
 {
     void *value = NULL;
     if (__atomic_load_n(&table->n_more, __ATOMIC_RELAXED) == 0)
@@ -53,6 +53,8 @@ static void *take_behind(struct live_table *table, uint64_t key)
     for (size_t i = 0; i < table->n_more && !value; i++) {
         if (table->more[i].key == key) {
             value = table->more[i].value;
+            if (stays)
+                break;
             memmove(&table->more[i], &table->more[i + 1], (table->n_more - i - 1) * sizeof *table->more);
             __atomic_store_n(&table->n_more, table->n_more - 1, __ATOMIC_RELAXED);
         }
@@ -80,7 +82,7 @@ void *live_table_get(struct live_table *table, uint64_t key)
         if (value)
             return value;
     }
-    return NULL;
+    return find_behind(table, key, 1);
 }
 
 void *live_table_take(struct live_table *table, uint64_t key)
@@ -91,5 +93,5 @@ void *live_table_take(struct live_table *table, uint64_t key)
         if (value)
             return value;
     }
-    return take_behind(table, key);
+    return find_behind(table, key, 0);
 }
