@@ -29,7 +29,8 @@ void random_expect(struct random_program *program, bool same, const char *what);
 
 /* Runs the program with each of n_seeds fixed seeds and with a fresh one, each once more with a dropped removal. A
  * program gets a process of its own, so that static tables are empty. Prints the fresh seed, and what differs. With the
- * variable SEED runs that one alone. Returns 0, or 1 if a program found a difference or overlooked the dropped removal. */
+ * variable SEED runs that one alone. Returns 0, or 1 if a program found a difference or overlooked the dropped
+ * removal. */
 int random_programs_run(const char *name, unsigned n_seeds, void (*run)(struct random_program *));
 
 #endif
