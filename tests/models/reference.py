@@ -1,9 +1,7 @@
-"""The models once more, written from the page of definitions as plainly as possible and as slowly as it likes: what
+"""The models of postal, max-rate, node-aware, staircase and flow once more, written from the page of definitions as plainly as possible and as slowly as it likes: what
 `mpistair predict` gives for random patterns is held against this. Seconds, bytes. Papers are named as in share/doc/MODELS.md."""
 
 import math
-
-from reference_serial import inverse, mean_latest
 
 LEVELS = ("intra_socket", "inter_socket", "inter_node")
 
@@ -87,7 +85,7 @@ class Reference:
 
     def __init__(self, machine, places, messages, injection, buffer):
         self.machine, self.ranks, self.injection, self.buffer = machine, range(len(places)), injection, buffer
-        self.window, self.repetitions = False, None  # flow-window, with TCP's windows; None: the model's own
+        self.repetitions = 1
         self.before, self.between, self.rest = 0, 0, {}  # what connections carried, in rounds; of (src, dst), s
         self.places = places
         self.messages = [(src, dst, size, level_of(places, src, dst)) for src, dst, size in messages if src != dst]
@@ -138,7 +136,6 @@ class Reference:
     def receive(self, levels):
         """t_i^recv of every rank: T13, T14, T16, T17 in each group."""
         done_s = {rank: 0.0 for rank in self.ranks}
-        self.way = {rank: [(0.0, 0.0)] for rank in self.ranks}  # what each has received when
         for members in {tuple(self.group(rank, levels)) for rank in self.ranks}:
             incoming = {rank: self.of(rank, 1, levels) for rank in members}
             whole = {rank: sum(size for size, _ in incoming[rank]) for rank in members}
@@ -150,7 +147,6 @@ class Reference:
                 now_s += step_s
                 for rank in list(rest):
                     rest[rank] -= step_s * rates[rank]
-                    self.way[rank].append((now_s, whole[rank] - rest[rank]))
                     if rank == first or rest[rank] <= 1e-12 * whole[rank]:
                         done_s[rank] = now_s
                         del rest[rank]
@@ -177,48 +173,6 @@ class Reference:
                 times_s[rank] += max(recv_s[rank], send_s[rank])
             yield [times_s[rank] for rank in self.ranks]
 
-    def serial_spans(self, recv_s):
-        """Per rank: (first, middle and last end, blocks, receiver) of what it sends to each rank of its node and waits for."""
-        spans, blocks, waits = {rank: [] for rank in self.ranks}, {}, set()
-        for src, dst, size, level in self.messages:
-            if level != "inter_node" and size > 0:
-                blocks[src, dst] = blocks.get((src, dst), 0) + size
-                if protocol_of(self.machine, level, size) not in ("short", "eager"):
-                    waits.add((src, dst))
-        for (src, dst), size in blocks.items():
-            if (src, dst) in waits:
-                volume = self.way[dst][-1][1]
-                spans[src].append((*(min(inverse(self.way[dst], x), recv_s[dst]) for x in (size, (size + volume) / 2)),
-                                   recv_s[dst], sum(to == dst for _, to in blocks), dst))
-        return spans
-
-    def serial(self, side):
-        between, _ = self.staircase_parts(side)
-        recv_s = self.receive(["intra_socket", "inter_socket"])
-        spans = self.serial_spans(recv_s)
-        times_s = []
-        for rank in self.ranks:
-            tau = [self.tau(self.of(rank, which, ["intra_socket", "inter_socket"])) for which in (1, 0)]
-            times_s.append(between[rank] + {"in": tau[0], "out": tau[1], "max": max(tau)}[side]
-                           + mean_latest([span[:4] for span in spans[rank]], recv_s[rank]))
-        return times_s
-
-    def own_of_serial(self):
-        """Its incoming bytes alone, or those to the receiver that it waits for longest in half of the orders."""
-        alone = lambda messages: sum(size / bandwidth(self.entry(size, level)[2], 1) for size, level in messages)
-        recv_s = self.receive(["intra_socket", "inter_socket"])
-        own_s = []
-        for rank, spans in self.serial_spans(recv_s).items():
-            mine = self.of(rank, 1, ["intra_socket", "inter_socket"])
-            latest_s, own = recv_s[rank], sum(size for size, _ in mine) / self.mixed_rate(mine, 1) if recv_s[rank] > 0 else 0
-            for _, half, *_, dst in spans:
-                if half > latest_s * (1 + 1e-9):
-                    latest_s = half
-                    own = alone((size, level) for src, to, size, level in self.messages
-                                if (src, to) == (rank, dst) and level != "inter_node")
-            own_s.append(min(own, mean_latest([span[:4] for span in spans], recv_s[rank])))
-        return own_s
-
     def node_aware(self, rank):
         """B1 within a node, B2 between nodes with all bytes of a protocol together."""
         mine, node = self.of(rank, 0, LEVELS), self.group(rank, ["inter_node"])
@@ -233,45 +187,31 @@ class Reference:
         return total_s
 
     def points(self):
-        """(weight, what connections carried before in rounds, the same a round earlier): repetitions 0 to 7 each, then 8 to
-        15, 16 to 31 and so on by their middle. Where nothing is buffered all are alike."""
-        repetitions, first = self.repetitions or (10 if self.window else 1), 0
-        if self.taken(1, 0) == 0:
-            repetitions = 1
+        """(weight, what connections carried before in rounds): repetitions 0 to 7 each, then 8 to 15, 16 to 31 and so on by
+        their middle. Where nothing is buffered all are alike."""
+        repetitions, first = self.repetitions if self.buffer > 0 else 1, 0
         while first < repetitions:
             n = 1 if first < 8 else min(first, repetitions - first)
             carried = self.before + (first + (n - 1) / 2) * (1 + self.between)
-            yield n / repetitions, carried, max(carried - 1 - self.between, 0)
+            yield n / repetitions, carried
             first += n
-
-    def packet(self, size):
-        """What a NIC serves of a flow in its turn: a byte, or TCP's packet."""
-        middle = self.before + ((self.repetitions or 10) - 1) / 2 * (1 + self.between)
-        return min(45 * 1448, (20 * 1448 + middle * size / 20) / 2) if self.window else 1
 
     def through(self, node, side, turns):
         """u_l: the integral, piece by piece between the ends of the flows that cross this side of the node."""
-        flows = [(size / self.packet(size), size, ends[side]) for *ends, size, level in self.messages
+        flows = [(size, ends[side]) for *ends, size, level in self.messages
                  if level == "inter_node" and self.places[ends[side]][0] == node]
         knots = sorted({0, turns} | {end for end, *_ in flows if end < turns})
         total_s = 0
         for low, high in zip(knots, knots[1:]):
             open_flows = [flow for flow in flows if flow[0] > low]
             n = len({rank for *_, rank in open_flows})
-            total_s += (high - low) * sum(self.packet(size) / bandwidth(self.entry(size, "inter_node")[2], n)
-                                          for _, size, _ in open_flows)
+            total_s += (high - low) * sum(1 / bandwidth(self.entry(size, "inter_node")[2], n) for size, _ in open_flows)
         return total_s
-
-    def taken(self, size, carried):
-        """What the transport takes of a message at once: the machine's buffer, or three of TCP's windows."""
-        if not self.window:
-            return self.buffer
-        return min(2 * 2304 / 1448 * (20 * 1448 + carried * size / 20), 2 ** 22)
 
     def copies(self, rank):
         """Of all that a rank sends between nodes, into a buffer."""
         mine = self.of(rank, 0, ["inter_node"])
-        if self.taken(1, 0) == 0 or sum(size for size, _ in mine) == 0:
+        if self.buffer == 0 or sum(size for size, _ in mine) == 0:
             return 0
         return sum(size for size, _ in mine) / max(rate for level in LEVELS[:2] for _, _, knots in self.machine[level].values()
                                                    for n, rate in knots if n == 1)
@@ -282,15 +222,15 @@ class Reference:
             if level != "inter_node" or rank != (dst if point is None else src):
                 continue
             for end, side in ((src, 0), (dst, 1)):
-                nic, turns = (self.places[end][0], side), size / self.packet(size)
+                nic, turns = (self.places[end][0], side), size
                 at_s = self.through(*nic, turns)
                 if point is not None:
-                    _, carried, before = point
-                    room = buffer = self.taken(size, carried)
-                    left = max(size - buffer, 0) / self.packet(size)
+                    _, carried = point
+                    room = buffer = self.buffer
+                    left = max(size - buffer, 0)
                     if carried > 0 and at_s > 0:
                         stays = max(0, 1 - (waits_s + self.rest.get((src, dst), 0)) / at_s)
-                        room -= min(self.taken(size, before), carried * size * stays)
+                        room -= min(buffer, carried * size * stays)
                     full = max(0, 1 - room / min(buffer, size)) if min(buffer, size) > 0 else 0
                     at_s = (1 - full) * self.through(*nic, left) + full * at_s
                     turns = (1 - full) * left + full * turns
@@ -313,7 +253,7 @@ class Reference:
                     own = at_s = self.copies(rank)
                 elif ways:
                     x, _, (node, which) = max(way[1:] for way in ways if way[0] >= at_s * (1 - 1e-9))
-                    own = sum(min(size, x * self.packet(size)) / bandwidth(self.entry(size, level)[2], 1)
+                    own = sum(min(size, x) / bandwidth(self.entry(size, level)[2], 1)
                               for *ends, size, level in self.messages
                               if level == "inter_node" and rank in ends and self.places[ends[which]][0] == node)
                 mean_s += point[0] * at_s
@@ -324,7 +264,7 @@ class Reference:
     def flow(self, side):
         within = Reference(self.machine, self.places, [], {}, 0)
         within.messages = [message for message in self.messages if message[3] != "inter_node"]
-        times_s = within.serial(side) if self.window else within.staircase(side)
+        times_s = within.staircase(side)
         for rank, (transfer_s, _) in zip(self.ranks, self.flow_parts(side)):
             tau = [self.tau(self.of(rank, which, ["inter_node"])) for which in (1, 0)]
             times_s[rank] += {"in": tau[0], "out": tau[1], "max": max(tau)}[side] + transfer_s
@@ -359,21 +299,18 @@ class Reference:
             parts = [self.own_of_staircase(levels) for levels in (["inter_node"], ["intra_socket", "inter_socket"])]
             between, within = self.staircase_parts(side)
             return [parts[within[rank] > between[rank]][rank] for rank in self.ranks]
-        self.window = model == "flow-window"
-        if model in ("staircase", "serial", "flow", "flow-window"):
-            between = [own for _, own in self.flow_parts(side)] if "flow" in model else self.own_of_staircase(["inter_node"])
-            in_turn = model in ("serial", "flow-window")
-            within = self.own_of_serial() if in_turn else self.own_of_staircase(["intra_socket", "inter_socket"])
+        if model in ("staircase", "flow"):
+            between = [own for _, own in self.flow_parts(side)] if model == "flow" else self.own_of_staircase(["inter_node"])
+            within = self.own_of_staircase(["intra_socket", "inter_socket"])
             return [a + b for a, b in zip(between, within)]
         return None
 
     def predict(self, model, side):
-        self.window = model == "flow-window"
-        if "flow" in model:
+        if model == "flow":
             return self.flow(side)
         if model == "staircase-max":
             return [max(parts) for parts in zip(*self.staircase_parts(side))]
-        if model in ("staircase", "serial"):
-            return {"staircase": self.staircase, "serial": self.serial}[model](side)
+        if model == "staircase":
+            return self.staircase(side)
         of_rank = {"postal": self.postal, "max-rate": self.max_rate, "node-aware": self.node_aware}[model]
         return [of_rank(rank) for rank in self.ranks]

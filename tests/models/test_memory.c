@@ -1,5 +1,5 @@
 /* Tests memory contention: share/doc/MODELS.md's worked value D, all shipped machines, what the paper says of them, the
- * placements by hand, and laws. tests/models/test_memory.py holds the command against a second implementation. */
+ * placements by hand, and laws. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ static void worked_d(void **state)
 }
 
 /* Holds what the parameters of D Tables 3 to 11 give where computation and message are on one NUMA node, local or
- * remote: MB/s of n = 1 and of all cores of the socket, by tests/models/reference_memory.py. */
+ * remote: MB/s of n = 1 and of all cores of the socket, by Algorithms 1 to 4 of D. */
 static void shipped(void **state)
 {
     (void)state;
