@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_REPORT_PICTURE_QUERY_H
 #define MPISTAIR_REPORT_PICTURE_QUERY_H
 
-#include "report/html/picture.h"
+#include "report/html/pictures.h"
 
 /* As cursor_open; values[n] are those of ?1, ?2, ... */
 void picture_query(struct cursor *rows, const struct picture_source *source, const char *sql, const int64_t *values,

@@ -1,6 +1,8 @@
 /* Holds the table of pictures. */
 #include "report/html/pictures.h"
 
+#include <inttypes.h>
+
 const struct picture_kind picture_kinds[] = {
     {"timeline", "Timeline",
      "What each rank does over time, and its messages. Drag to move, hold Ctrl and turn the wheel to zoom, drag in the "
@@ -22,3 +24,10 @@ const struct picture_kind picture_kinds[] = {
      true, picture_path},
 };
 const size_t n_picture_kinds = sizeof picture_kinds / sizeof picture_kinds[0];
+
+void picture_note_bins(struct picture *picture, const struct rank_bins *bins, const char *what)
+{
+    if (bins->width > 1)
+        picture_note(picture, "Each %s stands for %" PRId64 " of the %" PRId64 " ranks.", what, bins->width,
+                     bins->ranks);
+}

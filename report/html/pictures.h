@@ -3,7 +3,18 @@
 #ifndef MPISTAIR_REPORT_PICTURES_H
 #define MPISTAIR_REPORT_PICTURES_H
 
-#include "report/html/picture.h"
+#include <sqlite3.h>
+
+#include "report/collect/report.h"
+#include "report/html/rank_bins.h"
+#include "share/base/html_page.h"
+
+/* What all pictures are made from. */
+struct picture_source {
+    sqlite3 *database;
+    const struct report *report;
+    struct rank_bins bins;
+};
 
 struct picture_kind {
     const char *name;    /* of the specification, share/html/NAME.vg.json, and of the element on the page */
@@ -16,6 +27,9 @@ struct picture_kind {
 
 extern const struct picture_kind picture_kinds[];
 extern const size_t n_picture_kinds;
+
+/* Notes how many ranks a row or column stands for, where it is more than one. */
+void picture_note_bins(struct picture *picture, const struct rank_bins *bins, const char *what);
 
 int picture_matrix(struct picture *picture, const struct picture_source *source, struct error *error);
 int picture_timeline(struct picture *picture, const struct picture_source *source, struct error *error);

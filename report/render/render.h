@@ -14,8 +14,6 @@
 void render_text(FILE *stream, const struct document *document);
 /* Writes blocks [first, end) of the document as elements of HTML, every text escaped. */
 void render_html(FILE *stream, const struct document *document, size_t first, size_t end);
-/* Writes text with what has a meaning in HTML escaped. */
-void render_html_text(FILE *stream, const char *text);
 /* Returns the lines that render_text writes of a document, and those that it writes of a line with that text. */
 size_t render_lines(const struct document *document);
 size_t render_height(const char *text);

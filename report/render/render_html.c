@@ -2,24 +2,12 @@
 #include <math.h>
 
 #include "report/render/render.h"
-
-void render_html_text(FILE *stream, const char *text)
-{
-    static const char *const entities[128] = {
-        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if (byte < 128 && entities[byte] != NULL)
-            fputs(entities[byte], stream);
-        else
-            fputc(byte, stream);
-    }
-}
+#include "share/base/html_page.h"
 
 static void element(FILE *stream, const char *name, const char *attributes, const char *text)
 {
     fprintf(stream, "<%s%s>", name, attributes);
-    render_html_text(stream, text);
+    html_text(stream, text);
     fprintf(stream, "</%s>\n", name);
 }
 

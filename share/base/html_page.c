@@ -1,0 +1,292 @@
+/* A word between two pairs of @ in share/html/page.html is replaced by what `parts` has for it. Data go into the page
+ * as JSON, each picture's in an element of its own; every '<' in them is written as an escape, so that no text can end
+ * the element. Rows are small arrays and not objects, since a page may have tens of thousands of them;
+ * share/html/page.js makes objects of them. */
+#include "share/base/html_page.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/installation.h"
+#include "share/base/json.h"
+#include "share/base/memory.h"
+#include "share/base/text_file.h"
+
+enum { MAX_FILE = 16 << 20, DIGITS = 9 };
+
+void picture_init(struct picture *picture)
+{
+    *picture = (struct picture){.tables = or_no_memory(json_object()),
+                                .values = or_no_memory(json_object()),
+                                .notes = or_no_memory(json_array())};
+}
+
+void picture_release(struct picture *picture)
+{
+    json_decref(picture->tables);
+    json_decref(picture->values);
+    json_decref(picture->notes);
+    json_decref(picture->missing);
+    *picture = (struct picture){0};
+}
+
+void picture_table(struct picture *picture, const char *name, const char *fields)
+{
+    json_t *names = json_array();
+    picture->rows = json_array();
+    while (*fields != '\0') {
+        size_t length = strcspn(fields, " ");
+        json_array_append_new(names, or_no_memory(json_stringn(fields, length)));
+        fields += length + (fields[length] == ' ' ? 1 : 0);
+    }
+    json_t *table = or_no_memory(json_pack("{s:o, s:o}", "fields", names, "rows", picture->rows));
+    json_object_set_new(picture->tables, name, table);
+}
+
+void picture_row(struct picture *picture, const char *letters, ...)
+{
+    va_list values;
+    json_t *row = or_no_memory(json_array());
+    va_start(values, letters);
+    for (; *letters != '\0'; letters++) {
+        json_t *value = *letters == 'i'   ? json_integer((json_int_t)va_arg(values, int64_t))
+                        : *letters == 'd' ? json_finite(va_arg(values, double))
+                                          : json_string(va_arg(values, const char *));
+        picture->failed |= json_array_append_new(row, value) != 0;
+    }
+    va_end(values);
+    json_array_append_new(picture->rows, row);
+}
+
+void picture_value(struct picture *picture, const char *name, json_t *value)
+{
+    picture->failed |= json_object_set_new(picture->values, name, value) != 0;
+}
+
+static json_t *sentence(const char *format, va_list arguments)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0)
+        no_memory(0);
+    json_t *result = json_string(text);
+    free(text);
+    return result;
+}
+
+void picture_note(struct picture *picture, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    picture->failed |= json_array_append_new(picture->notes, sentence(format, arguments)) != 0;
+    va_end(arguments);
+}
+
+void picture_lacks(struct picture *picture, const char *format, ...)
+{
+    va_list arguments;
+    json_decref(picture->missing);
+    va_start(arguments, format);
+    picture->missing = sentence(format, arguments);
+    va_end(arguments);
+    picture->failed |= picture->missing == NULL;
+}
+
+void html_text(FILE *stream, const char *text)
+{
+    static const char *const entities[128] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte < 128 && entities[byte] != NULL)
+            fputs(entities[byte], stream);
+        else
+            fputc(byte, stream);
+    }
+}
+
+/* A page on its way to the stream. */
+struct writing {
+    FILE *stream;
+    const struct html_page *page;
+    char *library; /* NULL: not installed, or no pictures */
+    struct error *error;
+};
+
+/* Returns a file of share/html for free(), NULL with the reason. */
+static char *read_shared(const char *name, struct error *error)
+{
+    char path[PATH_MAX], shared[256];
+    snprintf(shared, sizeof shared, "html/%s", name);
+    if (installation_find(INSTALLATION_SHARE, shared, path, sizeof path, error) != 0)
+        return NULL;
+    return text_file_read(path, MAX_FILE, error);
+}
+
+static int write_shared(struct writing *writing, const char *name)
+{
+    char *text = read_shared(name, writing->error);
+    if (text == NULL)
+        return -1;
+    fputs(text, writing->stream);
+    free(text);
+    return 0;
+}
+
+static int write_title(struct writing *writing)
+{
+    html_text(writing->stream, writing->page->title);
+    return 0;
+}
+
+static int write_style(struct writing *writing)
+{
+    return write_shared(writing, "page.css");
+}
+
+static int write_summary(struct writing *writing)
+{
+    if (writing->page->write_summary != NULL)
+        writing->page->write_summary(writing->stream, writing->page->context);
+    return 0;
+}
+
+static int write_details(struct writing *writing)
+{
+    if (writing->page->write_details != NULL)
+        writing->page->write_details(writing->stream, writing->page->context);
+    return 0;
+}
+
+static void write_picture(FILE *stream, const struct page_picture *picture)
+{
+    fprintf(stream, "<figure id=\"%s\"%s aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">", picture->name,
+            picture->wide ? " class=\"wide\"" : "", picture->name, picture->name);
+    html_text(stream, picture->title);
+    fputs("</h2>\n", stream);
+    if (picture->data.missing != NULL) {
+        fputs("<p class=\"missing\">", stream);
+        html_text(stream, json_string_value(picture->data.missing));
+        fputs("</p>\n</figure>\n", stream);
+        return;
+    }
+    fprintf(stream, "<div class=\"drawing\" data-picture=\"%s\"></div>\n<figcaption>", picture->name);
+    html_text(stream, picture->caption);
+    size_t i;
+    json_t *note;
+    json_array_foreach(picture->data.notes, i, note)
+    {
+        fputc(' ', stream);
+        html_text(stream, json_string_value(note));
+    }
+    fputs("</figcaption>\n</figure>\n", stream);
+}
+
+static int write_pictures(struct writing *writing)
+{
+    if (writing->library == NULL && writing->page->n_pictures > 0)
+        fputs("<p class=\"missing\">This mpistair was built without the library that draws the pictures (package "
+              "libjs-vega of Debian and Ubuntu): there are tables alone.</p>\n",
+              writing->stream);
+    for (size_t i = 0; writing->library != NULL && i < writing->page->n_pictures; i++)
+        write_picture(writing->stream, &writing->page->pictures[i]);
+    return 0;
+}
+
+static int put_escaped(const char *text, size_t size, void *stream)
+{
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == '<')
+            fputs("\\u003c", stream);
+        else
+            fputc(text[i], stream);
+    return 0;
+}
+
+static int write_data(struct writing *writing)
+{
+    const struct html_page *page = writing->page;
+    for (size_t i = 0; writing->library != NULL && i < page->n_pictures; i++) {
+        const struct page_picture *picture = &page->pictures[i];
+        char name[64];
+        if (picture->data.missing != NULL)
+            continue;
+        fprintf(writing->stream, "<script type=\"application/json\" id=\"data-%s\">", picture->name);
+        json_t *data =
+            or_no_memory(json_pack("{s:O, s:O}", "tables", picture->data.tables, "values", picture->data.values));
+        json_dump_callback(data, put_escaped, writing->stream, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
+        json_decref(data);
+        fprintf(writing->stream, "</script>\n<script type=\"application/json\" id=\"drawing-%s\">\n", picture->name);
+        snprintf(name, sizeof name, "%s.vg.json", picture->name);
+        if (write_shared(writing, name) != 0)
+            return -1;
+        fputs("</script>\n", writing->stream);
+    }
+    return 0;
+}
+
+static int write_library(struct writing *writing)
+{
+    if (writing->library != NULL)
+        fputs(writing->library, writing->stream);
+    return 0;
+}
+
+static int write_script(struct writing *writing)
+{
+    return write_shared(writing, "page.js");
+}
+
+static const struct {
+    const char *name;
+    int (*write)(struct writing *writing);
+} parts[] = {
+    {"title", write_title},     {"style", write_style}, {"summary", write_summary}, {"pictures", write_pictures},
+    {"details", write_details}, {"data", write_data},   {"library", write_library}, {"script", write_script},
+};
+
+/* Writes the template with its words replaced. */
+static int expand(struct writing *writing, const char *text)
+{
+    for (;;) {
+        const char *word = strstr(text, "@@"), *end = word != NULL ? strstr(word + 2, "@@") : NULL;
+        if (end == NULL) {
+            fputs(text, writing->stream);
+            return 0;
+        }
+        fwrite(text, 1, (size_t)(word - text), writing->stream);
+        size_t length = (size_t)(end - word) - 2, i = 0;
+        while (i < sizeof parts / sizeof parts[0] &&
+               (strlen(parts[i].name) != length || strncmp(parts[i].name, word + 2, length) != 0))
+            i++;
+        if (i == sizeof parts / sizeof parts[0])
+            return error_set(writing->error,
+                             "html/page.html: @@%.*s@@ stands for nothing: is it that of another mpistair?",
+                             length < 40 ? (int)length : 40, word + 2);
+        if (parts[i].write(writing) != 0)
+            return -1;
+        text = end + 2;
+    }
+}
+
+bool html_page_draws(void)
+{
+    char path[PATH_MAX];
+    return installation_find(INSTALLATION_SHARE, "html/vega.js", path, sizeof path, NULL) == 0;
+}
+
+int html_page_write(FILE *stream, const struct html_page *page, struct error *error)
+{
+    struct writing writing = {.stream = stream, .page = page, .error = error};
+    char *template = read_shared("page.html", error);
+    if (template == NULL)
+        return -1;
+    if (page->n_pictures > 0)
+        writing.library = read_shared("vega.js", NULL);
+    int result = expand(&writing, template);
+    free(writing.library);
+    free(template);
+    return result;
+}
