@@ -1,4 +1,4 @@
-/* Holds what `mpistair calibrate --memory` has of its own: its options and its fit. */
+/* What `mpistair calibrate --memory` has of its own: its options and its fit. */
 #ifndef MPISTAIR_CALIBRATE_CMD_CALIBRATE_MEMORY_H
 #define MPISTAIR_CALIBRATE_CMD_CALIBRATE_MEMORY_H
 

@@ -40,7 +40,7 @@ static int is_standard(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* Says whether the options of a sweep, or of a picture alone, fit each other. */
+/* Whether the options of a sweep, or of a picture alone, fit each other. */
 static int check_sweep(struct request *request)
 {
     const char *lone = request->raw != NULL                                               ? "--raw"
@@ -173,7 +173,7 @@ static int write_row(const struct request *request, const struct finegrain_row *
     return 0;
 }
 
-/* Holds the files that are written, opened before anything is measured. */
+/* The files that are written, opened before anything is measured. */
 struct results {
     struct output_file output, raw;
     bool output_is_open, raw_is_open;

@@ -14,7 +14,7 @@
 #include "calibrate/fit/verdict.h"
 #include "calibrate/command/table_print.h"
 
-/* Says what the fit was asked for. */
+/* What the fit was asked for. */
 struct request {
     const char *raw, *name, *output, *thresholds;
     int method, statistic;

@@ -10,7 +10,7 @@
 #include "share/base/terminal.h"
 #include "share/base/text_table.h"
 
-/* Lists units in which the values of a measurement are numbers that one can read; the first that fits counts. */
+/* Units in which the values of a measurement are numbers that one can read; the first that fits counts. */
 static const struct readable {
     const char *quantity; /* NULL: any */
     const char *unit;
@@ -66,7 +66,7 @@ static void shown_value(double value, double factor, double uncertain, char *tex
 
 enum { N_CELLS = 7 };
 
-/* Holds a row behind its level and protocol. */
+/* A row behind its level and protocol. */
 struct cells {
     char text[N_CELLS][80];
 };
@@ -93,7 +93,7 @@ static struct cells cells_of(const struct machine_parameter *row)
     return cells;
 }
 
-/* Says whether a row stands below another heading than the one before it. */
+/* Whether a row stands below another heading than the one before it. */
 static bool begins_group(const struct machine *machine, size_t i)
 {
     const struct machine_parameter *row = &machine->parameters[i];

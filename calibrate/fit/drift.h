@@ -1,4 +1,4 @@
-/* Tells how the machine's own speed goes up and down, and how much of a calibration was disturbed: what a table is
+/* How the machine's own speed goes up and down, and how much of a calibration was disturbed: what a table is
  * worth.
  *
  * The samples of a minute say how well the speed of that minute is known, not how fast the machine is in another one.

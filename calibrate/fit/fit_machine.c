@@ -168,7 +168,7 @@ static struct line_value message_s(const struct machine *fitted, uint64_t bytes)
                                .high = bw->ci_low > 0 ? tau->value + size / bw->ci_low : INFINITY};
 }
 
-/* Says how much the fastest and the slowest domain differ, or that their intervals overlap. */
+/* Notes how much the fastest and the slowest domain differ, or that their intervals overlap. */
 static void note_difference(const struct line_value seconds[DOMAIN_COUNT], uint64_t bytes, FILE *notes)
 {
     static const char *const shared_thing[DOMAIN_COUNT] = {"nothing", "an L3", "a NUMA node only", "the package only"};

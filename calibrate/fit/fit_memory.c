@@ -15,16 +15,16 @@
 #include "share/base/memory.h"
 
 #define SEED 20220210ul /* any; the same samples give the same table */
-/* Is the least relative standard error: samples that are all alike are not known better. */
+/* The least relative standard error: samples that are all alike are not known better. */
 #define ERROR_LEAST 1e-6
 
-/* Says where the points of one number of cores are. */
+/* Where the points of one number of cores are. */
 struct step_at {
     uint32_t n;
     size_t alone, computation, message;
 };
 
-/* Holds the points of a side: data of computation and message on one NUMA node. */
+/* The points of a side: data of computation and message on one NUMA node. */
 struct side {
     enum level level;
     uint32_t numa;
@@ -38,7 +38,7 @@ struct side {
     struct line_value losses[2];
 };
 
-/* Holds the points of all samples as drawn again and again. */
+/* The points of all samples as drawn again and again. */
 struct replicates {
     size_t n_points, n_launches;
     double *drawn; /* [BOOTSTRAP_REPLICATES][n_points] */
@@ -234,7 +234,7 @@ static size_t fewest_samples(const struct side *side, int parameter)
     return fewest;
 }
 
-/* Says what is known of a loss, [0] left and [1] right of N_seq: a small one may be anything within its interval. */
+/* Notes what is known of a loss, [0] left and [1] right of N_seq: a small one may be anything within its interval. */
 static void say_loss(const struct side *side, int which, FILE *remarks)
 {
     int parameter = which == 0 ? MEMORY_LOSS_LEFT : MEMORY_LOSS_RIGHT;
@@ -273,7 +273,7 @@ static void append_rows(struct side *side, size_t n_launches, struct machine *ma
     }
 }
 
-/* Says what a side's samples do not show. */
+/* Notes what a side's samples do not show. */
 static void remark_on(const struct side *side, FILE *remarks)
 {
     uint32_t last = side->at[side->n_steps - 1].n, cores = side->samples->cores;

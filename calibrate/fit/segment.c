@@ -12,13 +12,13 @@
 /* A time is not known better than to 0.1 %; without this limit exact lines would be cut by their rounding. */
 #define RELATIVE_FLOOR 1e-3L
 
-/* Holds weighted sums over the first i points, weights 1/y^2: they give the sum of relative residuals squared of any
+/* Weighted sums over the first i points, weights 1/y^2: they give the sum of relative residuals squared of any
  * piece in O(1). They are long double, because a piece is a difference of sums of very different points. */
 struct sums {
     long double w, wx, wxx, wy, wxy;
 };
 
-/* Holds what the search needs of all curves. */
+/* What the search needs of all curves. */
 struct search {
     const struct segment_curve *curves;
     size_t n_curves;

@@ -6,7 +6,7 @@
 
 #include "calibrate/fit/doubts.h"
 
-/* Lists what tables are used for. */
+/* What tables are used for. */
 enum verdict_use {
     VERDICT_LATENCY,   /* of a level */
     VERDICT_BANDWIDTH, /* of a level, up to the largest n that was measured */

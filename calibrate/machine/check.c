@@ -1,4 +1,4 @@
-/* Says what a value may be, by quantity, and what the values of a table must be to each other.
+/* What a value may be, by quantity, and what the values of a table must be to each other.
  *
  * A quantity that this version does not know passes: tables of later versions stay readable. */
 #include "calibrate/machine/machine.h"
@@ -12,7 +12,7 @@
 enum n_rule { N_NONE, N_POSITIVE };
 enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE, EITHER };
 
-/* Lists the quantities; units are SI.
+/* The quantities; units are SI.
  *
  *   gamma, delta                  B equations 3 and 5
  *   injection                     R_N of B equation 2

@@ -1,4 +1,4 @@
-/* Holds a machine table: the measured parameters of the models, as text (.tbl) and in memory.
+/* A machine table: the measured parameters of the models, as text (.tbl) and in memory.
  *
  * The text has a line `name N`, a line `source ...`, then a row for each value, `level protocol quantity n value unit`;
  * n is `-` where it has no meaning; `#` starts a comment. A comment `#: ci_low ci_high samples method` behind a row
@@ -26,11 +26,11 @@ extern const char *const machine_protocol_name[PROTOCOL_COUNT];
 
 #define MACHINE_NO_N UINT64_MAX
 
-/* Is the method of what a mock of a driver measured, as tests have one, and begins the variants of its samples: nothing
- * of it is of a machine, so no table may hold it. */
+/* Method of rows that a mock of a driver measured, and beginning of the variants of its samples, as tests have one.
+ * No table may hold it, for it says nothing of a machine. */
 #define MACHINE_MOCK "mock"
 
-/* Holds one row. Quantities that a level does not split by (cores, delta) use the levels that the row names; level
+/* One row. Quantities that a level does not split by (cores, delta) use the levels that the row names; level
  * `any` is not a level: such rows have level LEVEL_COUNT. */
 struct machine_parameter {
     enum level level;
@@ -79,7 +79,7 @@ void machine_release(struct machine *machine);
 /* The models ask by the following functions. Each returns 0, or -1 with a reason in error where the table has no such
  * value. */
 
-/* Holds the protocols of a level by the smallest size that uses each; the first serves smaller sizes, too. */
+/* The protocols of a level by the smallest size that uses each; the first serves smaller sizes, too. */
 struct machine_protocols {
     size_t n;
     enum machine_protocol protocol[PROTOCOL_COUNT];
@@ -98,7 +98,7 @@ int machine_tau_named_s(const struct machine *machine, enum level level, enum ma
  * stands for `any`. */
 double machine_value(const struct machine *machine, enum level level, enum machine_protocol protocol,
                      const char *quantity, double absent);
-/* Names the two queues of a receiver; their tables are `queue_step` and `queue_step_unexpected`. */
+/* The two queues of a receiver; their tables are `queue_step` and `queue_step_unexpected`. */
 enum machine_queue { MACHINE_QUEUE_POSTED = 0, MACHINE_QUEUE_UNEXPECTED, MACHINE_QUEUE_COUNT };
 /* Computes c(depth), what one step through a queue costs, in s: linear between the tabulated depths, the end values
  * outside. Without a table for unexpected messages it takes that for posted receives, without both twice gamma (B). */

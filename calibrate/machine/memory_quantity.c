@@ -1,4 +1,4 @@
-/* Lists the names once, for the fit, the model, and what doubts a table. */
+/* The names once, for the fit, the model, and what doubts a table. */
 #include "calibrate/machine/memory_quantity.h"
 
 const struct memory_quantity memory_quantities[MEMORY_PARAMETER_COUNT] = {

@@ -1,4 +1,4 @@
-/* Names the parameters of memory contention as a machine table has them: D's symbols stand in share/doc/MODELS.md. */
+/* The parameters of memory contention as a machine table has them: D's symbols stand in share/doc/MODELS.md. */
 #ifndef MPISTAIR_CALIBRATE_MEMORY_QUANTITY_H
 #define MPISTAIR_CALIBRATE_MEMORY_QUANTITY_H
 

@@ -106,7 +106,7 @@ static int read_source(struct machine *machine, const char *text, struct error *
     return 0;
 }
 
-/* Holds the table while it is read. */
+/* The table while it is read. */
 struct reading {
     struct machine machine;
     size_t line;   /* number of the current one, from 1 */

@@ -19,7 +19,7 @@ static size_t count_disturbed(const struct sample *samples, size_t n)
     return disturbed;
 }
 
-/* Says whether a point has disturbed samples only, and each is known to be so by itself, not by what its second was
+/* Whether a point has disturbed samples only, and each is known to be so by itself, not by what its second was
  * like. */
 static bool never_quiet(const struct sample *samples, size_t n)
 {

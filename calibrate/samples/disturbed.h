@@ -1,4 +1,4 @@
-/* Says which samples were taken while others had the machine (probing.h), and does without them where it can. */
+/* Which samples were taken while others had the machine (probing.h), left out where others do as well. */
 #ifndef MPISTAIR_CALIBRATE_DISTURBED_H
 #define MPISTAIR_CALIBRATE_DISTURBED_H
 
@@ -13,7 +13,7 @@
  * keeps what it has, as do searches (eager, buffer): what was taken or refused is no time. */
 void disturbed_leave_out(struct samples *samples);
 
-/* Says whether the user takes what there is, however disturbed (MPISTAIR_DISTURBED=1): tests of other things, and first
+/* Whether the user takes what there is, however disturbed (MPISTAIR_DISTURBED=1): tests of other things, and first
  * steps on a busy computer. */
 bool disturbed_are_taken(void);
 

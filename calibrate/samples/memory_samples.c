@@ -257,7 +257,7 @@ static void make_points(struct memory_samples *samples)
 
 enum { FIRST_BENCHMARK, FIRST_COMPUTING_NUMA, N_FIRST };
 
-/* Holds what the first row of a file is. */
+/* What the first row of a file is. */
 struct first_row {
     struct csv_column columns[N_FIRST];
     size_t line; /* 0: there is none */

@@ -1,4 +1,4 @@
-/* Holds the raw samples of memory contention: bandwidths of computing cores and of a message that is received, alone
+/* The raw samples of memory contention: bandwidths of computing cores and of a message that is received, alone
  * and together, by the number of cores and by where their data are.
  *
  * RAW.csv has the columns benchmark,variant,level,bytes,n,seconds,launch,computing_numa,message_numa (mpistair(5)).
@@ -30,12 +30,12 @@ enum memory_variant {
 };
 extern const char *const memory_variant_name[MEMORY_VARIANT_COUNT]; /* computation_alone, message_alone, ... */
 
-/* Is the most cores and NUMA nodes that a file may tell. */
+/* The most cores and NUMA nodes that a file may tell. */
 enum { MEMORY_SAMPLES_MOST = 4096 };
-/* Is the NUMA node of data that a variant does not have. */
+/* The NUMA node of data that a variant does not have. */
 #define MEMORY_NO_DATA UINT32_MAX
 
-/* Says what was measured. NUMA nodes are 0 .. numa_nodes - 1 on the socket that computes, then those of the others. */
+/* What was measured. NUMA nodes are 0 .. numa_nodes - 1 on the socket that computes, then those of the others. */
 struct memory_place {
     enum memory_variant variant;
     uint32_t computing_numa; /* MEMORY_NO_DATA for message_alone */
@@ -71,7 +71,7 @@ struct memory_samples {
 
 /* Reads a file. Returns 0, or -1 with file:line and what was expected in error, and samples untouched. */
 int memory_samples_read_csv(const char *path, struct memory_samples *samples, struct error *error);
-/* Says whether the first row of a file is a sample of memory contention; false as well where it cannot be read. */
+/* Whether the first row of a file is a sample of memory contention; false as well where it cannot be read. */
 bool memory_samples_are_in(const char *path);
 /* Returns the point of a place, NULL where it was not measured. */
 const struct memory_point *memory_samples_find(const struct memory_samples *samples, const struct memory_place *place);

@@ -43,7 +43,7 @@ bool notes_several_nodes(const struct notes *notes)
     return false;
 }
 
-/* Lists notes kept from the first program only, one of each subject, which is so many words: ranks that are not bound
+/* Notes kept from the first program only, one of each subject, which is so many words: ranks that are not bound
  * move. */
 static const struct {
     const char *key;
@@ -87,7 +87,7 @@ static int check_same(const struct notes *notes, const char *text, const char *k
                      what, before, now);
 }
 
-/* Lists what a job must stay, with the words of an error. */
+/* What a job must stay, with the words of an error. */
 static const struct {
     const char *key;
     const char *what;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Is the part of a gap that waking up and the first look take. */
+/* The part of a gap that waking up and the first look take. */
 #define SETTLE_S 0.3e-3
 
 /* From there on the binomial distribution is as good as normal, and 2^-n nears what a double holds. */

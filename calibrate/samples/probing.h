@@ -61,7 +61,7 @@ void probings_release(struct probings *probings);
 
 /* Judges the last of these epochs, all of one run of one program; with fewer than five no level is known. */
 enum probing_verdict probings_judge(const struct probings *probings);
-/* Says whether a sample is disturbed, by the verdict over its epoch and the share that its ranks waited, NaN: not
+/* Whether a sample is disturbed, by the verdict over its epoch and the share that its ranks waited, NaN: not
  * known. */
 bool probing_disturbs(enum probing_verdict verdict, double waited);
 

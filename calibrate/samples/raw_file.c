@@ -86,7 +86,7 @@ static int read_comment(struct raw_file *raw, const char *text, struct error *er
     return 0;
 }
 
-/* Says whether the line is a whole probe of a calibration program. */
+/* Whether the line is a whole probe of a calibration program. */
 static bool is_probe(const char *line)
 {
     struct probing epoch;

@@ -98,7 +98,7 @@ static int level_of(const struct reading *reading, char *const *fields, enum lev
     return level_parse(text, level) == 0 && *level != LEVEL_COUNT ? 0 : wrong(reading, LEVEL, text, error);
 }
 
-/* Says what is read: benchmarks and launch. */
+/* What is read: benchmarks and launch. */
 struct wanted {
     const char *const *names;
     size_t n_names;

@@ -1,4 +1,4 @@
-/* Holds raw samples of calibration, and what a fit takes from them: one time a size.
+/* Raw samples of calibration, and what a fit takes from them: one time a size.
  *
  * RAW.csv has a header with level,bytes,seconds and optionally the other columns of measure.h; columns that are not
  * known are ignored. Rows without benchmark, or of one that is not known, count as ping-pong. Curves are made of
@@ -38,7 +38,7 @@ enum benchmark {
     BENCHMARK_COUNT,
 };
 
-/* Says what a benchmark tells apart; the column variant. */
+/* What a benchmark tells apart; the column variant. */
 enum variant {
     VARIANT_NONE = 0,
     VARIANT_POSTED_INORDER, /* queue */
@@ -144,7 +144,7 @@ struct sample_set samples_set(const struct samples *samples, size_t first);
 
 enum samples_statistic { STATISTIC_MEDIAN = 0, STATISTIC_MIN };
 
-/* Holds one time a size of one (level, n, benchmark), by ascending size. */
+/* One time a size of one (level, n, benchmark), by ascending size. */
 struct curve {
     enum level level;
     enum benchmark benchmark;
