@@ -1,21 +1,23 @@
 #!/bin/sh
-# run.sh: all checks, from a fresh clone on Debian or Ubuntu, in an hour on two shared cores; or those that are named.
+# run.sh: all checks, from a fresh clone on Debian or Ubuntu; or those that are named.
 #
 #     sh tests/run.sh [PART | SUITE | SUITE/NAME] ...
 #
-# Installs what is missing (as root; else it says the one command to run), then runs all parts, or those named:
+# Installs what is missing (as root; else it says the one command to run), then runs all parts but roots, or those named:
 #     format      clang-format has nothing to change
 #     gcc         a build for both MPIs, warnings as errors; all tests (that of the recorder's threads has
 #                 ThreadSanitizer in it)
 #     clang       a build by clang, warnings as errors, with AddressSanitizer and UndefinedBehaviorSanitizer
 #     sanitized   that build, and its tests that need no MPI job
 #     roots       in a root of Debian's trixie, with its newer compiler and MPIs: a build, and the tests recorder, matrix and
-#                 halo (tests/roots/run.sh, which does more); it is left out where all before took over 45 minutes
+#                 halo (tests/roots/run.sh, which does more). Half an hour, so only where it is named, as in .ci/run; it
+#                 is skipped where all before took over 45 minutes
 # A SUITE (unit, golden, models, mpi, jobs, fuzz, ...) runs those tests of the gcc build alone, SUITE/NAME a single one, as
 # in `sh tests/run.sh golden/halo 'mpi/matrix mpich'`. An unknown name ends it with exit code 2 and the names that there are.
 #
 # Builds and logs are in build-tests, or in the folder that MPISTAIR_BUILDS names; so does an argument that begins with /, ./
-# or ../. The last line is `N passed, N failed, N skipped`; the exit code is 1 unless all passed or were skipped.
+# or ../. At the end come the time by suite and the slowest tests. The last line is `N passed, N failed, N skipped`; the exit
+# code is 1 unless all passed or were skipped.
 set -eu
 
 source_folder=$(cd "$(dirname "$0")/.." && pwd)
@@ -54,13 +56,15 @@ for argument; do
         ;;
     esac
 done
-[ -n "$chosen_parts$chosen_suites$chosen_tests" ] || chosen_parts=$parts
+[ -n "$chosen_parts$chosen_suites$chosen_tests" ] || chosen_parts=${parts% roots}
 
 mkdir -p "$folder/logs"
 folder=$(cd "$folder" && pwd)
 logs=$folder/logs
 . "$source_folder/share/prepare.sh"
 passed=0 failed=0 skipped=0
+times=$logs/times.jsonl
+: >"$times"
 begin_s=$(date +%s)
 
 # Open MPI takes its layer ob1 on most machines; told so, its ranks start in two thirds of the time.
@@ -95,6 +99,27 @@ for line in open(sys.argv[1]):
 END
 }
 
+# tell_times: by suite (a test counts in its first one), and the slowest 30 tests of all that ran.
+tell_times() {
+    [ -s "$times" ] || return 0
+    step "Times"
+    python3 - "$times" <<'END'
+import collections, json, sys
+suites, n, tests = collections.Counter(), collections.Counter(), []
+for line in open(sys.argv[1]):
+    test = json.loads(line)
+    suite = test["name"].split(" / ")[0].split(":")[-1].split("+")[0]
+    suites[suite] += test["duration"]
+    n[suite] += 1
+    tests.append((test["duration"], test["name"].split(":")[-1]))
+for suite, seconds in suites.most_common():
+    print(f"   {seconds:6.0f} s  {n[suite]:4d} tests of {suite}")
+print("   slowest:")
+for seconds, name in sorted(tests, reverse=True)[:30]:
+    print(f"   {seconds:6.1f} s  {name}")
+END
+}
+
 # run_tests BUILD OPTION ...: meson's tests of $folder/BUILD; what failed or was skipped is named.
 run_tests() {
     name=$1
@@ -115,6 +140,7 @@ run_tests() {
         tail -n 25 "$log" | sed 's/^/   | /' >&2
         bad=1
     fi
+    cat "$folder/$name/meson-logs/testlog.json" >>"$times" 2>/dev/null || true
     # meson lists failures again at the end
     grep -E '^ *[0-9]+/[0-9]+ .* (FAIL|TIMEOUT|ERROR|SKIP|UNEXPECTEDPASS) ' "$log" | sort -u | sed 's/^/   /' || true
     if [ "$bad" -gt 0 ]; then
@@ -197,5 +223,8 @@ fi
 if has "$chosen_parts" roots; then
     run_roots
 fi
+tell_times
+minutes=$((($(date +%s) - begin_s + 30) / 60))
+echo "   all in $minutes minutes"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
