@@ -223,7 +223,7 @@ fi
 if has "$chosen_parts" roots; then
     run_roots
 fi
-tell_times
+tell_times || true
 minutes=$((($(date +%s) - begin_s + 30) / 60))
 echo "   all in $minutes minutes"
 echo "$passed passed, $failed failed, $skipped skipped"
