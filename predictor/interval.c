@@ -2,13 +2,12 @@
  * for them. See interval.h. */
 #include "predictor/interval.h"
 
-#include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "share/base/statistics.h"
+#include "share/base/random.h"
 
 static const double QUANTILE_975 = 1.959963984540054; /* quantile of the normal distribution */
 
@@ -21,9 +20,9 @@ static size_t ends_known(const struct machine_parameter *row)
     return (isfinite(row->ci_low) ? 1u : 0u) + (isfinite(row->ci_high) ? 1u : 0u);
 }
 
-static double draw(const struct machine_parameter *row, gsl_rng *random)
+static double draw(const struct machine_parameter *row, struct twister *random)
 {
-    double share = gsl_ran_ugaussian(random) / QUANTILE_975, value = row->value;
+    double share = twister_gaussian(random, 1) / QUANTILE_975, value = row->value;
     /* A comparison with NaN is false, so an end that is not known becomes the value itself. */
     double low = row->ci_low < value ? row->ci_low : value, high = row->ci_high > value ? row->ci_high : value;
     if (share >= 0)
@@ -48,11 +47,10 @@ int machine_draws_init(struct machine_draws *draws, const struct machine *machin
     }
     if (n_known == 0)
         return 0;
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    struct twister random;
+    twister_seed(&random, seed);
     draws->machines = calloc(n + 1, sizeof *draws->machines);
-    bool enough = random != NULL && draws->machines != NULL;
-    if (random != NULL)
-        gsl_rng_set(random, seed);
+    bool enough = draws->machines != NULL;
     for (; enough && draws->n < n; draws->n++) {
         struct machine *drawn = &draws->machines[draws->n];
         *drawn = *machine;
@@ -64,12 +62,11 @@ int machine_draws_init(struct machine_draws *draws, const struct machine *machin
         memcpy(drawn->parameters, machine->parameters, machine->n_parameters * sizeof *drawn->parameters);
         for (size_t i = 0; i < machine->n_parameters; i++) {
             const struct machine_parameter *row = &machine->parameters[i];
-            double value = ends_known(row) > 0 ? draw(row, random) : row->value;
+            double value = ends_known(row) > 0 ? draw(row, &random) : row->value;
             if (isfinite(value) && (value > 0 || strcmp(row->unit, "B/s") != 0))
                 drawn->parameters[i].value = value;
         }
     }
-    gsl_rng_free(random);
     if (enough)
         return 0;
     machine_draws_release(draws);
@@ -88,11 +85,11 @@ void machine_draws_release(struct machine_draws *draws)
 static void rank_interval(double *times_s, size_t n, struct prediction *prediction, size_t rank)
 {
     double time_s = prediction->time_s[rank];
-    gsl_sort(times_s, 1, n);
+    sort_doubles(times_s, n);
     if (times_s[n - 1] <= times_s[0] && time_s > 0)
         return;
-    double low_s = gsl_stats_quantile_from_sorted_data(times_s, 1, n, 0.025);
-    double high_s = gsl_stats_quantile_from_sorted_data(times_s, 1, n, 0.975);
+    double low_s = sorted_quantile(times_s, n, 0.025);
+    double high_s = sorted_quantile(times_s, n, 0.975);
     prediction->low_s[rank] = low_s < time_s ? low_s : time_s;
     prediction->high_s[rank] = high_s > time_s ? high_s : time_s;
 }

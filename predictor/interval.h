@@ -10,7 +10,7 @@
  * Introduction to the Bootstrap, 1993, chapters 6 and 13).
  *
  *   v, l, h   machine_parameter.value, ci_low, ci_high    the quantity's
- *   z         gsl_ran_ugaussian                           -
+ *   z         twister_gaussian                           -
  *
  * Limits: values are drawn independently, though those of one fit are not; an end that is not known is the value
  * itself; thresholds and numbers of cores stay. The interval says how well the table is known, not how well the model

@@ -29,6 +29,7 @@
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/measure/shared_clock.h"
+#include "share/base/statistics.h"
 
 enum mode { ALONE, OTHER, OWN, STREAM, N_MODES };
 enum { PROBING, STREAMING, N_PAIRS };
@@ -126,7 +127,7 @@ static double ask(const struct measure *measure, int partner, MPI_Request *end)
         n += !has_ended;
     }
     MPI_Send(stop, SMALL_BYTES, MPI_BYTE, partner, THERE_TAG, measure->comm);
-    return n > 0 ? one_pair_median(seconds, n) : 0;
+    return n > 0 ? unsorted_median(seconds, n) : 0;
 }
 
 static void answer(const struct measure *measure, int partner)

@@ -42,15 +42,3 @@ int one_pair_list(const struct measure *measure, const struct one_pair_plan *pla
     }
     return 0;
 }
-
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-double one_pair_median(double *seconds, size_t n)
-{
-    qsort(seconds, n, sizeof *seconds, compare);
-    return plan_median(seconds, n);
-}

@@ -27,7 +27,4 @@ struct one_pair_plan {
 int one_pair_list(const struct measure *measure, const struct one_pair_plan *plan, struct one_pair *levels,
                   struct item **items, size_t *n_items);
 
-/* Returns the median of seconds[n], n >= 1, which lose their order. */
-double one_pair_median(double *seconds, size_t n);
-
 #endif

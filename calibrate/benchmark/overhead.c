@@ -10,6 +10,7 @@
 #include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
+#include "share/base/statistics.h"
 
 enum mode { SEND, RECEIVE, N_MODES };
 enum { REPEATS_MAX = 1024, WARM_UPS = 8, DATA_TAG = 1, GO_TAG = 2 };
@@ -74,7 +75,7 @@ static double exchange(struct measure *measure, const struct task *task)
         if (i >= 0)
             seconds[i] = call_s > cost_s + CALL_MIN_S ? call_s - cost_s : CALL_MIN_S;
     }
-    return task->is_first == (task->mode == SEND) ? one_pair_median(seconds, (size_t)task->repeats) : 0;
+    return task->is_first == (task->mode == SEND) ? unsorted_median(seconds, (size_t)task->repeats) : 0;
 }
 
 const struct benchmark_program overhead_program = {

@@ -17,6 +17,7 @@
 #include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
+#include "share/base/statistics.h"
 
 enum mode { ALONE, SENDER, RECEIVER, BOTH, N_MODES };
 enum { REPEATS_MAX = 128, PLAIN_SHARE = 8, PLAIN_MIN = 2, DATA_TAG = 1, READY_TAG, GO_TAG, DONE_TAG };
@@ -87,7 +88,7 @@ static double transfers(struct measure *measure, const struct task *task, int n,
         else
             seconds[i] = receive_one(measure, task, measure->recv_buffer + place, compute_s);
     }
-    return task->is_first ? 0 : one_pair_median(seconds, (size_t)n);
+    return task->is_first ? 0 : unsorted_median(seconds, (size_t)n);
 }
 
 static double exchange(struct measure *measure, const struct task *task)

@@ -10,6 +10,8 @@
 
 #include "calibrate/finegrain/content.h"
 #include "calibrate/measure/shared_clock.h"
+#include "share/base/statistics.h"
+#include "share/base/random.h"
 
 /* Numbers what each rank tells of an iteration; the ranks' largest counts. */
 enum told { TOLD_SECONDS, TOLD_LAST_ARRIVAL, TOLD_LAST_ARRIVED, TOLD_DELAY, TOLD_MEDIAN_OVERSLEEP, TOLD_COUNT };
@@ -58,25 +60,19 @@ static double agree(const struct finegrain_measure *measure)
     return start_s - measure->offset_s;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double first = *(const double *)a, second = *(const double *)b;
-    return (first > second) - (first < second);
-}
-
 /* Tells of the threads of this rank. */
 static void tell(const struct finegrain_measure *measure, double *told)
 {
     size_t n = measure->config->threads;
     for (size_t i = 0; i < n; i++)
         measure->sorted[i] = measure->arrived_s[i] - measure->arrival_s[i];
-    qsort(measure->sorted, n, sizeof *measure->sorted, compare);
+    sort_doubles(measure->sorted, n);
     told[TOLD_MEDIAN_OVERSLEEP] = (measure->sorted[(n - 1) / 2] + measure->sorted[n / 2]) / 2;
     memcpy(measure->sorted, measure->arrived_s, n * sizeof *measure->sorted);
-    qsort(measure->sorted, n, sizeof *measure->sorted, compare);
+    sort_doubles(measure->sorted, n);
     told[TOLD_LAST_ARRIVED] = measure->sorted[n - 1];
     memcpy(measure->sorted, measure->arrival_s, n * sizeof *measure->sorted);
-    qsort(measure->sorted, n, sizeof *measure->sorted, compare);
+    sort_doubles(measure->sorted, n);
     told[TOLD_LAST_ARRIVAL] = measure->sorted[n - 1];
     told[TOLD_DELAY] = measure->sorted[n - 1] - measure->sorted[(n - 1) / 2];
 }
@@ -152,25 +148,6 @@ int finegrain_measure_check(struct finegrain_measure *measure, struct error *err
     return 0;
 }
 
-/* Draws by SplitMix64 (Steele, Lea, Flood 2014), alike on all ranks. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t mixed = *state += UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-    return mixed ^ mixed >> 31;
-}
-
-/* Puts 0 .. n - 1 into random order. */
-static void shuffle(size_t *order, size_t n, uint64_t seed)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t other = (size_t)(next_random(&seed) % (i + 1));
-        order[i] = order[other];
-        order[other] = i;
-    }
-}
-
 static void print(const double *told, uint64_t trial, uint64_t iteration, bool is_fine)
 {
     double oversleep_s = told[TOLD_LAST_ARRIVED] - told[TOLD_LAST_ARRIVAL];
@@ -207,7 +184,7 @@ int finegrain_measure_trial(struct finegrain_measure *measure, uint64_t trial, s
     if (lacks) {
         error_set(error, "no memory for the times of %zu iterations", n);
     } else {
-        shuffle(order, n, measure->config->seed + trial * UINT64_C(0xd6e8feb86659fd93));
+        random_order(&(uint64_t){measure->config->seed + trial * UINT64_C(0xd6e8feb86659fd93)}, order, n);
         result = run_items(measure, trial, order, told, error);
     }
     for (size_t i = 0; i < n && result == 0 && measure->rank == 0; i++)

@@ -3,13 +3,13 @@
  * replacement, and the interval holds 95 % of the speed-ups of those. */
 #include "calibrate/finegrain/finegrain_row.h"
 
-#include <gsl/gsl_rng.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrate/samples/plan.h"
+#include "share/base/statistics.h"
+#include "share/base/random.h"
 
 enum { REPLICATES_MOST = 1000, REPLICATES_LEAST = 100, DRAWS_MOST = 20000000, PAIRS_LEAST = 6 };
 
@@ -70,19 +70,13 @@ static int pairs_make(const struct finegrain_config *config, const struct finegr
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double first = *(const double *)a, second = *(const double *)b;
-    return (first > second) - (first < second);
-}
-
 static struct finegrain_bounded bounded_median(const double *values, size_t n, double *sorted)
 {
     struct finegrain_bounded bounded = {.low = NAN, .high = NAN};
     memcpy(sorted, values, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare);
-    bounded.value = plan_median(sorted, n);
-    if (!plan_interval(sorted, n, &bounded.low, &bounded.high))
+    sort_doubles(sorted, n);
+    bounded.value = sorted_median(sorted, n);
+    if (!sorted_median_interval(sorted, n, &bounded.low, &bounded.high))
         bounded.low = bounded.high = NAN;
     return bounded;
 }
@@ -102,26 +96,24 @@ static int bound_speedup(const struct pairs *pairs, uint64_t seed, struct finegr
     bounded->low = bounded->high = NAN;
     if (n < PAIRS_LEAST)
         return 0;
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_taus2);
+    struct twister random;
     double *replicates = calloc(n_replicates, sizeof *replicates);
     double *bsp = pairs->sorted, *fine = pairs->sorted + n;
-    if (random != NULL && replicates != NULL) {
-        gsl_rng_set(random, (unsigned long)seed);
+    if (replicates != NULL) {
+        twister_seed(&random, seed);
         for (size_t i = 0; i < n_replicates; i++) {
             for (size_t j = 0; j < n; j++) {
-                size_t drawn = gsl_rng_uniform_int(random, n);
+                size_t drawn = twister_below(&random, n);
                 bsp[j] = pairs->bsp[drawn];
                 fine[j] = pairs->fine[drawn];
             }
-            replicates[i] = speedup(gsl_stats_median(bsp, 1, n), gsl_stats_median(fine, 1, n));
+            replicates[i] = speedup(unsorted_median(bsp, n), unsorted_median(fine, n));
         }
-        qsort(replicates, n_replicates, sizeof *replicates, compare);
-        bounded->low = gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.025);
-        bounded->high = gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.975);
+        sort_doubles(replicates, n_replicates);
+        bounded->low = sorted_quantile(replicates, n_replicates, 0.025);
+        bounded->high = sorted_quantile(replicates, n_replicates, 0.975);
     }
-    int result = random != NULL && replicates != NULL ? 0 : -1;
-    if (random != NULL)
-        gsl_rng_free(random);
+    int result = replicates != NULL ? 0 : -1;
     free(replicates);
     return result;
 }

@@ -6,24 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics_double.h>
-
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 /* Any numbers will do; the same samples give the same table. */
 #define LAUNCHES_SEED   20180925ul
 #define DIFFERENCE_SEED 20180521ul
 
 enum { DIFFERENCE_REPLICATES = 500, FEW_SAMPLES = 6 };
-
-static gsl_rng *random_new(unsigned long seed)
-{
-    gsl_rng *random = or_no_memory(gsl_rng_alloc(gsl_rng_taus2));
-    gsl_rng_set(random, seed);
-    return random;
-}
 
 size_t bootstrap_replicates(const struct fit_options *options)
 {
@@ -38,9 +28,9 @@ double interval_few_launches(size_t n_launches)
 
 void interval_of_replicates(struct line_value *value, double *replicates, size_t n_replicates, double factor)
 {
-    gsl_sort(replicates, 1, n_replicates);
-    double low = gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.025);
-    double high = gsl_stats_quantile_from_sorted_data(replicates, 1, n_replicates, 0.975);
+    sort_doubles(replicates, n_replicates);
+    double low = sorted_quantile(replicates, n_replicates, 0.025);
+    double high = sorted_quantile(replicates, n_replicates, 0.975);
     value->low = fmin(value->value - factor * (value->value - low), value->value);
     value->high = fmax(value->value + factor * (high - value->value), value->value);
 }
@@ -86,11 +76,11 @@ static struct by_launch split(const struct samples *samples, enum benchmark benc
 }
 
 /* Draws as many launches as there are into drawn, sorted. */
-static void draw_launches(const struct by_launch *split, gsl_rng *random, struct samples *drawn)
+static void draw_launches(const struct by_launch *split, struct twister *random, struct samples *drawn)
 {
     drawn->n_samples = 0;
     for (size_t i = 0; i < split->n_launches; i++) {
-        size_t launch = gsl_rng_uniform_int(random, split->n_launches);
+        size_t launch = twister_below(random, split->n_launches);
         for (size_t j = split->first[launch]; j < split->first[launch + 1]; j++)
             samples_append(drawn, &split->samples[j]);
     }
@@ -104,11 +94,12 @@ void bootstrap_launches(const struct samples *samples, enum benchmark benchmark,
     struct by_launch by_launch = split(samples, benchmark);
     struct samples drawn = {0};
     size_t n = bootstrap_replicates(options), n_fitted = 0;
-    gsl_rng *random = random_new(LAUNCHES_SEED);
+    struct twister random;
+    twister_seed(&random, LAUNCHES_SEED);
     double *replicates = xcalloc(n * n_values, sizeof *replicates); /* of each value, n after the other */
     for (size_t i = 0; i < n && by_launch.n_launches > 1; i++) {
         double found[BOOTSTRAP_VALUES_MAX];
-        draw_launches(&by_launch, random, &drawn);
+        draw_launches(&by_launch, &random, &drawn);
         if (!estimate(&drawn, options, context, found))
             continue;
         for (size_t value = 0; value < n_values; value++)
@@ -122,7 +113,6 @@ void bootstrap_launches(const struct samples *samples, enum benchmark benchmark,
     free(by_launch.first);
     free(replicates);
     samples_release(&drawn);
-    gsl_rng_free(random);
 }
 
 /* Notes a launch; if there are too many, all count as one. */
@@ -177,7 +167,8 @@ static size_t group_point(struct resampling *resampling, const struct sample *sa
 void resampling_init(struct resampling *resampling, const struct samples *samples, const struct curves *curves,
                      enum samples_statistic statistic, unsigned long seed)
 {
-    *resampling = (struct resampling){.statistic = statistic, .n_domains = 1, .random = random_new(seed)};
+    *resampling = (struct resampling){.statistic = statistic, .n_domains = 1};
+    twister_seed(&resampling->random, seed);
     memcpy(resampling->domain_pairs, samples->domain_pairs, sizeof resampling->domain_pairs);
     find_groups(resampling, samples, curves);
     size_t n_points = 0, largest = 0, width = resampling->n_launches * resampling->n_domains + 1;
@@ -204,7 +195,7 @@ void resampling_init(struct resampling *resampling, const struct samples *sample
 static size_t draw(struct resampling *resampling, size_t begin, size_t end, double *drawn)
 {
     for (size_t i = begin; i < end; i++)
-        drawn[i - begin] = resampling->seconds[begin + gsl_rng_uniform_int(resampling->random, end - begin)];
+        drawn[i - begin] = resampling->seconds[begin + twister_below(&resampling->random, end - begin)];
     return end - begin;
 }
 
@@ -227,7 +218,7 @@ void resampling_next(struct resampling *resampling)
 {
     size_t launches[RESAMPLING_LAUNCHES_MAX], n_launches = resampling->n_launches;
     for (size_t i = 0; i < n_launches; i++)
-        launches[i] = gsl_rng_uniform_int(resampling->random, n_launches);
+        launches[i] = twister_below(&resampling->random, n_launches);
     const size_t *groups = resampling->groups;
     for (size_t i = 0; i < resampling->curves.n_curves; i++) {
         struct curve *curve = &resampling->curves.curves[i];
@@ -248,7 +239,6 @@ void resampling_release(struct resampling *resampling)
     free(resampling->seconds);
     free(resampling->groups);
     free(resampling->drawn);
-    gsl_rng_free(resampling->random);
     *resampling = (struct resampling){0};
 }
 
@@ -271,11 +261,11 @@ static void difference_bootstrap(const struct samples *samples, enum samples_sta
         resampling_next(&resampling);
         replicates[i] = resampling.curves.curves[1].seconds[0] - resampling.curves.curves[0].seconds[0];
     }
-    gsl_sort(replicates, 1, DIFFERENCE_REPLICATES);
+    sort_doubles(replicates, DIFFERENCE_REPLICATES);
     size_t n = resampling.n_launches > 1 ? resampling.n_launches : difference->n_smaller;
-    double outside = gsl_cdf_ugaussian_P(-sqrt((double)n / (double)(n - 1)) * line_quantile(n - 1));
-    double low_s = gsl_stats_quantile_from_sorted_data(replicates, 1, DIFFERENCE_REPLICATES, outside);
-    double high_s = gsl_stats_quantile_from_sorted_data(replicates, 1, DIFFERENCE_REPLICATES, 1 - outside);
+    double outside = normal_below(-sqrt((double)n / (double)(n - 1)) * line_quantile(n - 1));
+    double low_s = sorted_quantile(replicates, DIFFERENCE_REPLICATES, outside);
+    double high_s = sorted_quantile(replicates, DIFFERENCE_REPLICATES, 1 - outside);
     difference->low_s = fmin(low_s, difference->value_s);
     difference->high_s = fmax(high_s, difference->value_s);
     resampling_release(&resampling);

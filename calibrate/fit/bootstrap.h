@@ -12,9 +12,8 @@
 #ifndef MPISTAIR_CALIBRATE_BOOTSTRAP_H
 #define MPISTAIR_CALIBRATE_BOOTSTRAP_H
 
-#include <gsl/gsl_rng.h>
-
 #include "calibrate/fit/fits.h"
+#include "share/base/random.h"
 
 enum { BOOTSTRAP_REPLICATES = 200 }; /* unless the options say otherwise */
 
@@ -53,7 +52,7 @@ struct resampling {
     size_t *groups;  /* [points][n_launches * n_domains + 1]: where a point's launches and domains begin in seconds */
     double domain_pairs[DOMAIN_COUNT];
     double *drawn; /* times drawn for one point */
-    gsl_rng *random;
+    struct twister random;
 };
 
 /* Prepares. samples are sorted, as the curves were made from; both stay the caller's and must outlive it. The same seed

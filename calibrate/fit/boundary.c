@@ -14,10 +14,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_sort.h>
-
 #include "calibrate/fit/fits.h"
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 #define TAIL 0.025
 
@@ -27,8 +26,6 @@ struct outcome {
     uint64_t bytes;
     bool taken;
 };
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 static int compare_outcomes(const void *left, const void *right)
 {
@@ -88,7 +85,7 @@ static double *column(const struct boundary *searches, size_t n_searches, size_t
 {
     for (size_t i = 0; i < n_searches; i++)
         values[i] = *(const double *)((const char *)&searches[i] + offset);
-    gsl_sort(values, 1, n_searches);
+    sort_doubles(values, n_searches);
     return values;
 }
 

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_statistics_double.h>
-
 #include "calibrate/fit/fits.h"
 #include "calibrate/fit/bootstrap.h"
 #include "calibrate/fit/memory_estimate.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 #define SEED 20220210ul /* any; the same samples give the same table */
 /* The least relative standard error: samples that are all alike are not known better. */
@@ -155,7 +154,10 @@ static void find_errors(const struct memory_samples *samples, struct replicates 
         for (end = first;
              end < samples->n_points && samples->points[end].place.variant == samples->points[first].place.variant;
              end++) {
-            double deviation = gsl_stats_sd(&replicates->drawn[end], replicates->n_points, BOOTSTRAP_REPLICATES);
+            double drawn[BOOTSTRAP_REPLICATES];
+            for (size_t i = 0; i < BOOTSTRAP_REPLICATES; i++)
+                drawn[i] = replicates->drawn[i * replicates->n_points + end];
+            double deviation = sqrt(variance_of(drawn, BOOTSTRAP_REPLICATES));
             relative[count++] = replicates->error[end] = deviation / samples->points[end].bytes_per_s;
         }
         double usual = fmax(samples_reduce(relative, count, STATISTIC_MEDIAN), ERROR_LEAST);

@@ -36,14 +36,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_multifit.h>
-#include <gsl/gsl_sort.h>
-
 #include "calibrate/fit/bootstrap.h"
 #include "calibrate/fit/fits.h"
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 /* Growth by sharing from which on a shape counts, and how many such shapes show a link. */
 #define SHARING    1.25
@@ -99,34 +95,13 @@ static double seconds_alone(const struct shape *shapes, size_t n_shapes, const s
 static bool fit_shapes(const double *count_over_l, const double *seconds_over_l, size_t n, bool with_tau,
                        struct line_value *tau, struct line_value *delta)
 {
-    size_t p = with_tau ? 2 : 1;
-    gsl_matrix *x = or_no_memory(gsl_matrix_alloc(n, p)), *covariance = or_no_memory(gsl_matrix_alloc(p, p));
-    gsl_vector *y = or_no_memory(gsl_vector_alloc(n)), *c = or_no_memory(gsl_vector_alloc(p));
-    gsl_multifit_robust_workspace *work = gsl_multifit_robust_alloc(gsl_multifit_robust_bisquare, n, p);
-    bool found = false;
-    if (work != NULL) {
-        for (size_t i = 0; i < n; i++) {
-            gsl_matrix_set(x, i, 0, 1);
-            if (with_tau)
-                gsl_matrix_set(x, i, 1, count_over_l[i]);
-            gsl_vector_set(y, i, seconds_over_l[i]);
-        }
-        /* A fit that did not settle within GSL's number of steps is still a fit; NaN is none. */
-        gsl_multifit_robust(x, y, c, covariance, work);
-        double half = gsl_cdf_tdist_Pinv(0.975, (double)(n - p));
-        double value = gsl_vector_get(c, 0), width = half * sqrt(gsl_matrix_get(covariance, 0, 0));
-        *delta = (struct line_value){value, fmax(value - width, 0), value + width};
-        value = with_tau ? gsl_vector_get(c, 1) : 0;
-        width = with_tau ? half * sqrt(gsl_matrix_get(covariance, 1, 1)) : NAN;
-        *tau = (struct line_value){value, value - width, value + width};
-        found = isfinite(delta->value) && isfinite(delta->high) && isfinite(tau->value);
-        gsl_multifit_robust_free(work);
-    }
-    gsl_vector_free(y);
-    gsl_vector_free(c);
-    gsl_matrix_free(x);
-    gsl_matrix_free(covariance);
-    return found;
+    struct weighted_line line = robust_line_fit(with_tau ? count_over_l : NULL, seconds_over_l, n);
+    double half = line_quantile(n - (with_tau ? 2 : 1)), value = line.intercept,
+           width = half * sqrt(line.var_intercept);
+    *delta = (struct line_value){value, fmax(value - width, 0), value + width};
+    width = with_tau ? half * sqrt(line.var_slope) : NAN;
+    *tau = (struct line_value){line.slope, line.slope - width, line.slope + width};
+    return isfinite(delta->value) && isfinite(delta->high) && isfinite(tau->value);
 }
 
 /* Fits delta, with tau where the shapes tell it and it is not negative. */
@@ -136,10 +111,8 @@ static bool fit_delta(const double *count_over_l, const double *seconds_over_l, 
     bool differ = false;
     for (size_t i = 1; i < n; i++)
         differ = differ || fabs(count_over_l[i] - count_over_l[0]) > 1e-9 * count_over_l[0];
-    gsl_error_handler_t *before = gsl_set_error_handler_off();
     bool found = (differ && fit_shapes(count_over_l, seconds_over_l, n, true, tau, delta) && tau->value >= 0) ||
                  fit_shapes(count_over_l, seconds_over_l, n, false, tau, delta);
-    gsl_set_error_handler(before);
     return found && delta->value > 0;
 }
 
@@ -148,8 +121,8 @@ static bool sees_link(double *across, size_t n, double *slowed_across, size_t n_
 {
     if (n_slowed < SHAPES_MIN)
         return false;
-    gsl_sort(across, 1, n);
-    gsl_sort(slowed_across, 1, n_slowed);
+    sort_doubles(across, n);
+    sort_doubles(slowed_across, n_slowed);
     double median = across[n / 2];
     size_t large = 0, large_slowed = 0;
     for (size_t i = 0; i < n; i++)

@@ -5,14 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_fit.h>
-
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 double line_quantile(size_t degrees_of_freedom)
 {
-    return degrees_of_freedom == 0 ? NAN : gsl_cdf_tdist_Pinv(0.975, (double)degrees_of_freedom);
+    return degrees_of_freedom == 0 ? NAN : student_quantile(0.025, (double)degrees_of_freedom);
 }
 
 static struct line_value value_within(double value, double half_width)
@@ -138,21 +136,19 @@ static void share_slope(const struct fitting *fitting, struct line *line)
 static int fit_weighted(const struct fitting *fitting, struct line *line)
 {
     static const struct line_value origin = {0, 0, 0};
-    double intercept, slope, cov00, cov01, cov11, sum_of_squares;
-    if (gsl_fit_wlinear(fitting->x, 1, fitting->weight, 1, fitting->y, 1, fitting->n_points, &intercept, &slope, &cov00,
-                        &cov01, &cov11, &sum_of_squares) != 0 ||
-        !isfinite(intercept) || !isfinite(slope))
+    struct weighted_line plain = weighted_line_fit(fitting->x, fitting->y, fitting->weight, fitting->n_points);
+    if (!isfinite(plain.intercept) || !isfinite(plain.slope))
         return -1;
     size_t degrees = fitting->n_points - 2;
-    struct scatter scatter = scatter_of(fitting, sum_of_squares, degrees);
+    struct scatter scatter = scatter_of(fitting, plain.sum_of_squares, degrees);
     struct line fit = {
-        .intercept = value_within(intercept, half_width(&scatter, cov00)),
-        .slope = value_within(slope, half_width(&scatter, cov11)),
+        .intercept = value_within(plain.intercept, half_width(&scatter, plain.var_intercept)),
+        .slope = value_within(plain.slope, half_width(&scatter, plain.var_slope)),
         .kind = LINE_PLAIN,
-        .sum_of_squares = sum_of_squares,
+        .sum_of_squares = plain.sum_of_squares,
         .degrees = degrees,
-        .free_slope = slope,
-        .slope_error = sqrt(cov11 * scatter.variance),
+        .free_slope = plain.slope,
+        .slope_error = sqrt(plain.var_slope * scatter.variance),
         .mean_y = intercept_of(fitting, 0),
     };
     if (fitting->hint->slope_share > 0)
@@ -212,6 +208,6 @@ double pool_share(const struct pool_value *values, const double *expected, size_
         double distance = (values[i].value - expected[i]) / values[i].error;
         chi_squared += distance * distance;
     }
-    double ratio = gsl_cdf_chisq_Pinv(0.99, (double)degrees) / chi_squared;
+    double ratio = chi_squared_quantile(0.99, (double)degrees) / chi_squared;
     return ratio < 1 ? ratio * ratio * ratio : 1; /* it is 1 also without any distance */
 }

@@ -6,11 +6,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_fit.h>
-#include <gsl/gsl_multifit.h>
-
 #include "calibrate/fit/line.h"
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 /* Standard errors of a difference: half a 95 % interval, and what hardly ever happens by chance. */
 #define ALIKE    1.96
@@ -57,34 +55,34 @@ static double line_at(const struct broken_line *line, double n)
     return value;
 }
 
-/* Fits the knots' values by weighted least squares to the points from first on. */
+/* Fits the knots' values by weighted least squares to the points from first on. Every knot is a point, so that the
+ * normal equations have a solution: they are solved, and their matrix is inverted, by Gauss and Jordan. */
 static void fit_knots(struct broken_line *line, const struct curve_points *points, size_t first)
 {
-    size_t count = points->count - first;
-    double unused;
-    gsl_matrix *parts = or_no_memory(gsl_matrix_alloc(count, line->n_knots)),
-               *covariance = or_no_memory(gsl_matrix_alloc(line->n_knots, line->n_knots));
-    gsl_vector *weights = or_no_memory(gsl_vector_alloc(count)), *values = or_no_memory(gsl_vector_alloc(count)),
-               *found = or_no_memory(gsl_vector_alloc(line->n_knots));
-    gsl_multifit_linear_workspace *work = or_no_memory(gsl_multifit_linear_alloc(count, line->n_knots));
-    for (size_t i = 0; i < count; i++) {
-        const struct pool_value *value = &points->values[first + i];
-        for (size_t knot = 0; knot < line->n_knots; knot++)
-            gsl_matrix_set(parts, i, knot, part_of(line, knot, points->n[first + i]));
-        gsl_vector_set(weights, i, 1 / (value->error * value->error));
-        gsl_vector_set(values, i, value->value);
+    size_t n = line->n_knots;
+    double rows[MOST_KNOTS][2 * MOST_KNOTS + 1] = {0}; /* matrix, unit matrix, right side */
+    for (size_t i = first; i < points->count; i++) {
+        const struct pool_value *value = &points->values[i];
+        double weight = 1 / (value->error * value->error);
+        for (size_t row = 0; row < n; row++) {
+            double part = weight * part_of(line, row, points->n[i]);
+            for (size_t column = 0; column < n; column++)
+                rows[row][column] += part * part_of(line, column, points->n[i]);
+            rows[row][2 * n] += part * value->value;
+        }
     }
-    gsl_multifit_wlinear(parts, weights, values, found, covariance, &unused, work);
-    for (size_t knot = 0; knot < line->n_knots; knot++) {
-        line->value[knot] = gsl_vector_get(found, knot);
-        line->error[knot] = sqrt(gsl_matrix_get(covariance, knot, knot));
+    for (size_t row = 0; row < n; row++)
+        rows[row][n + row] = 1;
+    for (size_t pivot = 0; pivot < n; pivot++) /* the matrix is positive definite: its diagonal is never 0 */
+        for (size_t row = 0; row < n; row++) {
+            double factor = row == pivot ? 1 - 1 / rows[pivot][pivot] : rows[row][pivot] / rows[pivot][pivot];
+            for (size_t column = 2 * n + 1; column-- > 0;)
+                rows[row][column] -= factor * rows[pivot][column];
+        }
+    for (size_t knot = 0; knot < n; knot++) {
+        line->value[knot] = rows[knot][2 * n];
+        line->error[knot] = sqrt(rows[knot][n + knot]);
     }
-    gsl_matrix_free(parts);
-    gsl_matrix_free(covariance);
-    gsl_vector_free(weights);
-    gsl_vector_free(values);
-    gsl_vector_free(found);
-    gsl_multifit_linear_free(work);
 }
 
 /* Makes the line through the points from first on that bends at bend (0: nowhere), and gives way to the measured values
@@ -122,7 +120,6 @@ static bool is_below(const struct pool_value *value, const struct pool_value *ot
 static struct pool_value on_the_way(const struct curve_points *points, size_t at, const struct pool_value *behind,
                                     double *room)
 {
-    double c0, c1, cov00, cov01, cov11, unused;
     struct pool_value measured = points->values[at], told;
     if (at < 3)
         return measured;
@@ -131,11 +128,13 @@ static struct pool_value on_the_way(const struct curve_points *points, size_t at
         weights[i] = 1 / (points->values[i].error * points->values[i].error);
         values[i] = points->values[i].value;
     }
-    gsl_fit_wlinear(points->n, 1, weights, 1, values, 1, at, &c0, &c1, &cov00, &cov01, &cov11, &unused);
+    struct weighted_line line = weighted_line_fit(points->n, values, weights, at);
     for (size_t i = 0; i < at; i++)
-        expected[i] = c0 + c1 * points->n[i];
+        expected[i] = line.intercept + line.slope * points->n[i];
     double share = pool_share(points->values, expected, at, at - 2);
-    gsl_fit_linear_est(points->n[at], c0, c1, cov00, cov01, cov11, &told.value, &told.error);
+    double n = points->n[at];
+    told.value = line.intercept + line.slope * n;
+    told.error = sqrt(line.var_intercept + n * (2 * line.covariance + line.var_slope * n));
     if (told.value > behind->value)
         told = *behind;
     told.error /= sqrt(share);

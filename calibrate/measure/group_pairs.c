@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "calibrate/measure/levels.h"
+#include "share/base/statistics.h"
 
 /* Describes a rank while pairs are made. Ranks of one socket, NUMA node and L3 have the same cache number. */
 struct member {
@@ -16,8 +17,6 @@ struct member {
     size_t turn; /* how many ranks of its cache come before it */
     bool used;
 };
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 static int compare_places(const struct member *a, const struct member *b)
 {

@@ -9,6 +9,7 @@
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/samples/probing.h"
 #include "calibrate/samples/plan.h"
+#include "share/base/statistics.h"
 
 enum { SAMPLES = 3, VISITS_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
 
@@ -92,7 +93,7 @@ static double level_s(struct measure *measure, uint64_t bytes, int repeats, int 
             taken_s[place] = seconds[i];
         }
     }
-    return n > 0 ? plan_median(taken_s, n) : NAN;
+    return n > 0 ? sorted_median(taken_s, n) : NAN;
 }
 
 /* Returns the share that the hypervisor took of the processors since the last probe; NaN if it is not known. */

@@ -14,6 +14,7 @@
 #include "calibrate/measure/point.h"
 #include "calibrate/samples/probing.h"
 #include "calibrate/measure/machine_probe.h"
+#include "share/base/random.h"
 
 /* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
  * takes to reach the ranks. It takes one, where three take long, as another item may come in between; and where time is
@@ -57,19 +58,10 @@ struct taken {
     double waited; /* NaN: not known of the visit itself */
 };
 
-/* Draws by xorshift64*: the order must be the same everywhere for a seed. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * 0x2545f4914f6cdd1dULL;
-}
-
 static void shuffle(struct schedule *schedule)
 {
     for (size_t i = schedule->n_points; i > 1; i--) {
-        size_t j = (size_t)(next_random(&schedule->random) % i), kept = schedule->order[i - 1];
+        size_t j = (size_t)random_below(&schedule->random, i), kept = schedule->order[i - 1];
         schedule->order[i - 1] = schedule->order[j];
         schedule->order[j] = kept;
     }
@@ -400,7 +392,7 @@ int schedule_lead(struct measure *measure, const struct benchmark_program *progr
                                 .program = program,
                                 .end_s = measure->begin_s + measure->seconds,
                                 .told_s = clock_now_s(),
-                                .random = measure->seed * 2 + 1};
+                                .random = measure->seed};
     measure->drop_shared = true;
     int result = list(&schedule);
     schedule.points = calloc(schedule.n_points + 1, sizeof *schedule.points);

@@ -4,16 +4,18 @@
 
 #include <stdio.h>
 
-/* The kernel draws the text at boot; FNV-1a makes a number of it. */
+#include "share/base/map.h"
+
+/* A hash of the text that the kernel draws at boot. */
 uint64_t sharing_machine(void)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    char boot_id[64] = "";
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-    for (int c; file != NULL && (c = getc(file)) != EOF;)
-        hash = (hash ^ (unsigned char)c) * UINT64_C(0x100000001b3);
+    if (file != NULL && fgets(boot_id, sizeof boot_id, file) == NULL)
+        boot_id[0] = '\0';
     if (file != NULL)
         fclose(file);
-    return hash;
+    return map_hash_text(MAP_TEXT, boot_id);
 }
 
 static size_t ranks_of_machine(const struct sharing *ranks, size_t n, uint64_t machine)

@@ -13,6 +13,7 @@
 #include "share/base/csv.h"
 #include "share/base/memory.h"
 #include "share/base/number.h"
+#include "share/base/statistics.h"
 
 const char *const memory_variant_name[MEMORY_VARIANT_COUNT] = {"computation_alone", "message_alone", "computation",
                                                                "message"};
@@ -209,8 +210,6 @@ static int read_comment(void *context, const char *text, struct error *error)
     return strcmp(key, "method") == 0 ? take_method(reading, value, error) : 0;
 }
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 static int compare_places(const struct memory_place *a, const struct memory_place *b)
 {
     int order = COMPARE(a->variant, b->variant);
@@ -236,8 +235,8 @@ static struct memory_point point_of(const struct memory_samples *samples, size_t
         .place = samples->samples[first].place, .first = first, .n_samples = n_samples, .low = NAN, .high = NAN};
     for (size_t i = 0; i < n_samples; i++)
         values[i] = samples->samples[first + i].bytes_per_s;
-    point.bytes_per_s = plan_median(values, n_samples);
-    plan_interval(values, n_samples, &point.low, &point.high);
+    point.bytes_per_s = sorted_median(values, n_samples);
+    sorted_median_interval(values, n_samples, &point.low, &point.high);
     return point;
 }
 

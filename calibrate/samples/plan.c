@@ -4,11 +4,10 @@
 
 #include <math.h>
 
+#include "share/base/statistics.h"
+
 /* The part of a gap that waking up and the first look take. */
 #define SETTLE_S 0.3e-3
-
-/* From there on the binomial distribution is as good as normal, and 2^-n nears what a double holds. */
-enum { NORMAL_FROM = 1000 };
 
 int plan_repeats(double repetition_s, int batch, int max)
 {
@@ -29,40 +28,10 @@ double plan_gap_s(double sample_s, double tick_s)
     return tick_s * ceil((1.3 * sample_s + 2 * SETTLE_S) / tick_s);
 }
 
-/* Returns the largest k with P(Binomial(n, 1/2) < k) <= 0.025; 0 if there is none. */
-static size_t low_rank(size_t n)
-{
-    if (n >= NORMAL_FROM)
-        return (size_t)floor((double)n / 2 - 1.96 * sqrt((double)n) / 2);
-    double probability = ldexp(1, -(int)n), below = probability; /* probability of 0, and of less than k */
-    size_t k = 0;
-    while (below <= 0.025) {
-        k++;
-        probability *= (double)(n - k + 1) / (double)k;
-        below += probability;
-    }
-    return k;
-}
-
-bool plan_interval(const double *sorted, size_t n, double *low, double *high)
-{
-    size_t k = n > 0 ? low_rank(n) : 0;
-    if (k == 0)
-        return false;
-    *low = sorted[k - 1];
-    *high = sorted[n - k];
-    return true;
-}
-
-double plan_median(const double *sorted, size_t n)
-{
-    return n == 0 ? 0 : (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-}
-
 double plan_half_width(const double *sorted, size_t n)
 {
-    double low, high, median = plan_median(sorted, n);
-    if (!plan_interval(sorted, n, &low, &high) || !(median > 0))
+    double low, high, median = sorted_median(sorted, n);
+    if (!sorted_median_interval(sorted, n, &low, &high) || !(median > 0))
         return INFINITY;
     return (high - low) / 2 / median;
 }

@@ -27,13 +27,6 @@ int plan_repeats(double repetition_s, int batch, int max);
  * with some margin for a sample that lasts longer. */
 double plan_gap_s(double sample_s, double tick_s);
 
-/* Finds the interval that holds the median of the distribution with at least 95 %, whatever the distribution: order
- * statistics k and n + 1 - k of sorted[n], k the largest with P(Binomial(n, 1/2) < k) <= 0.025. Returns false below 6
- * values, which no pair of order statistics bounds that well. */
-bool plan_interval(const double *sorted, size_t n, double *low, double *high);
-
-double plan_median(const double *sorted, size_t n);
-
 /* Returns half the interval over the median; infinity where there is no interval. */
 double plan_half_width(const double *sorted, size_t n);
 

@@ -1,4 +1,4 @@
-/* The names stand apart from what is done with samples: programs of a job read samples too, and have no GSL. */
+/* The names stand apart from what is done with samples: programs of a job read samples, too. */
 #include "calibrate/samples/samples.h"
 
 const char *const benchmark_name[BENCHMARK_COUNT] = {

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_statistics_double.h>
-
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 void samples_append(struct samples *samples, const struct sample *sample)
 {
@@ -23,8 +22,6 @@ void samples_release(struct samples *samples)
     probings_release(&samples->probings);
     *samples = (struct samples){0};
 }
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Orders the curves: level, n, benchmark, variant. */
 static int compare_curves(const struct sample *a, const struct sample *b)
@@ -71,7 +68,10 @@ void samples_sort(struct samples *samples)
 
 double samples_reduce(double *values, size_t n_values, enum samples_statistic statistic)
 {
-    return statistic == STATISTIC_MIN ? gsl_stats_min(values, 1, n_values) : gsl_stats_median(values, 1, n_values);
+    double least = values[0];
+    for (size_t i = 1; i < n_values && statistic == STATISTIC_MIN; i++)
+        least = values[i] < least ? values[i] : least;
+    return statistic == STATISTIC_MIN ? least : unsorted_median(values, n_values);
 }
 
 double samples_combine(const double seconds[DOMAIN_COUNT], const double n_pairs[DOMAIN_COUNT])

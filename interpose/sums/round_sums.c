@@ -9,6 +9,7 @@
 
 #include "interpose/database/cursor.h"
 #include "share/base/array.h"
+#include "share/base/statistics.h"
 
 /* Sums the times of a rank over the rounds of a kind, or over all rounds. */
 struct times {
@@ -137,17 +138,11 @@ static int store_wait(struct walk *walk, const struct round_span *round)
     return store(&walk->into[INTO_WAIT], values, 7);
 }
 
-static int compare_rank(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 static int end_kind(struct walk *walk, const struct round_span *round)
 {
     int result = 0;
     if (walk->n_met > 1)
-        qsort(walk->met, walk->n_met, sizeof *walk->met, compare_rank);
+        qsort(walk->met, walk->n_met, sizeof *walk->met, compare_u32);
     for (size_t i = 0; result == 0 && i < walk->n_met; i++) {
         struct times *times = &walk->of_kind[walk->met[i]];
         int64_t rank = walk->met[i], outside_ns;

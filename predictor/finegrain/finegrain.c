@@ -28,6 +28,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/statistics.h"
+
 /* Returns the bytes of one part to all peers, in s. */
 static double part_bytes_s(const struct finegrain_problem *problem)
 {
@@ -40,12 +42,6 @@ double finegrain_part_s(const struct finegrain_problem *problem)
            problem->queue_fine_s / problem->parts;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sets ready_s[parts], ascending: a part is ready when the last thread of its bin is done. */
 static void order_parts(const struct finegrain_problem *problem, double *ready_s)
 {
@@ -55,7 +51,7 @@ static void order_parts(const struct finegrain_problem *problem, double *ready_s
         for (uint32_t i = 0; i < bin; i++)
             ready_s[part] = fmax(ready_s[part], problem->arrivals_s[part * bin + i]);
     }
-    qsort(ready_s, problem->parts, sizeof *ready_s, compare);
+    sort_doubles(ready_s, problem->parts);
 }
 
 void finegrain_predict(const struct finegrain_problem *problem, double *scratch_s, struct finegrain_times *times)

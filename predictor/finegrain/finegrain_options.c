@@ -7,6 +7,7 @@
 
 #include "share/base/error.h"
 #include "share/base/number.h"
+#include "share/base/statistics.h"
 
 /* Are what `mpistair finegrain` measures without options. */
 #define DEFAULT_COMPUTE_S 4.194304e-3
@@ -77,12 +78,6 @@ static int check_part(const struct finegrain_options *options, uint64_t parts)
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int take_parts(struct finegrain_options *options)
 {
     char word[24];
@@ -99,7 +94,7 @@ static int take_parts(struct finegrain_options *options)
             return wrong_usage("predict", "--parts: expected at most %d of them", FINEGRAIN_MOST_PARTS);
         options->parts[options->n_parts++] = (uint32_t)parts;
     }
-    qsort(options->parts, options->n_parts, sizeof *options->parts, compare);
+    qsort(options->parts, options->n_parts, sizeof *options->parts, compare_u32);
     size_t kept = 1;
     for (size_t i = 1; i < options->n_parts; i++)
         if (options->parts[i] != options->parts[kept - 1])

@@ -2,10 +2,10 @@
  * may be from them. All rows see the same draws. */
 #include "predictor/finegrain/finegrain_rows.h"
 
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "share/base/statistics.h"
 
 /* A speed-up nearer to 0 than this is 0: sums of floating point numbers in another order differ by so much. */
 #define NOTHING_PERCENT 1e-9
@@ -75,15 +75,15 @@ static void summarize(const struct job *job, size_t i, struct finegrain_row *row
     double median[SAMPLED_COUNT];
     for (int sampled = 0; sampled < SAMPLED_COUNT; sampled++) {
         double *samples = samples_of(job, i, (enum sampled)sampled);
-        gsl_sort(samples, 1, n);
-        median[sampled] = gsl_stats_median_from_sorted_data(samples, 1, n);
+        sort_doubles(samples, n);
+        median[sampled] = sorted_median(samples, n);
     }
     const double *speedups = samples_of(job, i, SAMPLED_SPEEDUP);
     row->bsp_s = median[SAMPLED_BSP];
     row->fine_s = median[SAMPLED_FINE];
     row->speedup_percent = finegrain_speedup_percent(row->bsp_s, row->fine_s);
-    row->low_percent = fmin(row->speedup_percent, gsl_stats_quantile_from_sorted_data(speedups, 1, n, 0.025));
-    row->high_percent = fmax(row->speedup_percent, gsl_stats_quantile_from_sorted_data(speedups, 1, n, 0.975));
+    row->low_percent = fmin(row->speedup_percent, sorted_quantile(speedups, n, 0.025));
+    row->high_percent = fmax(row->speedup_percent, sorted_quantile(speedups, n, 0.975));
     row->bound_percent = finegrain_speedup_percent(row->bsp_s, median[SAMPLED_BOUND]);
     row->limit_percent = finegrain_speedup_percent(row->bsp_s, median[SAMPLED_LAST]);
 }

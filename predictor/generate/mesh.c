@@ -2,10 +2,10 @@
  * mesh stores none. */
 #include "predictor/generate/mesh.h"
 
-#include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "share/base/random.h"
 
 /* Say which share of the coarse cells is refined, and how many coarse columns there are for a well. */
 #define REFINED_SHARE    0.05
@@ -31,13 +31,13 @@ static void choose_size(struct mesh *mesh, uint64_t n_cells)
 }
 
 /* Refines the columns within the radius of a well: refined[columns]. */
-static void refine_columns(const struct mesh *mesh, gsl_rng *random, unsigned char *refined)
+static void refine_columns(const struct mesh *mesh, struct twister *random, unsigned char *refined)
 {
     double columns = (double)mesh->size[0] * mesh->size[1];
     size_t n_wells = (size_t)(columns / COLUMNS_PER_WELL);
     double radius = sqrt(REFINED_SHARE * COLUMNS_PER_WELL / M_PI);
     for (size_t well = 0; well < n_wells; well++) {
-        double x = gsl_rng_uniform(random) * mesh->size[0], y = gsl_rng_uniform(random) * mesh->size[1];
+        double x = twister_uniform(random) * mesh->size[0], y = twister_uniform(random) * mesh->size[1];
         for (long j = (long)(y - radius); j <= (long)(y + radius); j++)
             for (long i = (long)(x - radius); i <= (long)(x + radius); i++)
                 if (i >= 0 && j >= 0 && i < (long)mesh->size[0] && j < (long)mesh->size[1] &&
@@ -56,14 +56,14 @@ static void number_cells(struct mesh *mesh, const unsigned char *refined)
     mesh->n_cells = mesh->first[n_coarse];
 }
 
-static void draw_permeabilities(struct mesh *mesh, double spread, gsl_rng *random)
+static void draw_permeabilities(struct mesh *mesh, double spread, struct twister *random)
 {
     uint32_t n_coarse = coarse_count(mesh), columns = mesh->size[0] * mesh->size[1];
     double layer = 0;
     for (uint32_t coarse = 0; coarse < n_coarse; coarse++) {
         if (coarse % columns == 0)
-            layer = gsl_ran_gaussian(random, spread / 2);
-        mesh->permeability[coarse] = (float)exp(layer + gsl_ran_gaussian(random, spread));
+            layer = twister_gaussian(random, spread / 2);
+        mesh->permeability[coarse] = (float)exp(layer + twister_gaussian(random, spread));
     }
 }
 
@@ -73,18 +73,16 @@ int mesh_init(struct mesh *mesh, uint64_t n_cells, double spread, uint64_t seed,
     choose_size(mesh, n_cells);
     size_t n_coarse = coarse_count(mesh), columns = (size_t)mesh->size[0] * mesh->size[1];
     unsigned char *refined = calloc(columns, 1);
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    struct twister random;
     mesh->first = malloc((n_coarse + 1) * sizeof *mesh->first);
     mesh->permeability = malloc(n_coarse * sizeof *mesh->permeability);
-    if (refined != NULL && random != NULL && mesh->first != NULL && mesh->permeability != NULL) {
-        gsl_rng_set(random, (unsigned long)seed);
-        refine_columns(mesh, random, refined);
+    if (refined != NULL && mesh->first != NULL && mesh->permeability != NULL) {
+        twister_seed(&random, seed);
+        refine_columns(mesh, &random, refined);
         number_cells(mesh, refined);
-        draw_permeabilities(mesh, spread, random);
+        draw_permeabilities(mesh, spread, &random);
         mesh->coarse_of = malloc(mesh->n_cells * sizeof *mesh->coarse_of);
     }
-    if (random != NULL)
-        gsl_rng_free(random);
     free(refined);
     if (mesh->coarse_of == NULL) {
         mesh_release(mesh);
@@ -96,9 +94,9 @@ int mesh_init(struct mesh *mesh, uint64_t n_cells, double spread, uint64_t seed,
     return 0;
 }
 
-static uint32_t draw_deep(const struct mesh *mesh, gsl_rng *random)
+static uint32_t draw_deep(const struct mesh *mesh, struct twister *random)
 {
-    double share = 1 - sqrt(sqrt(1 - gsl_rng_uniform(random)));
+    double share = 1 - sqrt(sqrt(1 - twister_uniform(random)));
     return (uint32_t)(share * mesh->n_cells);
 }
 
@@ -122,21 +120,19 @@ int mesh_join_far(struct mesh *mesh, uint64_t n_far, uint64_t seed, struct error
     if (n_far == 0)
         return 0;
     uint32_t *ends = malloc(2 * n_far * sizeof *ends);
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    struct twister random;
     mesh->far_first = calloc((size_t)mesh->n_cells + 1, sizeof *mesh->far_first);
     mesh->far = malloc(2 * n_far * sizeof *mesh->far);
     int result = 0;
-    if (ends == NULL || random == NULL || mesh->far_first == NULL || mesh->far == NULL) {
+    if (ends == NULL || mesh->far_first == NULL || mesh->far == NULL) {
         result = error_set(error, "no memory for %llu far pairs", (unsigned long long)n_far);
     } else {
-        gsl_rng_set(random, (unsigned long)(seed ^ 0x5bd1e995U)); /* the mesh itself uses other numbers */
+        twister_seed(&random, seed ^ 0x5bd1e995U); /* the mesh itself uses other numbers */
         for (size_t i = 0; i < 2 * n_far; i++)
-            ends[i] = draw_deep(mesh, random);
+            ends[i] = draw_deep(mesh, &random);
         mesh->n_far = n_far;
         sort_far(mesh, ends);
     }
-    if (random != NULL)
-        gsl_rng_free(random);
     free(ends);
     return result;
 }

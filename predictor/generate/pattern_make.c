@@ -15,9 +15,10 @@
  */
 #include "predictor/generate/pattern_make.h"
 
-#include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "share/base/random.h"
 
 int pattern_make_message(struct pattern *pattern, size_t src, size_t dst, uint64_t bytes, struct error *error)
 {
@@ -127,10 +128,10 @@ static int make_outcast(const struct pattern_request *request, const struct plac
 }
 
 /* Draws log-uniform bytes: as many below as above the geometric mean. */
-static uint64_t random_bytes(const struct pattern_request *request, gsl_rng *random)
+static uint64_t random_bytes(const struct pattern_request *request, struct twister *random)
 {
     double least = (double)request->least_bytes;
-    double draw = gsl_rng_uniform(random);
+    double draw = twister_uniform(random);
     if (request->least_bytes == request->most_bytes)
         return request->least_bytes;
     if (request->least_bytes == 0) /* shifted by one, as the logarithm of 0 has no place */
@@ -139,14 +140,14 @@ static uint64_t random_bytes(const struct pattern_request *request, gsl_rng *ran
 }
 
 /* Makes messages of src to others, none twice. peers[n_ranks] is a permutation, which is shuffled further. */
-static int send_at_random(const struct pattern_request *request, size_t src, uint32_t *peers, gsl_rng *random,
+static int send_at_random(const struct pattern_request *request, size_t src, uint32_t *peers, struct twister *random,
                           struct pattern *pattern, struct error *error)
 {
     size_t n_others = request->n_ranks - 1;
     size_t most = request->degree < n_others ? request->degree : n_others;
-    size_t n_messages = 1 + gsl_rng_uniform_int(random, most);
+    size_t n_messages = 1 + twister_below(random, most);
     for (size_t i = 0, sent = 0; sent < n_messages; i++) {
-        size_t j = i + gsl_rng_uniform_int(random, request->n_ranks - i);
+        size_t j = i + twister_below(random, request->n_ranks - i);
         uint32_t peer = peers[j];
         peers[j] = peers[i];
         peers[i] = peer;
@@ -166,19 +167,17 @@ static int make_irregular(const struct pattern_request *request, const struct pl
     if (request->n_ranks < 2)
         return error_set(error, "irregular: 1 rank; expected 2 or more");
     uint32_t *peers = malloc(request->n_ranks * sizeof *peers);
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    struct twister random;
     int result = 0;
-    if (peers == NULL || random == NULL) {
+    if (peers == NULL) {
         result = error_set(error, "no memory for %zu ranks", request->n_ranks);
     } else {
-        gsl_rng_set(random, (unsigned long)request->seed);
+        twister_seed(&random, request->seed);
         for (size_t i = 0; i < request->n_ranks; i++)
             peers[i] = (uint32_t)i;
         for (size_t src = 0; result == 0 && src < request->n_ranks; src++)
-            result = send_at_random(request, src, peers, random, pattern, error);
+            result = send_at_random(request, src, peers, &random, pattern, error);
     }
-    if (random != NULL)
-        gsl_rng_free(random);
     free(peers);
     return result;
 }

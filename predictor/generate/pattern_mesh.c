@@ -6,6 +6,7 @@
  * The messages come in the order of the senders, then of the receivers. O(cells + cells needed). */
 #include "predictor/generate/mesh.h"
 #include "predictor/generate/pattern_make.h"
+#include "share/base/statistics.h"
 
 #include <stdlib.h>
 
@@ -98,12 +99,6 @@ static size_t reach_near(struct halo *halo, uint32_t part, uint32_t layers)
                 reach_cell(halo, part, neighbours[i], &end);
         }
     return end;
-}
-
-static int compare_u32(const void *a, const void *b)
-{
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
 }
 
 /* Adds the messages to a part, from the owners of what it needs. */

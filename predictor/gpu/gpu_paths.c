@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/statistics.h"
+
 /* Holds a time over the bytes of all messages together. */
 struct line {
     double at_zero_s, s_per_byte;
@@ -117,12 +119,6 @@ static void add_breaks(const struct machine_protocols *protocols, double parts, 
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Writes the sizes between which both paths are lines, ascending, from 1 on. Returns how many. */
 static size_t find_breaks(const struct gpu_costs *costs, const struct gpu_problem *problem,
                           const enum gpu_path paths[2], double breaks[MOST_BREAKS])
@@ -135,7 +131,7 @@ static size_t find_breaks(const struct gpu_costs *costs, const struct gpu_proble
     if (paths[0] == GPU_EXTRA_MESSAGE || paths[1] == GPU_EXTRA_MESSAGE)
         add_breaks(&costs->near_protocols, processes(problem) / copied(problem), breaks, &n);
     breaks[n++] = ldexp(1, GPU_MOST_BYTES_LOG2);
-    qsort(breaks, n, sizeof *breaks, compare);
+    sort_doubles(breaks, n);
     return n;
 }
 

@@ -3,7 +3,6 @@
 #include "predictor/models/serial_orders.h"
 
 #include <float.h>
-#include <gsl/gsl_integration.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -194,17 +193,37 @@ static void find_shares(const struct serial *serial, const double *recv_s, const
     }
 }
 
+/* Sets the points and weights of Gauss and Legendre's rule over [0, 1]: the zeros of the Legendre polynomial, by
+ * Newton's method (Abramowitz and Stegun 25.4.29). */
+static void gauss_points(double points[POINTS], double weights[POINTS])
+{
+    for (int i = 0; i < POINTS; i++) {
+        double x = -cos(M_PI * (i + 0.75) / (POINTS + 0.5)), slope = 0;
+        for (double step = 1; fabs(step) > 1e-15;) {
+            double value = 1, before = 0;
+            for (int n = 1; n <= POINTS; n++) {
+                double next = ((2 * n - 1) * x * value - (n - 1) * before) / n;
+                before = value;
+                value = next;
+            }
+            slope = POINTS * (x * value - before) / (x * x - 1);
+            step = value / slope;
+            x -= step;
+        }
+        points[i] = (1 + x) / 2;
+        weights[i] = 1 / ((1 - x * x) * slope * slope);
+    }
+}
+
 int serial_delivery(struct serial *serial, const double *recv_s, struct critical *sends)
 {
     size_t n_ranks = serial->traffic->n_ranks;
     double points[POINTS], weights[POINTS];
     size_order_release(&serial->by_receiver);
     struct latest *latest = malloc((n_ranks + 1) * sizeof *latest);
-    gsl_integration_glfixed_table *table = gsl_integration_glfixed_table_alloc(POINTS);
-    int result = latest != NULL && table != NULL ? 0 : -1;
+    int result = latest != NULL ? 0 : -1;
     if (result == 0) {
-        for (size_t p = 0; p < POINTS; p++)
-            gsl_integration_glfixed_point(0, 1, p, &points[p], &weights[p], table);
+        gauss_points(points, weights);
         find_ends(serial, recv_s, latest, sends);
         find_shares(serial, recv_s, points, latest);
         for (size_t rank = 0; rank < n_ranks; rank++) {
@@ -213,8 +232,6 @@ int serial_delivery(struct serial *serial, const double *recv_s, struct critical
                 sends[rank].at_s -= (latest[rank].end_s - latest[rank].begin_s) * weights[p] * latest[rank].share[p];
         }
     }
-    if (table != NULL)
-        gsl_integration_glfixed_table_free(table);
     free(latest);
     return result;
 }

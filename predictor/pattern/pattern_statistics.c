@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "share/base/statistics.h"
+
 struct rank_sums {
     uint64_t *messages; /* [n_ranks] */
     uint64_t *bytes;
@@ -39,14 +41,6 @@ static struct pattern_side_statistics side(const struct rank_sums *sums, size_t 
             s.least_bytes = bytes;
     }
     return s;
-}
-
-static int compare_u32(const void *a, const void *b)
-{
-    uint32_t left, right;
-    left = *(const uint32_t *)a;
-    right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
 }
 
 /* Counts different nodes, as their numbers need not be dense. Returns -1 without memory. */

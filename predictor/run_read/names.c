@@ -12,12 +12,10 @@ int reading_no_memory(struct reading *reading)
 
 static struct map_key name_key(const char *name)
 {
-    uint64_t a = UINT64_C(0xcbf29ce484222325), b = 0;
-    for (const char *c = name; *c != '\0'; c++) {
-        a = (a ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-        b = b * 131 + (uint8_t)*c;
-    }
-    return (struct map_key){a, b, 0};
+    uint64_t other = 0;
+    for (const char *c = name; *c != '\0'; c++)
+        other = other * 131 + (uint8_t)*c;
+    return (struct map_key){map_hash_text(MAP_TEXT, name), other, 0};
 }
 
 static bool is_one_of(const char *name, const char *const *names)

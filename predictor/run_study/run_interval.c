@@ -1,13 +1,12 @@
 /* Replays the run with machines drawn from the intervals of the table (predictor/interval.h): what is known of the
  * run time, of each rank's, and of what a change does to them. */
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "predictor/interval.h"
 #include "predictor/run_study/run_study.h"
 #include "predictor/side_by_side.h"
+#include "share/base/statistics.h"
 
 /* Fewer than predict takes, as each is a run. */
 enum { RUN_DRAWS = 100 };
@@ -57,9 +56,9 @@ static int replay_draw(void *context, size_t number, struct error *error)
 /* Returns the interval of n values, which it sorts, widened to hold the value itself. */
 static struct run_interval interval_of(double *values, size_t n, double value)
 {
-    gsl_sort(values, 1, n);
-    return (struct run_interval){fmin(gsl_stats_quantile_from_sorted_data(values, 1, n, 0.025), value),
-                                 fmax(gsl_stats_quantile_from_sorted_data(values, 1, n, 0.975), value)};
+    sort_doubles(values, n);
+    return (struct run_interval){fmin(sorted_quantile(values, n, 0.025), value),
+                                 fmax(sorted_quantile(values, n, 0.975), value)};
 }
 
 /* Returns run_s of a side (at 0), or that of rank at - 1. */

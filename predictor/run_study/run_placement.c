@@ -2,13 +2,12 @@
  * chance, until none of them helps. See run_placement.h. */
 #include "predictor/run_study/run_placement.h"
 
-#include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "predictor/what_if/arrange.h"
 #include "share/base/monotonic.h"
+#include "share/base/random.h"
 
 /* Smaller gains are rounding. */
 static const double LEAST_GAIN = 1e-9;
@@ -67,22 +66,21 @@ static bool exchange(struct searching *searching, const size_t *order, size_t n)
 static int search_from(struct searching *searching, const struct placement *start)
 {
     size_t n = start->n_ranks, *order = malloc((n + 1) * sizeof *order);
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
-    int code = order != NULL && random != NULL ? 0 : -1;
+    struct twister random;
+    int code = order != NULL ? 0 : -1;
     for (enum arrangement rule = 0; code == 0 && rule < ARRANGE_COUNT && !out_of_time(searching); rule++) {
         code = placement_arrange(start, rule, &searching->tried);
         if (code == 0)
             judge(searching);
     }
     if (code == 0) {
-        gsl_rng_set(random, (unsigned long)searching->search->seed);
+        twister_seed(&random, searching->search->seed);
         for (size_t i = 0; i < n; i++)
             order[i] = i;
         do
-            gsl_ran_shuffle(random, order, n, sizeof *order);
+            twister_shuffle(&random, order, n);
         while (exchange(searching, order, n) && !out_of_time(searching));
     }
-    gsl_rng_free(random);
     free(order);
     return code;
 }

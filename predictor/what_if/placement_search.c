@@ -14,6 +14,7 @@
 #include "predictor/what_if/arrange.h"
 #include "predictor/what_if/placement_map.h"
 #include "share/base/monotonic.h"
+#include "share/base/random.h"
 
 /* Say how many random exchanges are made at once where no single one helps, and how often that may be in vain. */
 enum { KICK = 3, VAIN_KICKS = 24 };
@@ -48,19 +49,10 @@ static bool time_over(struct state *state)
     return state->found->timed_out;
 }
 
-/* Draws 0 .. n - 1 by splitmix64. */
-static uint64_t random_below(struct state *state, uint64_t n)
-{
-    uint64_t z = state->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (z ^ (z >> 31)) % n;
-}
-
 static void shuffle(struct state *state, uint32_t *ranks, size_t n)
 {
     for (size_t i = n; i > 1; i--) {
-        size_t k = random_below(state, i);
+        size_t k = random_below(&state->random, i);
         uint32_t rank = ranks[i - 1];
         ranks[i - 1] = ranks[k];
         ranks[k] = rank;
@@ -221,7 +213,7 @@ static int search_on(struct state *state, struct placement *best, struct value *
         if (settle(state, error) != 0)
             return -1;
         for (int i = 0; i < KICK; i++) {
-            uint32_t a = (uint32_t)random_below(state, n), b = (uint32_t)random_below(state, n);
+            uint32_t a = (uint32_t)random_below(&state->random, n), b = (uint32_t)random_below(&state->random, n);
             if (!same_place(&state->now, a, b))
                 try_exchange(state, a, b, true);
         }

@@ -4,23 +4,12 @@
 #include <stdlib.h>
 
 #include "report/collect/activity_sums.h"
+#include "share/base/statistics.h"
 
 enum { LEAST_RANKS = 4 };
 /* A rank is out of line beyond so many deviations (of a normal distribution), and beyond this part of a rank's time. */
 static const double deviations = 5, part = 0.1;
 #define MOST_ABSENT 0.1
-
-static int in_order(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, in_order);
-    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 static double time_of(const struct activity_rank *rank, bool in_mpi)
 {
@@ -68,14 +57,14 @@ static void look(struct report *report, const struct activity_sums *sums, bool i
             values[n++] = time_of(&sums->ranks[i], in_mpi);
     if (n < LEAST_RANKS)
         return;
-    double median_s = median(values, n), ranks_s = 0;
+    double median_s = unsorted_median(values, n), ranks_s = 0;
     n = 0;
     for (size_t i = 0; i < sums->n_ranks; i++)
         if (is_compared(&sums->ranks[i])) {
             values[n++] = fabs(time_of(&sums->ranks[i], in_mpi) - median_s);
             ranks_s += time_of(&sums->ranks[i], true) + time_of(&sums->ranks[i], false);
         }
-    double limit_s = fmax(deviations * 1.4826 * median(values, n), part * ranks_s / (double)n);
+    double limit_s = fmax(deviations * 1.4826 * unsorted_median(values, n), part * ranks_s / (double)n);
     for (size_t i = 0; i < sums->n_ranks; i++) {
         if (!is_compared(&sums->ranks[i]))
             continue;

@@ -1,11 +1,10 @@
-/* Student's t and autocorrelation come from GSL. */
+/* A change counts where it is more than what runs, or parts of one run, differ by anyway: noise.h has the formulas. */
 #include "report/compare/noise.h"
 
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <string.h>
+
+#include "share/base/statistics.h"
 
 enum { LEFT = PROFILE_SPANS - 2 * NOISE_TRIMMED };
 #define MOST_ALIKE 0.8 /* autocorrelation of 16 values cannot be told better */
@@ -20,7 +19,18 @@ static double sum(const double span_s[PROFILE_SPANS])
 
 static double student(double probability, double freedom)
 {
-    return gsl_cdf_tdist_Qinv(probability / 2, freedom);
+    return student_quantile(probability / 2, freedom);
+}
+
+/* Returns the correlation of each difference with the next. */
+static double autocorrelation(const double difference_s[PROFILE_SPANS])
+{
+    double mean = mean_of(difference_s, PROFILE_SPANS), products = 0, squares = pow(difference_s[0] - mean, 2);
+    for (size_t i = 1; i < PROFILE_SPANS; i++) {
+        products += (difference_s[i - 1] - mean) * (difference_s[i] - mean);
+        squares += pow(difference_s[i] - mean, 2);
+    }
+    return products / squares;
 }
 
 /* Returns the trimmed mean of the differences, times the spans, and the standard error of that. */
@@ -28,14 +38,14 @@ static double trimmed(const double difference_s[PROFILE_SPANS], double *error_s)
 {
     double sorted[PROFILE_SPANS], variance;
     memcpy(sorted, difference_s, sizeof sorted);
-    gsl_sort(sorted, 1, PROFILE_SPANS);
-    double mean = gsl_stats_mean(sorted + NOISE_TRIMMED, 1, LEFT);
+    sort_doubles(sorted, PROFILE_SPANS);
+    double mean = mean_of(sorted + NOISE_TRIMMED, LEFT);
     for (size_t i = 0; i < NOISE_TRIMMED; i++) {
         sorted[i] = sorted[NOISE_TRIMMED];
         sorted[PROFILE_SPANS - 1 - i] = sorted[PROFILE_SPANS - 1 - NOISE_TRIMMED];
     }
-    variance = gsl_stats_variance(sorted, 1, PROFILE_SPANS);
-    double alike = variance > 0 ? gsl_stats_lag1_autocorrelation(difference_s, 1, PROFILE_SPANS) : 0;
+    variance = variance_of(sorted, PROFILE_SPANS);
+    double alike = variance > 0 ? autocorrelation(difference_s) : 0;
     alike = isfinite(alike) ? fmin(fmax(alike, 0), MOST_ALIKE) : 0;
     double share = (double)LEFT / PROFILE_SPANS;
     *error_s = sqrt(variance * PROFILE_SPANS * (1 + alike) / (1 - alike)) / share;

@@ -7,6 +7,7 @@
 #include "predictor/run_read/run_read.h"
 #include "report/compare/profile.h"
 #include "share/base/array.h"
+#include "share/base/statistics.h"
 
 struct watched_call {
     uint32_t site;
@@ -26,16 +27,10 @@ struct watching {
     bool no_memory;
 };
 
-static int compare_values(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* Returns the mean of the fastest quarter. */
 static double undisturbed(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, compare_values);
+    sort_doubles(values, n);
     size_t quarter = (n + 3) / 4;
     double sum = 0;
     for (size_t i = 0; i < quarter; i++)

@@ -3,12 +3,12 @@
  * It must be the same rank more often than it would be by chance: of the events that cost most, so many are its own
  * that the binomial distribution gives that less than LATE_CHANCE, whichever rank it might have been. And it must stand
  * apart from the others that come to the same site; else the work is uneven, which imbalance.c says. */
-#include <gsl/gsl_cdf.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "report/diagnose/site_sums.h"
+#include "share/base/statistics.h"
 
 #define LATE_CHANCE 0.01
 /* Says from which share of all ranks' time on that is told which happened too seldom to tell it from chance. */
@@ -22,12 +22,6 @@
 
 enum { MOST_LATE = 3 };
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* Says whether the first n_late ranks compute so much longer than the others that come to the site. */
 static int stand_apart(struct diagnosis *diagnosis, const struct site_sums *sums, size_t n_late, bool *apart)
 {
@@ -39,7 +33,7 @@ static int stand_apart(struct diagnosis *diagnosis, const struct site_sums *sums
         least_s = fmin(least_s, sums->ranks[i].computed_s);
     for (size_t i = 0; i < n; i++)
         others_s[i] = sums->ranks[n_late + i].computed_s;
-    qsort(others_s, n, sizeof *others_s, compare_doubles);
+    sort_doubles(others_s, n);
     double low_s = n > 0 ? others_s[n / 10] : 0, high_s = n > 0 ? others_s[n - 1 - n / 10] : 0;
     *apart = n == 0 || (least_s - high_s >= EXPLAINED * sums->direct_s / (double)n_late &&
                         (n == 1 ? least_s >= APART_OF_TWO * high_s : least_s - high_s >= APART * (high_s - low_s)));
@@ -55,7 +49,7 @@ static bool by_chance(const struct diagnosis *diagnosis, const struct site_sums 
         of_late += sums->ranks[i].strong;
     if (of_late == 0)
         return true;
-    double chance = gsl_cdf_binomial_Q(of_late - 1, (double)n_late / n, sums->strong);
+    double chance = binomial_above(of_late - 1, (double)n_late / n, sums->strong);
     return !(chance * pow(n, (double)n_late) < LATE_CHANCE);
 }
 

@@ -5,6 +5,7 @@
 
 #include "report/render/sections.h"
 #include "report/render/words.h"
+#include "share/base/statistics.h"
 
 enum { RANKS_SHOWN_WHOLE = 64, RANKS_WORST = 16 };
 
@@ -28,12 +29,6 @@ static int heavier(const void *left, const void *right)
     return (a->rank->rank > b->rank->rank) - (a->rank->rank < b->rank->rank);
 }
 
-static int in_order(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* Shows, for many ranks, the middle, the ninth decile and the largest of the ranks' own errors (or times). */
 static void present_distribution(struct document *document, const struct report *report, size_t model)
 {
@@ -49,7 +44,7 @@ static void present_distribution(struct document *document, const struct report 
         if (isfinite(value))
             values[n++] = value;
     }
-    qsort(values, n, sizeof *values, in_order);
+    sort_doubles(values, n);
     if (n > 0)
         document_add(document, DOCUMENT_LINE,
                      model < report->n_models

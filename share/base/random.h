@@ -1,5 +1,6 @@
-/* Random numbers by seed, the same on every machine. Two generators: a state of 8 bytes for orders of what is measured and for
- * searches, and the Mersenne twister for what is drawn from distributions: patterns, meshes, replicates.
+/* Random numbers by seed, the same on every machine. Two generators: a state of 8 bytes for orders of what is
+ * measured and for searches, and the Mersenne twister for what is drawn from distributions: patterns, meshes,
+ * replicates.
  *
  *     uint64_t order = seed;
  *     random_shuffle(&order, items, n);
@@ -25,7 +26,8 @@ struct twister {
     size_t at;
 };
 
-/* The numbers are those of GSL's gsl_rng_mt19937, gsl_ran_gaussian and gsl_ran_shuffle, which made what users keep under a seed. */
+/* The numbers are those of GSL's gsl_rng_mt19937, gsl_ran_gaussian and gsl_ran_shuffle, which made what users keep
+ * under a seed. */
 void twister_seed(struct twister *random, uint64_t seed);
 uint32_t twister_next(struct twister *random);
 /* Returns a number of [0, 1). */

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "share/base/memory.h"
+
 /* From so many samples on the normal distribution stands for the binomial: 2^-n nears what a double holds. */
 enum { NORMAL_FROM = 1000 };
 
@@ -182,6 +184,113 @@ struct weighted_line weighted_line_fit(const double *x, const double *y, const d
                                   .var_slope = 1 / (sum * xx),
                                   .covariance = -mean_x / (sum * xx),
                                   .sum_of_squares = squares};
+}
+
+/* Residuals beyond so many standard deviations do not count: 95 % efficiency where all are normally distributed. */
+#define BISQUARE_TUNE 4.685
+enum { ROBUST_STEPS = 100 };
+
+/* A robust fit under way. Each residual counts divided by sqrt(1 - h), h its point's leverage, as a point far out
+ * draws the line towards it. */
+struct robust {
+    const double *x, *y; /* [n]; x NULL: a constant */
+    size_t n, n_parameters;
+    double *spread;   /* [n] sqrt(1 - h) */
+    double *residual; /* [n] divided by spread */
+    double *weight;   /* [n] */
+};
+
+static struct weighted_line fit_weights(const struct robust *robust)
+{
+    if (robust->x != NULL)
+        return weighted_line_fit(robust->x, robust->y, robust->weight, robust->n);
+    double sum = 0, mean = 0, squares = 0;
+    for (size_t i = 0; i < robust->n; i++) {
+        sum += robust->weight[i];
+        mean += sum > 0 ? (robust->y[i] - mean) * (robust->weight[i] / sum) : 0;
+    }
+    for (size_t i = 0; i < robust->n; i++)
+        squares += robust->weight[i] * (robust->y[i] - mean) * (robust->y[i] - mean);
+    return (struct weighted_line){.intercept = mean, .var_intercept = 1 / sum, .sum_of_squares = squares};
+}
+
+static void find_residuals(struct robust *robust, const struct weighted_line *line)
+{
+    for (size_t i = 0; i < robust->n; i++) {
+        double at = line->intercept + (robust->x != NULL ? line->slope * robust->x[i] : 0);
+        robust->residual[i] = (robust->y[i] - at) / robust->spread[i];
+    }
+}
+
+/* Returns the standard deviation that the median residual tells, without the smallest ones, which the line's
+ * parameters may have made 0. */
+static double median_deviation(const struct robust *robust, bool divided)
+{
+    double *sizes = robust->weight; /* it is set again after this */
+    for (size_t i = 0; i < robust->n; i++)
+        sizes[i] = fabs(robust->residual[i]) * (divided ? 1 : robust->spread[i]);
+    sort_doubles(sizes, robust->n);
+    return sorted_median(sizes + robust->n_parameters - 1, robust->n - robust->n_parameters + 1) / 0.6745;
+}
+
+/* Returns the variance of the residuals that a robust fit leaves, of that standard deviation by the median, and no
+ * less than part of the plain fit's: Street, Carroll and Ruppert (A note on computing robust regression estimates
+ * via iteratively reweighted least squares, The American Statistician 42, 1988), DuMouchel and O'Brien (Integrating
+ * a robust option into a multiple regression computing environment, 1989). */
+static double robust_variance(const struct robust *robust, double deviation, double plain_variance)
+{
+    double n = (double)robust->n, p = (double)robust->n_parameters, scale = deviation * BISQUARE_TUNE, slopes = 0,
+           squares = 0;
+    for (size_t i = 0; i < robust->n; i++) {
+        double u = robust->residual[i] / scale, rest = fabs(u) < 1 ? 1 - u * u : 0, psi = u * rest * rest;
+        slopes += (rest * rest - 4 * u * u * rest) / n;
+        squares += robust->spread[i] * robust->spread[i] * psi * psi / (n - p);
+    }
+    double correction = 1 + p / n * (1 - slopes) / slopes;
+    double variance = deviation > 0 ? pow(correction * sqrt(squares) * scale / slopes, 2) : 0;
+    return fmax(variance, (p * p * plain_variance + n * variance) / (p * p + n));
+}
+
+static bool is_near(double value, double before)
+{
+    return fabs(value - before) <= sqrt(DBL_EPSILON) * fmax(fabs(value), fabs(before));
+}
+
+struct weighted_line robust_line_fit(const double *x, const double *y, size_t n)
+{
+    double *room = xcalloc(3 * n, sizeof *room);
+    struct robust robust = {x, y, n, x != NULL ? 2 : 1, room, room + n, room + 2 * n};
+    for (size_t i = 0; i < n; i++)
+        robust.weight[i] = 1;
+    struct weighted_line plain = fit_weights(&robust), line = plain, before;
+    double mean_x = x != NULL ? mean_of(x, n) : 0, least = 1e-6 * sqrt(variance_of(y, n)), deviation;
+    for (size_t i = 0; i < n; i++) {
+        double off = x != NULL ? x[i] - mean_x : 0, leverage = 1 / (double)n + off * off * plain.var_slope;
+        robust.spread[i] = sqrt(1 - fmin(leverage, 0.9999));
+    }
+    find_residuals(&robust, &line);
+    for (int step = 0; step < ROBUST_STEPS; step++) {
+        before = line;
+        deviation = fmax(median_deviation(&robust, true), least > 0 ? least : 1);
+        for (size_t i = 0; i < n; i++) {
+            double u = robust.residual[i] / (deviation * BISQUARE_TUNE);
+            robust.weight[i] = fabs(u) < 1 ? (1 - u * u) * (1 - u * u) : 0;
+        }
+        line = fit_weights(&robust);
+        find_residuals(&robust, &line);
+        if (is_near(line.intercept, before.intercept) && is_near(line.slope, before.slope))
+            break;
+    }
+    double variance = robust_variance(&robust, median_deviation(&robust, false),
+                                      plain.sum_of_squares / (double)(n - robust.n_parameters));
+    line.sum_of_squares = 0;
+    for (size_t i = 0; i < n; i++)
+        line.sum_of_squares += pow(robust.residual[i] * robust.spread[i], 2);
+    line.var_intercept = variance * plain.var_intercept;
+    line.var_slope = variance * plain.var_slope;
+    line.covariance = variance * plain.covariance;
+    free(room);
+    return line;
 }
 
 double normal_below(double x)

@@ -1,5 +1,5 @@
 /* Statistics of samples: order, median and its interval, quantiles, variance, a weighted line, and the distributions
- * that intervals need. None of it allocates. */
+ * that intervals need. */
 #ifndef MPISTAIR_BASE_STATISTICS_H
 #define MPISTAIR_BASE_STATISTICS_H
 
@@ -40,6 +40,10 @@ struct weighted_line {
 };
 /* Fits x[n], y[n], weight[n], of which two x at least differ; parts are not finite else. */
 struct weighted_line weighted_line_fit(const double *x, const double *y, const double *weight, size_t n);
+
+/* Fits x[n], y[n] so that points off the line do not count: bisquare weights. x NULL: a constant, and slope is 0.
+ * The variances are those of the parameters, sum_of_squares that of all residuals. n >= 3. */
+struct weighted_line robust_line_fit(const double *x, const double *y, size_t n);
 
 /* Probability that a standard normal variable is below x. */
 double normal_below(double x);

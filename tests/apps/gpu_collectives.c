@@ -30,6 +30,7 @@
 #include "share/base/number.h"
 #include "tests/apps/app.h"
 #include "tests/apps/gpu_content.h"
+#include "share/base/statistics.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -153,7 +154,7 @@ static void print(const struct request *request, int n_gpus, double *seconds)
     size_t n = request->repeats;
     double low_s = 0, high_s = 0;
     qsort(seconds, n, sizeof *seconds, compare);
-    if (!plan_interval(seconds, n, &low_s, &high_s)) {
+    if (!sorted_median_interval(seconds, n, &low_s, &high_s)) {
         low_s = seconds[0];
         high_s = seconds[n - 1];
         fprintf(stderr,
@@ -164,7 +165,7 @@ static void print(const struct request *request, int n_gpus, double *seconds)
     printf("collective,way,bytes,gpus,processes_per_gpu,repeats,minimum_s,median_s,ci_low_s,ci_high_s\n");
     printf("%s,%s,%llu,%d,%llu,%zu,%.9g,%.9g,%.9g,%.9g\n", collectives[request->collective], ways[request->way],
            (unsigned long long)request->bytes, n_gpus, (unsigned long long)request->per_gpu, n, seconds[0],
-           plan_median(seconds, n), low_s, high_s);
+           sorted_median(seconds, n), low_s, high_s);
 }
 
 /* Does what is asked for. Returns the exit code. */

@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include <gsl/gsl_linalg.h>
-
 #include <cmocka.h> /* last: it defines fail as a macro */
 
 #define NEAR 0.03
@@ -41,29 +39,40 @@ static double part_of(const struct knots *knots, size_t knot, double n)
     return knot == end ? share : knot + 1 == end ? 1 - share : 0;
 }
 
+/* Inverts the positive definite matrix[n][n] in place. */
+static void invert(double matrix[3][3], size_t n)
+{
+    for (size_t pivot = 0; pivot < n; pivot++) {
+        double inverse = 1 / matrix[pivot][pivot];
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < n && i != pivot; k++)
+                matrix[i][k] -= k != pivot ? matrix[i][pivot] * inverse * matrix[pivot][k] : 0;
+        for (size_t i = 0; i < n; i++) {
+            matrix[i][pivot] *= -inverse;
+            matrix[pivot][i] *= i != pivot ? inverse : 1;
+        }
+        matrix[pivot][pivot] = inverse;
+    }
+}
+
 /* Makes the covariance of the knots' values. */
-static gsl_matrix *covariance_of(const struct made_measuring *measuring, const struct memory_side *side, uint32_t cores,
-                                 const struct knots *knots)
+static void find_covariance(const struct made_measuring *measuring, const struct memory_side *side, uint32_t cores,
+                            const struct knots *knots, double matrix[3][3])
 {
     static struct made_curve curve;
-    gsl_matrix *matrix = gsl_matrix_calloc(knots->count, knots->count);
-    assert_non_null(matrix);
     made_curves(side, cores, &curve);
     for (uint32_t n = (uint32_t)side->cores_par; n <= cores; n++) {
         double error = MADE_MEDIAN_ERROR(measuring->noise) * hypot(curve.message[n], curve.total[n] - curve.message[n]);
         for (size_t i = 0; made_is_measured(measuring, side, cores, n) && i < knots->count; i++)
             for (size_t k = 0; k < knots->count; k++)
-                *gsl_matrix_ptr(matrix, i, k) += part_of(knots, i, n) * part_of(knots, k, n) / (error * error);
+                matrix[i][k] += part_of(knots, i, n) * part_of(knots, k, n) / (error * error);
     }
-    gsl_linalg_cholesky_decomp1(matrix);
-    gsl_linalg_cholesky_invert(matrix);
-    return matrix;
+    invert(matrix, knots->count);
 }
 
-static double slope_error(const gsl_matrix *covariance, const struct knots *knots, size_t at)
+static double slope_error(double covariance[3][3], const struct knots *knots, size_t at)
 {
-    double variance = gsl_matrix_get(covariance, at, at) + gsl_matrix_get(covariance, at + 1, at + 1) -
-                      2 * gsl_matrix_get(covariance, at, at + 1);
+    double variance = covariance[at][at] + covariance[at + 1][at + 1] - 2 * covariance[at][at + 1];
     return sqrt(variance) / (knots->n[at + 1] - knots->n[at]);
 }
 
@@ -74,13 +83,13 @@ void losses_errors(const struct made_measuring *measuring, const struct memory_s
     errors[0] = errors[1] = NAN;
     if (knots.count < 2)
         return;
-    gsl_matrix *covariance = covariance_of(measuring, side, cores, &knots);
+    double covariance[3][3] = {0};
+    find_covariance(measuring, side, cores, &knots, covariance);
     size_t at = 0;
     if (side->cores_seq > side->cores_par)
         errors[0] = slope_error(covariance, &knots, at++);
     if (cores > side->cores_seq)
         errors[1] = slope_error(covariance, &knots, at);
-    gsl_matrix_free(covariance);
 }
 
 void losses_add(struct losses *losses, const struct made_measuring *measuring, const struct memory_side *truth,

@@ -10,16 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <gsl/gsl_randist.h>
-
 #include "calibrate/fit/fit_memory.h"
 #include "calibrate/machine/memory_quantity.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
-static double uniform(gsl_rng *random, double low, double high)
+static double uniform(struct twister *random, double low, double high)
 {
-    return low + (high - low) * gsl_rng_uniform(random);
+    return low + (high - low) * twister_uniform(random);
 }
 
 /* Puts the same parameters on both sides, so that either gives the curves. */
@@ -66,30 +64,30 @@ static bool shows_itself(const struct memory_side *side, uint32_t cores)
 }
 
 /* Draws a side in the ranges of D's tables, until it is one that shows itself. */
-static struct memory_side draw_side(gsl_rng *random, uint32_t cores)
+static struct memory_side draw_side(struct twister *random, uint32_t cores)
 {
     struct memory_side side;
     double ratio;
     do {
-        double further = gsl_rng_uniform(random) < 0.5 ? 0 : (double)(1 + gsl_rng_uniform_int(random, 6));
-        side.cores_seq = (double)(4 + gsl_rng_uniform_int(random, cores - 3));
+        double further = twister_uniform(random) < 0.5 ? 0 : (double)(1 + twister_below(random, 6));
+        side.cores_seq = (double)(4 + twister_below(random, cores - 3));
         side.cores_par = side.cores_seq - further;
         side.computation = uniform(random, 2200e6, 7200e6);
         side.message = uniform(random, 4400e6, 22400e6);
-        side.alpha = gsl_rng_uniform(random) < 0.1 ? 1 : uniform(random, 0.27, 1);
+        side.alpha = twister_uniform(random) < 0.1 ? 1 : uniform(random, 0.27, 1);
         side.loss_left = further > 0 ? uniform(random, 0, 0.21) * side.computation : 0;
         side.loss_right = side.cores_seq < cores ? uniform(random, -0.005, 0.1) * side.computation : 0;
-        side.total_seq = (side.cores_seq - gsl_rng_uniform(random)) * side.computation;
-        side.total_par = (side.cores_par - gsl_rng_uniform(random)) * side.computation + side.message;
+        side.total_seq = (side.cores_seq - twister_uniform(random)) * side.computation;
+        side.total_par = (side.cores_par - twister_uniform(random)) * side.computation + side.message;
         side.total_par2 = side.total_par - further * side.loss_left;
         ratio = side.total_par / side.total_seq;
     } while (!(side.cores_par >= 1 && ratio > 0.95 && ratio < 1.35 && shows_itself(&side, cores)));
     return side;
 }
 
-struct memory_model made_draw(gsl_rng *random)
+struct memory_model made_draw(struct twister *random)
 {
-    struct memory_model model = {.numa_nodes = 1, .cores = (uint32_t)(14 + gsl_rng_uniform_int(random, 19))};
+    struct memory_model model = {.numa_nodes = 1, .cores = (uint32_t)(14 + twister_below(random, 19))};
     model.local = draw_side(random, model.cores);
     model.remote = draw_side(random, model.cores);
     return model;
@@ -106,7 +104,7 @@ static void write_samples(FILE *file, const struct made_measuring *measuring, co
 {
     for (int i = 0; i < MEMORY_SAMPLES; i++)
         fprintf(file, "memory_contention,%s,inter_node,67108864,%u,%.17g,1,%s\n", variant, n,
-                67108864 / bytes_per_s * (1 + gsl_ran_gaussian(measuring->random, measuring->noise)), places);
+                67108864 / bytes_per_s * (1 + twister_gaussian(measuring->random, measuring->noise)), places);
 }
 
 static void measure_side(FILE *file, const struct made_measuring *measuring, const struct memory_side *side,

@@ -10,17 +10,16 @@
 
 #include <stdbool.h>
 
-#include <gsl/gsl_rng.h>
-
 #include "calibrate/benchmark/memory/memory_plan.h"
 #include "predictor/models/memory_contention.h"
+#include "share/base/random.h"
 
 /* Is the standard error of a median of so many samples, relative, of which each has the relative noise (normal). */
 #define MADE_MEDIAN_ERROR(noise) (1.2533141 * (noise) / sqrt(MEMORY_SAMPLES)) /* sqrt(pi / 2) */
 
 /* Says how platforms are measured. */
 struct made_measuring {
-    gsl_rng *random;
+    struct twister *random;
     double noise;           /* relative standard deviation of a sample */
     bool skips_beyond_peak; /* leaves out n between N_seq + 1 and the last */
 };
@@ -48,7 +47,7 @@ uint32_t made_first_of_largest(const double *values, uint32_t cores, double tie)
 bool made_is_measured(const struct made_measuring *measuring, const struct memory_side *side, uint32_t cores,
                       uint32_t n);
 /* Draws a platform of 14 to 32 cores. */
-struct memory_model made_draw(gsl_rng *random);
+struct memory_model made_draw(struct twister *random);
 /* Measures, writes, reads, fits, and reads as the model does; ends the test where that fails. */
 struct made_fit made_fitted(const struct made_measuring *measuring, const struct memory_model *model);
 

@@ -1,6 +1,4 @@
 /* Tests intervals of predicted times: what is drawn has the table's quantiles, and times get theirs from it. */
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +7,7 @@
 
 #include "tests/models/cases.h"
 #include "predictor/interval.h"
+#include "share/base/statistics.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -53,9 +52,9 @@ static void drawn_values_have_the_quantiles(void **state)
         const struct machine_parameter *parameter = &c.machine.parameters[row];
         for (size_t i = 0; i < DRAWS; i++)
             values[i] = draws.machines[i].parameters[row].value;
-        gsl_sort(values, 1, DRAWS);
-        double low = gsl_stats_quantile_from_sorted_data(values, 1, DRAWS, 0.025);
-        double high = gsl_stats_quantile_from_sorted_data(values, 1, DRAWS, 0.975);
+        sort_doubles(values, DRAWS);
+        double low = sorted_quantile(values, DRAWS, 0.025);
+        double high = sorted_quantile(values, DRAWS, 0.975);
         bool drawn = row < 2;
         if (row == 0) /* the lower side ends at 0 */
             assert_true(low < 0.05 * parameter->value);
@@ -63,7 +62,7 @@ static void drawn_values_have_the_quantiles(void **state)
             assert_close(low, drawn ? parameter->ci_low : parameter->value, 0.02);
         assert_close(high, drawn ? parameter->ci_high : parameter->value, row == 0 ? 0.04 : 0.02);
         assert_true(values[0] >= 0);
-        assert_close(gsl_stats_median_from_sorted_data(values, 1, DRAWS), parameter->value, drawn ? 0.02 : 1e-15);
+        assert_close(sorted_median(values, DRAWS), parameter->value, drawn ? 0.02 : 1e-15);
     }
     free(values);
     assert_int_equal(machine_draws_init(&again, &c.machine, 10, 7, &error), 0);

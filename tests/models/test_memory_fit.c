@@ -15,11 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_sort.h>
-
 #include "share/base/error.h"
 #include "tests/models/memory_losses.h"
 #include "tests/models/memory_made.h"
+#include "share/base/statistics.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -105,11 +104,11 @@ static void print(struct tally *tally)
            percent(tally->right_par, tally->sides), percent(tally->exact_par, tally->sides),
            percent(tally->right_seq, tally->sides), percent(tally->exact_seq, tally->sides));
     for (int i = 0; i < N_ERRORS; i++) {
-        gsl_sort(tally->errors[i], 1, tally->sides);
+        sort_doubles(tally->errors[i], tally->sides);
         printf("%-7s 95 %% within %.3g %%, all within %.3g %%\n", error_name[i],
                100 * tally->errors[i][tally->sides * 95 / 100 - 1], 100 * tally->errors[i][tally->sides - 1]);
     }
-    gsl_sort(tally->large, 1, tally->n_large);
+    sort_doubles(tally->large, tally->n_large);
     printf("losses of 2 %% of B_comp or more: half within %.3g %% of themselves, 95 %% within %.3g %%\n",
            100 * tally->large[tally->n_large / 2], 100 * tally->large[tally->n_large * 95 / 100]);
     losses_print(&tally->losses);
@@ -118,12 +117,12 @@ static void print(struct tally *tally)
 /* Measures and fits so many platforms; those of the tally are all errors, sorted. */
 static void run(struct made_measuring *measuring, size_t platforms, struct tally *tally)
 {
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(random, SEED);
-    measuring->random = random;
+    struct twister random;
+    twister_seed(&random, SEED);
+    measuring->random = &random;
     memset(tally, 0, sizeof *tally);
     for (; tally->platforms < platforms; tally->platforms++) {
-        struct memory_model model = made_draw(random);
+        struct memory_model model = made_draw(&random);
         struct made_fit fit = made_fitted(measuring, &model);
         bool local = compare(tally, &model.local, &fit.model.local, model.cores);
         bool remote = compare(tally, &model.remote, &fit.model.remote, model.cores);
@@ -131,7 +130,6 @@ static void run(struct made_measuring *measuring, size_t platforms, struct tally
         losses_add(&tally->losses, measuring, &model.remote, &fit.model.remote, &fit.remote, model.cores);
         tally->right += local && remote;
     }
-    gsl_rng_free(random);
     print(tally);
 }
 

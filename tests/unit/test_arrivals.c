@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "calibrate/finegrain/arrivals/counted_random.h"
-#include "calibrate/finegrain/arrivals/kernel_density.h"
 #include "tests/unit/scratch.h"
 
 enum { THREADS = 16, DRAWS = 20000, SAMPLES = 400 };

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_randist.h>
-
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/thresholds.h"
+#include "share/base/random.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -62,19 +61,19 @@ static enum machine_protocol protocol_of(uint64_t bytes)
     return bytes < EAGER_BYTES ? PROTOCOL_SHORT : bytes < LARGE_BYTES ? PROTOCOL_EAGER : PROTOCOL_RENDEZVOUS;
 }
 
-static struct samples draw(gsl_rng *random, uint32_t n_launches)
+static struct samples draw(struct twister *random, uint32_t n_launches)
 {
     struct samples samples = {0};
     double effect[LAUNCHES_MAX];
     for (uint32_t i = 0; i < n_launches; i++)
-        effect[i] = n_launches > 1 ? 1 + gsl_ran_gaussian(random, LAUNCH_EFFECT) : 1;
+        effect[i] = n_launches > 1 ? 1 + twister_gaussian(random, LAUNCH_EFFECT) : 1;
     for (uint64_t n = 1; n <= 4; n *= 2)
         for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2)
             for (uint32_t i = 0; i < SAMPLES_A_SIZE; i++) {
                 enum machine_protocol protocol = protocol_of(bytes);
                 double exact_s = value_of(protocol, MACHINE_NO_N) + (double)(n * bytes) / value_of(protocol, n);
-                double factor = 1 + gsl_ran_gaussian(random, NOISE);
-                if (gsl_rng_uniform(random) < OUTLIERS)
+                double factor = 1 + twister_gaussian(random, NOISE);
+                if (twister_uniform(random) < OUTLIERS)
                     factor *= OUTLIER_FACTOR;
                 struct sample sample = {
                     .level = LEVEL_INTRA_SOCKET,
@@ -119,23 +118,21 @@ static void count_draw(const struct machine *machine, struct outcome *outcomes)
 
 static void cover(uint32_t n_launches)
 {
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_taus2);
+    struct twister random;
     struct fit_options options = {.replicates = REPLICATES};
     struct error error;
     struct outcome outcomes[N_TRUTH] = {{0, 0, 0}};
     bool enough = true;
-    assert_non_null(random);
-    gsl_rng_set(random, n_launches);
+    twister_seed(&random, n_launches);
     assert_int_equal(fit_thresholds_parse("0,256,16384", &options, &error), 0);
     for (int i = 0; i < DRAWS; i++) {
-        struct samples samples = draw(random, n_launches);
+        struct samples samples = draw(&random, n_launches);
         struct machine machine = {0};
         assert_int_equal(fit_machine(&samples, &options, &machine, NULL, &error), 0);
         count_draw(&machine, outcomes);
         machine_release(&machine);
         samples_release(&samples);
     }
-    gsl_rng_free(random);
     printf("%u launch%s: protocol, quantity, n, in the interval of %d draws, without an upper end, mean half width\n",
            n_launches, n_launches > 1 ? "es" : "", DRAWS);
     for (int i = 0; i < N_TRUTH; i++) {

@@ -10,11 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <gsl/gsl_randist.h>
-#include <gsl/gsl_statistics_double.h>
-
 #include "calibrate/fit/drift.h"
 #include "calibrate/fit/fit_machine.h"
+#include "share/base/random.h"
+#include "share/base/statistics.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -37,7 +36,7 @@ enum {
 #define BYTES_PER_S 5e9
 
 struct machine_state {
-    gsl_rng *random;
+    struct twister random;
     double level; /* ln of the time over that of the mean machine */
 };
 
@@ -45,7 +44,7 @@ struct machine_state {
 static double next_level(struct machine_state *state)
 {
     double kept = exp(-1 / MEMORY_S);
-    state->level = kept * state->level + gsl_ran_gaussian(state->random, DRIFT * sqrt(1 - kept * kept));
+    state->level = kept * state->level + twister_gaussian(&state->random, DRIFT * sqrt(1 - kept * kept));
     return state->level;
 }
 
@@ -58,7 +57,7 @@ static struct samples calibrate(struct machine_state *state)
         for (int i = 0; i < SAMPLES_A_SECOND; i++) {
             uint64_t bytes = UINT64_C(1) << (n++ * 5 % 23);
             double seconds =
-                (TAU_S + (double)bytes / BYTES_PER_S) * factor * (1 + gsl_ran_gaussian(state->random, NOISE));
+                (TAU_S + (double)bytes / BYTES_PER_S) * factor * (1 + twister_gaussian(&state->random, NOISE));
             const struct sample sample = {.level = LEVEL_SELF,
                                           .benchmark = BENCHMARK_SELF,
                                           .n = 1,
@@ -69,8 +68,8 @@ static struct samples calibrate(struct machine_state *state)
             samples_append(&samples, &sample);
         }
         const struct probing probing = {
-            .small_s = TAU_S * factor * (1 + gsl_ran_gaussian(state->random, PROBE_NOISE)),
-            .large_s = 2e-4 * factor * (1 + gsl_ran_gaussian(state->random, PROBE_NOISE)),
+            .small_s = TAU_S * factor * (1 + twister_gaussian(&state->random, PROBE_NOISE)),
+            .large_s = 2e-4 * factor * (1 + twister_gaussian(&state->random, PROBE_NOISE)),
         };
         probings_append(&samples.probings, &probing);
     }
@@ -109,9 +108,9 @@ static void intervals_hold_later_calibrations(void **state)
 {
     (void)state;
     static const double truth[N_VALUES] = {TAU_S, BYTES_PER_S};
-    struct machine_state machine = {.random = gsl_rng_alloc(gsl_rng_taus2)};
+    struct machine_state machine = {.level = 0};
     static struct machine_parameter with[CALIBRATIONS][N_VALUES], without[CALIBRATIONS][N_VALUES];
-    assert_non_null(machine.random);
+    twister_seed(&machine.random, 0);
     for (int i = 0; i < CALIBRATIONS; i++) {
         struct samples samples = calibrate(&machine);
         fit(&samples, with[i]);
@@ -119,7 +118,6 @@ static void intervals_hold_later_calibrations(void **state)
         fit(&samples, without[i]);
         samples_release(&samples);
     }
-    gsl_rng_free(machine.random);
     for (int k = 0; k < N_VALUES; k++) {
         int mean_with = 0, mean_without = 0, later_with = 0, later_without = 0, n_later = CALIBRATIONS - LATER;
         for (int i = 0; i < CALIBRATIONS; i++) {
@@ -130,7 +128,7 @@ static void intervals_hold_later_calibrations(void **state)
             double later[LATER];
             for (int j = 0; j < LATER; j++)
                 later[j] = with[i + 1 + j][k].value;
-            double median = gsl_stats_median(later, 1, LATER);
+            double median = unsorted_median(later, LATER);
             later_with += holds(&with[i][k], median);
             later_without += holds(&without[i][k], median);
         }

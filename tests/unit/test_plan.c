@@ -7,6 +7,7 @@
 
 #include "calibrate/samples/plan.h"
 #include "calibrate/measure/point.h"
+#include "share/base/statistics.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
@@ -28,16 +29,16 @@ static void interval_ranks(void **state)
         sorted[i] = (double)(i + 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t n = cases[i].n;
-        assert_true(plan_interval(sorted, n, &low, &high));
+        assert_true(sorted_median_interval(sorted, n, &low, &high));
         if ((size_t)low != cases[i].low || (size_t)high != n + 1 - cases[i].low)
             fail_msg("n = %zu: %g to %g", n, low, high);
     }
     for (size_t n = 0; n < 6; n++)
-        assert_false(plan_interval(sorted, n, &low, &high));
+        assert_false(sorted_median_interval(sorted, n, &low, &high));
     /* Exact and normal meet. */
     double low_normal;
-    assert_true(plan_interval(sorted, 999, &low, &high));
-    assert_true(plan_interval(sorted, 1000, &low_normal, &high));
+    assert_true(sorted_median_interval(sorted, 999, &low, &high));
+    assert_true(sorted_median_interval(sorted, 1000, &low_normal, &high));
     assert_true(fabs(low - low_normal) <= 1);
     assert_true(high < 1000 && high > 500);
 }
@@ -57,7 +58,7 @@ static void interval_holds_median(void **state)
             assert_int_equal(point_add(&point, -log(uniform)), 0);
         }
         double low, high;
-        assert_true(plan_interval(point.seconds, point.n, &low, &high));
+        assert_true(sorted_median_interval(point.seconds, point.n, &low, &high));
         held += low <= log(2) && log(2) <= high;
         point_release(&point);
     }
@@ -69,9 +70,9 @@ static void medians_and_widths(void **state)
 {
     (void)state;
     static const double sorted[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-    near(plan_median(sorted, 9), 5, 0);
-    near(plan_median(sorted, 8), 4.5, 0);
-    near(plan_median(sorted, 1), 1, 0);
+    near(sorted_median(sorted, 9), 5, 0);
+    near(sorted_median(sorted, 8), 4.5, 0);
+    near(sorted_median(sorted, 1), 1, 0);
     near(plan_half_width(sorted, 9), 0.6, 1e-15); /* 2 to 8 */
     assert_true(isinf(plan_half_width(sorted, 5)));
     static const double zeros[9] = {0};

@@ -82,6 +82,24 @@ static void a_weighted_line(void **state)
     near(line.covariance, -1);
 }
 
+static void a_robust_line_leaves_out_what_is_far_off(void **state)
+{
+    (void)state;
+    double x[20], y[20];
+    for (int i = 0; i < 20; i++) {
+        x[i] = i;
+        y[i] = 3 + 2 * i + (i % 2 == 0 ? 0.01 : -0.01);
+    }
+    y[7] = 100;
+    struct weighted_line line = robust_line_fit(x, y, 20);
+    assert_true(fabs(line.slope - 2) < 1e-3 && fabs(line.intercept - 3) < 0.01);
+    for (int i = 0; i < 20; i++)
+        y[i] = i == 3 ? 50 : 5 + (i % 2 == 0 ? 0.01 : -0.01);
+    line = robust_line_fit(NULL, y, 20);
+    assert_true(fabs(line.intercept - 5) < 0.01);
+    near(line.slope, 0);
+}
+
 static void distributions(void **state)
 {
     (void)state;
@@ -103,9 +121,13 @@ static void distributions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(medians),         cmocka_unit_test(unsorted_medians_are_those_of_sorted_values),
-        cmocka_unit_test(quantiles),       cmocka_unit_test(moments),
-        cmocka_unit_test(a_weighted_line), cmocka_unit_test(distributions),
+        cmocka_unit_test(medians),
+        cmocka_unit_test(unsorted_medians_are_those_of_sorted_values),
+        cmocka_unit_test(quantiles),
+        cmocka_unit_test(moments),
+        cmocka_unit_test(a_weighted_line),
+        cmocka_unit_test(distributions),
+        cmocka_unit_test(a_robust_line_leaves_out_what_is_far_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

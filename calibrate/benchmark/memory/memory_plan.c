@@ -5,6 +5,8 @@
 
 #include "calibrate/samples/plan.h"
 #include "share/base/array.h"
+#include "share/base/statistics.h"
+#include "share/base/random.h"
 
 /* Is how many further n show that a peak is one. */
 enum { BEYOND_PEAK = 2 };
@@ -87,8 +89,8 @@ static struct memory_task *alone(const struct memory_plan *plan, uint32_t comput
 static bool is_above(const struct memory_task *task, const struct memory_task *other)
 {
     double low_s, high_s;
-    return plan_interval(other->samples.seconds, other->samples.n, &low_s, &high_s) &&
-           plan_median(task->samples.seconds, task->samples.n) < low_s;
+    return sorted_median_interval(other->samples.seconds, other->samples.n, &low_s, &high_s) &&
+           sorted_median(task->samples.seconds, task->samples.n) < low_s;
 }
 
 uint32_t memory_plan_peak(const struct memory_plan *plan, uint32_t computing_numa)
@@ -132,8 +134,7 @@ static void leave_out_beyond_peak(struct memory_plan *plan, uint32_t computing_n
 /* Draws by a linear congruential generator (Knuth's constants). */
 static size_t draw(struct memory_plan *plan, size_t below)
 {
-    plan->random = plan->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (size_t)((plan->random >> 33) % below);
+    return (size_t)random_below(&plan->random, below);
 }
 
 static bool is_open(const struct memory_task *task)

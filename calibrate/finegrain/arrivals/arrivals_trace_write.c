@@ -11,6 +11,7 @@
 #include "interpose/database/database.h"
 #include "share/base/array.h"
 #include "share/base/output_file.h"
+#include "share/base/statistics.h"
 
 struct kept {
     uint32_t rank;
@@ -39,12 +40,6 @@ static int keep(void *context, const struct round_arrivals *round, struct error 
     keeping->n_seconds += round->n_threads;
     keeping->partitioned |= round->partitioned;
     return 0;
-}
-
-static int compare_sizes(const void *first, const void *second)
-{
-    size_t a = *(const size_t *)first, b = *(const size_t *)second;
-    return (a > b) - (a < b);
 }
 
 /* Returns the number of threads that most of the rounds have, of equally many the larger one. sizes[n] is room. */

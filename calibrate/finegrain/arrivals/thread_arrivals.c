@@ -10,8 +10,8 @@
 #include "calibrate/finegrain/arrivals/arrival_file.h"
 #include "calibrate/finegrain/arrivals/arrivals_fixed.h"
 #include "calibrate/finegrain/arrivals/counted_random.h"
-#include "calibrate/finegrain/arrivals/kernel_density.h"
 #include "share/base/output_file.h"
+#include "share/base/statistics.h"
 
 /* Means and widths lie within the bounds, so that a third of the attempts succeed at least. */
 enum { MAX_ATTEMPTS = 64 };
@@ -26,10 +26,15 @@ struct arrivals {
     struct fixed_times fixed; /* fixed */
 };
 
-static int compare_times(const void *first, const void *second)
+double silverman_width(const double *samples, size_t n)
 {
-    double a = *(const double *)first, b = *(const double *)second;
-    return (a > b) - (a < b);
+    if (samples[0] == samples[n - 1])
+        return 0;
+    double spread = sqrt(variance_of(samples, n));
+    double range = sorted_quantile(samples, n, 0.75) - sorted_quantile(samples, n, 0.25);
+    if (range > 0)
+        spread = fmin(spread, range / 1.34);
+    return 0.9 * spread * pow((double)n, -0.2);
 }
 
 /* Takes the times of rows as samples, and the width of the kernel. */
@@ -47,7 +52,7 @@ static int open_kde(const struct arrivals_request *request, const struct arrival
     for (size_t i = 0; i < rows->n; i++)
         arrivals->samples[i] = rows->rows[i].seconds;
     arrivals->n_samples = rows->n;
-    qsort(arrivals->samples, rows->n, sizeof *arrivals->samples, compare_times);
+    sort_doubles(arrivals->samples, rows->n);
     arrivals->sd_s = request->width_s > 0 ? request->width_s : silverman_width(arrivals->samples, rows->n);
     if (!(arrivals->sd_s > 0))
         return error_set(error, "%s: all times are %g s, a density of them has no width; give one, or fixed:FILE",

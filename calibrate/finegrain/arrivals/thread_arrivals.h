@@ -51,4 +51,10 @@ int arrivals_draw(const struct arrivals *arrivals, uint64_t seed, uint64_t itera
 int arrivals_dump(const struct arrivals *arrivals, const char *path, uint64_t seed, uint64_t n_iterations,
                   uint32_t n_ranks, size_t n_threads, struct error *error);
 
+/* Returns Silverman's width of samples[n] in increasing order, n at least 1: 0.9 min(s, R / 1.34) n^(-1/5) with
+ * standard deviation s and interquartile range R (Silverman, Density Estimation for Statistics and Data Analysis, 1986,
+ * eq. 3.31).
+ * Where more than half of the samples are the same, R is 0 and s stands alone. 0: all are the same. */
+double silverman_width(const double *samples, size_t n);
+
 #endif

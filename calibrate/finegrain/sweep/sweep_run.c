@@ -2,8 +2,6 @@
  * seed whatever is measured already: a sweep that goes on takes the order that it had. */
 #include "calibrate/finegrain/sweep/sweep_run.h"
 
-#include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,23 +11,18 @@
 #include "calibrate/finegrain/sweep/sweep_output.h"
 #include "share/base/monotonic.h"
 #include "share/base/progress.h"
+#include "share/base/random.h"
+#include "share/base/memory.h"
 
-/* Returns the numbers of n configurations in random order, for free(); NULL without memory. */
-static size_t *random_order(size_t n, uint64_t seed)
+/* Returns the numbers of n configurations in random order, for free(). */
+static size_t *shuffled(size_t n, uint64_t seed)
 {
-    size_t *order = malloc((n + 1) * sizeof *order);
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_taus2);
-    if (order != NULL && random != NULL) {
-        for (size_t i = 0; i < n; i++)
-            order[i] = i;
-        gsl_rng_set(random, (unsigned long)seed);
-        gsl_ran_shuffle(random, order, n, sizeof *order);
-    } else {
-        free(order);
-        order = NULL;
-    }
-    if (random != NULL)
-        gsl_rng_free(random);
+    size_t *order = xcalloc(n, sizeof *order);
+    struct twister random;
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    twister_seed(&random, seed);
+    twister_shuffle(&random, order, n);
     return order;
 }
 
@@ -152,7 +145,7 @@ static int run(const struct sweep *sweep, uint64_t seed, const struct launcher *
     struct sweep_output output;
     if (sweep_output_open(&output, path, sweep, launcher->mpi, error) != 0)
         return -1;
-    size_t before = output.n_done, *order = random_order(sweep->n, seed);
+    size_t before = output.n_done, *order = shuffled(sweep->n, seed);
     int result = order == NULL ? error_set(error, "no memory for %zu configurations", sweep->n)
                                : measure_all(sweep, launcher, &output, order, code, error);
     if (result == 0)

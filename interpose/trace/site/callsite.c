@@ -37,20 +37,13 @@ struct reading {
     struct trace *trace;
 };
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (const char *c = text; *c != '\0'; c++)
-        hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* Returns the key of a module: its path, and what tells its file from others. */
 static struct map_key module_key(const char *path, const struct module_identity *identity)
 {
     struct map_key status = {identity->size ^ identity->device << 32, identity->mtime_ns, identity->inode};
-    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), path);
+    uint64_t hash = map_hash_text(MAP_TEXT, path);
     return (struct map_key){hash, strlen(path),
-                            identity->build_id != NULL ? hash_text(hash, identity->build_id)
+                            identity->build_id != NULL ? map_hash_text(hash, identity->build_id)
                                                        : map_hash(status) + identity->evidence};
 }
 
