@@ -1,6 +1,6 @@
 /* Exports what the preload library looks for in this shared object, see bind.h. */
-#include "interpose/backend/family/lifecycle.h"
-#include "interpose/backend/family/wrappers.h"
+#include "interpose/backend/process/lifecycle.h"
+#include "interpose/backend/wrappers.h"
 #include "interpose/backend/site/modules.h"
 
 extern const struct mpistair_backend mpistair_backend_v1;

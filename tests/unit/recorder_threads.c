@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/backend/family/wrappers.h"
+#include "interpose/backend/wrappers.h"
 #include "tests/unit/stand_in_mpi.h"
 
 #define THREADS STAND_IN_THREADS

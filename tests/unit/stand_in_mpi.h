@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_TESTS_STAND_IN_MPI_H
 #define MPISTAIR_TESTS_STAND_IN_MPI_H
 
-#include "interpose/backend/family/wrappers.h"
+#include "interpose/backend/wrappers.h"
 
 /* Limit the threads, and the requests of a thread whose handles are new. */
 enum { STAND_IN_THREADS = 8, STAND_IN_NEW = 4000 };

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "interpose/backend/process/folder.h"
+#include "interpose/backend/run/folder.h"
 
 static char top[] = "/tmp/mpistair-folder-XXXXXX";
 static char elsewhere[128], victim[160];

@@ -6,8 +6,8 @@
 #ifndef MPISTAIR_BACKEND_ACCESS_H
 #define MPISTAIR_BACKEND_ACCESS_H
 
-#include "interpose/backend/recorder/recorder.h"
-#include "interpose/backend/recorder/sum.h"
+#include "interpose/backend/recorder/state.h"
+#include "interpose/backend/call/sum.h"
 #include "interpose/backend/table/live_table.h"
 
 /* Holds the windows, or the files, of the process. */

@@ -7,8 +7,8 @@
 
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
-#include "interpose/backend/recorder/recorder.h"
-#include "interpose/backend/recorder/sum.h"
+#include "interpose/backend/recorder/state.h"
+#include "interpose/backend/call/sum.h"
 
 /* Holds one side's arguments: one count and datatype, or arrays of them (int, or MPI_Count in the _c functions). */
 struct collective_side {

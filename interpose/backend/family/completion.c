@@ -2,7 +2,7 @@
  * the handles. See completion.h. */
 #include "interpose/backend/family/completion.h"
 
-#include "interpose/backend/recorder/timed_call.h"
+#include "interpose/backend/call/timed_call.h"
 
 static inline void *take_before(MPI_Request request)
 {

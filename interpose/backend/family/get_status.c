@@ -2,7 +2,7 @@
  * says is done is looked up and its record completed. See get_status.h. */
 #include "interpose/backend/family/get_status.h"
 
-#include "interpose/backend/recorder/timed_call.h"
+#include "interpose/backend/call/timed_call.h"
 
 /* Begins a call with n requests. Returns whether it is recorded. */
 static int begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,

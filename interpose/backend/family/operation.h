@@ -8,7 +8,7 @@
 #include "interpose/backend/table/buffer_memory.h"
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 #include "interpose/backend/table/operation_record.h"
 #include "interpose/backend/table/request_table.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "interpose/backend/recorder/timed_call.h"
+#include "interpose/backend/call/timed_call.h"
 
 static uint32_t n_started;
 static int each_partition; /* MPISTAIR_PARTITIONS=1 */

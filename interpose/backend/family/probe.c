@@ -3,7 +3,7 @@
 #include "interpose/backend/family/probe.h"
 
 #include "interpose/backend/table/live_table.h"
-#include "interpose/backend/recorder/timed_call.h"
+#include "interpose/backend/call/timed_call.h"
 
 static struct live_table messages = LIVE_TABLE_INITIALIZER;
 

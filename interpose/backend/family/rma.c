@@ -2,7 +2,7 @@
  * its own record. See rma.h. */
 #include "interpose/backend/family/rma.h"
 
-#include "interpose/backend/recorder/timed_call.h"
+#include "interpose/backend/call/timed_call.h"
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
 

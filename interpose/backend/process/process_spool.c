@@ -12,16 +12,16 @@
 
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
-#include "interpose/backend/process/eager_limit.h"
-#include "interpose/backend/process/folder.h"
-#include "interpose/backend/process/launcher_environment.h"
-#include "interpose/backend/process/processor_use.h"
+#include "interpose/backend/run/eager_limit.h"
+#include "interpose/backend/run/folder.h"
+#include "interpose/backend/run/launcher_environment.h"
+#include "interpose/backend/run/processor_use.h"
 #include "interpose/spool/readers.h"
 #include "interpose/backend/table/request_table.h"
 #include "interpose/backend/site/modules.h"
 #include "interpose/backend/site/stack.h"
-#include "interpose/backend/recorder/window.h"
-#include "interpose/backend/process/files.h"
+#include "interpose/backend/call/window.h"
+#include "interpose/backend/run/files.h"
 
 static void read_command(char *command, size_t size)
 {

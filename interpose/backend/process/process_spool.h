@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_BACKEND_PROCESS_SPOOL_H
 #define MPISTAIR_BACKEND_PROCESS_SPOOL_H
 
-#include "interpose/backend/recorder/recorder.h"
-#include "interpose/backend/process/run.h"
+#include "interpose/backend/recorder/state.h"
+#include "interpose/backend/run/run.h"
 
 /* Opens the spool and the tables of the recorder. world is the group whose ranks are the process's, and belongs to the
  * callee from now on; MPI_GROUP_NULL stands for that of MPI_COMM_WORLD. thread_level is 0 MPI_THREAD_SINGLE ... 3

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_BACKEND_STAGE_H
 #define MPISTAIR_BACKEND_STAGE_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 struct recording_stage {
     int in_world;        /* MPI_Init was recorded, and MPI_Finalize is still to come */

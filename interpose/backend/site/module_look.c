@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 enum { ATTEMPTS = 5 };
 #define TEXT_LIMIT_BYTES ((size_t)16 << 20) /* some 65,530 mappings are the kernel's limit */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "interpose/backend/process/folder.h"
+#include "interpose/backend/run/folder.h"
 #include "interpose/spool/file_limit.h"
 
 #define LINE_BYTES ((size_t)PATH_MAX + 512)

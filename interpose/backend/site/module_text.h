@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "interpose/backend/process/run_facts.h"
+#include "interpose/backend/run/run_facts.h"
 
 struct module_text {
     char *text; /* all of the file */

@@ -27,9 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interpose/backend/process/run.h"
-#include "interpose/backend/recorder/recorder.h"
-#include "interpose/backend/recorder/sum.h"
+#include "interpose/backend/run/run.h"
+#include "interpose/backend/recorder/state.h"
+#include "interpose/backend/call/sum.h"
 #include "interpose/backend/site/module_changes.h"
 #include "interpose/backend/site/module_identity.h"
 #include "interpose/backend/site/module_look.h"

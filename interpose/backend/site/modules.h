@@ -7,7 +7,7 @@
 #ifndef MPISTAIR_BACKEND_MODULES_H
 #define MPISTAIR_BACKEND_MODULES_H
 
-#include "interpose/backend/process/run_facts.h"
+#include "interpose/backend/run/run_facts.h"
 
 /* Begins the history with what is mapped now. Where the file cannot be made, run->maps is empty and there is none. */
 void modules_open(struct run *run);

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_STACK_H
 #define MPISTAIR_BACKEND_STACK_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 /* Reads MPISTAIR_STACK and prepares what recorder.stack_frames then asks for; it is 0 without the variable. Rank 0
  * reports a wrong value or a missing libunwind on stderr; then stacks are not kept. Call it before recording. */

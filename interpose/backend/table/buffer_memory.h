@@ -6,7 +6,7 @@
 #ifndef MPISTAIR_BACKEND_BUFFER_MEMORY_H
 #define MPISTAIR_BACKEND_BUFFER_MEMORY_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 /* Is when to look next, in ticks; 0: the driver is there. */
 extern uint64_t buffer_memory_look_ticks;

@@ -8,7 +8,7 @@
 #ifndef MPISTAIR_BACKEND_COMMUNICATOR_H
 #define MPISTAIR_BACKEND_COMMUNICATOR_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 #define COMMUNICATOR_NONE UINT32_MAX
 

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_DATATYPE_H
 #define MPISTAIR_BACKEND_DATATYPE_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 #define PREDEFINED_SLOTS 256U
 

@@ -6,7 +6,7 @@
 #ifndef MPISTAIR_BACKEND_MEMBERS_H
 #define MPISTAIR_BACKEND_MEMBERS_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 struct members {
     int size; /* size of the local group */

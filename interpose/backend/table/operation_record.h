@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_OPERATION_RECORD_H
 #define MPISTAIR_BACKEND_OPERATION_RECORD_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 /* Returns the peer to record: a number below 0 that has no name in MPI is rejected by it, and stands for a peer that
  * nobody knows. */

@@ -7,7 +7,7 @@
 #ifndef MPISTAIR_BACKEND_PENDING_H
 #define MPISTAIR_BACKEND_PENDING_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 enum pending_type {
     PENDING_CALLBACK = 0x80, /* struct pending_callback */

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_BACKEND_PERSISTENT_REQUEST_H
 #define MPISTAIR_BACKEND_PERSISTENT_REQUEST_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 struct persistent {
     void *active; /* what the last start posted; NULL: inactive, or lost */

@@ -15,7 +15,7 @@
 #define MPISTAIR_BACKEND_REQUEST_TABLE_H
 
 #include "interpose/backend/table/handle_table.h"
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 struct persistent;
 

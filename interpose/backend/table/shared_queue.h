@@ -13,7 +13,7 @@
 #ifndef MPISTAIR_BACKEND_SHARED_QUEUE_H
 #define MPISTAIR_BACKEND_SHARED_QUEUE_H
 
-#include "interpose/backend/recorder/recorder.h"
+#include "interpose/backend/recorder/state.h"
 
 #define SHARED_HANDLES 16U /* how many a process can tell apart */
 

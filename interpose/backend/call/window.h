@@ -1,0 +1,19 @@
+/* Bounds a long recording: MPISTAIR_WINDOW, outside of which recording is off, and MPISTAIR_DETAIL.
+ *
+ * A window is `FROM-TO`, times since MPI_Init with a unit (ms, s, m, h), or `mark FROM-TO`, numbers of MPI_Pcontrol
+ * from 3 on: recording is on from each call with the first number to the next one with the second. Without FROM it
+ * begins at the beginning, without TO it ends at the end. Each process switches by itself, at its first call behind the
+ * time. */
+#ifndef MPISTAIR_BACKEND_WINDOW_H
+#define MPISTAIR_BACKEND_WINDOW_H
+
+#include "interpose/backend/recorder/state.h"
+
+/* Reads the environment, with an open spool, before the first record. Rank 0 reports what is not understood, and it is
+ * ignored. */
+void window_open(int rank);
+
+/* Stores the mark of MPI_Pcontrol with this number, and switches recording where the number says so. */
+void window_mark(const struct recorded_call *call, int number);
+
+#endif

@@ -1,0 +1,36 @@
+/* Holds the state of the recorder, which every wrapper reads first; it is apart so that files need not include each
+ * other. */
+#include "interpose/backend/recorder/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct recorder recorder;
+_Thread_local struct recorder_thread *recorder_thread;
+
+void *scratch_borrow(struct scratch *scratch, size_t bytes)
+{
+    int saved_errno = errno;
+    void *memory = scratch->memory;
+    if (scratch->busy) {
+        memory = malloc(bytes);
+    } else if (bytes > scratch->bytes) {
+        memory = realloc(scratch->memory, bytes * 2);
+        if (memory) {
+            scratch->memory = memory;
+            scratch->bytes = bytes * 2;
+        }
+    }
+    if (memory == scratch->memory)
+        scratch->busy = 1;
+    errno = saved_errno;
+    return memory;
+}
+
+void scratch_return(struct scratch *scratch, void *memory)
+{
+    if (memory && memory == scratch->memory)
+        scratch->busy = 0;
+    else
+        free(memory);
+}

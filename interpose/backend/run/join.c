@@ -1,0 +1,249 @@
+/* First the roll of the node (roll.h) says who is here, without a message. Then all meet up and down a binomial
+ * tree of MPI_COMM_WORLD, across nodes, too: the parent of a rank is that rank without its lowest bit. A rank
+ * tells its parent that all below it are here, and the parent hands back what the root decided. Every wait has an
+ * end, so no call here blocks: who has heard nothing by then tells those below it to go on apart. Only the root
+ * decides that all are here, and a rank that waits for its decision gives it more time than those above it need.
+ *
+ * It uses messages and not a collective, which a process that knows nothing of us might take for its own. See
+ * world_comm.c for what keeps them apart from the application's. */
+#include "interpose/backend/run/join.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "interpose/backend/run/launcher_environment.h"
+#include "interpose/backend/run/roll.h"
+#include "interpose/backend/recorder/state.h"
+
+#define TAG_MEET 24601 /* an application is unlikely to use it, and it is below the 32767 that every MPI has */
+
+#define DEFAULT_JOIN_S 60
+#define MOST_JOIN_S    1000000
+#define NS_PER_S       UINT64_C(1000000000)
+#define LEVEL_NS       (2 * NS_PER_S) /* what a level of the tree may take longer than the one above it */
+#define MOST_PAUSE_NS  5000000
+#define LEAST_TESTS    100
+
+static int speaks = 1;
+
+struct wait {
+    uint64_t end_ns, say_ns; /* say_ns: UINT64_MAX once a line was printed */
+    int join_s;
+    long pause_ns;
+};
+
+static int join_s(int rank)
+{
+    const char *text = getenv("MPISTAIR_JOIN_S");
+    char *end;
+    if (!text || !*text)
+        return DEFAULT_JOIN_S;
+    errno = 0;
+    long s = strtol(text, &end, 10);
+    if (*text >= '1' && *text <= '9' && *end == '\0' && errno == 0 && s <= MOST_JOIN_S)
+        return (int)s;
+    if (rank == 0)
+        fprintf(stderr, "mpistair: MPISTAIR_JOIN_S=%s is no number of seconds from 1 to %d; %d is used\n", text,
+                MOST_JOIN_S, DEFAULT_JOIN_S);
+    return DEFAULT_JOIN_S;
+}
+
+/* Sleeps a little longer each time. Returns 0 once the wait is over. */
+static int pause_until(struct wait *wait, uint64_t end_ns)
+{
+    if (clock_monotonic_ns() >= end_ns)
+        return 0;
+    if (wait->pause_ns < 100000)
+        sched_yield(); /* the others are mostly about to come */
+    else
+        nanosleep(&(struct timespec){.tv_nsec = wait->pause_ns}, NULL);
+    wait->pause_ns += wait->pause_ns < MOST_PAUSE_NS ? wait->pause_ns / 16 + 100 : 0;
+    return 1;
+}
+
+/* Says whether it is time for the line about whom all wait for. */
+static int is_time_to_say(struct wait *wait)
+{
+    if (clock_monotonic_ns() < wait->say_ns)
+        return 0;
+    wait->say_ns = UINT64_MAX;
+    return 1;
+}
+
+/* Writes the ranks of this node that have not signed the roll; returns how many. */
+static int list_missing(const struct run *run, char *text, size_t size)
+{
+    int n, rank;
+    const char *is_here = roll_signed(&n);
+    size_t used = 0;
+    if (n != run->size)
+        used = (size_t)snprintf(text, size, "on %.100s the ", run->host);
+    const char *what = n == run->size ? "rank" : "local rank";
+    int begin = 1, missing = 0;
+    for (rank = 0; rank < n; rank++)
+        missing += !is_here[rank];
+    for (rank = 0; rank < n && used + 40 < size; rank++) {
+        int first = rank;
+        if (is_here[rank])
+            continue;
+        while (rank + 1 < n && !is_here[rank + 1])
+            rank++;
+        if (begin)
+            used += (size_t)snprintf(text + used, size - used, "%s%s ", what, missing > 1 ? "s" : "");
+        used += (size_t)snprintf(text + used, size - used, rank > first ? "%s%d-%d" : "%s%d", begin ? "" : ", ", first,
+                                 rank);
+        begin = 0;
+    }
+    if (rank < n)
+        snprintf(text + used, size - used, ", ...");
+    return missing;
+}
+
+static void say_whom(const struct wait *wait, const char *whom, const char *have)
+{
+    fprintf(stderr,
+            "mpistair: %s %s not joined the recording after %d s, as a process does that was started without "
+            "LD_PRELOAD. All others wait for %d s (MPISTAIR_JOIN_S), then they go on without. Start all with it: "
+            "mpistair run, or with Open MPI on several hosts mpiexec -x LD_PRELOAD\n",
+            whom, have, JOIN_SAY_S, wait->join_s);
+}
+
+static void say_without(const struct wait *wait, const char *whom)
+{
+    fprintf(
+        stderr,
+        "mpistair: %s did not join the recording in %d s (MPISTAIR_JOIN_S); the job goes on, and its trace lacks what "
+        "they do\n",
+        whom, wait->join_s);
+}
+
+/* Waits until all of this node have signed. Returns 1, or 0 where they have not in time. */
+static int wait_for_roll(const struct run *run, struct wait *wait)
+{
+    char whom[300];
+    int n, first = 0;
+    while (roll_missing() > 0) {
+        const char *is_here = roll_signed(&n);
+        for (first = 0; first < n && !is_here[first]; first++)
+            continue;
+        speaks = first == launcher_local_rank();
+        if (speaks && is_time_to_say(wait)) {
+            int missing = list_missing(run, whom, sizeof whom);
+            say_whom(wait, whom, missing > 1 ? "have" : "has");
+        }
+        if (!pause_until(wait, wait->end_ns)) {
+            list_missing(run, whom, sizeof whom);
+            if (speaks)
+                say_without(wait, whom);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Waits for a request. Returns 1 once it is complete, else 0; a receive is taken back then. whom: of whom to speak
+ * meanwhile; NULL: it is not for this rank to do it. */
+static int complete(struct wait *wait, MPI_Request *request, int is_receive, uint64_t end_ns, const char *whom)
+{
+    int done = 0, tests = 0, is_time = 1;
+    wait->pause_ns = 100;
+    while (is_time || tests++ < LEAST_TESTS) { /* what has come long ago may still need MPI to look */
+        if (PMPI(Test)(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done)
+            return done;
+        if (whom && is_time_to_say(wait))
+            say_whom(wait, whom, "has");
+        is_time = pause_until(wait, end_ns);
+    }
+    if (!is_receive) { /* a send cannot be taken back */
+        PMPI(Request_free)(request);
+        return 0;
+    }
+    MPI_Status status;
+    int is_cancelled = 0;
+    PMPI(Cancel)(request);
+    PMPI(Wait)(request, &status);
+    PMPI(Test_cancelled)(&status, &is_cancelled);
+    if (is_cancelled && whom)
+        say_without(wait, whom);
+    return !is_cancelled;
+}
+
+/* Returns what the rank says, -1 where it says nothing until end_ns. */
+static int hear(const struct run *run, struct wait *wait, int rank, uint64_t end_ns, const char *whom)
+{
+    MPI_Request request;
+    int word = -1;
+    if (PMPI(Irecv)(&word, 1, MPI_INT, rank, TAG_MEET, run->comm, &request) != MPI_SUCCESS)
+        return -1;
+    return complete(wait, &request, 1, end_ns, whom) ? word : -1;
+}
+
+/* Returns 1 once the word is under way. */
+static int tell(const struct run *run, struct wait *wait, int rank, int word, uint64_t end_ns)
+{
+    static int words[2] = {0, 1}; /* stay, should the send not be complete in time */
+    MPI_Request request;
+    if (PMPI(Isend)(&words[word], 1, MPI_INT, rank, TAG_MEET, run->comm, &request) != MPI_SUCCESS)
+        return 0;
+    return complete(wait, &request, 0, end_ns, NULL);
+}
+
+/* Hears of all below that are here, those behind one that is not, too: else their words would stay. Returns a bit for
+ * each child. */
+static uint32_t hear_children(const struct run *run, struct wait *wait, int n)
+{
+    uint32_t heard = 0;
+    for (int i = 0; i < n; i++) {
+        char whom[64];
+        int child = run->rank + (1 << i), last = i == 30 ? run->size - 1 : child + (1 << i) - 1;
+        last = last < run->size ? last : run->size - 1;
+        snprintf(whom, sizeof whom, last > child ? "one of ranks %d-%d" : "rank %d", child, last);
+        if (hear(run, wait, child, wait->end_ns, whom) == 1)
+            heard |= UINT32_C(1) << i;
+    }
+    return heard;
+}
+
+static int meet(const struct run *run, struct wait *wait)
+{
+    int rank = run->rank, n_children = 0;
+    while (n_children < 31 && !(rank >> n_children & 1) && (INT64_C(1) << n_children) < run->size - rank)
+        n_children++;
+    uint32_t heard = hear_children(run, wait, n_children);
+    int all = heard == (UINT32_C(1) << n_children) - 1;
+    if (rank > 0 && all) {
+        int parent = rank & (rank - 1);
+        uint64_t end_ns = wait->end_ns + (uint64_t)__builtin_popcount((unsigned)rank) * LEVEL_NS;
+        /* Its parent speaks of a rank that has not come, but nobody waits for rank 0 as a child. */
+        const char *whom = parent == 0 ? "rank 0, or one that it waits for," : NULL;
+        all = tell(run, wait, parent, 1, wait->end_ns) && hear(run, wait, parent, end_ns, whom) == 1;
+    }
+    for (int i = 0; i < n_children; i++)
+        if (heard >> i & 1)
+            tell(run, wait, rank + (1 << i), all, clock_monotonic_ns() + LEVEL_NS);
+    return all;
+}
+
+int join_wait(const struct run *run)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    struct wait wait = {.say_ns = now_ns + JOIN_SAY_S * NS_PER_S, .join_s = join_s(run->rank), .pause_ns = 100};
+    wait.end_ns = now_ns + (uint64_t)wait.join_s * NS_PER_S;
+    speaks = run->rank == 0;
+    if (run->size == 1)
+        return 1;
+    if (!wait_for_roll(run, &wait))
+        return 0;
+    speaks = run->rank == 0;
+    wait.end_ns += LEVEL_NS; /* the last of a node may have come just now */
+    return meet(run, &wait);
+}
+
+int join_speaks(void)
+{
+    return speaks;
+}

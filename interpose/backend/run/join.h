@@ -1,0 +1,17 @@
+/* Waits until all processes have joined the recording, and says when they have not: one that was started without the
+ * library never will. */
+#ifndef MPISTAIR_BACKEND_JOIN_H
+#define MPISTAIR_BACKEND_JOIN_H
+
+#include "interpose/backend/run/run.h"
+
+#define JOIN_SAY_S 10 /* a line tells whom all wait for */
+
+/* Returns 1 once all processes of run->comm have called this, 0 where some have not in MPISTAIR_JOIN_S seconds; all
+ * that have called it get the same. No message is left behind at those of this node that did not call it. */
+int join_wait(const struct run *run);
+
+/* Says whether this process speaks for those that go on without others. */
+int join_speaks(void);
+
+#endif
