@@ -92,8 +92,8 @@ def write_fortran(table, out):
     out.writelines(f"fortran_stub {symbol}\n" for symbol in symbols)
 
 
-# What the begin and end functions of a family (interpose/backend) take, in order, after the call and, for begin, the
-# function's number and call site. "count" is the first argument of that kind, "count2" the second (or the first, where
+# What the begin and end functions of a family (interpose/backend/family) take, in order, after the call; None: the family
+# has no such function. "count" is the first argument of that kind, "count2" the second (or the first, where
 # there is one alone), "&status" its address: begin may put another in its place.
 COMPLETION = "struct completion_call"
 RECORDED_FAMILIES = {
@@ -119,7 +119,7 @@ RECORDED_FAMILIES = {
     "request_get_status_any": (COMPLETION, "count requests &status", "out out2"),
     "request_get_status_all": (COMPLETION, "count requests &statuses", "out"),
     "request_get_status_some": (COMPLETION, "count requests &statuses", "out indices"),
-    "pcontrol": ("struct recorded_call", "int", ""),
+    "pcontrol": ("struct recorded_call", "int", None),
     "request_free": (COMPLETION, "request", "request"),
     "comm_create": ("struct creation_call", "comm", "made"),
     "comm_create_tagged": ("struct creation_call", "comm tag", "made"),
@@ -130,8 +130,8 @@ RECORDED_FAMILIES = {
     "comm_name": ("struct naming_call", "comm", "string"),
     "collective": ("struct collective_call", "arguments", ""),
     "icollective": ("struct collective_call", "arguments", "request"),
-    "probe": ("struct recorded_call", "", ""),
-    "iprobe": ("struct recorded_call", "", "out"),
+    "probe": ("struct recorded_call", None, ""),
+    "iprobe": ("struct recorded_call", None, "out"),
     "mprobe": ("struct matched_probe", "rank tag comm &status", "message"),
     "improbe": ("struct matched_probe", "rank tag comm &status", "message out"),
     "mrecv": ("struct matched_receive", "buffer count datatype message", "message"),
@@ -155,17 +155,30 @@ RECORDED_FAMILIES = {
     "file_open": ("struct access_call", "comm", "file"),
     "file_close": ("struct access_call", "file", ""),
     "init": ("struct recorded_call", "", ""),
-    "finalize": ("struct recorded_call", "", ""),
-    "abort": ("struct recorded_call", "", ""),
-    "session_init": ("struct recorded_call", "", "info"),
-    "session_finalize": ("struct recorded_call", "", ""),
+    "finalize": ("struct recorded_call", None, ""),
+    "abort": ("struct recorded_call", "", None),
+    "session_init": ("struct recorded_call", None, "info"),
+    "session_finalize": ("struct recorded_call", "", None),
 }
 # Families whose begin or end function is that of another one.
 BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany",
-             "iprobe": "probe", "improbe": "mprobe", "imrecv": "mrecv", "rma_request": "rma",
-             "file_all": "file", "file_request": "file", "file_request_all": "file"}
-ENDS_AS = {"comm_create_tagged": "comm_create", "comm_connect": "comm_create", "comm_join": "comm_create",
-           "pready_range": "pready", "pready_list": "pready", "file_all": "file", "file_request_all": "file_request"}
+             "improbe": "mprobe", "imrecv": "mrecv", "rma_request": "rma", "file_all": "file", "file_request": "file",
+             "file_request_all": "file"}
+ENDS_AS = {"comm_create_tagged": "comm_create", "comm_connect": "comm_create", "comm_join": "comm_create", "irecv": "isend",
+           "collective_init": "persistent_init", "partitioned_init": "persistent_init", "pready_range": "pready",
+           "pready_list": "pready", "rma": "access", "file": "access", "file_all": "access", "rma_request": "access_request",
+           "file_request": "access_request", "file_request_all": "access_request", "win_free": "access_free",
+           "file_close": "access_free"}
+# Families whose end function gives back what begin took, also where the recorder has closed in between.
+ENDS_ALWAYS = {"recv", "sendrecv", "wait", "test", "waitany", "testany", "request_get_status", "request_get_status_any", "mprobe",
+               "improbe", "persistent_init", "collective_init", "partitioned_init", "startall"}
+# Families that are not recorded as calls: they begin and end the recording.
+LIFECYCLE = {"init", "finalize", "session_init", "session_finalize"}
+# Functions that programs call by the million: their wrappers do the first steps inline.
+HOT = {"Send", "Recv", "Isend", "Irecv", "Sendrecv", "Wait", "Test", "Waitall", "Testall", "Waitany", "Testany", "Waitsome",
+       "Testsome", "Iprobe", "Start", "Startall"}
+# Where the call is in a family's struct, unless that is named "call" in it.
+CALL_IN = {"struct recorded_call": "", "struct creation_call": ".collective.call", "struct win_test_call": ".access.call"}
 KIND_ROLES = {
     "COUNT": "count", "LCOUNT": "count", "DATATYPE": "datatype", "RANK": "rank", "TAG": "tag", "COMM": "comm",
     "REQUEST_INOUT": "request", "REQUEST": "handle", "INT": "int", "REQUEST_ARRAY": "requests", "REQUEST_ARRAY_IN": "requests",
@@ -332,14 +345,14 @@ def wrapper(kinds, function, declared):
     """
     name, family = function.name, function.family
     call_type, begin, end = RECORDED_FAMILIES[family]
-    begin_picks = [pick(function, role) for role in begin.split() if role != "arguments"]
+    begin_picks = [pick(function, role) for role in (begin or "").split() if role != "arguments"]
     lines = []
     if family in ARGUMENT_STRUCTS:
         make = ARGUMENT_STRUCTS[family]
         lines.append(f"    const struct {make.__name__} arguments = {{{make(function)}}};")
         begin_picks = ["&arguments"]
-    begin_list = ["&call", f"FN_{name}", "recorder_site(__builtin_return_address(0))"] + begin_picks
-    end_list = ["&call", "result"] + [pick(function, role) for role in end.split()]
+    begin_list = ["&call"] + begin_picks
+    end_list = ["&call", "result"] + [pick(function, role) for role in (end or "").split()]
     read = set(re.findall(r"\w+", " ".join(begin_list + end_list + lines)))
     problem = disagreement(kinds, function, declared, read.__contains__)
     if problem:
@@ -365,11 +378,19 @@ def wrapper(kinds, function, declared):
             passed.append(argument)
         parameters.append(found.replace("@", given))
     lines = converted + lines
-    lines += [f"    {call_type} call;",
-              f"    {BEGINS_AS.get(family, family)}_begin({', '.join(begin_list)});",
-              f"    {function.result} result = NEXT({name})({', '.join(passed)});",
-              f"    {ENDS_AS.get(family, family)}_end({', '.join(end_list)});",
-              "    return result;"]
+    call = f"call{CALL_IN.get(call_type, '.call')}"
+    begin_call = f"{BEGINS_AS.get(family, family)}_begin({', '.join(begin_list)});"
+    end_call = f"{ENDS_AS.get(family, family)}_end({', '.join(end_list)});"
+    if family in LIFECYCLE:
+        lines += [f"    {call_type} call = {{.function = FN_{name}}};"] + [f"    {begin_call}"] * (begin is not None)
+    else:
+        site = "recorder_site(__builtin_return_address(0))" if name in HOT else "__builtin_return_address(0)"
+        begun = f"call_begin{'' if name in HOT else '_rare'}(&{call}, FN_{name}, {site})"
+        lines += [f"    {call_type} call;"]
+        lines += [f"    {begun};"] if begin is None else [f"    if ({begun})", f"        {begin_call}"]
+        end_call = f"if ({f'{call}.thread' if family in ENDS_ALWAYS else f'call_recorded(&{call})'})\n        {end_call}"
+    lines += [f"    {function.result} result = NEXT({name})({', '.join(passed)});"] + [f"    {end_call}"] * (end is not None)
+    lines += ["    return result;"]
     return f"static __typeof__(MPI_{name}) wrap_{name};\n" \
            f"static {function.result} wrap_{name}({', '.join(parameters) or 'void'})\n{{\n" + "\n".join(lines) + "\n}\n\n"
 

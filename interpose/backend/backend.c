@@ -1,5 +1,4 @@
 /* Exports what the preload library looks for in this shared object, see bind.h. */
-#include "interpose/backend/process/lifecycle.h"
 #include "interpose/backend/wrappers.h"
 #include "interpose/backend/site/modules.h"
 

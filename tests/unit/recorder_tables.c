@@ -5,11 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "interpose/backend/table/live_table.h"
+#include "interpose/backend/table/handle_table.h"
 #include "interpose/backend/table/pending.h"
-#include "interpose/backend/table/persistent_request.h"
 #include "interpose/backend/table/request_table.h"
-#include "interpose/backend/table/shared_queue.h"
 #include "tests/unit/random_programs.h"
 
 #define HANDLES 1600 /* so many that the table makes a second and a third segment: the first takes 512 */

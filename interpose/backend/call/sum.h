@@ -1,9 +1,12 @@
-/* Sums calls by function, call site, communicator and target, in spool_sum records. It serves calls that come by the
- * million in long jobs (MPISTAIR_DETAIL), and everything while recording is off.
+/* Records of calls that are no operation of their own and whose time counts.
  *
- * A sum is counted up in place, in the chunk that its thread fills: a killed job keeps it. It ends with the chunk, when
- * recording is switched, and after a 64th of the process's time so far, so that long jobs have few and short ones many.
- */
+ * Completion calls, probes, MPI_Mrecv and MPI_Cancel have one short record each. Programs call in loops what comes back
+ * without a result, so such calls are summed (spool_idle).
+ *
+ * A sum (spool_sum) counts calls by function, call site, communicator and target: calls that come by the million in long
+ * jobs (MPISTAIR_DETAIL), and everything while recording is off. It is counted up in place, in the chunk that its thread
+ * fills: a killed job keeps it. It ends with the chunk, when recording is switched, and after a 64th of the process's
+ * time so far, so that long jobs have few and short ones many. */
 #ifndef MPISTAIR_BACKEND_SUM_H
 #define MPISTAIR_BACKEND_SUM_H
 
@@ -30,7 +33,28 @@ static inline struct sum_key sum_key_of(const struct recorded_call *call)
 /* Adds one call. Without room it is counted as lost. */
 void sum_add(const struct recorded_call *call, const struct sum_key *key, uint64_t bytes, uint64_t end_ticks);
 
-/* Ends the sums of all threads: what comes from here on is added to new ones. */
-void sum_end_all(void);
+/* Stores the record of a call that reported so many operations. */
+static inline void timed_call_store(const struct recorded_call *call, uint32_t completed, uint64_t end_ticks)
+{
+    struct recorder_thread *thread = call->thread;
+    if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0) ||
+        (completed == 0 && __builtin_expect(thread->n_calls++ >= recorder.detail, 0))) {
+        const struct sum_key key = sum_key_of(call);
+        sum_add(call, &key, 0, end_ticks);
+        return;
+    }
+    struct spool_call *record = spool_lane_reserve(thread->lane, sizeof *record);
+    if (!record)
+        return;
+    record->function = (uint16_t)call->function;
+    record->completed = completed;
+    record->begin_ticks = call->begin_ticks;
+    record->site = call->site;
+    record->call_ticks = end_ticks - call->begin_ticks;
+    spool_record_publish(record, SPOOL_CALL);
+}
+
+/* Sums a test or probe without a result, of which so far nothing was stored: see spool_idle. */
+void timed_call_idle(const struct recorded_call *call, uint64_t end_ticks);
 
 #endif

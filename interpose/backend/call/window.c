@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "interpose/backend/call/sum.h"
 #include "interpose/backend/site/modules.h"
 
 #define DEFAULT_DETAIL 100000
@@ -21,12 +20,12 @@ static struct {
     int passed;              /* how many of them */
     int closed;              /* recording is outside of the window */
     int program_off;         /* MPI_Pcontrol(0) was called */
-} window;
+} recording_window;
 
 /* Stores a mark, behind which recording is as the window and the program want it. */
 static void store_mark(const struct recorded_call *call, int number, unsigned flags)
 {
-    unsigned off = window.closed || window.program_off ? (unsigned)SPOOL_OFF : 0U;
+    unsigned off = recording_window.closed || recording_window.program_off ? (unsigned)SPOOL_OFF : 0U;
     struct spool_mark *mark = spool_lane_reserve(call->thread->lane, sizeof *mark);
     sum_end_all();
     __atomic_store_n(&recorder.off, off, __ATOMIC_RELAXED);
@@ -42,22 +41,23 @@ static void store_mark(const struct recorded_call *call, int number, unsigned fl
 void window_mark(const struct recorded_call *call, int number)
 {
     if (number == LEVEL_OFF || number == LEVEL_ON)
-        window.program_off = number == LEVEL_OFF;
-    else if (window.by_marks && window.closed && number == window.from_mark)
-        window.closed = 0;
-    else if (window.by_marks && !window.closed && number == window.to_mark)
-        window.closed = 1;
+        recording_window.program_off = number == LEVEL_OFF;
+    else if (recording_window.by_marks && recording_window.closed && number == recording_window.from_mark)
+        recording_window.closed = 0;
+    else if (recording_window.by_marks && !recording_window.closed && number == recording_window.to_mark)
+        recording_window.closed = 1;
     store_mark(call, number, 0);
 }
 
 /* Returns when to look again, in ticks: not after the next time comes. */
 static uint64_t next_look(uint64_t now_ticks, uint64_t passed_ns)
 {
-    if (!window.has_times || window.passed == 2 || window.times_ns[window.passed] == UINT64_MAX)
+    if (!recording_window.has_times || recording_window.passed == 2 ||
+        recording_window.times_ns[recording_window.passed] == UINT64_MAX)
         return UINT64_MAX;
     double passed_ticks = (double)(now_ticks - recorder.spool.header->start.ticks);
     double ticks_per_ns = passed_ns > 1000000 ? passed_ticks / (double)passed_ns : 1;
-    double left = (double)(window.times_ns[window.passed] - passed_ns) * ticks_per_ns * 0.98;
+    double left = (double)(recording_window.times_ns[recording_window.passed] - passed_ns) * ticks_per_ns * 0.98;
     if (passed_ns <= 1000000 && left > 1e6)
         left = 1e6;
     return now_ticks + (left < 1e18 ? (uint64_t)left : UINT64_C(1000000000000000000)) + 1000;
@@ -72,10 +72,12 @@ void window_pass(struct recorded_call *call)
         !__atomic_compare_exchange_n(&recorder.window_ticks, &due, UINT64_MAX, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return; /* another thread looks */
     uint64_t passed_ns = spool_clock_node_ns() - recorder.spool.header->start.monotonic_ns;
-    for (; window.has_times && window.passed < 2 && passed_ns >= window.times_ns[window.passed]; window.passed++) {
-        window.closed = window.passed == 1;
+    for (; recording_window.has_times && recording_window.passed < 2 &&
+           passed_ns >= recording_window.times_ns[recording_window.passed];
+         recording_window.passed++) {
+        recording_window.closed = recording_window.passed == 1;
         struct recorded_call own = {call->thread, call->begin_ticks, 0, call->function};
-        store_mark(&own, window.closed ? LEVEL_OFF : LEVEL_ON, SPOOL_BY_WINDOW);
+        store_mark(&own, recording_window.closed ? LEVEL_OFF : LEVEL_ON, SPOOL_BY_WINDOW);
     }
     __atomic_store_n(&recorder.window_ticks, next_look(call->begin_ticks, passed_ns), __ATOMIC_SEQ_CST);
     if (modules_are_awaited())
@@ -117,17 +119,21 @@ static const char *parse_mark(const char *text, int *mark)
 /* Reads the variable. Returns 0, or -1 if it is not understood. */
 static int parse(const char *text)
 {
-    window.by_marks = strncmp(text, "mark ", 5) == 0;
-    window.times_ns[1] = UINT64_MAX;
-    text += window.by_marks ? 5 : 0;
+    recording_window.by_marks = strncmp(text, "mark ", 5) == 0;
+    recording_window.times_ns[1] = UINT64_MAX;
+    text += recording_window.by_marks ? 5 : 0;
     int from_start = *text == '-';
     if (!from_start)
-        text = window.by_marks ? parse_mark(text, &window.from_mark) : parse_time(text, &window.times_ns[0]);
+        text = recording_window.by_marks ? parse_mark(text, &recording_window.from_mark)
+                                         : parse_time(text, &recording_window.times_ns[0]);
     if (!text || *text++ != '-' || (from_start && !*text))
         return -1;
     if (*text)
-        text = window.by_marks ? parse_mark(text, &window.to_mark) : parse_time(text, &window.times_ns[1]);
-    return text && !*text && (window.by_marks || window.times_ns[1] > window.times_ns[0]) ? 0 : -1;
+        text = recording_window.by_marks ? parse_mark(text, &recording_window.to_mark)
+                                         : parse_time(text, &recording_window.times_ns[1]);
+    return text && !*text && (recording_window.by_marks || recording_window.times_ns[1] > recording_window.times_ns[0])
+               ? 0
+               : -1;
 }
 
 static uint64_t read_detail(int rank)
@@ -145,30 +151,30 @@ static uint64_t read_detail(int rank)
     return DEFAULT_DETAIL;
 }
 
-void window_open(int rank)
+void window_open(int rank, struct recorder_thread *thread)
 {
     const char *text = getenv("MPISTAIR_WINDOW");
     int saved_errno = errno;
     recorder.detail = read_detail(rank);
     __atomic_store_n(&recorder.window_ticks, UINT64_MAX, __ATOMIC_RELAXED);
-    memset(&window, 0, sizeof window);
+    memset(&recording_window, 0, sizeof recording_window);
     if (text && *text && parse(text) != 0) {
         if (rank == 0)
             fprintf(stderr,
                     "mpistair: MPISTAIR_WINDOW=%s is no window, expected FROM-TO with times as 10s-1.5m, or mark "
                     "FROM-TO with numbers of MPI_Pcontrol from %d on; all is recorded\n",
                     text, FIRST_MARK);
-        memset(&window, 0, sizeof window);
+        memset(&recording_window, 0, sizeof recording_window);
     } else if (text && *text) {
-        window.closed = window.by_marks ? window.from_mark != 0 : window.times_ns[0] > 0;
-        window.passed = !window.closed;
-        struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();
+        recording_window.closed =
+            recording_window.by_marks ? recording_window.from_mark != 0 : recording_window.times_ns[0] > 0;
+        recording_window.passed = !recording_window.closed;
         uint64_t start_ticks = recorder.spool.header->start.ticks;
         struct recorded_call begin = {thread, start_ticks, 0, FN_Init};
-        if (thread && window.closed)
+        if (thread && recording_window.closed)
             store_mark(&begin, LEVEL_OFF, SPOOL_BY_WINDOW);
-        window.has_times = !window.by_marks;
-        if (window.has_times)
+        recording_window.has_times = !recording_window.by_marks;
+        if (recording_window.has_times)
             __atomic_store_n(&recorder.window_ticks, start_ticks, __ATOMIC_RELAXED);
     }
     errno = saved_errno;

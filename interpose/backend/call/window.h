@@ -9,11 +9,14 @@
 
 #include "interpose/backend/recorder/state.h"
 
-/* Reads the environment, with an open spool, before the first record. Rank 0 reports what is not understood, and it is
+/* Reads the environment, with an open spool, before the first record; thread is the calling one's, NULL without memory. Rank 0 reports what is not understood, and it is
  * ignored. */
-void window_open(int rank);
+void window_open(int rank, struct recorder_thread *thread);
 
 /* Stores the mark of MPI_Pcontrol with this number, and switches recording where the number says so. */
 void window_mark(const struct recorded_call *call, int number);
+
+/* Switches recording where one of the window's times has come; looks again for modules after a dlclose (modules.h). */
+void window_pass(struct recorded_call *call);
 
 #endif

@@ -1,14 +1,26 @@
-/* The record is stored before MPI is called, so that a process that is killed in the call leaves it behind. Calls
- * beyond MPISTAIR_DETAIL are added to sums instead. See access.h. */
+/* The record is stored before MPI is called, so that a process that is killed in the call leaves it behind. Calls beyond
+ * MPISTAIR_DETAIL are added to sums instead. A transfer of one-sided communication has no partner that could be matched,
+ * so all that its arguments say goes into its own record. See access.h. */
 #include "interpose/backend/family/access.h"
 
-#include "interpose/backend/family/operation.h"
+#include "interpose/backend/table/communicator.h"
+#include "interpose/backend/table/datatype.h"
+#include "interpose/backend/table/handle_table.h"
+#include "interpose/backend/table/request_table.h"
 
-/* Reserves the record of a call on the object, or prepares its sum; the caller publishes it. */
-static void reserve(struct access_call *access, enum access_sort sort)
+/* The windows and the files of the process. */
+static struct {
+    struct live_table live; /* handle -> what access_call.object holds */
+    uint32_t n_made;
+} objects[] = {[ACCESS_WINDOW] = {.live = LIVE_TABLE_INITIALIZER}, [ACCESS_FILE] = {.live = LIVE_TABLE_INITIALIZER}};
+
+/* Reserves the record of a call on the object, or prepares its sum; publish() must follow. */
+static void reserve_access(struct access_call *access, enum access_sort sort, uintptr_t object)
 {
     struct spool_access *record = NULL;
-    uint32_t communicator = access->object ? (uint32_t)(access->object >> 32) : SPOOL_NO_COMMUNICATOR;
+    uint32_t communicator = object ? (uint32_t)(object >> 32) : SPOOL_NO_COMMUNICATOR;
+    access->sort = sort;
+    access->object = object;
     access->summed =
         __atomic_load_n(&recorder.off, __ATOMIC_RELAXED) || access->call.thread->n_accesses[sort]++ >= recorder.detail;
     if (access->summed) {
@@ -23,37 +35,14 @@ static void reserve(struct access_call *access, enum access_sort sort)
         return;
     record->function = (uint16_t)access->call.function;
     record->communicator = communicator;
-    record->object = (uint32_t)access->object;
+    record->object = (uint32_t)object;
     record->begin_ticks = access->call.begin_ticks;
     record->site = access->call.site;
     record->stack = access->call.thread->stack;
 }
 
-/* Begins a call of which nothing is reserved yet. Returns whether it is recorded. */
-static int begin(struct access_call *access, enum mpistair_function function, uint64_t site)
-{
-    access->record = NULL;
-    access->summed = 0;
-    access->object = 0;
-    return call_begin(&access->call, function, site);
-}
-
-void access_reserve(struct access_call *access, struct object_sort *objects, uint64_t key)
-{
-    access->object = (uintptr_t)live_table_get(&objects->live, key);
-    reserve(access, objects->sort);
-}
-
-int access_begin(struct access_call *access, struct object_sort *objects, enum mpistair_function function,
-                 uint64_t site, uint64_t key)
-{
-    if (!begin(access, function, site))
-        return 0;
-    access_reserve(access, objects, key);
-    return 1;
-}
-
-void access_publish(struct access_call *access, int32_t target, uint64_t bytes, int64_t offset)
+/* Stores the record of a reserved call; target is -1 if there is none, and so is offset. */
+static void publish_access(struct access_call *access, int32_t target, uint64_t bytes, int64_t offset)
 {
     if (access->summed) {
         access->key.target = target;
@@ -67,7 +56,15 @@ void access_publish(struct access_call *access, int32_t target, uint64_t bytes, 
     spool_record_publish(access->record, SPOOL_ACCESS);
 }
 
-static void end_record(struct access_call *access, int result)
+/* Begins a call on the object of the handle key. */
+static void begin_access(struct access_call *access, enum access_sort sort, uint64_t key, int32_t target,
+                         uint64_t bytes, int64_t offset)
+{
+    reserve_access(access, sort, (uintptr_t)live_table_get(&objects[sort].live, key));
+    publish_access(access, target >= 0 ? target : -1, bytes, offset >= 0 ? offset : -1);
+}
+
+static void end_access_record(struct access_call *access, int result)
 {
     if (result != MPI_SUCCESS)
         access->record->flags |= SPOOL_FAILED;
@@ -76,70 +73,118 @@ static void end_record(struct access_call *access, int result)
 
 void access_end(struct access_call *access, int result)
 {
-    if (!(access->record || access->summed) || !call_recorded(&access->call))
-        return;
     if (access->summed)
         sum_add(&access->call, &access->key, result == MPI_SUCCESS ? access->bytes : 0,
                 clock_ticks(recorder.clock_source));
-    else
-        end_record(access, result);
+    else if (access->record)
+        end_access_record(access, result);
 }
 
 void access_request_end(struct access_call *access, int result, const MPI_Request *request)
 {
-    if (access->summed)
+    if (!access->record) {
         access_end(access, result);
-    if (!access->record || !call_recorded(&access->call))
         return;
+    }
     access->record->flags |= SPOOL_NONBLOCKING;
     access->record->call_ticks = saturate_ticks(clock_ticks(recorder.clock_source) - access->call.begin_ticks);
     if (result == MPI_SUCCESS && *request != MPI_REQUEST_NULL)
         request_table_add(access->call.thread, HANDLE_KEY(*request), access->record);
     else
-        end_record(access, result);
+        end_access_record(access, result);
 }
 
-void access_create_begin(struct access_call *access, struct object_sort *objects, enum mpistair_function function,
-                         uint64_t site, MPI_Comm comm)
+static void create_begin(struct access_call *access, enum access_sort sort, MPI_Comm comm)
 {
-    if (!begin(access, function, site))
-        return;
     uint32_t communicator = communicator_index(access->call.thread, comm);
     if (communicator == COMMUNICATOR_NONE) {
         access->call.thread = NULL;
         return;
     }
-    uint32_t number = __atomic_add_fetch(&objects->n_made, 1, __ATOMIC_RELAXED);
-    access->object = (uintptr_t)communicator << 32 | number;
-    reserve(access, objects->sort);
-    access_publish(access, -1, 0, -1);
+    uint32_t number = __atomic_add_fetch(&objects[sort].n_made, 1, __ATOMIC_RELAXED);
+    reserve_access(access, sort, (uintptr_t)communicator << 32 | number);
+    publish_access(access, -1, 0, -1);
 }
 
-void access_create_end(struct access_call *access, struct object_sort *objects, int result, uint64_t key)
+static void create_end(struct access_call *access, int result, uint64_t key)
 {
-    if (!call_recorded(&access->call))
-        return;
-    if (result == MPI_SUCCESS && live_table_put(&objects->live, key, (void *)access->object) != 0)
+    if (result == MPI_SUCCESS && live_table_put(&objects[access->sort].live, key, (void *)access->object) != 0)
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
     access_end(access, result);
 }
 
-void access_free_begin(struct access_call *access, struct object_sort *objects, enum mpistair_function function,
-                       uint64_t site, uint64_t key)
+static void free_begin(struct access_call *access, enum access_sort sort, uint64_t key)
 {
-    if (!begin(access, function, site))
-        return;
     access->handle = key;
-    access->object = (uintptr_t)live_table_take(&objects->live, key);
-    reserve(access, objects->sort);
-    access_publish(access, -1, 0, -1);
+    reserve_access(access, sort, (uintptr_t)live_table_take(&objects[sort].live, key));
+    publish_access(access, -1, 0, -1);
 }
 
-void access_free_end(struct access_call *access, struct object_sort *objects, int result)
+void access_free_end(struct access_call *access, int result)
 {
-    if (!call_recorded(&access->call))
-        return;
     if (result != MPI_SUCCESS && access->object)
-        live_table_put(&objects->live, access->handle, (void *)access->object);
+        live_table_put(&objects[access->sort].live, access->handle, (void *)access->object);
     access_end(access, result);
+}
+
+void rma_begin(struct access_call *rma, const struct rma_arguments *arguments)
+{
+    uint64_t bytes = 0;
+    if (arguments->target != MPI_PROC_NULL) {
+        if (arguments->op != MPI_NO_OP)
+            bytes = elements_bytes(arguments->origin_count, arguments->origin_type);
+        bytes = add_bytes(bytes, elements_bytes(arguments->result_count, arguments->result_type));
+    }
+    begin_access(rma, ACCESS_WINDOW, HANDLE_KEY(arguments->window), arguments->target, bytes, -1);
+}
+
+void win_test_begin(struct win_test_call *test, const struct rma_arguments *arguments)
+{
+    test->window = arguments->window;
+}
+
+void win_test_end(struct win_test_call *test, int result, const int *flag)
+{
+    if (result == MPI_SUCCESS && !*flag) {
+        timed_call_idle(&test->access.call, clock_ticks(recorder.clock_source));
+        return;
+    }
+    begin_access(&test->access, ACCESS_WINDOW, HANDLE_KEY(test->window), -1, 0, -1);
+    access_end(&test->access, result);
+}
+
+void win_create_begin(struct access_call *rma, MPI_Comm comm)
+{
+    create_begin(rma, ACCESS_WINDOW, comm);
+}
+
+void win_create_end(struct access_call *rma, int result, const MPI_Win *made)
+{
+    create_end(rma, result, result == MPI_SUCCESS ? HANDLE_KEY(*made) : 0);
+}
+
+void win_free_begin(struct access_call *rma, const MPI_Win *window)
+{
+    free_begin(rma, ACCESS_WINDOW, window ? HANDLE_KEY(*window) : 0);
+}
+
+void file_begin(struct access_call *file, const struct file_arguments *arguments)
+{
+    begin_access(file, ACCESS_FILE, HANDLE_KEY(arguments->file), -1,
+                 elements_bytes(arguments->count, arguments->datatype), arguments->offset);
+}
+
+void file_open_begin(struct access_call *file, MPI_Comm comm)
+{
+    create_begin(file, ACCESS_FILE, comm);
+}
+
+void file_open_end(struct access_call *file, int result, const MPI_File *opened)
+{
+    create_end(file, result, result == MPI_SUCCESS ? HANDLE_KEY(*opened) : 0);
+}
+
+void file_close_begin(struct access_call *file, const MPI_File *closed)
+{
+    free_begin(file, ACCESS_FILE, closed ? HANDLE_KEY(*closed) : 0);
 }

@@ -1,21 +1,15 @@
-/* Holds what the families of windows (rma.h) and files (file.h) share: a call on an object that was made from a
- * communicator, recorded as one timed call.
+/* Families win_create, win_free, rma, win_test, rma_request (one-sided communication) and file_open, file_close, file,
+ * file_all, file_request, file_request_all: calls on an object that was made from a communicator, each recorded as one
+ * timed call with its bytes.
  *
- * An object is numbered in this process among those of its sort. A table of its sort knows number and communicator of
- * each live handle. */
+ * A window or file is numbered in this process among those of its sort. A table of its sort knows number and communicator
+ * of each live handle. */
 #ifndef MPISTAIR_BACKEND_ACCESS_H
 #define MPISTAIR_BACKEND_ACCESS_H
 
-#include "interpose/backend/recorder/state.h"
 #include "interpose/backend/call/sum.h"
-#include "interpose/backend/table/live_table.h"
 
-/* Holds the windows, or the files, of the process. */
-struct object_sort {
-    struct live_table live; /* handle -> what access_call.object holds */
-    uint32_t n_made;
-    enum access_sort { ACCESS_WINDOW = 0, ACCESS_FILE = 1, ACCESS_SORTS = 2 } sort;
-};
+enum access_sort { ACCESS_WINDOW = 0, ACCESS_FILE = 1 };
 
 struct access_call {
     struct recorded_call call;
@@ -25,33 +19,54 @@ struct access_call {
     uint64_t bytes;
     uintptr_t object; /* number in the lower half, communicator in the upper one; 0: not known */
     uint64_t handle;  /* its key, where the call frees it */
+    enum access_sort sort;
 };
 
-/* Reserves the record of a call that was begun, on the object of the handle key; access_publish must follow. */
-void access_reserve(struct access_call *access, struct object_sort *objects, uint64_t key);
-
-/* Begins a call on the object of the handle key. Returns whether it is recorded; then access_publish must follow. */
-int access_begin(struct access_call *access, struct object_sort *objects, enum mpistair_function function,
-                 uint64_t site, uint64_t key);
-
-/* Stores the record of a begun call; target is -1 if there is none, and so is offset. */
-void access_publish(struct access_call *access, int32_t target, uint64_t bytes, int64_t offset);
-
-/* Ends the call, and with it what it stands for. */
+/* End a call, and with it what it stands for; or the call only: what it stands for ends with its request. */
 void access_end(struct access_call *access, int result);
-
-/* Ends the call only: what it stands for ends with its request. */
 void access_request_end(struct access_call *access, int result, const MPI_Request *request);
 
-/* Record the call that makes an object. key: of the new handle, read if result is MPI_SUCCESS. */
-void access_create_begin(struct access_call *access, struct object_sort *objects, enum mpistair_function function,
-                         uint64_t site, MPI_Comm comm);
-void access_create_end(struct access_call *access, struct object_sort *objects, int result, uint64_t key);
+/* Ends the call that frees an object. The handle was forgotten before the call, since another thread may be given it at
+ * once; it is known again where the call fails. */
+void access_free_end(struct access_call *access, int result);
 
-/* Record the call that frees an object. The handle is forgotten before the call, since another thread may be given it
- * at once; it is known again where the call fails. */
-void access_free_begin(struct access_call *access, struct object_sort *objects, enum mpistair_function function,
-                       uint64_t site, uint64_t key);
-void access_free_end(struct access_call *access, struct object_sort *objects, int result);
+struct rma_arguments {
+    MPI_Win window;
+    int target; /* MPI_PROC_NULL: none, or the call has none */
+    int64_t origin_count, result_count;
+    MPI_Datatype origin_type, result_type;
+    MPI_Op op; /* MPI_NO_OP: the origin buffer is not read */
+};
+
+/* A transfer of one-sided communication ends with a synchronisation and not with its own call, so only the call is timed.
+ * Transfers that return a request end with it. */
+void rma_begin(struct access_call *rma, const struct rma_arguments *arguments);
+
+/* Unsuccessful calls of MPI_Win_test are summed. */
+struct win_test_call {
+    struct access_call access;
+    MPI_Win window;
+};
+void win_test_begin(struct win_test_call *test, const struct rma_arguments *arguments);
+void win_test_end(struct win_test_call *test, int result, const int *flag);
+
+void win_create_begin(struct access_call *rma, MPI_Comm comm);
+void win_create_end(struct access_call *rma, int result, const MPI_Win *made);
+void win_free_begin(struct access_call *rma, const MPI_Win *window);
+
+struct file_arguments {
+    MPI_File file;
+    int64_t offset; /* -1: the call has none */
+    int64_t count;
+    MPI_Datatype datatype;
+};
+
+/* Families with _all are collective over the communicator that opened the file. The two halves of a split collective are
+ * a call each; the first has the bytes. What a call moves is known from its arguments: a read at the end of a file may
+ * give less. */
+void file_begin(struct access_call *file, const struct file_arguments *arguments);
+void file_open_begin(struct access_call *file, MPI_Comm comm);
+void file_open_end(struct access_call *file, int result, const MPI_File *opened);
+void file_close_begin(struct access_call *file, const MPI_File *closed);
 
 #endif

@@ -1,14 +1,14 @@
 /* Families collective and icollective are timed calls.
  *
  * The generated wrapper lists the arguments by what they are for. Which of them say how many bytes this rank hands in
- * differs by collective, and is in collective_bytes.c alone. */
+ * differs by collective: collective_bytes() alone knows it. */
 #ifndef MPISTAIR_BACKEND_COLLECTIVE_H
 #define MPISTAIR_BACKEND_COLLECTIVE_H
 
+#include "interpose/backend/call/sum.h"
+#include "interpose/backend/recorder/state.h"
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
-#include "interpose/backend/recorder/state.h"
-#include "interpose/backend/call/sum.h"
 
 /* Holds one side's arguments: one count and datatype, or arrays of them (int, or MPI_Count in the _c functions). */
 struct collective_side {
@@ -36,7 +36,7 @@ struct collective_call {
     uint64_t bytes;
 };
 
-/* Reserves the call's record after call_begin; root and bytes remain to be filled in before it is published. While
+/* Reserves the call's record; root and bytes remain to be filled in before it is published. While
  * recording is off it prepares instead that collective_end adds the call to a sum. */
 void collective_reserve(struct collective_call *collective, uint32_t communicator);
 
@@ -44,13 +44,11 @@ void collective_reserve(struct collective_call *collective, uint32_t communicato
  * unless it is the root. */
 uint64_t collective_bytes(const struct collective_arguments *arguments, int rank);
 
-void collective_begin(struct collective_call *collective, enum mpistair_function function, uint64_t site,
-                      const struct collective_arguments *arguments);
+void collective_begin(struct collective_call *collective, const struct collective_arguments *arguments);
 void collective_end(struct collective_call *collective, int result);
 
 /* Nonblocking collectives end when a call reports their request. */
-void icollective_begin(struct collective_call *collective, enum mpistair_function function, uint64_t site,
-                       const struct collective_arguments *arguments);
+void icollective_begin(struct collective_call *collective, const struct collective_arguments *arguments);
 void icollective_end(struct collective_call *collective, int result, const MPI_Request *request);
 
 #endif

@@ -2,7 +2,7 @@
  * the handles. See completion.h. */
 #include "interpose/backend/family/completion.h"
 
-#include "interpose/backend/call/timed_call.h"
+#include "interpose/backend/call/sum.h"
 
 static inline void *take_before(MPI_Request request)
 {
@@ -136,12 +136,9 @@ static uint32_t complete_listed(struct completion_call *completion, int result, 
     return completed;
 }
 
-void wait_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
-                const MPI_Request *request, MPI_Status **status)
+void wait_begin(struct completion_call *completion, const MPI_Request *request, MPI_Status **status)
 {
     completion->watched.status = NULL;
-    if (!call_begin(&completion->call, function, site))
-        return;
     completion->n = 1;
     completion->one_before = *request;
     completion->before = &completion->one_before;
@@ -161,7 +158,7 @@ static inline int one_end(struct completion_call *completion, int result, const 
                           struct moment *now)
 {
     const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && reported);
-    if (!call_recorded(&completion->call))
+    if (!is_recording())
         return -1;
     *now = moment_now();
     uint32_t completed = complete(completion, 0, request, status, result, reported, *now);
@@ -186,11 +183,8 @@ void test_end(struct completion_call *completion, int result, const MPI_Request 
         store_answer(completion, (uint32_t)completed, *flag, now.ticks);
 }
 
-void waitall_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
-                   const MPI_Request *requests, MPI_Status **statuses)
+void waitall_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests, MPI_Status **statuses)
 {
-    if (!call_begin(&completion->call, function, site))
-        return;
     int ours = *statuses == MPI_STATUSES_IGNORE && n > 0 && statuses_matter();
     arrays_begin(completion, n, requests, ours ? (size_t)n : 0);
     if (!completion->call.thread)
@@ -203,8 +197,6 @@ void waitall_begin(struct completion_call *completion, enum mpistair_function fu
 
 void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests)
 {
-    if (!call_recorded(&completion->call))
-        return;
     struct moment now = moment_now();
     uint32_t completed = complete_listed(completion, result, requests, completion->n, NULL, now);
     arrays_end(completion);
@@ -213,8 +205,6 @@ void waitall_end(struct completion_call *completion, int result, const MPI_Reque
 
 void testall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag)
 {
-    if (!call_recorded(&completion->call))
-        return;
     struct moment now = moment_now();
     uint32_t completed = 0;
     if (result != MPI_SUCCESS || *flag)
@@ -239,8 +229,6 @@ static uint32_t some_end(struct completion_call *completion, int result, const M
 void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
                   const int *indices)
 {
-    if (!call_recorded(&completion->call))
-        return;
     struct moment now = moment_now();
     timed_call_store(&completion->call, some_end(completion, result, requests, n_done, indices, now), now.ticks);
 }
@@ -248,18 +236,13 @@ void waitsome_end(struct completion_call *completion, int result, const MPI_Requ
 void testsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
                   const int *indices)
 {
-    if (!call_recorded(&completion->call))
-        return;
     struct moment now = moment_now();
     store_test(completion, some_end(completion, result, requests, n_done, indices, now), now.ticks);
 }
 
-void waitany_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site, int64_t n,
-                   const MPI_Request *requests, MPI_Status **status)
+void waitany_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests, MPI_Status **status)
 {
     completion->watched.status = NULL;
-    if (!call_begin(&completion->call, function, site))
-        return;
     arrays_begin(completion, n, requests, 0);
     if (completion->call.thread && statuses_matter())
         watch_status(&completion->watched, status);
@@ -282,7 +265,7 @@ static uint32_t any_end(struct completion_call *completion, int result, const MP
 void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index)
 {
     const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS);
-    if (!call_recorded(&completion->call))
+    if (!is_recording())
         return;
     struct moment now = moment_now();
     timed_call_store(&completion->call, any_end(completion, result, requests, *index, status, now), now.ticks);
@@ -292,7 +275,7 @@ void testany_end(struct completion_call *completion, int result, const MPI_Reque
                  const int *flag)
 {
     const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && *flag);
-    if (!call_recorded(&completion->call))
+    if (!is_recording())
         return;
     struct moment now = moment_now();
     int reported = result != MPI_SUCCESS || *flag;
@@ -300,13 +283,10 @@ void testany_end(struct completion_call *completion, int result, const MPI_Reque
     store_test(completion, completed, now.ticks);
 }
 
-void cancel_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
-                  const MPI_Request *request)
+void cancel_begin(struct completion_call *completion, const MPI_Request *request)
 {
     __atomic_store_n(&recorder.cancelled, 1, __ATOMIC_RELAXED);
     need_statuses();
-    if (!call_begin(&completion->call, function, site))
-        return;
     void *pending =
         *request == MPI_REQUEST_NULL ? NULL : request_table_peek(completion->call.thread, HANDLE_KEY(*request));
     if (pending && pending_type(pending) == SPOOL_OPERATION)
@@ -316,16 +296,12 @@ void cancel_begin(struct completion_call *completion, enum mpistair_function fun
 void cancel_end(struct completion_call *completion, int result)
 {
     (void)result;
-    if (call_recorded(&completion->call))
-        timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
+    timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
 }
 
-void request_get_status_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
-                              MPI_Request request, MPI_Status **status)
+void request_get_status_begin(struct completion_call *completion, MPI_Request request, MPI_Status **status)
 {
     completion->watched.status = NULL;
-    if (!call_begin(&completion->call, function, site))
-        return;
     completion->one_before = request;
     if (statuses_matter())
         watch_status(&completion->watched, status);
@@ -334,7 +310,7 @@ void request_get_status_begin(struct completion_call *completion, enum mpistair_
 void request_get_status_end(struct completion_call *completion, int result, const int *flag)
 {
     const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && *flag);
-    if (!call_recorded(&completion->call))
+    if (!is_recording())
         return;
     struct moment now = moment_now();
     struct recorder_thread *thread = completion->call.thread;
@@ -347,11 +323,8 @@ void request_get_status_end(struct completion_call *completion, int result, cons
     store_answer(completion, completed, *flag, now.ticks);
 }
 
-void request_free_begin(struct completion_call *completion, enum mpistair_function function, uint64_t site,
-                        const MPI_Request *request)
+void request_free_begin(struct completion_call *completion, const MPI_Request *request)
 {
-    if (!call_begin(&completion->call, function, site))
-        return;
     completion->one_before = *request;
     if (*request != MPI_REQUEST_NULL) {
         void *pending = request_table_peek(completion->call.thread, HANDLE_KEY(*request));
@@ -367,8 +340,6 @@ void request_free_end(struct completion_call *completion, int result, const MPI_
 {
     struct recorder_thread *thread = completion->call.thread;
     (void)result;
-    if (!call_recorded(&completion->call))
-        return;
     timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
     if (!completion->one_taken)
         return;
@@ -385,4 +356,105 @@ void request_free_end(struct completion_call *completion, int result, const MPI_
     } else {
         request_table_put_back(thread, HANDLE_KEY(completion->one_before), completion->one_taken);
     }
+}
+
+/* The requests of the get_status families stay as they are, so nothing is copied before the call and nothing is taken out
+ * of the table: what MPI says is done is looked up and its record completed. */
+static void keep_requests(struct completion_call *completion, int64_t n, const MPI_Request *requests)
+{
+    completion->watched.status = NULL;
+    completion->statuses = NULL;
+    completion->memory = NULL;
+    completion->before = requests;
+    completion->n = requests && n > 0 && n <= INT32_MAX ? (int)n : 0;
+}
+
+/* Has MPI fill statuses of our own where the caller wants none and a wildcard or a cancelled request is pending. */
+static void watch_statuses(struct completion_call *completion, MPI_Status **statuses)
+{
+    if (*statuses != MPI_STATUSES_IGNORE) {
+        completion->statuses = *statuses;
+        return;
+    }
+    if (completion->n == 0 || !statuses_matter())
+        return;
+    completion->memory = scratch_borrow(&completion->call.thread->scratch, (size_t)completion->n * sizeof(MPI_Status));
+    if (!completion->memory) { /* a wildcard's source may stay unknown */
+        spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, (uint64_t)completion->n);
+        return;
+    }
+    completion->statuses = completion->memory;
+    *statuses = completion->statuses;
+}
+
+/* Completes the record of the i-th request, which MPI says is done. Returns how many were completed: 0 or 1. */
+static uint32_t report(struct completion_call *completion, int i, const MPI_Status *status, struct moment now)
+{
+    if (i < 0 || i >= completion->n || completion->before[i] == MPI_REQUEST_NULL)
+        return 0;
+    void *pending = request_table_peek(completion->call.thread, HANDLE_KEY(completion->before[i]));
+    return pending ? pending_report(pending, completion->call.thread, status, now) : 0;
+}
+
+/* Ends the call: it found `n_found` requests done, `completed` of which nothing had reported before. */
+static void store_answers(struct completion_call *completion, int n_found, uint32_t completed, struct moment now)
+{
+    if (completion->memory)
+        scratch_return(&completion->call.thread->scratch, completion->memory);
+    if (n_found > 0)
+        timed_call_store(&completion->call, completed, now.ticks);
+    else
+        timed_call_idle(&completion->call, now.ticks);
+}
+
+void request_get_status_any_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
+                                  MPI_Status **status)
+{
+    keep_requests(completion, n, requests);
+    if (statuses_matter())
+        watch_status(&completion->watched, status);
+}
+
+void request_get_status_any_end(struct completion_call *completion, int result, const int *index, const int *flag)
+{
+    int found = result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED;
+    const MPI_Status *status = completion_status(completion, found);
+    if (!is_recording())
+        return;
+    struct moment now = moment_now();
+    store_answers(completion, found, found ? report(completion, *index, status, now) : 0, now);
+}
+
+void request_get_status_all_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
+                                  MPI_Status **statuses)
+{
+    keep_requests(completion, n, requests);
+    watch_statuses(completion, statuses);
+}
+
+void request_get_status_all_end(struct completion_call *completion, int result, const int *flag)
+{
+    struct moment now = moment_now();
+    int n = result == MPI_SUCCESS && *flag ? completion->n : 0;
+    uint32_t completed = 0;
+    for (int i = 0; i < n; i++)
+        completed += report(completion, i, completion->statuses ? &completion->statuses[i] : NULL, now);
+    store_answers(completion, n, completed, now);
+}
+
+void request_get_status_some_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
+                                   MPI_Status **statuses)
+{
+    keep_requests(completion, n, requests);
+    watch_statuses(completion, statuses);
+}
+
+void request_get_status_some_end(struct completion_call *completion, int result, const int *n_done, const int *indices)
+{
+    struct moment now = moment_now();
+    int n = result == MPI_SUCCESS && *n_done != MPI_UNDEFINED ? *n_done : 0;
+    uint32_t completed = 0;
+    for (int k = 0; k < n; k++)
+        completed += report(completion, indices[k], completion->statuses ? &completion->statuses[k] : NULL, now);
+    store_answers(completion, n, completed, now);
 }

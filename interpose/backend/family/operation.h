@@ -9,7 +9,7 @@
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
 #include "interpose/backend/recorder/state.h"
-#include "interpose/backend/table/operation_record.h"
+#include "interpose/backend/table/pending.h"
 #include "interpose/backend/table/request_table.h"
 
 /* Is a source that no MPI stores into a status. */
@@ -85,21 +85,16 @@ static inline void operation_posted(const struct recorded_call *call, struct spo
         operation_complete(operation, NULL, result, now, operation->cpu_post);
 }
 
-/* Family send records MPI_Send and its modes. */
-static inline void send_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                              const void *buffer, int64_t count, MPI_Datatype datatype, int dest, int tag,
-                              MPI_Comm comm)
+static inline void send_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
+                              int dest, int tag, MPI_Comm comm)
 {
-    post->operation = NULL;
-    if (call_begin(&post->call, function, site))
-        post->operation =
-            operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
+    post->operation = operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
 }
 
 /* Ends a blocking call of one operation. */
 static inline void blocking_end(struct posted_call *post, int result, const MPI_Status *status)
 {
-    if (!post->operation || !call_recorded(&post->call))
+    if (!post->operation)
         return;
     uint64_t now = clock_ticks(recorder.clock_source);
     int16_t processor = current_processor();
@@ -134,14 +129,11 @@ static inline const MPI_Status *watched_result(struct watched_status *watched)
 }
 
 /* Family recv records MPI_Recv. */
-static inline void recv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                              const void *buffer, int64_t count, MPI_Datatype datatype, int source, int tag,
-                              MPI_Comm comm, MPI_Status **status)
+static inline void recv_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
+                              int source, int tag, MPI_Comm comm, MPI_Status **status)
 {
     post->operation = NULL;
     post->watched.status = NULL;
-    if (!call_begin(&post->call, function, site))
-        return;
     post->operation =
         operation_post(&post->call, SPOOL_RECEIVE, buffer, count, datatype, source, tag, comm, SPOOL_BLOCKING);
     if (post->operation && (post->operation->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)))
@@ -150,7 +142,9 @@ static inline void recv_begin(struct posted_call *post, enum mpistair_function f
 
 static inline void recv_end(struct posted_call *post, int result)
 {
-    blocking_end(post, result, watched_result(&post->watched));
+    const MPI_Status *status = watched_result(&post->watched);
+    if (is_recording())
+        blocking_end(post, result, status);
 }
 
 /* Returns room for both operations of a call that sends and receives, behind each other; NULL if both are lost. */
@@ -175,17 +169,13 @@ static inline struct spool_operation *operation_post_two(const struct recorded_c
 }
 
 /* Family sendrecv: MPI_Sendrecv, and _replace, which hands in one count and datatype twice. */
-static inline void sendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                                  const void *send_buffer, int64_t send_count, MPI_Datatype send_type, int dest,
-                                  int send_tag, const void *receive_buffer, int64_t receive_count,
-                                  MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,
-                                  MPI_Status **status)
+static inline void sendrecv_begin(struct posted_call *post, const void *send_buffer, int64_t send_count,
+                                  MPI_Datatype send_type, int dest, int send_tag, const void *receive_buffer,
+                                  int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                                  MPI_Comm comm, MPI_Status **status)
 {
-    post->operation = NULL;
     post->second = NULL;
     post->watched.status = NULL;
-    if (!call_begin(&post->call, function, site))
-        return;
     post->operation =
         operation_post_two(&post->call, send_buffer, send_count, send_type, dest, send_tag, receive_buffer,
                            receive_count, receive_type, source, receive_tag, comm, SPOOL_BLOCKING);
@@ -199,7 +189,7 @@ static inline void sendrecv_begin(struct posted_call *post, enum mpistair_functi
 static inline void sendrecv_end(struct posted_call *post, int result)
 {
     const MPI_Status *status = watched_result(&post->watched);
-    if (!post->operation || !call_recorded(&post->call))
+    if (!post->operation || !is_recording())
         return;
     uint64_t now = clock_ticks(recorder.clock_source);
     int16_t processor = current_processor();
@@ -208,27 +198,21 @@ static inline void sendrecv_end(struct posted_call *post, int result)
 }
 
 /* Families isend and irecv record the post by MPI_Isend, its modes, and MPI_Irecv. */
-static inline void isend_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                               const void *buffer, int64_t count, MPI_Datatype datatype, int dest, int tag,
-                               MPI_Comm comm)
+static inline void isend_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
+                               int dest, int tag, MPI_Comm comm)
 {
-    post->operation = NULL;
-    if (call_begin(&post->call, function, site))
-        post->operation = operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, 0);
+    post->operation = operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, 0);
 }
 
-static inline void irecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                               const void *buffer, int64_t count, MPI_Datatype datatype, int source, int tag,
-                               MPI_Comm comm)
+static inline void irecv_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
+                               int source, int tag, MPI_Comm comm)
 {
-    post->operation = NULL;
-    if (call_begin(&post->call, function, site))
-        post->operation = operation_post(&post->call, SPOOL_RECEIVE, buffer, count, datatype, source, tag, comm, 0);
+    post->operation = operation_post(&post->call, SPOOL_RECEIVE, buffer, count, datatype, source, tag, comm, 0);
 }
 
 static inline void isend_end(struct posted_call *post, int result, const MPI_Request *request)
 {
-    if (!post->operation || !call_recorded(&post->call))
+    if (!post->operation)
         return;
     if (result == MPI_SUCCESS)
         request_table_add(post->call.thread, HANDLE_KEY(*request), post->operation);
@@ -236,30 +220,23 @@ static inline void isend_end(struct posted_call *post, int result, const MPI_Req
 }
 
 /* Family isendrecv records MPI_Isendrecv and _replace; the receive stands for both operations. */
-static inline void isendrecv_begin(struct posted_call *post, enum mpistair_function function, uint64_t site,
-                                   const void *send_buffer, int64_t send_count, MPI_Datatype send_type, int dest,
-                                   int send_tag, const void *receive_buffer, int64_t receive_count,
-                                   MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm)
+static inline void isendrecv_begin(struct posted_call *post, const void *send_buffer, int64_t send_count,
+                                   MPI_Datatype send_type, int dest, int send_tag, const void *receive_buffer,
+                                   int64_t receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                                   MPI_Comm comm)
 {
-    post->operation = NULL;
-    if (call_begin(&post->call, function, site))
-        post->operation = operation_post_two(&post->call, send_buffer, send_count, send_type, dest, send_tag,
-                                             receive_buffer, receive_count, receive_type, source, receive_tag, comm, 0);
+    post->operation = operation_post_two(&post->call, send_buffer, send_count, send_type, dest, send_tag,
+                                         receive_buffer, receive_count, receive_type, source, receive_tag, comm, 0);
 }
 
 static inline void isendrecv_end(struct posted_call *post, int result, const MPI_Request *request)
 {
-    if (!post->operation || !call_recorded(&post->call))
+    if (!post->operation)
         return;
     if (result == MPI_SUCCESS)
         request_table_add(post->call.thread, HANDLE_KEY(*request), post->operation + 1);
     operation_posted(&post->call, post->operation, result);
     operation_posted(&post->call, post->operation + 1, result);
-}
-
-static inline void irecv_end(struct posted_call *post, int result, const MPI_Request *request)
-{
-    isend_end(post, result, request);
 }
 
 #endif

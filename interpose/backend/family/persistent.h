@@ -1,4 +1,4 @@
-/* Families persistent_init, start and startall record requests that are started again and again.
+/* Families persistent_init, collective_init, partitioned_init, start, startall, pready... and parrived record requests that are started again and again.
  *
  * An initialisation stores a SPOOL_PERSISTENT record and remembers what its starts have in common. Every start posts a
  * record of its own, for which the request stands until a call reports it. The handle stays, so what that call reports
@@ -6,8 +6,9 @@
 #ifndef MPISTAIR_BACKEND_PERSISTENT_H
 #define MPISTAIR_BACKEND_PERSISTENT_H
 
+#include "interpose/backend/family/collective.h"
 #include "interpose/backend/family/operation.h"
-#include "interpose/backend/table/persistent_request.h"
+#include "interpose/backend/table/pending.h"
 #include "interpose/backend/table/request_table.h"
 
 struct persistent_call {
@@ -15,17 +16,9 @@ struct persistent_call {
     struct persistent *persistent; /* NULL: not recorded, or no memory */
 };
 
-/* Returns a persistent request with the next number and the given facts; type, function, number, ticks and site come
- * from the call. Its record is stored. Returns NULL without memory, which is counted. */
-struct persistent *persistent_new(const struct recorded_call *call, const struct spool_persistent *facts);
-
-/* Ends the initialising call: from now on the handle stands for it; a failed one is freed. */
-void persistent_ready(const struct recorded_call *call, struct persistent *persistent, int result,
-                      const MPI_Request *request);
-
 /* Family persistent_init records MPI_Send_init, its modes, and MPI_Recv_init; the function tells the direction. */
-void persistent_init_begin(struct persistent_call *init, enum mpistair_function function, uint64_t site,
-                           const void *buffer, int64_t count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm);
+void persistent_init_begin(struct persistent_call *init, const void *buffer, int64_t count, MPI_Datatype datatype,
+                           int peer, int tag, MPI_Comm comm);
 void persistent_init_end(struct persistent_call *init, int result, const MPI_Request *request);
 
 /* Families start, startall: handles are kept from before the call, since Open MPI may exchange one. */
@@ -36,13 +29,36 @@ struct start_call {
     MPI_Request one_before;
 };
 
-void start_begin(struct start_call *start, enum mpistair_function function, uint64_t site, const MPI_Request *request);
+void start_begin(struct start_call *start, const MPI_Request *request);
 void start_end(struct start_call *start, int result, const MPI_Request *request);
-void startall_begin(struct start_call *start, enum mpistair_function function, uint64_t site, int64_t n,
-                    const MPI_Request *requests);
+void startall_begin(struct start_call *start, int64_t n, const MPI_Request *requests);
 void startall_end(struct start_call *start, int result, const MPI_Request *requests);
 
-/* Fills in what the request knows about an operation that a start posts; flags come on top of SPOOL_STARTED. */
-void persistent_describe(const struct persistent *persistent, struct spool_operation *operation, unsigned flags);
+/* MPI_Barrier_init and the like: every start of such a request is a nonblocking collective. */
+void collective_init_begin(struct persistent_call *init, const struct collective_arguments *arguments);
+
+/* MPI_Psend_init and MPI_Precv_init have count elements in each partition. Every start is an operation with a record of its
+ * partitions right behind it. Any thread stores the first and last times into it, and how many partitions were marked
+ * ready or seen to arrive. With MPISTAIR_PARTITIONS=1 each partition has a record of its own as well. */
+void partitioned_init_begin(struct persistent_call *init, const void *buffer, int64_t partitions, int64_t count,
+                            MPI_Datatype datatype, int peer, int tag, MPI_Comm comm);
+
+struct partition_call {
+    struct recorded_call call;
+    struct spool_partitions *partitions; /* those of the started operation; NULL: not known */
+    int first, n;
+    const int *list; /* [n]; NULL: from first on */
+};
+
+/* Record MPI_Pready and its kin. A partition's time is that of the call's entry, after which another thread may free
+ * the request. */
+void pready_begin(struct partition_call *ready, int partition, MPI_Request request);
+void pready_end(struct partition_call *ready, int result);
+void pready_range_begin(struct partition_call *ready, int low, int high, MPI_Request request);
+void pready_list_begin(struct partition_call *ready, int n, const int *list, MPI_Request request);
+
+/* Records an answer yes at the call's return, and an answer no as an unsuccessful test. */
+void parrived_begin(struct partition_call *arrived, int partition, MPI_Request request);
+void parrived_end(struct partition_call *arrived, int result, const int *flag);
 
 #endif

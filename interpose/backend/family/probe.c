@@ -2,51 +2,40 @@
  * where the message is received. See probe.h. */
 #include "interpose/backend/family/probe.h"
 
-#include "interpose/backend/table/live_table.h"
-#include "interpose/backend/call/timed_call.h"
+#include "interpose/backend/table/handle_table.h"
+#include "interpose/backend/call/sum.h"
 
 static struct live_table messages = LIVE_TABLE_INITIALIZER;
 
-static void keep(MPI_Message message, struct spool_operation *operation)
+static void keep_message(MPI_Message message, struct spool_operation *operation)
 {
     if (live_table_put(&messages, HANDLE_KEY(message), operation) != 0)
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
 }
 
 /* Takes out the operation of a message; returns NULL if it is not known. */
-static struct spool_operation *take(MPI_Message message)
+static struct spool_operation *take_message(MPI_Message message)
 {
     return message == MPI_MESSAGE_NULL ? NULL : live_table_take(&messages, HANDLE_KEY(message));
-}
-
-void probe_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
-{
-    call_begin(call, function, site);
 }
 
 void probe_end(struct recorded_call *call, int result)
 {
     (void)result;
-    if (call_recorded(call))
-        timed_call_store(call, 0, clock_ticks(recorder.clock_source));
+    timed_call_store(call, 0, clock_ticks(recorder.clock_source));
 }
 
 void iprobe_end(struct recorded_call *call, int result, const int *flag)
 {
-    if (!call_recorded(call))
-        return;
     if (result == MPI_SUCCESS && !*flag)
         timed_call_idle(call, clock_ticks(recorder.clock_source));
     else
         timed_call_store(call, 0, clock_ticks(recorder.clock_source));
 }
 
-void mprobe_begin(struct matched_probe *probe, enum mpistair_function function, uint64_t site, int source, int tag,
-                  MPI_Comm comm, MPI_Status **status)
+void mprobe_begin(struct matched_probe *probe, int source, int tag, MPI_Comm comm, MPI_Status **status)
 {
     probe->watched.status = NULL;
-    if (!call_begin(&probe->call, function, site))
-        return;
     probe->source = source;
     probe->tag = tag;
     probe->comm = comm;
@@ -64,13 +53,13 @@ static void store_matched(struct matched_probe *probe, const MPI_Status *status,
         return;
     operation_resolve(operation, status, 1);
     operation->call_ticks = saturate_ticks(now - probe->call.begin_ticks);
-    keep(message, operation);
+    keep_message(message, operation);
 }
 
 void mprobe_end(struct matched_probe *probe, int result, const MPI_Message *message)
 {
     const MPI_Status *status = watched_result(&probe->watched);
-    if (!call_recorded(&probe->call))
+    if (!is_recording())
         return;
     if (result == MPI_SUCCESS)
         store_matched(probe, status, *message);
@@ -85,17 +74,15 @@ void improbe_end(struct matched_probe *probe, int result, const MPI_Message *mes
         return;
     }
     watched_result(&probe->watched);
-    if (call_recorded(&probe->call))
+    if (is_recording())
         timed_call_idle(&probe->call, clock_ticks(recorder.clock_source));
 }
 
-void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, const void *buffer,
-                 int64_t count, MPI_Datatype datatype, const MPI_Message *message)
+void mrecv_begin(struct matched_receive *receive, const void *buffer, int64_t count, MPI_Datatype datatype,
+                 const MPI_Message *message)
 {
-    if (!call_begin(&receive->call, function, site))
-        return;
     receive->message = *message;
-    receive->operation = take(*message);
+    receive->operation = take_message(*message);
     if (!receive->operation)
         return;
     receive->operation->bytes = elements_bytes(count, datatype);
@@ -108,14 +95,12 @@ static int still_matched(struct matched_receive *receive, int result, const MPI_
     if (result == MPI_SUCCESS || *message == MPI_MESSAGE_NULL || !receive->operation)
         return 0;
     receive->operation->bytes = 0;
-    keep(receive->message, receive->operation);
+    keep_message(receive->message, receive->operation);
     return 1;
 }
 
 void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *message)
 {
-    if (!call_recorded(&receive->call))
-        return;
     uint64_t now = clock_ticks(recorder.clock_source);
     int completed = receive->operation && !still_matched(receive, result, message);
     if (completed)
@@ -125,8 +110,6 @@ void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *m
 
 void imrecv_end(struct matched_receive *receive, int result, const MPI_Message *message, const MPI_Request *request)
 {
-    if (!call_recorded(&receive->call))
-        return;
     uint64_t now = clock_ticks(recorder.clock_source);
     if (receive->operation && !still_matched(receive, result, message)) {
         if (result == MPI_SUCCESS)

@@ -9,7 +9,6 @@
 
 #include "interpose/backend/family/operation.h"
 
-void probe_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site);
 void probe_end(struct recorded_call *call, int result);
 void iprobe_end(struct recorded_call *call, int result, const int *flag);
 
@@ -20,8 +19,7 @@ struct matched_probe {
     struct watched_status watched;
 };
 
-void mprobe_begin(struct matched_probe *probe, enum mpistair_function function, uint64_t site, int source, int tag,
-                  MPI_Comm comm, MPI_Status **status);
+void mprobe_begin(struct matched_probe *probe, int source, int tag, MPI_Comm comm, MPI_Status **status);
 void mprobe_end(struct matched_probe *probe, int result, const MPI_Message *message);
 void improbe_end(struct matched_probe *probe, int result, const MPI_Message *message, const int *flag);
 
@@ -31,8 +29,8 @@ struct matched_receive {
     struct spool_operation *operation; /* the one that the probe stored; NULL: not known */
 };
 
-void mrecv_begin(struct matched_receive *receive, enum mpistair_function function, uint64_t site, const void *buffer,
-                 int64_t count, MPI_Datatype datatype, const MPI_Message *message);
+void mrecv_begin(struct matched_receive *receive, const void *buffer, int64_t count, MPI_Datatype datatype,
+                 const MPI_Message *message);
 void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *message);
 void imrecv_end(struct matched_receive *receive, int result, const MPI_Message *message, const MPI_Request *request);
 

@@ -10,18 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/backend/table/communicator.h"
-#include "interpose/backend/table/datatype.h"
-#include "interpose/backend/run/eager_limit.h"
+#include "interpose/backend/call/call.h"
+#include "interpose/backend/recorder/state.h"
 #include "interpose/backend/run/folder.h"
 #include "interpose/backend/run/launcher_environment.h"
-#include "interpose/backend/run/processor_use.h"
-#include "interpose/spool/readers.h"
-#include "interpose/backend/table/request_table.h"
+#include "interpose/backend/run/node.h"
+#include "interpose/backend/run/say_line.h"
 #include "interpose/backend/site/modules.h"
 #include "interpose/backend/site/stack.h"
-#include "interpose/backend/call/window.h"
-#include "interpose/backend/run/files.h"
+#include "interpose/backend/table/communicator.h"
+#include "interpose/backend/table/datatype.h"
+#include "interpose/backend/table/request_table.h"
+#include "interpose/spool/error_name.h"
+#include "interpose/spool/readers.h"
 
 static void read_command(char *command, size_t size)
 {
@@ -45,7 +46,7 @@ static void keep_path(char kept[512], const char *path)
 }
 
 /* Writes which process of which run this is: all that makes the spool a valid one. */
-static void identify(const struct run *run)
+static void identify_process(const struct run *run)
 {
     struct spool_header *header = recorder.spool.header;
     header->family = recorder.host->family;
@@ -91,19 +92,20 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
     if (error != 0)
         return error;
     preallocate(run);
-    identify(run);
+    identify_process(run);
     spool_writer_publish(&recorder.spool);
     if (readers_is_wrong() && run->rank == 0)
         fprintf(stderr, "mpistair: MPISTAIR_READERS=%s is none of owner, group and all; owner is used\n",
                 getenv("MPISTAIR_READERS"));
-    const char *thread = getenv("MPISTAIR_THREAD");
-    if (thread && strcmp(thread, "0") == 0)
+    const char *wants_thread = getenv("MPISTAIR_THREAD");
+    if (wants_thread && strcmp(wants_thread, "0") == 0)
         supply_without_thread(&recorder.spool.supply);
     recorder.multiple = thread_level == 3;
     datatype_init();
+    struct recorder_thread *thread = recorder_thread_own();
     if (request_table_init() != 0 ||
-        (world == MPI_GROUP_NULL ? communicator_init(recorder.multiple)
-                                 : communicator_init_session(world, recorder.multiple)) != 0) {
+        (world == MPI_GROUP_NULL ? communicator_init(thread, recorder.multiple)
+                                 : communicator_init_session(thread, world, recorder.multiple)) != 0) {
         unlink(run->spool);
         spool_writer_close(&recorder.spool);
         recorder.spool.header = NULL;
@@ -111,7 +113,7 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
     }
     modules_open(run);
     stack_open(run->rank);
-    window_open(run->rank);
+    window_open(run->rank, thread);
     return 0;
 }
 
@@ -130,7 +132,7 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     struct spool_header *header = recorder.spool.header;
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
-    identify(run); /* MPI_Init may tell those who began alone more than they knew */
+    identify_process(run); /* MPI_Init may tell those who began alone more than they knew */
     header->thread_level = thread_level;
     header->started_by = (uint32_t)started_by;
     header->connected = (uint32_t)recorder.connected; /* a spawned process knows its parents already */
@@ -140,14 +142,14 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
 #else
     snprintf(header->library, sizeof header->library, "%.511s", library);
 #endif
-    header->eager_limit_bytes = eager_limit_bytes(0);
-    header->eager_limit_network_bytes = run->n_leaders > 1 ? eager_limit_bytes(1) : 0;
+    header->eager_limit_bytes = node_eager_limit_bytes(0);
+    header->eager_limit_network_bytes = run->n_leaders > 1 ? node_eager_limit_bytes(1) : 0;
     keep_path(header->topology, run->topology);
     keep_path(header->maps, run->maps);
     header->launched = run->launched;
     header->apart = (uint32_t)run->apart;
     if (header->use_init.at_ns == 0) /* it was not described before: MPI_Init came behind MPI_Session_init */
-        header->use_init = processor_use();
+        header->use_init = node_processor_use();
 }
 
 void process_spool_note_end(struct run *run, enum spool_end end)
@@ -156,7 +158,7 @@ void process_spool_note_end(struct run *run, enum spool_end end)
     header->finish = spool_clock_pair(recorder.clock_source);
     __atomic_store_n(&header->end, end, __ATOMIC_RELEASE); /* this must not wait: the launcher may be killing this
                                                             * process */
-    header->use_finalize = processor_use();
+    header->use_finalize = node_processor_use();
     if (modules_close(run) == 0)
         keep_path(header->maps, run->maps);
 }
@@ -193,4 +195,75 @@ uint64_t process_spool_close(struct run *run)
         unlink(run->maps);
     }
     return bytes;
+}
+
+/* All processes' losses are added up on rank 0, so that a job of many processes reports them once. A job that does not
+ * reach MPI_Finalize reports nothing: its spools have the counts. */
+
+/* What processes add up: records by cause, all of them, processes that lost any, and records that were refused, by the
+ * error. */
+enum {
+    N_ERRORS = 256, /* errno values of Linux lie below; 0: not known */
+    RECORDS = SPOOL_LOSS_COUNT,
+    PROCESSES,
+    BY_ERROR,
+    N_COUNTS = BY_ERROR + N_ERRORS
+};
+
+static void append_text(char *text, size_t size, const char *what)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", what);
+}
+
+/* Appends to text what fits. */
+static void append(char *text, size_t size, const char *what, uint64_t n)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s (%" PRIu64 ")", used > 0 ? ", " : "", what, n);
+}
+
+/* Appends the records that are lost as the system refused room, by the error: by_error[N_ERRORS]. */
+static void append_refused(char *text, size_t size, const uint64_t *by_error)
+{
+    for (uint32_t error = 0; error < N_ERRORS; error++) {
+        char name[16], what[160];
+        if (by_error[error] == 0)
+            continue;
+        error_name(name, sizeof name, error);
+        snprintf(what, sizeof what, "the system refused room for the spools with %s, %s", name, strerror((int)error));
+        append(text, size, error > 0 ? what : "the system refused room for the spools", by_error[error]);
+    }
+    if (by_error[EPERM] > 0)
+        append_text(text, size, " (MPISTAIR_PREALLOCATE takes all room in MPI_Init)");
+}
+
+void process_spool_tell_losses(const struct run *run, const struct spool_header *header)
+{
+    static const char *const causes[SPOOL_LOSS_COUNT] = {
+        [SPOOL_LOSS_DISK] = "the disk of the spools is full",
+        [SPOOL_LOSS_LIMIT] = "MPISTAIR_SPOOL_LIMIT is reached",
+        [SPOOL_LOSS_MEMORY] = "no memory",
+        [SPOOL_LOSS_CLOSED] = "descriptor closed by the program",
+        [SPOOL_LOSS_FILE_SIZE] = "RLIMIT_FSIZE (ulimit -f) is reached",
+        [SPOOL_LOSS_ADDRESS_SPACE] = "RLIMIT_AS (ulimit -v) is reached",
+    };
+    uint64_t mine[N_COUNTS] = {0}, all[N_COUNTS] = {0};
+    for (int cause = 0; header && cause < SPOOL_LOSS_COUNT; cause++) {
+        mine[cause] = __atomic_load_n(&header->lost[cause], __ATOMIC_RELAXED);
+        mine[RECORDS] += mine[cause];
+    }
+    mine[PROCESSES] = mine[RECORDS] > 0;
+    if (mine[SPOOL_LOSS_REFUSED] > 0)
+        mine[BY_ERROR + (header->refused_error < N_ERRORS ? header->refused_error : 0)] = mine[SPOOL_LOSS_REFUSED];
+    if (PMPI(Reduce)(mine, all, N_COUNTS, MPI_UINT64_T, MPI_SUM, 0, run->comm) != MPI_SUCCESS || run->rank != 0 ||
+        all[RECORDS] == 0)
+        return;
+    char text[1024] = "";
+    for (int cause = 0; cause < SPOOL_LOSS_COUNT; cause++)
+        if (all[cause] > 0 && cause != SPOOL_LOSS_REFUSED)
+            append(text, sizeof text, causes[cause] ? causes[cause] : "other", all[cause]);
+    append_refused(text, sizeof text, all + BY_ERROR);
+    say_line("%" PRIu64 " records of %" PRIu64 " of %d processes are lost: %s; spools in %s", all[RECORDS],
+             all[PROCESSES], run->size, text, run->folder);
 }

@@ -1,9 +1,10 @@
-/* Opens, describes and closes the spool of this process. */
+/* Opens, describes and closes the spool of this process, and tells at the end of a run that records were lost. */
 #ifndef MPISTAIR_BACKEND_PROCESS_SPOOL_H
 #define MPISTAIR_BACKEND_PROCESS_SPOOL_H
 
 #include "interpose/backend/recorder/state.h"
 #include "interpose/backend/run/run.h"
+#include "interpose/spool/event.h"
 
 /* Opens the spool and the tables of the recorder. world is the group whose ranks are the process's, and belongs to the
  * callee from now on; MPI_GROUP_NULL stands for that of MPI_COMM_WORLD. thread_level is 0 MPI_THREAD_SINGLE ... 3
@@ -27,5 +28,9 @@ uint64_t process_spool_close(struct run *run);
  * at the end. */
 void process_spool_set_marker(const struct run *run);
 int process_spool_sees_marker(const struct run *run);
+
+/* Prints one line on stderr from rank 0 with what all processes lost, none where nothing was. Collective over
+ * run->comm. header is that of this process's spool; NULL means that it has none (which was told at the start). */
+void process_spool_tell_losses(const struct run *run, const struct spool_header *header);
 
 #endif

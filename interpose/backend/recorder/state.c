@@ -1,5 +1,4 @@
-/* Holds the state of the recorder, which every wrapper reads first; it is apart so that files need not include each
- * other. */
+/* The variables of the recorder, and the memory that a thread borrows for one call. */
 #include "interpose/backend/recorder/state.h"
 
 #include <errno.h>

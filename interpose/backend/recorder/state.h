@@ -1,12 +1,6 @@
-/* Holds the state of the recorder in one process and in each of its threads, and what every wrapper does first and
- * last.
+/* The state of the recorder in one process and in each of its threads, on which all else here stands.
  *
- * A wrapper (generated from mpi.tbl) keeps a struct recorded_call on its stack. The begin function of its family fills
- * it and stores a record into the spool, the MPI's own function runs, and the end function completes the record.
- * call.thread is NULL where nothing is recorded (before MPI_Init, after MPI_Finalize, in forked children, without a
- * spool); then both functions do nothing. Each family has a file in the folder family.
- *
- * MPI functions are never called by name: MPICH's backend must not be linked to any MPI. NEXT(Send) is the MPI_Send
+ * MPI functions are never called by name, as MPICH's backend must not be linked to any MPI. NEXT(Send) is the MPI_Send
  * behind us, PMPI(Send) the MPI's own. */
 #ifndef MPISTAIR_BACKEND_RECORDER_H
 #define MPISTAIR_BACKEND_RECORDER_H
@@ -97,20 +91,6 @@ extern _Thread_local struct recorder_thread *recorder_thread __attribute__((tls_
 void *scratch_borrow(struct scratch *scratch, size_t bytes);
 void scratch_return(struct scratch *scratch, void *memory);
 
-/* Gives the calling thread its lane; returns NULL without memory. See process/threads.c. */
-struct recorder_thread *recorder_thread_begin(void);
-
-/* Returns the application's call site from the return address of a wrapper, which lies in a Fortran layer where the
- * application is Fortran. C callers pay for one look at the thread's note, which is empty for them. */
-uint64_t recorder_noted_site(const void *return_address);
-static inline uint64_t recorder_site(const void *return_address)
-{
-    const struct recorder_thread *thread = recorder_thread;
-    if (__builtin_expect(thread && !thread->fortran_note->site, 1))
-        return (uint64_t)(uintptr_t)return_address;
-    return recorder_noted_site(return_address);
-}
-
 /* Holds what a wrapper keeps of one call. */
 struct recorded_call {
     struct recorder_thread *thread; /* NULL: not recorded */
@@ -119,33 +99,9 @@ struct recorded_call {
     enum mpistair_function function;
 };
 
-/* Finds the number of the call's stack, see stack.h. */
-void stack_note(struct recorder_thread *thread, enum mpistair_function function, uint64_t site);
-
-/* Switches at the window's ends, see window.h. */
-void window_pass(struct recorded_call *call);
-
-/* Comes first in every begin function. Returns whether the call is recorded. */
-static inline int call_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
+static inline int is_recording(void)
 {
-    call->thread = NULL;
-    if (__builtin_expect(!__atomic_load_n(&recorder.recording, __ATOMIC_RELAXED), 0))
-        return 0;
-    call->thread = recorder_thread ? recorder_thread : recorder_thread_begin();
-    call->function = function;
-    call->site = site;
-    if (__builtin_expect(recorder.stack_frames != 0, 0) && call->thread)
-        stack_note(call->thread, function, site);
-    call->begin_ticks = clock_ticks(recorder.clock_source);
-    if (__builtin_expect(call->begin_ticks >= __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED), 0))
-        window_pass(call);
-    return call->thread != NULL;
-}
-
-/* Says whether the end function has something to record: not where the recorder closed during the call. */
-static inline int call_recorded(const struct recorded_call *call)
-{
-    return call->thread && __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED);
+    return __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED);
 }
 
 /* Says whether MPI has to fill statuses that the caller ignores. */
@@ -181,10 +137,10 @@ static inline int16_t current_processor(void)
     return processor >= 0 && processor <= INT16_MAX ? (int16_t)processor : (int16_t)-1;
 }
 
-/* Returns how often a function's calls have passed through so far. */
-static inline uint64_t calls_of(enum mpistair_function function)
+/* Ends the sums of all threads (sum.h): later calls are added to new ones. */
+static inline void sum_end_all(void)
 {
-    return (*recorder.host->calls)[function];
+    __atomic_add_fetch(&recorder.sums_ended, 1, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef MPISTAIR_BACKEND_FOLDER_H
 #define MPISTAIR_BACKEND_FOLDER_H
 
-#include "interpose/backend/run/run_facts.h"
+#include "interpose/backend/run/run.h"
 
 /* Makes run->folder. is_own says that it is the run's own; otherwise the user named it, and it is used as it is.
  * Returns 0 or an errno value, EPERM where somebody else has a folder of that name. */
@@ -22,5 +22,11 @@ int folder_create(const struct run *run, const char *path, int replace);
 
 /* Creates path in the folder from all that `write_all` writes: it exists as a whole or not at all. Returns 0 or -1. */
 int folder_write(const struct run *run, const char *path, int (*write_all)(int fd, const void *data), const void *data);
+
+/* Copies at the end of a run the files that rank 0 cannot see to OUTPUT.spool. Returns 0, or -1 (reported). */
+int run_collect(struct run *run);
+
+/* Removes this run's files in folder, and the folder where remove_folder is set. */
+void run_remove_files(const struct run *run, const char *folder, int remove_folder);
 
 #endif

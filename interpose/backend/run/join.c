@@ -1,23 +1,96 @@
-/* First the roll of the node (roll.h) says who is here, without a message. Then all meet up and down a binomial
- * tree of MPI_COMM_WORLD, across nodes, too: the parent of a rank is that rank without its lowest bit. A rank
- * tells its parent that all below it are here, and the parent hands back what the root decided. Every wait has an
- * end, so no call here blocks: who has heard nothing by then tells those below it to go on apart. Only the root
- * decides that all are here, and a rank that waits for its decision gives it more time than those above it need.
+/* First the sockets of the node tell who is here, without a message. Then all meet up and down a binomial tree of
+ * MPI_COMM_WORLD, across nodes, too: the parent of a rank is that rank without its lowest bit. A rank tells its parent
+ * that all below it are here, and the parent hands back what the root decided. Every wait has an end, so no call here
+ * blocks: who has heard nothing by then tells those below it to go on apart. Only the root decides that all are here, and
+ * a rank that waits for its decision gives it more time than those above it need.
  *
  * It uses messages and not a collective, which a process that knows nothing of us might take for its own. See
- * world_comm.c for what keeps them apart from the application's. */
+ * lifecycle.c for what keeps them apart from the application's. */
 #include "interpose/backend/run/join.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "interpose/backend/run/launcher_environment.h"
-#include "interpose/backend/run/roll.h"
 #include "interpose/backend/recorder/state.h"
+#include "interpose/backend/run/launcher_environment.h"
+
+/* A process that was started without the recorder would find a message of ours where the application takes any, and a
+ * collective of ours would wait for it for ever. So each process says that it is here by a socket whose name is the
+ * launcher's name for this MPI_COMM_WORLD and the rank on the node. Such names lie in no file system, only the processes
+ * of this machine see them, and the kernel takes them away with the process. Nothing is ever sent. */
+enum { WORLD_BYTES = 60 }; /* of the world's name, so that there is room for all */
+
+static struct {
+    char world[256];
+    uint64_t start;
+    int socket;    /* with our name */
+    int n;         /* processes on this node, 0: not known */
+    char *is_here; /* [n] */
+} node = {.socket = -1};
+
+/* Writes the name of a process of this node; returns the length of the address. */
+static socklen_t socket_name(struct sockaddr_un *address, int rank)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    /* A name that begins with NUL is in no file system. Worlds of one launcher differ at the end of theirs. */
+    size_t world = strlen(node.world);
+    int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mpistair-%s-%" PRIx64 "-%d",
+                          node.world + (world > WORLD_BYTES ? world - WORLD_BYTES : 0), node.start, rank);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+void join_announce(void)
+{
+    struct sockaddr_un address;
+    int n = launcher_local_size(), rank = launcher_local_rank();
+    if (node.n > 0 || n < 2 || rank < 0 || rank >= n || launcher_world(node.world, sizeof node.world) != 0)
+        return;
+    node.start = launcher_start();
+    node.is_here = calloc((size_t)n, 1);
+    node.socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (node.is_here && node.socket >= 0 && bind(node.socket, (void *)&address, socket_name(&address, rank)) == 0) {
+        node.n = n;
+        node.is_here[rank] = 1;
+    } else {
+        join_withdraw();
+    }
+}
+
+/* Returns how many processes that the launcher started on this node have not announced themselves so far; 0 where it does
+ * not say how many there are, or this process cannot look. Whoever was here stays known. */
+static int look_for_others(void)
+{
+    int missing = 0, look = node.n > 0 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    for (int rank = 0; rank < node.n && look >= 0; rank++) {
+        struct sockaddr_un address;
+        if (!node.is_here[rank])
+            node.is_here[rank] = connect(look, (void *)&address, socket_name(&address, rank)) == 0;
+        missing += !node.is_here[rank];
+    }
+    if (look >= 0)
+        close(look);
+    return missing;
+}
+
+void join_withdraw(void)
+{
+    if (node.socket >= 0)
+        close(node.socket);
+    free(node.is_here);
+    node.socket = -1;
+    node.is_here = NULL;
+    node.n = 0;
+}
 
 #define TAG_MEET 24601 /* an application is unlikely to use it, and it is below the 32767 that every MPI has */
 
@@ -74,11 +147,11 @@ static int is_time_to_say(struct wait *wait)
     return 1;
 }
 
-/* Writes the ranks of this node that have not signed the roll; returns how many. */
+/* Writes the ranks of this node that are not here; returns how many. */
 static int list_missing(const struct run *run, char *text, size_t size)
 {
-    int n, rank;
-    const char *is_here = roll_signed(&n);
+    const char *is_here = node.is_here;
+    int n = node.n, rank;
     size_t used = 0;
     if (n != run->size)
         used = (size_t)snprintf(text, size, "on %.100s the ", run->host);
@@ -121,15 +194,14 @@ static void say_without(const struct wait *wait, const char *whom)
         whom, wait->join_s);
 }
 
-/* Waits until all of this node have signed. Returns 1, or 0 where they have not in time. */
-static int wait_for_roll(const struct run *run, struct wait *wait)
+/* Waits until all of this node are here. Returns 1, or 0 where they have not in time. */
+static int wait_for_node(const struct run *run, struct wait *wait)
 {
     char whom[300];
-    int n, first = 0;
-    while (roll_missing() > 0) {
-        const char *is_here = roll_signed(&n);
-        for (first = 0; first < n && !is_here[first]; first++)
-            continue;
+    while (look_for_others() > 0) {
+        int first = 0;
+        while (first < node.n && !node.is_here[first])
+            first++;
         speaks = first == launcher_local_rank();
         if (speaks && is_time_to_say(wait)) {
             int missing = list_missing(run, whom, sizeof whom);
@@ -147,7 +219,7 @@ static int wait_for_roll(const struct run *run, struct wait *wait)
 
 /* Waits for a request. Returns 1 once it is complete, else 0; a receive is taken back then. whom: of whom to speak
  * meanwhile; NULL: it is not for this rank to do it. */
-static int complete(struct wait *wait, MPI_Request *request, int is_receive, uint64_t end_ns, const char *whom)
+static int wait_for_request(struct wait *wait, MPI_Request *request, int is_receive, uint64_t end_ns, const char *whom)
 {
     int done = 0, tests = 0, is_time = 1;
     wait->pause_ns = 100;
@@ -173,23 +245,23 @@ static int complete(struct wait *wait, MPI_Request *request, int is_receive, uin
 }
 
 /* Returns what the rank says, -1 where it says nothing until end_ns. */
-static int hear(const struct run *run, struct wait *wait, int rank, uint64_t end_ns, const char *whom)
+static int hear_word(const struct run *run, struct wait *wait, int rank, uint64_t end_ns, const char *whom)
 {
     MPI_Request request;
     int word = -1;
     if (PMPI(Irecv)(&word, 1, MPI_INT, rank, TAG_MEET, run->comm, &request) != MPI_SUCCESS)
         return -1;
-    return complete(wait, &request, 1, end_ns, whom) ? word : -1;
+    return wait_for_request(wait, &request, 1, end_ns, whom) ? word : -1;
 }
 
 /* Returns 1 once the word is under way. */
-static int tell(const struct run *run, struct wait *wait, int rank, int word, uint64_t end_ns)
+static int say_word(const struct run *run, struct wait *wait, int rank, int word, uint64_t end_ns)
 {
     static int words[2] = {0, 1}; /* stay, should the send not be complete in time */
     MPI_Request request;
     if (PMPI(Isend)(&words[word], 1, MPI_INT, rank, TAG_MEET, run->comm, &request) != MPI_SUCCESS)
         return 0;
-    return complete(wait, &request, 0, end_ns, NULL);
+    return wait_for_request(wait, &request, 0, end_ns, NULL);
 }
 
 /* Hears of all below that are here, those behind one that is not, too: else their words would stay. Returns a bit for
@@ -202,7 +274,7 @@ static uint32_t hear_children(const struct run *run, struct wait *wait, int n)
         int child = run->rank + (1 << i), last = i == 30 ? run->size - 1 : child + (1 << i) - 1;
         last = last < run->size ? last : run->size - 1;
         snprintf(whom, sizeof whom, last > child ? "one of ranks %d-%d" : "rank %d", child, last);
-        if (hear(run, wait, child, wait->end_ns, whom) == 1)
+        if (hear_word(run, wait, child, wait->end_ns, whom) == 1)
             heard |= UINT32_C(1) << i;
     }
     return heard;
@@ -220,11 +292,11 @@ static int meet(const struct run *run, struct wait *wait)
         uint64_t end_ns = wait->end_ns + (uint64_t)__builtin_popcount((unsigned)rank) * LEVEL_NS;
         /* Its parent speaks of a rank that has not come, but nobody waits for rank 0 as a child. */
         const char *whom = parent == 0 ? "rank 0, or one that it waits for," : NULL;
-        all = tell(run, wait, parent, 1, wait->end_ns) && hear(run, wait, parent, end_ns, whom) == 1;
+        all = say_word(run, wait, parent, 1, wait->end_ns) && hear_word(run, wait, parent, end_ns, whom) == 1;
     }
     for (int i = 0; i < n_children; i++)
         if (heard >> i & 1)
-            tell(run, wait, rank + (1 << i), all, clock_monotonic_ns() + LEVEL_NS);
+            say_word(run, wait, rank + (1 << i), all, clock_monotonic_ns() + LEVEL_NS);
     return all;
 }
 
@@ -236,7 +308,7 @@ int join_wait(const struct run *run)
     speaks = run->rank == 0;
     if (run->size == 1)
         return 1;
-    if (!wait_for_roll(run, &wait))
+    if (!wait_for_node(run, &wait))
         return 0;
     speaks = run->rank == 0;
     wait.end_ns += LEVEL_NS; /* the last of a node may have come just now */

@@ -5,6 +5,13 @@
 
 #include "interpose/backend/run/run.h"
 
+/* Says to the other processes of this node that this one has the recorder, without a message: before MPI_Init, which
+ * returns only once all processes have called it, so that mostly all have said it by then. */
+void join_announce(void);
+
+/* Takes that back, once all have seen it. */
+void join_withdraw(void);
+
 #define JOIN_SAY_S 10 /* a line tells whom all wait for */
 
 /* Returns 1 once all processes of run->comm have called this, 0 where some have not in MPISTAIR_JOIN_S seconds; all

@@ -1,10 +1,14 @@
-/* Reads what the launcher tells its processes through their environment, for what they must know without asking each
- * other. */
-#ifndef MPISTAIR_BACKEND_LAUNCHER_H
-#define MPISTAIR_BACKEND_LAUNCHER_H
+/* What a process learns of its launcher without asking other processes: from its environment, and from what /proc says of
+ * its ancestors. */
+#ifndef MPISTAIR_BACKEND_LAUNCHER_ENVIRONMENT_H
+#define MPISTAIR_BACKEND_LAUNCHER_ENVIRONMENT_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Returns all of /proc/PID/NAME as text[*length] with a NUL behind it, which the caller frees; NULL where it cannot be
+ * read. */
+char *proc_read(long pid, const char *name, size_t *length);
 
 /* Writes a name for what one launcher started, the same in all MPI_COMM_WORLDs that it spawned; empty where nothing
  * tells it. */
@@ -30,5 +34,13 @@ int launcher_size(int *rank);
  */
 int launcher_local_rank(void);
 int launcher_local_size(void);
+
+/* Open MPI's launch by ssh gives processes on other nodes none of the launcher's environment unless it is told to (-x,
+ * mca_base_env_list). With LD_PRELOAD set in the shell alone, the processes beside the launcher are preloaded and the
+ * others are not. Agreeing on the run is collective and would hold the job at MPI_Init for ever.
+ *
+ * Returns 1 if this process is preloaded and those on other nodes surely are not, with the same answer in all processes
+ * of this node; 0 if they are, or it cannot be told. Call it after MPI is initialised; it communicates nothing. */
+int launcher_preloads_this_node_only(void);
 
 #endif

@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interpose/backend/recorder/state.h"
 #include "interpose/backend/run/folder.h"
 #include "interpose/backend/run/launcher_environment.h"
-#include "interpose/backend/recorder/state.h"
 
 #define DEFAULT_LIMIT_BYTES (UINT64_C(1) << 30)
 
@@ -48,7 +48,7 @@ static void absolute(char out[PATH_MAX], const struct run *run, const char *path
         snprintf(out, PATH_MAX, "%.*s/%.*s", PATH_MAX / 2, run->started_in, PATH_MAX / 2 - 2, path);
 }
 
-static const char *environment(const char *name)
+static const char *variable_of(const char *name)
 {
     const char *value = getenv(name);
     return value && value[0] ? value : NULL;
@@ -56,8 +56,8 @@ static const char *environment(const char *name)
 
 void run_read_environment(struct run *run, const char *started_in)
 {
-    const char *output = environment("MPISTAIR_OUTPUT"), *folder = environment("MPISTAIR_SPOOL");
-    const char *temporary = environment("TMPDIR");
+    const char *output = variable_of("MPISTAIR_OUTPUT"), *folder = variable_of("MPISTAIR_SPOOL");
+    const char *temporary = variable_of("TMPDIR");
     char name[160];
     snprintf(run->started_in, sizeof run->started_in, "%s", started_in ? started_in : "");
     launcher_name(run->launch, sizeof run->launch);
@@ -65,10 +65,10 @@ void run_read_environment(struct run *run, const char *started_in)
                                                        * environment */
     run->names_output = !output;
     if (!output) {
-        const char *job = environment("SLURM_JOB_ID");
-        job = job ? job : environment("PBS_JOBID");
-        job = job ? job : environment("LSB_JOBID");
-        job = job ? job : environment("JOB_ID");
+        const char *job = variable_of("SLURM_JOB_ID");
+        job = job ? job : variable_of("PBS_JOBID");
+        job = job ? job : variable_of("LSB_JOBID");
+        job = job ? job : variable_of("JOB_ID");
         if (job)
             snprintf(name, sizeof name, "mpistair-%.100s.db", job);
         else
@@ -106,7 +106,7 @@ static int parse_bytes(const char *text, uint64_t *bytes)
  * understood, with what is used then. */
 static uint64_t bytes_of_process(const struct run *run, const char *name, uint64_t otherwise, const char *told)
 {
-    const char *text = environment(name);
+    const char *text = variable_of(name);
     uint64_t bytes = otherwise;
     if (text && parse_bytes(text, &bytes) != 0) {
         bytes = otherwise;
@@ -212,7 +212,7 @@ static void decide(struct run *run)
 int run_name_alone(struct run *run)
 {
     char world[256], start[24] = "";
-    const char *given = environment("MPISTAIR_KEY");
+    const char *given = variable_of("MPISTAIR_KEY");
     if (run->size == 1) {
         decide(run);
     } else if (launcher_world(world, sizeof world) == 0 || given) {

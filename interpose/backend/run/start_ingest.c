@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "interpose/backend/run/start_ingest.h"
-#include "interpose/backend/run/files.h"
+#include "interpose/backend/run/folder.h"
 #include "interpose/backend/run/say_line.h"
 
 #define LARGE_BYTES (UINT64_C(256) << 20) /* beyond this the job does not wait for its trace */

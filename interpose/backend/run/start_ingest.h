@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "interpose/backend/run/run_facts.h"
+#include "interpose/backend/run/run.h"
 
 /* Builds the trace after MPI_Finalize on rank 0, or says how. bytes counts all spools. */
 void ingest_run(const struct run *run, uint64_t bytes);

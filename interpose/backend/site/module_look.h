@@ -66,4 +66,28 @@ void module_look_release(struct module_look *look);
 /* Makes room for n elements in the array at *(T **)array, which has *room. Returns 0, or -1 without memory. */
 int module_make_room(void *array, size_t *room, size_t n, size_t element_bytes);
 
+/* Marks the objects of a look that another one has not, and counts them. */
+void module_find_new(struct module_look *look, const struct module_look *other);
+
+/* Returns the index from which on objects may have been loaded since the last look although it had them, n_objects if
+ * none may. The new ones of the look are marked. */
+size_t module_first_uncertain(const struct module_look *look, const struct module_look *last);
+
+/* Gives a look that has only its objects the ranges of the last one, but for what the loader changed. A process of
+ * a hundred libraries takes a millisecond for a whole look, little for this. Returns 0, or -1 where the loader does
+ * not say enough: a whole look is needed. */
+int module_apply_changes(struct module_look *look, struct module_look *last);
+
+/* Writes what identifies the file of a range: "id=HEX", its build id, read from memory; else
+ * "file=BYTES,MTIME_NS,DEVICE,INODE", which are those of the file `path` now; "deleted" where that is another one; "-"
+ * where nothing can be known. `path` is that of the range without what the kernel adds to names of deleted files. */
+void module_identity(char *text, size_t size, const struct module_range *range, const char *path, int memory);
+
+/* Says whether the file of a range has a build id. */
+int module_has_id(const struct module_range *range, int memory);
+
+/* Opens this process's memory to be read without risk: what is unmapped meanwhile is an error and no fault. Returns a
+ * descriptor that the caller closes, or -1. */
+int module_memory_open(void);
+
 #endif

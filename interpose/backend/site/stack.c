@@ -18,12 +18,12 @@
 
 #include "interpose/backend/site/modules.h"
 
-#define SLOTS      65536U
-#define TRIES      64
-#define OWN_FRAMES 12 /* frames before the application's: the recorder's, a Fortran layer's, those of a tool in front */
+#define STACK_SLOTS 65536U
+#define TRIES       64
+#define OWN_FRAMES  12 /* frames before the application's: the recorder's, a Fortran layer's, those of a tool in front */
 
 static int (*backtrace_of_thread)(void **addresses, int n);
-static uint64_t *slots; /* [SLOTS] hash of the stack with that number, 0: free */
+static uint64_t *stack_slots; /* [SLOTS] hash of the stack with that number, 0: free */
 
 #define X(name, family) family,
 static const unsigned char families[FN_COUNT] = {MPISTAIR_FUNCTIONS(X)};
@@ -77,7 +77,7 @@ void stack_open(int rank)
         problem = "is no number of frames from 0 to 63";
     else if (load_unwinder() != 0)
         problem = "needs libunwind (libunwind.so.8), which was not found";
-    else if (!(slots = calloc(SLOTS, sizeof *slots)))
+    else if (!(stack_slots = calloc(STACK_SLOTS, sizeof *stack_slots)))
         problem = "needs more memory than there is";
     if (!problem)
         recorder.stack_frames = (int)frames;
@@ -97,14 +97,14 @@ static uint64_t hash_of(void *const addresses[], uint32_t n)
 }
 
 /* Returns the number of a hash, 0 without a slot; *is_new is set if nobody had it. */
-static uint16_t number_of(uint64_t hash, int *is_new)
+static uint16_t number_of_stack(uint64_t hash, int *is_new)
 {
     *is_new = 0;
     for (uint32_t try = 0; try < TRIES; try++) {
-        uint32_t slot = (uint32_t)((hash >> 32) + try) % (SLOTS - 1) + 1;
-        uint64_t found = __atomic_load_n(&slots[slot], __ATOMIC_RELAXED);
+        uint32_t slot = (uint32_t)((hash >> 32) + try) % (STACK_SLOTS - 1) + 1;
+        uint64_t found = __atomic_load_n(&stack_slots[slot], __ATOMIC_RELAXED);
         if (found == 0 &&
-            __atomic_compare_exchange_n(&slots[slot], &found, hash, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            __atomic_compare_exchange_n(&stack_slots[slot], &found, hash, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             *is_new = 1;
             return (uint16_t)slot;
         }
@@ -114,7 +114,7 @@ static uint16_t number_of(uint64_t hash, int *is_new)
     return 0;
 }
 
-static void store(struct recorder_thread *thread, uint16_t number, void *const addresses[], uint32_t n)
+static void store_stack(struct recorder_thread *thread, uint16_t number, void *const addresses[], uint32_t n)
 {
     struct spool_stack *record = spool_lane_reserve(thread->lane, spool_stack_bytes(n, 1));
     if (!record)
@@ -145,10 +145,10 @@ void stack_note(struct recorder_thread *thread, enum mpistair_function function,
         n = 1;
     }
     uint32_t kept = (uint32_t)(n - first < wanted ? n - first : wanted);
-    thread->stack = number_of(hash_of(addresses + first, kept), &is_new);
+    thread->stack = number_of_stack(hash_of(addresses + first, kept), &is_new);
     if (is_new) {
         modules_note(); /* it may be of a module that is new */
-        store(thread, thread->stack, addresses + first, kept);
+        store_stack(thread, thread->stack, addresses + first, kept);
     }
     errno = saved_errno;
 }

@@ -74,7 +74,7 @@ static void wait_for_look(const struct recorded_call *call)
 }
 
 /* Looks whether the program has loaded the driver by now. */
-static void look(const struct recorded_call *call)
+static void look_for_driver(const struct recorded_call *call)
 {
     if (__atomic_exchange_n(&driver.looking, 1, __ATOMIC_ACQUIRE)) {
         wait_for_look(call);
@@ -90,7 +90,7 @@ static void look(const struct recorded_call *call)
 }
 
 /* Asks for the values, each as eight bytes of which the driver fills the first. Returns 0, or the driver's error. */
-static int ask(const void *buffer, unsigned n, const int attributes[], uint64_t values[])
+static int ask_driver(const void *buffer, unsigned n, const int attributes[], uint64_t values[])
 {
     void *places[2];
     for (unsigned i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ static unsigned memory_of(const void *buffer, uint64_t type)
 {
     static const int attributes[] = {CUDA_POINTER_IS_MANAGED, CUDA_POINTER_GPU};
     uint64_t values[2];
-    if (ask(buffer, 2, attributes, values) != 0)
+    if (ask_driver(buffer, 2, attributes, values) != 0)
         return SPOOL_MEMORY_HOST;
     unsigned kind = values[0]                    ? SPOOL_MEMORY_MANAGED
                     : type == CUDA_MEMORY_DEVICE ? SPOOL_MEMORY_DEVICE
@@ -132,7 +132,7 @@ static unsigned known_memory(struct recorder_thread *thread, const void *buffer)
 {
     static const int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_ALLOCATION};
     uint64_t values[2];
-    if (!has_context() || ask(buffer, 2, attributes, values) != 0 ||
+    if (!has_context() || ask_driver(buffer, 2, attributes, values) != 0 ||
         (values[0] != CUDA_MEMORY_HOST && values[0] != CUDA_MEMORY_DEVICE))
         return SPOOL_MEMORY_HOST;
     struct known_allocation *known =
@@ -148,7 +148,7 @@ unsigned buffer_memory_ask(const struct recorded_call *call, const void *buffer)
 {
     int saved_errno = errno;
     if (__atomic_load_n(&buffer_memory_look_ticks, __ATOMIC_ACQUIRE) != 0)
-        look(call);
+        look_for_driver(call);
     unsigned memory = SPOOL_MEMORY_HOST;
     if (__atomic_load_n(&buffer_memory_look_ticks, __ATOMIC_ACQUIRE) == 0 && buffer)
         memory = known_memory(call->thread, buffer);

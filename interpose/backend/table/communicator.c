@@ -12,7 +12,126 @@
 #include <stdlib.h>
 
 #include "interpose/backend/table/handle_table.h"
-#include "interpose/backend/table/members.h"
+
+/* Who belongs to a communicator is found by local calls of MPI alone, as nothing may be communicated where the application
+ * makes one: ranks in MPI_COMM_WORLD, and a hash of them that is the same in all members of the same world. A process of
+ * another MPI_COMM_WORLD has no rank in ours; it counts as MPI_UNDEFINED, and makes the communicator foreign. */
+struct members {
+    int size; /* size of the local group */
+    int rank; /* own rank in it */
+    int remote_size;
+    int leader; /* world rank of the local group's rank 0, -1: in another world */
+    int is_inter;
+    /* The next two describe all members, where they were asked for. */
+    int foreign; /* some are of another world */
+    uint64_t hash;
+};
+
+#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
+static MPI_Group world_group;
+static int has_world;
+
+void communicator_set_world(MPI_Group world)
+{
+    if (has_world)
+        PMPI(Group_free)(&world_group);
+    world_group = world;
+    has_world = world != MPI_GROUP_NULL;
+}
+
+static uint64_t hash_ranks(uint64_t hash, const int *ranks, int n)
+{
+    const uint8_t *bytes = (const uint8_t *)ranks;
+    for (size_t i = 0; i < (size_t)n * sizeof *ranks; i++)
+        hash = (hash ^ bytes[i]) * FNV_PRIME;
+    return hash;
+}
+
+/* Translates the ranks [0, n) of group into ranks of another group; room is for n more integers. */
+static int translate(MPI_Group group, int n, MPI_Group other, int *ranks, int *room)
+{
+    for (int i = 0; i < n; i++)
+        room[i] = i;
+    return PMPI(Group_translate_ranks)(group, n, room, other, ranks) == MPI_SUCCESS ? 0 : -1;
+}
+
+/* Hashes both groups and finds whether they are foreign. The group with the smaller first rank goes first, so that both
+ * sides agree. */
+static int ask_all(MPI_Group local, MPI_Group remote, struct members *members)
+{
+    int n_local = members->size, n_remote = members->remote_size;
+    size_t n = (size_t)n_local + (size_t)n_remote;
+    int *ranks = malloc(2 * n * sizeof *ranks);
+    if (!ranks || translate(local, n_local, world_group, ranks, ranks + n) != 0 ||
+        (n_remote > 0 && translate(remote, n_remote, world_group, ranks + n_local, ranks + n) != 0)) {
+        free(ranks);
+        return -1;
+    }
+    members->foreign = 0;
+    for (size_t i = 0; i < n; i++)
+        members->foreign |= ranks[i] == MPI_UNDEFINED;
+    int swapped = n_remote > 0 && ranks[n_local] < ranks[0];
+    members->hash = swapped ? hash_ranks(hash_ranks(FNV_BASIS, ranks + n_local, n_remote), ranks, n_local)
+                            : hash_ranks(FNV_BASIS, ranks, n_local + n_remote);
+    free(ranks);
+    return 0;
+}
+
+static int ask_leader(MPI_Group local, struct members *members)
+{
+    int first = 0;
+    if (PMPI(Group_translate_ranks)(local, 1, &first, world_group, &members->leader) != MPI_SUCCESS)
+        return -1;
+    if (members->leader == MPI_UNDEFINED)
+        members->leader = -1;
+    return 0;
+}
+
+/* Describes comm. all asks for the last two fields too, at a cost that grows with the number of members. Returns 0, or
+ * -1 where MPI refuses or there is no memory. */
+static int members_describe(MPI_Comm comm, int all, struct members *members)
+{
+    int saved_errno = errno;
+    MPI_Group local, remote = MPI_GROUP_NULL;
+    *members = (struct members){0};
+    if (PMPI(Comm_size)(comm, &members->size) != MPI_SUCCESS || PMPI(Comm_rank)(comm, &members->rank) != MPI_SUCCESS ||
+        PMPI(Comm_test_inter)(comm, &members->is_inter) != MPI_SUCCESS || PMPI(Comm_group)(comm, &local) != MPI_SUCCESS)
+        return -1;
+    if (members->is_inter && (PMPI(Comm_remote_size)(comm, &members->remote_size) != MPI_SUCCESS ||
+                              PMPI(Comm_remote_group)(comm, &remote) != MPI_SUCCESS)) {
+        PMPI(Group_free)(&local);
+        return -1;
+    }
+    int failed = ask_leader(local, members) != 0 || (all && ask_all(local, remote, members) != 0);
+    PMPI(Group_free)(&local);
+    if (members->is_inter)
+        PMPI(Group_free)(&remote);
+    errno = saved_errno;
+    return failed ? -1 : 0;
+}
+
+/* Returns FNV-1a over the ranks in parent of all members of comm, both intracommunicators; 0 if it is not known. It is
+ * the same in processes of different worlds. */
+static uint64_t members_hash_in(MPI_Comm comm, MPI_Comm parent)
+{
+    int n, saved_errno = errno;
+    uint64_t hash = 0;
+    MPI_Group members, others;
+    if (PMPI(Comm_size)(comm, &n) != MPI_SUCCESS || PMPI(Comm_group)(comm, &members) != MPI_SUCCESS)
+        return 0;
+    if (PMPI(Comm_group)(parent, &others) == MPI_SUCCESS) {
+        int *ranks = malloc(2 * (size_t)n * sizeof *ranks);
+        if (ranks && translate(members, n, others, ranks, ranks + n) == 0)
+            hash = hash_ranks(FNV_BASIS, ranks, n);
+        free(ranks);
+        PMPI(Group_free)(&others);
+    }
+    PMPI(Group_free)(&members);
+    errno = saved_errno;
+    return hash;
+}
 
 /* Holds what is needed of a communicator after its record was written. */
 struct facts {
@@ -42,18 +161,18 @@ static struct {
     uint32_t n_all;
     int locked;
     pthread_mutex_t lock;
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} communicators = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void lock_table(void)
 {
-    if (table.locked)
-        pthread_mutex_lock(&table.lock);
+    if (communicators.locked)
+        pthread_mutex_lock(&communicators.lock);
 }
 
 static void unlock_table(void)
 {
-    if (table.locked)
-        pthread_mutex_unlock(&table.lock);
+    if (communicators.locked)
+        pthread_mutex_unlock(&communicators.lock);
 }
 
 /* Returns the block of a group's number; *begin is the first group in it. */
@@ -69,7 +188,7 @@ static struct group *group_of(uint32_t index)
 {
     uint32_t begin, number = index / GROUP_FACTS;
     unsigned block = block_of(number, &begin);
-    struct group **groups = __atomic_load_n(&table.blocks[block], __ATOMIC_ACQUIRE);
+    struct group **groups = __atomic_load_n(&communicators.blocks[block], __ATOMIC_ACQUIRE);
     return __atomic_load_n(&groups[number - begin], __ATOMIC_ACQUIRE);
 }
 
@@ -82,16 +201,17 @@ static struct facts *facts_of(uint32_t index)
 static struct group *new_group(void)
 {
     int saved_errno = errno;
-    uint32_t begin, number = table.n_all / GROUP_FACTS;
+    uint32_t begin, number = communicators.n_all / GROUP_FACTS;
     unsigned block = block_of(number, &begin);
-    if (!table.blocks[block])
-        __atomic_store_n(&table.blocks[block], calloc(FIRST_BLOCK << block, sizeof(struct group *)), __ATOMIC_RELEASE);
+    if (!communicators.blocks[block])
+        __atomic_store_n(&communicators.blocks[block], calloc(FIRST_BLOCK << block, sizeof(struct group *)),
+                         __ATOMIC_RELEASE);
     struct group *group = NULL;
-    if (table.blocks[block]) {
-        group = table.free ? table.free : calloc(1, sizeof *group);
+    if (communicators.blocks[block]) {
+        group = communicators.free ? communicators.free : calloc(1, sizeof *group);
         if (group) {
-            table.free = group->next;
-            __atomic_store_n(&table.blocks[block][number - begin], group, __ATOMIC_RELEASE);
+            communicators.free = group->next;
+            __atomic_store_n(&communicators.blocks[block][number - begin], group, __ATOMIC_RELEASE);
         }
     }
     errno = saved_errno;
@@ -102,16 +222,16 @@ static struct group *new_group(void)
 static struct facts *new_facts(void)
 {
     struct group *group = NULL;
-    if (table.n_all == COMMUNICATOR_NONE)
+    if (communicators.n_all == COMMUNICATOR_NONE)
         return NULL;
-    if (table.n_all % GROUP_FACTS != 0)
-        group = group_of(table.n_all);
+    if (communicators.n_all % GROUP_FACTS != 0)
+        group = group_of(communicators.n_all);
     else
         group = new_group();
     if (!group)
         return NULL;
     group->live++;
-    return &group->facts[table.n_all % GROUP_FACTS];
+    return &group->facts[communicators.n_all % GROUP_FACTS];
 }
 
 /* Makes everything void that is cached about handles. */
@@ -120,9 +240,9 @@ static void next_epoch(void)
     __atomic_fetch_add(&recorder.communicator_epoch, 1, __ATOMIC_RELEASE);
 }
 
-static uint32_t find(uint64_t key)
+static uint32_t find_index(uint64_t key)
 {
-    const struct handle_slot *slot = handle_table_find(&table.live, key);
+    const struct handle_slot *slot = handle_table_find(&communicators.live, key);
     const struct facts *facts = slot ? __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE) : NULL;
     return facts ? facts->index : COMMUNICATOR_NONE;
 }
@@ -142,8 +262,8 @@ static uint64_t now(void)
 }
 
 /* Gives comm the next index and writes its record. Returns the index, or COMMUNICATOR_NONE. */
-static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, const struct members *members,
-                    struct spool_communicator *record)
+static uint32_t add_communicator(struct recorder_thread *thread, MPI_Comm comm, const struct members *members,
+                                 struct spool_communicator *record)
 {
     uint64_t key = HANDLE_KEY(comm);
     record->leader = members->leader;
@@ -152,16 +272,16 @@ static uint32_t add(struct recorder_thread *thread, MPI_Comm comm, const struct 
     record->remote_size = members->remote_size;
     lock_table();
     /* Another thread may have met it just now. */
-    uint32_t index = record->identity == SPOOL_BY_MEETING ? find(key) : COMMUNICATOR_NONE;
+    uint32_t index = record->identity == SPOOL_BY_MEETING ? find_index(key) : COMMUNICATOR_NONE;
     if (index == COMMUNICATOR_NONE) {
-        struct handle_slot *slot = handle_table_add(&table.live, key);
+        struct handle_slot *slot = handle_table_add(&communicators.live, key);
         struct facts *facts = slot ? new_facts() : NULL;
         if (!facts) {
             unlock_table();
             spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
             return COMMUNICATOR_NONE;
         }
-        index = table.n_all++;
+        index = communicators.n_all++;
         *facts = (struct facts){.index = index,
                                 .rank = members->rank,
                                 .is_inter = members->is_inter != 0,
@@ -193,8 +313,9 @@ static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum sp
                                         .creation = UINT32_MAX,
                                         .begin_ticks = recorder.init_ticks,
                                         .end_ticks = now()};
-    return members_describe(comm, identity == SPOOL_BY_TIME, &members) == 0 ? add(thread, comm, &members, &record)
-                                                                            : COMMUNICATOR_NONE;
+    return members_describe(comm, identity == SPOOL_BY_TIME, &members) == 0
+               ? add_communicator(thread, comm, &members, &record)
+               : COMMUNICATOR_NONE;
 }
 
 /* Takes the world's group, by which members are told from now on, and the communicator to those that spawned it. */
@@ -204,48 +325,48 @@ static int take_world(struct recorder_thread *thread)
     MPI_Comm parents = MPI_COMM_NULL;
     if (!thread || PMPI(Comm_group)(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
         return -1;
-    members_set_world(world);
+    communicator_set_world(world);
     if (PMPI(Comm_get_parent)(&parents) != MPI_SUCCESS)
         parents = MPI_COMM_NULL;
-    if (table.n_all == 0 && (add_given(thread, MPI_COMM_WORLD, SPOOL_BY_CREATION, FN_Init) != 0 ||
-                             add_given(thread, MPI_COMM_SELF, SPOOL_BY_CREATION, FN_Init) != 1))
+    if (communicators.n_all == 0 && (add_given(thread, MPI_COMM_WORLD, SPOOL_BY_CREATION, FN_Init) != 0 ||
+                                     add_given(thread, MPI_COMM_SELF, SPOOL_BY_CREATION, FN_Init) != 1))
         return -1;
     if (parents != MPI_COMM_NULL)
         add_given(thread, parents, SPOOL_BY_TIME, FN_Comm_get_parent);
     return 0;
 }
 
-int communicator_init(int locked)
+int communicator_init(struct recorder_thread *thread, int locked)
 {
-    table.locked = locked;
-    if (handle_table_init(&table.live) != 0)
+    communicators.locked = locked;
+    if (handle_table_init(&communicators.live) != 0)
         return -1;
-    return take_world(recorder_thread ? recorder_thread : recorder_thread_begin());
+    return take_world(thread);
 }
 
-int communicator_init_session(MPI_Group world, int locked)
+int communicator_init_session(struct recorder_thread *thread, MPI_Group world, int locked)
 {
-    struct recorder_thread *thread = recorder_thread ? recorder_thread : recorder_thread_begin();
     struct spool_communicator record = {.function = FN_Session_init,
                                         .creation = UINT32_MAX,
                                         .begin_ticks = recorder.spool.header->start.ticks,
                                         .end_ticks = now()};
     struct spool_communicator records[2] = {record, record};
     struct members all = {.leader = 0}, self = {.size = 1};
-    table.locked = locked;
-    if (handle_table_init(&table.live) != 0 || !thread || PMPI(Group_size)(world, &all.size) != MPI_SUCCESS ||
+    communicators.locked = locked;
+    if (handle_table_init(&communicators.live) != 0 || !thread || PMPI(Group_size)(world, &all.size) != MPI_SUCCESS ||
         PMPI(Group_rank)(world, &all.rank) != MPI_SUCCESS)
         return -1;
     self.leader = all.rank;
-    members_set_world(world);
-    return add(thread, MPI_COMM_WORLD, &all, &records[0]) == 0 && add(thread, MPI_COMM_SELF, &self, &records[1]) == 1
+    communicator_set_world(world);
+    return add_communicator(thread, MPI_COMM_WORLD, &all, &records[0]) == 0 &&
+                   add_communicator(thread, MPI_COMM_SELF, &self, &records[1]) == 1
                ? 0
                : -1;
 }
 
-int communicator_init_world(void)
+int communicator_init_world(struct recorder_thread *thread)
 {
-    return take_world(recorder_thread ? recorder_thread : recorder_thread_begin());
+    return take_world(thread);
 }
 
 uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
@@ -254,7 +375,7 @@ uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
     if (comm == MPI_COMM_NULL)
         return COMMUNICATOR_NONE;
     uint32_t epoch = __atomic_load_n(&recorder.communicator_epoch, __ATOMIC_ACQUIRE);
-    uint32_t index = find(key);
+    uint32_t index = find_index(key);
     if (index == COMMUNICATOR_NONE) {
         struct spool_communicator record = {
             .identity = SPOOL_BY_MEETING, .begin_ticks = now(), .parent = SPOOL_NO_COMMUNICATOR};
@@ -263,7 +384,7 @@ uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
             return COMMUNICATOR_NONE;
         record.end_ticks = record.begin_ticks;
         record.members_hash = members.hash;
-        return add(thread, comm, &members, &record);
+        return add_communicator(thread, comm, &members, &record);
     }
     thread->communicator_key = key;
     thread->communicator_index = index;
@@ -294,8 +415,8 @@ void communicator_set_parent(struct communicator_origin *origin, uint32_t parent
 }
 
 /* Decides how the communicator is recognised elsewhere, and fills in what that takes. */
-static void identify(MPI_Comm made, const struct communicator_origin *origin, const struct members *members,
-                     struct spool_communicator *record)
+static void identify_made(MPI_Comm made, const struct communicator_origin *origin, const struct members *members,
+                          struct spool_communicator *record)
 {
     int collective = origin->way == COMMUNICATOR_COLLECTIVE;
     record->identity = SPOOL_BY_CREATION;
@@ -324,8 +445,8 @@ uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, con
                                         .creation = origin->creation,
                                         .begin_ticks = origin->begin_ticks,
                                         .end_ticks = now()};
-    identify(made, origin, &members, &record);
-    return add(thread, made, &members, &record);
+    identify_made(made, origin, &members, &record);
+    return add_communicator(thread, made, &members, &record);
 }
 
 void communicator_named(struct recorder_thread *thread, uint32_t index, const char *name)
@@ -340,7 +461,7 @@ void communicator_named(struct recorder_thread *thread, uint32_t index, const ch
 
 uint32_t communicator_forget(MPI_Comm comm)
 {
-    struct handle_slot *slot = handle_table_find(&table.live, HANDLE_KEY(comm));
+    struct handle_slot *slot = handle_table_find(&communicators.live, HANDLE_KEY(comm));
     const struct facts *facts = NULL;
     if (slot) {
         lock_table();
@@ -355,16 +476,16 @@ void communicator_freed(uint32_t index)
     lock_table();
     struct group *group = group_of(index);
     /* One that still gets indices is not used again before it is full and all of these are freed. */
-    if (--group->live == 0 && (index | (GROUP_FACTS - 1)) < table.n_all) {
-        group->next = table.free;
-        table.free = group;
+    if (--group->live == 0 && (index | (GROUP_FACTS - 1)) < communicators.n_all) {
+        group->next = communicators.free;
+        communicators.free = group;
     }
     unlock_table();
 }
 
 void communicator_restore(MPI_Comm comm, uint32_t index)
 {
-    struct handle_slot *slot = handle_table_find(&table.live, HANDLE_KEY(comm));
+    struct handle_slot *slot = handle_table_find(&communicators.live, HANDLE_KEY(comm));
     if (!slot)
         return;
     lock_table();

@@ -12,17 +12,21 @@
 
 #define COMMUNICATOR_NONE UINT32_MAX
 
+/* Sets the group whose ranks are the world's: MPI_COMM_WORLD's, or that of a session. It becomes ours, and the one
+ * before is freed. MPI_GROUP_NULL is set at the end. */
+void communicator_set_world(MPI_Group world);
+
 /* Registers MPI_COMM_WORLD as 0, MPI_COMM_SELF as 1, and the communicator to the processes that spawned this world if
  * there are any. Returns 0, or -1 (no memory, MPI error). */
-int communicator_init(int locked);
+int communicator_init(struct recorder_thread *thread, int locked);
 
 /* Does the same for a process that began with a session: world is the group whose ranks are the process's (ours from
  * now on where this succeeds). 0 and 1 are MPI_COMM_WORLD and MPI_COMM_SELF by their handles, should MPI_Init follow.
  * Returns 0, or -1 (no memory, MPI error). */
-int communicator_init_session(MPI_Group world, int locked);
+int communicator_init_session(struct recorder_thread *thread, MPI_Group world, int locked);
 
 /* Gives the session's group back when MPI_Init followed: MPI_COMM_WORLD's exists now. Returns 0 or -1. */
-int communicator_init_world(void);
+int communicator_init_world(struct recorder_thread *thread);
 
 /* Is the slow path of communicator_index: looks in the table, meets the unknown. */
 uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm);

@@ -9,6 +9,7 @@
 #ifndef MPISTAIR_BACKEND_HANDLE_TABLE_H
 #define MPISTAIR_BACKEND_HANDLE_TABLE_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,5 +57,32 @@ static inline struct handle_slot *handle_table_find(const struct handle_table *t
 /* Returns another slot of the handle than this one, in an older segment; NULL if there is none, as nearly always. */
 struct handle_slot *handle_table_next(const struct handle_table *table, const struct handle_slot *slot,
                                       uint64_t handle);
+
+/* What live handles of one kind (messages, windows) stand for: a number that is not 0, or a pointer. Looking up, adding
+ * and taking out need no lock. Only where a handle stands for several things at once, as MPI_MESSAGE_NO_PROC does, those
+ * after the first wait in a list under a lock, first in, first out. */
+struct live_handle {
+    uint64_t key;
+    void *value;
+};
+
+struct live_table {
+    struct handle_table first;
+    struct live_handle *more; /* values of handles that had a value already */
+    size_t n_more, room;
+    pthread_mutex_t lock; /* guards more */
+};
+
+#define LIVE_TABLE_INITIALIZER                                                                                         \
+    {                                                                                                                  \
+        .lock = PTHREAD_MUTEX_INITIALIZER                                                                              \
+    }
+
+/* Adds a value (not NULL) of the handle. Returns 0, or -1 (no memory). */
+int live_table_put(struct live_table *table, uint64_t key, void *value);
+
+/* Return a value of the handle, which stays or is taken out; NULL if there is none. */
+void *live_table_get(struct live_table *table, uint64_t key);
+void *live_table_take(struct live_table *table, uint64_t key);
 
 #endif

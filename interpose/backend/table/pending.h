@@ -9,6 +9,46 @@
 
 #include "interpose/backend/recorder/state.h"
 
+/* Returns the peer to record: a number below 0 that has no name in MPI is rejected by it, and stands for a peer that
+ * nobody knows. */
+static inline int32_t recorded_peer(int peer)
+{
+    return peer >= 0                ? peer
+           : peer == MPI_PROC_NULL  ? SPOOL_PROC_NULL
+           : peer == MPI_ANY_SOURCE ? SPOOL_ANY
+                                    : SPOOL_UNKNOWN;
+}
+
+static inline int32_t recorded_tag(int tag)
+{
+    return tag >= 0 ? tag : SPOOL_ANY;
+}
+
+/* Returns the flags of a receive for its wildcards. */
+static inline unsigned wildcard_flags(int source, int tag)
+{
+    unsigned flags = (source == MPI_ANY_SOURCE ? (unsigned)SPOOL_ANY_SOURCE : 0U) |
+                     (tag == MPI_ANY_TAG ? (unsigned)SPOOL_ANY_TAG : 0U);
+    if (__builtin_expect(flags != 0, 0))
+        need_statuses();
+    return flags;
+}
+
+/* Resolves the wildcards of a record by what MPI reported; status as in operation_complete. */
+void operation_resolve(struct spool_operation *operation, const MPI_Status *status, int ok);
+
+/* Completes a record; status may be NULL (nothing is known of source and tag). error is what MPI reported for it. */
+void operation_complete(struct spool_operation *operation, const MPI_Status *status, int error, uint64_t ticks,
+                        int16_t processor);
+
+/* Completes the send and, right behind it, the receive of one call; status is the receive's. */
+void operation_complete_two(struct spool_operation *send, const MPI_Status *status, int error, uint64_t ticks,
+                            int16_t processor);
+
+/* Asks MPI what became of a request that is about to be freed. This serves wildcards and cancelled requests, whose
+ * message is not known, or not even whether they have one. */
+void operation_settle(struct spool_operation *operation, MPI_Request request);
+
 enum pending_type {
     PENDING_CALLBACK = 0x80, /* struct pending_callback */
 };
@@ -71,5 +111,19 @@ void pending_posted(void *pending, uint64_t ticks);
 
 /* Sets a flag of the record, where it has flags. */
 void pending_flag(void *pending, unsigned flag);
+
+/* What the handle of a persistent request stands for, from its initialisation until it is freed. */
+struct persistent {
+    void *active; /* what the last start posted; NULL: inactive, or lost */
+    /* Posts what one start of the request begins, before MPI starts it. Returns the pending thing, NULL: lost. */
+    void *(*start)(struct persistent *self, const struct recorded_call *call);
+    struct spool_persistent facts;   /* as stored, except for the time in the call */
+    struct spool_persistent *record; /* NULL: lost */
+    unsigned flags;                  /* flags of what it posts: wildcards */
+    unsigned memory;                 /* enum spool_memory of its buffer */
+};
+
+/* Frees the request: what is active goes on unreported. */
+void persistent_free(struct persistent *persistent, struct recorder_thread *thread);
 
 #endif

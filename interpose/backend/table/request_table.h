@@ -3,7 +3,7 @@
  * A handle has a slot in a handle table, and its value is one of
  *     what was posted under it        the handle is that request's alone
  *     a persistent request            until that is freed; what its start posted is in there
- *     the number of a shared handle   one that MPI gives to many requests: what was posted is in shared_queue.h
+ *     the number of a shared handle   one that MPI gives to many requests: what was posted is in a queue
  * A handle is known to be shared when it comes back while what was posted under it is still here, and MPI says that it
  * is complete. If it is not complete, then the older request went by unseen, and is dropped.
  *
@@ -14,10 +14,15 @@
 #ifndef MPISTAIR_BACKEND_REQUEST_TABLE_H
 #define MPISTAIR_BACKEND_REQUEST_TABLE_H
 
-#include "interpose/backend/table/handle_table.h"
 #include "interpose/backend/recorder/state.h"
+#include "interpose/backend/table/handle_table.h"
 
 struct persistent;
+
+#define SHARED_HANDLES 16U /* how many a process can tell apart */
+
+/* Ends a thread: its queues may go to another. */
+void shared_queue_release(struct recorder_thread *thread);
 
 /* Tags the value of a slot, a pointer, in its lowest bits; NULL means that nothing is known of the handle. */
 enum request_tag { REQUEST_SHARED = 1, REQUEST_PERSISTENT = 2, REQUEST_TAGS = 3 };

@@ -1,0 +1,27 @@
+/* What a spool says of its node: topology, clock, use of the processors, and the eager limits of the MPI. */
+#ifndef MPISTAIR_BACKEND_NODE_H
+#define MPISTAIR_BACKEND_NODE_H
+
+#include <stdint.h>
+
+#include "interpose/backend/run/run.h"
+#include "interpose/spool/event.h"
+
+/* Writes the node's topology as XML of hwloc into run->topology, unless another process made that file. Needs no MPI;
+ * is quiet without hwloc. */
+void node_write_topology(struct run *run);
+
+/* Measures this leader's clock against that of its parent in the binary tree of leaders, and serves its children. All
+ * leaders must call it (run->rank is in run->leaders). Takes about 10 ms a link, 60 ms where round trips are bad, and
+ * at most twice that for each level of the tree. */
+struct spool_clock_link node_measure_clock_link(const struct run *run);
+
+/* Returns how much of its node's processors this process has had so far. */
+struct spool_processor_use node_processor_use(void);
+
+/* Returns up to which size the MPI sends a message at once, in bytes: of the transport inside a node, or between nodes, as the MPI itself has it; 0 if it is not
+ * known. Open MPI's limit includes up to 64 bytes of header. Call it after MPI is initialised; it communicates nothing.
+ */
+uint64_t node_eager_limit_bytes(int between_nodes);
+
+#endif
