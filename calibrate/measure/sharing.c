@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "share/base/map.h"
+#include "share/base/hash.h"
 
 /* A hash of the text that the kernel draws at boot. */
 uint64_t sharing_machine(void)
@@ -15,7 +15,7 @@ uint64_t sharing_machine(void)
         boot_id[0] = '\0';
     if (file != NULL)
         fclose(file);
-    return map_hash_text(MAP_TEXT, boot_id);
+    return hash_text(HASH_BASIS, boot_id);
 }
 
 static size_t ranks_of_machine(const struct sharing *ranks, size_t n, uint64_t machine)

@@ -1,13 +1,12 @@
 /* Nothing of the recorder but this library is in a process until its MPI is known: a process may have any of several
  * MPIs, or none. The backend is built against one MPI and is loaded here, before MPI is initialised.
  */
-#include "interpose/preload/attach.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +15,35 @@
 
 #include "interpose/preload/callers.h"
 #include "interpose/preload/cells.h"
-#include "interpose/preload/elf_needed.h"
-#include "interpose/preload/fortran.h"
 #include "interpose/preload/look_up.h"
 #include "interpose/preload/mpi_library.h"
 #include "interpose/preload/recording.h"
-#include "interpose/preload/say.h"
+
+/* A line from each of thousands of processes would bury what it says, so only rank 0 speaks, as far as the launcher's
+ * environment tells which process that is. */
+static int is_speaker(void)
+{
+    /* These are set by hydra and PMI; Open MPI; PMIx; srun. */
+    static const char *const names[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *rank = getenv(names[i]);
+        if (rank != NULL)
+            return strcmp(rank, "0") == 0;
+    }
+    return 1;
+}
+
+static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
+{
+    if (!is_speaker())
+        return;
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    dprintf(STDERR_FILENO, "mpistair: %s\n", text);
+}
 
 /* Are handed to the backend: the functions found, NULL where the MPI lacks one. */
 static mpistair_code *host_next[FN_COUNT];
@@ -40,7 +62,7 @@ __attribute__((constructor)) static void note_folder(void)
     errno = error;
 }
 
-static struct mpistair_host host = {
+static struct mpistair_host own_host = {
     .table_hash = MPISTAIR_TABLE_HASH,
     .n_functions = FN_COUNT,
     .next = host_next,
@@ -66,7 +88,7 @@ static bool is_second_copy(void)
 {
     Dl_info own, first;
     void *symbol = dlsym(RTLD_DEFAULT, "PMPI_Init");
-    return symbol != NULL && dladdr(symbol, &first) != 0 && dladdr(&host, &own) != 0 &&
+    return symbol != NULL && dladdr(symbol, &first) != 0 && dladdr(&own_host, &own) != 0 &&
            first.dli_fbase != own.dli_fbase &&
            strncmp(base_name(first.dli_fname), "libmpistair.so", strlen("libmpistair.so")) == 0;
 }
@@ -92,7 +114,7 @@ static int find_backend(const char *name, char *path, size_t size)
     char origin[PATH_MAX] = "";
     Dl_info info;
     struct link_map *map = NULL;
-    if (dladdr1(&host, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || dlinfo(map, RTLD_DI_ORIGIN, origin) != 0)
+    if (dladdr1(&own_host, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || dlinfo(map, RTLD_DI_ORIGIN, origin) != 0)
         return -1;
     if (is_file(path, size, origin, "mpistair/", name) || is_file(path, size, origin, "../backend/", name))
         return 0;
@@ -148,7 +170,7 @@ static const struct mpistair_backend *choose_backend(void)
             mpi.said);
         return NULL;
     }
-    host.family = mpi.family;
+    own_host.family = mpi.family;
     snprintf(name, sizeof name, "mpistair-backend-%s.so", mpi.is_abi ? "abi" : names[mpi.family]);
     if (find_backend(name, path, sizeof path) != 0) {
         if (mpi.is_abi)
@@ -173,7 +195,10 @@ static void store_wrappers(void)
     }
 }
 
-void attach_backend(void)
+/* Loads and starts the backend of the MPI in this process and stores its wrappers into the cells. Does so once; every
+ * reason not to record ends in recording_stop() and, except where the user asked for it, in one line on stderr. Call it
+ * before MPI is initialised. */
+static void attach_backend(void)
 {
     if (!recording_claim())
         return;
@@ -187,10 +212,111 @@ void attach_backend(void)
             host_next[function] = atomic_load(&mpistair_next[function]);
             host_pnext[function] = atomic_load(&mpistair_pnext[function]);
         }
-    if (pthread_atfork(NULL, NULL, recording_stop) != 0 || backend->start(&host) != 0) {
+    if (pthread_atfork(NULL, NULL, recording_stop) != 0 || backend->start(&own_host) != 0) {
         recording_stop();
         return;
     }
-    if (recording_start(backend, &host))
+    if (recording_start(backend, &own_host))
         store_wrappers();
+}
+
+/* Decides where a call goes that arrives at a trampoline for the first time, and at MPI_Init, MPI_Finalize and
+ * MPI_Abort always.
+ *
+ * Tools stack: a tool behind us gets our MPI_X and calls PMPI_X, which comes to us as well, so PMPI_X passes through
+ * unless its caller works for the application (callers.c). For MPI_Init, MPI_Finalize and MPI_Abort the first call
+ * counts, by whichever name it comes, so that a tool does not hide the start of the job. The call that a tool behind us
+ * makes in the course of our own is no longer the first.
+ *
+ * A call that comes as PMPI_X and is only passed on goes to PMPI_X, from Fortran too. For a tool behind us may end
+ * its MPI_X with a jump to PMPI_X, which returns to the Fortran layer and looks like its call; handed to that tool
+ * again, it would go around for ever. In the same way a jump from behind us may look like the program's call of a
+ * function that was counted already as MPI_X. */
+
+static bool begins_mpi(uint32_t function)
+{
+    return look_up_family(function) == FAMILY_INIT || look_up_family(function) == FAMILY_SESSION_INIT;
+}
+
+/* Returns the wrapper of MPI_Init, ... for the first call of that family, NULL for all others. */
+static mpistair_code *first_end(uint32_t function)
+{
+    static atomic_flag is_entered[3] = {ATOMIC_FLAG_INIT, ATOMIC_FLAG_INIT, ATOMIC_FLAG_INIT};
+    unsigned which = look_up_family(function) == FAMILY_INIT ? 0 : look_up_family(function) == FAMILY_FINALIZE ? 1 : 2;
+    if (look_up_family(function) == FAMILY_INIT)
+        attach_backend();
+    mpistair_code *wrapper = recording_wrapper(function);
+    return wrapper != NULL && !atomic_flag_test_and_set(&is_entered[which]) ? wrapper : NULL;
+}
+
+static mpistair_code *target(uint32_t function, enum mpistair_entry entry, const void *return_address)
+{
+    if (!look_up(function)) {
+        mpistair_code *own = mpi_library_find_for(look_up_name(function, entry), return_address);
+        if (own != NULL && begins_mpi(function))
+            attach_backend(); /* this reports that there are several MPIs */
+        return own != NULL ? own : missing_function(function);
+    }
+    mpistair_code *next = atomic_load(&mpistair_next[function]);
+    mpistair_code *pnext = atomic_load(&mpistair_pnext[function]);
+    mpistair_code *passed = entry == ENTRY_MPI ? next : pnext;
+    mpistair_code *_Atomic *cells = entry == ENTRY_MPI ? mpistair_cells : callers_cells(return_address);
+    bool is_application = cells != mpistair_pnext && cells != mpistair_behind_cells;
+    if (look_up_family(function) == FAMILY_SESSION_INIT && is_application)
+        attach_backend();
+    if (look_up_is_end(function)) {
+        mpistair_code *wrapper = first_end(function);
+        return wrapper != NULL ? wrapper : passed;
+    }
+    mpistair_code *wrapper = recording_wrapper(function);
+    if (wrapper != NULL && is_application)
+        return wrapper;
+    if (wrapper == NULL) {
+        /* Recorded functions get their cells at MPI_Init; until then they keep asking. */
+        if (look_up_family(function) != FAMILY_LOCAL && !look_up_is_counted(function) && !recording_is_stopped())
+            return passed;
+        look_up_pass_on(function);
+    }
+    mpistair_code *code = atomic_load(&cells[function]);
+    return code != NULL ? code : pnext; /* NULL: another thread is about to store all cells */
+}
+
+mpistair_code *mpistair_resolve(uint32_t function, uint32_t entry, const void *return_address)
+{
+    int error = errno;
+    mpistair_code *found =
+        entry == ENTRY_FORTRAN ? fortran_target(function, return_address) : target(function, entry, return_address);
+    (void)dlerror(); /* forgets errors of our own look-ups */
+    errno = error;
+    return found;
+}
+
+/* A program may call its MPI past a preloaded library: by addresses that dlsym gave of the MPI's own handle, or as a
+ * library of dlopen with RTLD_DEEPBIND. Then not even MPI_Init comes by here. So a process is asked at its end whether
+ * an MPI in it was initialised, where nobody has asked for a recording. */
+static pid_t own_pid;
+
+static void look(void)
+{
+    int error = errno, flag = 0;
+    if (getpid() == own_pid && recording_is_idle() && !recording_is_disabled() &&
+        !mpi_library_is_wrapped_in_front("PMPI_Initialized")) { /* a second copy of this library, which is in front */
+        union {
+            mpistair_code *code;
+            int (*initialized)(int *flag);
+        } call = {.code = mpi_library_find_anywhere("PMPI_Initialized")};
+        if (call.code != NULL && call.initialized(&flag) == 0 && flag)
+            say("not recorded: the program calls its MPI past the loader's search order (by dlsym on the handle that "
+                "dlopen gave, or with RTLD_DEEPBIND), where a preloaded library is not; link it to the MPI, or look "
+                "functions up with RTLD_DEFAULT");
+    }
+    errno = error;
+}
+
+/* glibc 2.41 calls it again in exit(), when a look at this library's own file opens a library that is down already. */
+__attribute__((constructor)) static void watch(void)
+{
+    if (own_pid == 0)
+        atexit(look); /* it runs before any library is taken down */
+    own_pid = getpid();
 }

@@ -29,7 +29,7 @@ extern mpistair_code *const mpistair_count_stubs[FN_COUNT];
 extern mpistair_code *const mpistair_pcount_stubs[FN_COUNT];
 extern mpistair_code *const mpistair_caller_stubs[FN_COUNT];
 
-/* Hold the functions found behind us, NULL until looked up; a function that this MPI lacks is one of missing.h. */
+/* Hold the functions found behind us, NULL until looked up; a function that this MPI lacks is missing_function(). */
 extern mpistair_code *_Atomic mpistair_next[FN_COUNT];
 extern mpistair_code *_Atomic mpistair_pnext[FN_COUNT];
 

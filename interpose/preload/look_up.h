@@ -9,6 +9,10 @@
 #include "interpose/preload/bind.h"
 #include "interpose/preload/cells.h"
 
+/* Returns the stand-in, never NULL. MPI_Initialized and MPI_Finalized answer "no" with success, functions that return
+ * an error code return one, all others return zero. */
+mpistair_code *missing_function(uint32_t function);
+
 /* Sets mpistair_next and mpistair_pnext of a function, if an MPI (or a tool behind us) provides it. */
 bool look_up(uint32_t function);
 

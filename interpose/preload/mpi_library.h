@@ -4,9 +4,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "interpose/preload/bind.h"
 #include "interpose/spool/event.h"
+
+struct loaded_object {
+    uintptr_t begin; /* where its addresses begin */
+    uintptr_t end;
+    const char *path; /* "" for the program; valid as long as the object is loaded */
+    bool is_front;    /* it stands before us: what it defines hides ours */
+};
+
+/* Finds the object that holds an address. Returns false where there is none. */
+bool object_find(uintptr_t address, struct loaded_object *found);
+
+static inline bool object_holds(const struct loaded_object *object, uintptr_t address)
+{
+    return address >= object->begin && address < object->end;
+}
+
+/* Copies the first needed library whose name begins with `prefix` into name[size]. Returns 1 if there is one, 0 if
+ * there is none, -1 if the file cannot be read or is no shared object of this machine's word size. */
+int elf_needed(const char *path, const char *prefix, char *name, size_t size);
 
 /* Returns the function `name` ("MPI_Send") behind us in search order, else in the only MPI of the link map; NULL if it
  * is not there, or there are several MPIs, none of which is in the global scope. */

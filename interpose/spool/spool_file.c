@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,35 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "interpose/spool/file_limit.h"
+static sigset_t only_too_large(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGXFSZ);
+    return signals;
+}
+
+void file_limit_begin(struct file_limit *limit)
+{
+    const sigset_t signals = only_too_large();
+    pthread_sigmask(SIG_BLOCK, &signals, &limit->before);
+}
+
+void file_limit_end(const struct file_limit *limit)
+{
+    const sigset_t signals = only_too_large();
+    const struct timespec none = {0, 0};
+    int saved_errno = errno;
+    /* A signal that was pending before belongs to the program, which has it blocked. */
+    if (!sigismember(&limit->before, SIGXFSZ))
+        while (sigtimedwait(&signals, NULL, &none) < 0 && errno == EINTR)
+            ;
+    pthread_sigmask(SIG_SETMASK, &limit->before, NULL);
+    errno = saved_errno;
+}
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */

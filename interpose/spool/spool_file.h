@@ -8,10 +8,23 @@
 #ifndef MPISTAIR_SPOOL_SPOOL_FILE_H
 #define MPISTAIR_SPOOL_SPOOL_FILE_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "interpose/spool/event.h"
+
+/* A write beyond RLIMIT_FSIZE ends the process by SIGXFSZ, and the program may lower that limit at any time. So the
+ * recorder writes only between these two calls, where such a write fails with EFBIG instead. The signal goes to the
+ * thread that writes, so other threads are not concerned. */
+struct file_limit {
+    sigset_t before;
+};
+
+void file_limit_begin(struct file_limit *limit);
+
+/* Restores the signal's state and leaves errno alone. */
+void file_limit_end(const struct file_limit *limit);
 
 struct spool_file {
     int fd; /* -1: closed by us */

@@ -1,11 +1,11 @@
 /* Writes the spool of one process (the format is in event.h).
  *
  * Each thread stores its records into a lane: a current chunk with a position in it, so that a record costs one
- * comparison and its own stores. Chunks come from a supply (supply.h). A lane that gets no chunk stops for good and
+ * comparison and its own stores. Chunks come from a supply (chunk_supply.h). A lane that gets no chunk stops for good and
  * counts what it loses; everything stored before stays readable. Lanes of ended threads are used again.
  *
  * Some of the chunks that a lane has left stay mapped, as most operations complete in there; older ones are given back
- * (left_chunks.h).
+ * (chunk_supply.h).
  *
  * Nothing here prints, fails the caller or changes errno. */
 #ifndef MPISTAIR_SPOOL_WRITER_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "interpose/spool/event.h"
-#include "interpose/spool/supply.h"
+#include "interpose/spool/chunk_supply.h"
 
 #define SPOOL_RESIDENT_CHUNKS 3U /* kept by a lane besides the current one: most operations complete in there */
 

@@ -4,6 +4,7 @@
 
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
+#include "share/base/hash.h"
 
 int reading_no_memory(struct reading *reading)
 {
@@ -15,7 +16,7 @@ static struct map_key name_key(const char *name)
     uint64_t other = 0;
     for (const char *c = name; *c != '\0'; c++)
         other = other * 131 + (uint8_t)*c;
-    return (struct map_key){map_hash_text(MAP_TEXT, name), other, 0};
+    return (struct map_key){hash_text(HASH_BASIS, name), other, 0};
 }
 
 static bool is_one_of(const char *name, const char *const *names)

@@ -23,13 +23,6 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 33);
 }
 
-uint64_t map_hash_text(uint64_t hash, const char *text)
-{
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 uint64_t map_hash(struct map_key key)
 {
     return mix(key.a + mix(key.b + mix(key.c + UINT64_C(0x9e3779b97f4a7c15))));

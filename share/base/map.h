@@ -27,9 +27,6 @@ void map_release(struct map *map);
 /* Empties it and keeps its room. */
 void map_clear(struct map *map);
 
-/* Returns the hash of text behind what already has that hash, which is MAP_TEXT at first: FNV-1a. */
-#define MAP_TEXT UINT64_C(0xcbf29ce484222325)
-uint64_t map_hash_text(uint64_t hash, const char *text);
 /* Returns a 64-bit value of a key in which every bit counts. */
 uint64_t map_hash(struct map_key key);
 

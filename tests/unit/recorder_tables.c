@@ -1,5 +1,5 @@
 /* Random programs of operations on the recorder's tables of handles, against plain arrays: request_table.h, on which
- * the completion of every request stands, handle_table.h below it, and live_table.h of messages and windows. Handles
+ * the completion of every request stands, handle_table.h below it, and handle_table.h of messages and windows. Handles
  * are few and used again and again, as MPIs do; half collide. Then threads go at the tables without locks: what they
  * put in is what they and the rest take out. Runs under ThreadSanitizer, or under the sanitizers of the build. */
 #include <pthread.h>

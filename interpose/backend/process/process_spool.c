@@ -81,7 +81,7 @@ static void preallocate(const struct run *run)
 
 int process_spool_open(struct run *run, int thread_level, MPI_Group world)
 {
-    int error = run_make_folder(run), folder = error == 0 ? folder_open(run) : -1;
+    int error = folder_make_for(run), folder = error == 0 ? folder_open(run) : -1;
     if (error == 0 && folder < 0)
         error = errno;
     if (error == 0)

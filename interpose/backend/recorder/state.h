@@ -54,7 +54,7 @@ struct recorder_thread {
     struct scratch scratch;
     struct mpistair_fortran_note *fortran_note; /* that of this thread; never NULL */
     uint16_t stack;                             /* spool_stack.number of the call in progress, 0: none */
-    struct shared_queues *queues;               /* shared_queue.h; NULL: none yet */
+    struct shared_queues *queues;               /* request_table.c; NULL: none yet */
     struct known_allocation {                   /* buffer_memory.h: the last that it met, by the end of their number */
         uint64_t number;                        /* the driver's; 0: none */
         unsigned memory;

@@ -13,7 +13,7 @@
 
 #include "interpose/backend/run/say_line.h"
 #include "interpose/spool/event.h"
-#include "interpose/spool/file_limit.h"
+#include "interpose/spool/spool_file.h"
 #include "interpose/spool/readers.h"
 
 static const char *name_of(const char *path)
@@ -91,6 +91,35 @@ int folder_write(const struct run *run, const char *path, int (*write_all)(int f
         unlinkat(folder, name_of(beside), 0);
     close(folder);
     return result;
+}
+
+#define FOLDER_ATTEMPTS 8
+
+/* Makes the run's own folder. Where somebody else has one of its name, all processes of the node go on to the next. */
+static int make_own_folder(struct run *run)
+{
+    int error = EPERM;
+    for (int attempt = 0; attempt < FOLDER_ATTEMPTS && error == EPERM; attempt++) {
+        run_name_own_folder(run->folder, run, attempt);
+        error = folder_make(run, 1);
+    }
+    if (error == 0 && run->rank == 0)
+        memcpy(run->facts.folder, run->folder, sizeof run->facts.folder);
+    return error;
+}
+
+int folder_make_for(struct run *run)
+{
+    int own = run->folder[0] == '\0', error = own ? make_own_folder(run) : folder_make(run, 0);
+    if (error != 0)
+        return error;
+    run->made_folder = own;
+    int lengths[] = {
+        snprintf(run->spool, sizeof run->spool, "%.3000s/%s-%d" SPOOL_SUFFIX, run->folder, run->facts.key, run->rank),
+        snprintf(run->maps, sizeof run->maps, "%.3000s/%s-%d.maps", run->folder, run->facts.key, run->rank),
+        snprintf(run->topology, sizeof run->topology, "%.3000s/%s-%016llx.xml", run->folder, run->facts.key,
+                 (unsigned long long)run->host_key)};
+    return lengths[0] > 0 && lengths[1] > 0 && lengths[2] > 0 ? 0 : ENAMETOOLONG;
 }
 
 /* Copies a file. Returns 0, or -1 with errno. */

@@ -13,6 +13,9 @@
  * Returns 0 or an errno value, EPERM where somebody else has a folder of that name. */
 int folder_make(struct run *run, int is_own);
 
+/* Makes the spool folder of the run, and the names of the files in it. Returns 0 or an errno value. */
+int folder_make_for(struct run *run);
+
 /* Returns a descriptor of the folder, which the caller closes, or -1 if it is no longer there. */
 int folder_open(const struct run *run);
 

@@ -12,19 +12,10 @@
 #include <unistd.h>
 
 #include "interpose/backend/recorder/state.h"
-#include "interpose/backend/run/folder.h"
+#include "share/base/hash.h"
 #include "interpose/backend/run/launcher_environment.h"
 
 #define DEFAULT_LIMIT_BYTES (UINT64_C(1) << 30)
-
-#define FNV1A_BASIS UINT64_C(0xcbf29ce484222325)
-
-static uint64_t fnv1a(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 /* Identifies the running kernel; returns 0 where that is not known. */
 static uint64_t kernel_key(void)
@@ -36,7 +27,7 @@ static uint64_t kernel_key(void)
         boot[length > 0 ? length : 0] = '\0';
         close(fd);
     }
-    return boot[0] ? fnv1a(FNV1A_BASIS, boot) : 0;
+    return boot[0] ? hash_text(HASH_BASIS, boot) : 0;
 }
 
 /* Makes path absolute with the folder in which the job began. */
@@ -84,7 +75,7 @@ void run_read_environment(struct run *run, const char *started_in)
     run->host[sizeof run->host - 1] = '\0';
     run->kernel_key = kernel_key();
     /* Containers share the kernel, cloned machines the name: both together tell a node. */
-    run->host_key = fnv1a(FNV1A_BASIS ^ run->kernel_key, run->host);
+    run->host_key = hash_text(HASH_BASIS ^ run->kernel_key, run->host);
 }
 
 /* Reads a number with the suffix K, M or G or none. Returns 0, or -1. */
@@ -164,23 +155,13 @@ static void find_leaders(struct run *run, const uint64_t *keys, struct host_rank
     qsort(run->leaders, (size_t)run->n_leaders, sizeof *run->leaders, by_rank);
 }
 
-/* Writes a name for the run's own folder that nothing else has on this node, for attempt 0, 1, ... */
-static void name_own_folder(char folder[PATH_MAX], const struct run *run, int attempt)
-{
-    int length = snprintf(folder, PATH_MAX, "%.2000s/mpistair-%s", run->temporary, run->facts.key);
-    if (run->alone_start)
-        length += snprintf(folder + length, (size_t)(PATH_MAX - length), "-%" PRIx64, run->alone_start);
-    if (attempt > 0)
-        snprintf(folder + length, (size_t)(PATH_MAX - length), "-%d", attempt);
-}
-
 /* Sets run->facts.folder: where this process's spool goes. */
 static void name_folder(struct run *run)
 {
     if (run->folder[0])
         memcpy(run->facts.folder, run->folder, sizeof run->facts.folder);
     else
-        name_own_folder(run->facts.folder, run, 0);
+        run_name_own_folder(run->facts.folder, run, 0);
 }
 
 /* Returns a number that nobody can guess, or, where there is none, the time. */
@@ -221,7 +202,7 @@ int run_name_alone(struct run *run)
         run->alone_start = launcher_start();
         if (launcher_local_size() == run->size)
             snprintf(start, sizeof start, "%" PRIx64, run->alone_start);
-        uint64_t hash = fnv1a(fnv1a(fnv1a(UINT64_C(0xcbf29ce484222325), world), given ? given : ""), start);
+        uint64_t hash = hash_text(hash_text(hash_text(HASH_BASIS, world), given ? given : ""), start);
         snprintf(run->facts.key, sizeof run->facts.key, "sessions-%016" PRIx64, hash);
         name_folder(run);
     } else {
@@ -255,33 +236,4 @@ int run_agree(struct run *run)
     free(keys);
     free(hosts);
     return result;
-}
-
-#define FOLDER_ATTEMPTS 8
-
-/* Makes the run's own folder. Where somebody else has one of its name, all processes of the node go on to the next. */
-static int make_own_folder(struct run *run)
-{
-    int error = EPERM;
-    for (int attempt = 0; attempt < FOLDER_ATTEMPTS && error == EPERM; attempt++) {
-        name_own_folder(run->folder, run, attempt);
-        error = folder_make(run, 1);
-    }
-    if (error == 0 && run->rank == 0)
-        memcpy(run->facts.folder, run->folder, sizeof run->facts.folder);
-    return error;
-}
-
-int run_make_folder(struct run *run)
-{
-    int own = run->folder[0] == '\0', error = own ? make_own_folder(run) : folder_make(run, 0);
-    if (error != 0)
-        return error;
-    run->made_folder = own;
-    int lengths[] = {
-        snprintf(run->spool, sizeof run->spool, "%.3000s/%s-%d" SPOOL_SUFFIX, run->folder, run->facts.key, run->rank),
-        snprintf(run->maps, sizeof run->maps, "%.3000s/%s-%d.maps", run->folder, run->facts.key, run->rank),
-        snprintf(run->topology, sizeof run->topology, "%.3000s/%s-%016llx.xml", run->folder, run->facts.key,
-                 (unsigned long long)run->host_key)};
-    return lengths[0] > 0 && lengths[1] > 0 && lengths[2] > 0 ? 0 : ENAMETOOLONG;
 }

@@ -2,9 +2,10 @@
 #ifndef MPISTAIR_BACKEND_RUN_H
 #define MPISTAIR_BACKEND_RUN_H
 
+#include <inttypes.h>
 #include <limits.h>
 #include <mpi.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Holds what rank 0 decides; it is broadcast as bytes. */
@@ -18,7 +19,7 @@ struct run_facts {
 
 struct run {
     struct run_facts facts;
-    MPI_Comm comm; /* for the tool's own communication, see world_comm.h */
+    MPI_Comm comm; /* for the tool's own communication, see lifecycle.c */
     int rank, size;
     int parents;          /* processes that spawned this world together; 0: it was not spawned */
     int alone;            /* this process began by MPI_Session_init and ends by MPI_Session_finalize */
@@ -48,6 +49,16 @@ struct run {
     int made_topology; /* this process wrote it */
 };
 
+/* Writes a name for the run's own folder that nothing else has on this node, for attempt 0, 1, ... */
+static inline void run_name_own_folder(char folder[PATH_MAX], const struct run *run, int attempt)
+{
+    int length = snprintf(folder, PATH_MAX, "%.2000s/mpistair-%s", run->temporary, run->facts.key);
+    if (run->alone_start)
+        length += snprintf(folder + length, (size_t)(PATH_MAX - length), "-%" PRIx64, run->alone_start);
+    if (attempt > 0)
+        snprintf(folder + length, (size_t)(PATH_MAX - length), "-%d", attempt);
+}
+
 /* Reads before MPI_Init what the environment says. Relative names there are relative to the folder started_in. */
 void run_read_environment(struct run *run, const char *started_in);
 
@@ -58,9 +69,6 @@ int run_agree(struct run *run);
 /* Finds the facts without communication, from rank and size; the name comes from what the launcher gives alike to all
  * processes. Returns 0, or -1 where it gives nothing. */
 int run_name_alone(struct run *run);
-
-/* Makes the spool folder and the names of the files in it. Returns 0 or an errno value. */
-int run_make_folder(struct run *run);
 
 /* Returns this process's part of MPISTAIR_SPOOL_LIMIT, which is in bytes for each node; that of the default where it is
  * not set, or not understood, which rank 0 reports. */

@@ -30,12 +30,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interpose/backend/call/sum.h"
 #include "interpose/backend/recorder/state.h"
 #include "interpose/backend/run/folder.h"
 #include "interpose/backend/run/run.h"
 #include "interpose/backend/site/module_look.h"
-#include "interpose/spool/file_limit.h"
+#include "interpose/spool/spool_file.h"
 
 #define LINE_BYTES ((size_t)PATH_MAX + 512)
 

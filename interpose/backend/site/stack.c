@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "interpose/backend/site/modules.h"
+#include "share/base/hash.h"
 
 #define STACK_SLOTS 65536U
 #define TRIES       64
@@ -87,7 +88,7 @@ void stack_open(int rank)
 
 static uint64_t hash_of(void *const addresses[], uint32_t n)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) + n;
+    uint64_t hash = HASH_BASIS + n;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t address = (uint64_t)(uintptr_t)addresses[i];
         hash = (hash ^ address ^ (uint64_t)module_version(address) << 48) * UINT64_C(0x9e3779b97f4a7c15);

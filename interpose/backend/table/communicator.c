@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "interpose/backend/table/handle_table.h"
+#include "share/base/hash.h"
 
 /* Who belongs to a communicator is found by local calls of MPI alone, as nothing may be communicated where the application
  * makes one: ranks in MPI_COMM_WORLD, and a hash of them that is the same in all members of the same world. A process of
@@ -27,9 +28,6 @@ struct members {
     uint64_t hash;
 };
 
-#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
 static MPI_Group world_group;
 static int has_world;
 
@@ -43,10 +41,7 @@ void communicator_set_world(MPI_Group world)
 
 static uint64_t hash_ranks(uint64_t hash, const int *ranks, int n)
 {
-    const uint8_t *bytes = (const uint8_t *)ranks;
-    for (size_t i = 0; i < (size_t)n * sizeof *ranks; i++)
-        hash = (hash ^ bytes[i]) * FNV_PRIME;
-    return hash;
+    return hash_bytes(hash, ranks, (size_t)n * sizeof *ranks);
 }
 
 /* Translates the ranks [0, n) of group into ranks of another group; room is for n more integers. */
@@ -73,8 +68,8 @@ static int ask_all(MPI_Group local, MPI_Group remote, struct members *members)
     for (size_t i = 0; i < n; i++)
         members->foreign |= ranks[i] == MPI_UNDEFINED;
     int swapped = n_remote > 0 && ranks[n_local] < ranks[0];
-    members->hash = swapped ? hash_ranks(hash_ranks(FNV_BASIS, ranks + n_local, n_remote), ranks, n_local)
-                            : hash_ranks(FNV_BASIS, ranks, n_local + n_remote);
+    members->hash = swapped ? hash_ranks(hash_ranks(HASH_BASIS, ranks + n_local, n_remote), ranks, n_local)
+                            : hash_ranks(HASH_BASIS, ranks, n_local + n_remote);
     free(ranks);
     return 0;
 }
@@ -124,7 +119,7 @@ static uint64_t members_hash_in(MPI_Comm comm, MPI_Comm parent)
     if (PMPI(Comm_group)(parent, &others) == MPI_SUCCESS) {
         int *ranks = malloc(2 * (size_t)n * sizeof *ranks);
         if (ranks && translate(members, n, others, ranks, ranks + n) == 0)
-            hash = hash_ranks(FNV_BASIS, ranks, n);
+            hash = hash_ranks(HASH_BASIS, ranks, n);
         free(ranks);
         PMPI(Group_free)(&others);
     }

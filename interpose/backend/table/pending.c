@@ -45,7 +45,7 @@ void operation_complete(struct spool_operation *operation, const MPI_Status *sta
         flags = (flags & ~(unsigned)SPOOL_CANCELLING) | cancel_flags(status);
     if (error != MPI_SUCCESS)
         flags |= failure_flags(operation, error);
-    __atomic_store_n(&operation->flags, (uint16_t)flags, __ATOMIC_RELAXED); /* left_chunks.c looks at them */
+    __atomic_store_n(&operation->flags, (uint16_t)flags, __ATOMIC_RELAXED); /* chunk_supply.c looks at them */
     operation->cpu_complete = processor;
     __atomic_store_n(&operation->complete_ticks, ticks, __ATOMIC_RELEASE);
 }

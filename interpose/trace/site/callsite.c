@@ -13,6 +13,7 @@
 
 #include "interpose/trace/gather/beside.h"
 #include "share/base/array.h"
+#include "share/base/hash.h"
 
 /* Stands for a number where the address alone does not tell it. */
 #define BY_TIME (MAP_ABSENT - 1)
@@ -41,9 +42,9 @@ struct reading {
 static struct map_key module_key(const char *path, const struct module_identity *identity)
 {
     struct map_key status = {identity->size ^ identity->device << 32, identity->mtime_ns, identity->inode};
-    uint64_t hash = map_hash_text(MAP_TEXT, path);
+    uint64_t hash = hash_text(HASH_BASIS, path);
     return (struct map_key){hash, strlen(path),
-                            identity->build_id != NULL ? map_hash_text(hash, identity->build_id)
+                            identity->build_id != NULL ? hash_text(hash, identity->build_id)
                                                        : map_hash(status) + identity->evidence};
 }
 

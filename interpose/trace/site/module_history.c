@@ -68,7 +68,7 @@ static void add_blur(struct reading *reading, uint64_t after, uint64_t until)
         modules->blurs[modules->n_blurs++] = (struct module_blur){after, until};
 }
 
-/* Reads the word that tells the file from others: see module_identity.h of the recorder. */
+/* Reads the word that tells the file from others: see module_look.h of the recorder. */
 static void read_identity(char *word, struct module_identity *identity)
 {
     *identity = (struct module_identity){.evidence = MODULE_UNKNOWN};

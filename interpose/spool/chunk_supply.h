@@ -8,15 +8,34 @@
  *
  * A process that may not allocate later, as filters of seccomp have it, gets chunks at the start. They are taken first;
  * the thread starts when all are. */
-#ifndef MPISTAIR_SPOOL_SUPPLY_H
-#define MPISTAIR_SPOOL_SUPPLY_H
+#ifndef MPISTAIR_SPOOL_CHUNK_SUPPLY_H
+#define MPISTAIR_SPOOL_CHUNK_SUPPLY_H
 
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "interpose/spool/left_chunks.h"
 #include "interpose/spool/spool_file.h"
+
+/* Chunks that their lanes have left.
+ *
+ * An operation may complete long after it was posted, and its record is completed in place. So a chunk stays mapped
+ * while a record in it is open; the first open record of each chunk is looked at now and then. The pages of all chunks
+ * are given back to the kernel at once, which keeps them in the file's cache, so a late completion costs a page fault.
+ * However long the spool grows, the process's resident memory stays the same. Its address space grows only by chunks
+ * with open records. */
+struct left_chunk {
+    uint8_t *map;  /* NULL: none */
+    uint32_t at;   /* position of the first record that may be open */
+    uint32_t used; /* where the records end */
+};
+
+struct left_chunks {
+    pthread_mutex_t lock;
+    struct left_chunk *open; /* [n_open] with an open record */
+    uint32_t n_open, room;
+    uint32_t next; /* next one to look at again */
+};
 
 enum { SUPPLY_READY = 8, SUPPLY_LEFT = 2 };
 
@@ -64,7 +83,7 @@ void supply_without_thread(struct supply *supply);
  * taken. */
 void supply_ahead(struct supply *supply, uint32_t n);
 
-/* Takes over a chunk that its lane left long ago, to give it back (left_chunks.h). */
+/* Takes over a chunk that its lane left long ago, to give it back. */
 void supply_leave(struct supply *supply, struct left_chunk chunk);
 
 /* Ends the thread; no chunk may be taken afterwards. Gives back the blocks of chunks that nobody took, except those at
