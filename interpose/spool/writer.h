@@ -1,8 +1,8 @@
 /* Writes the spool of one process (the format is in event.h).
  *
  * Each thread stores its records into a lane: a current chunk with a position in it, so that a record costs one
- * comparison and its own stores. Chunks come from a supply (chunk_supply.h). A lane that gets no chunk stops for good and
- * counts what it loses; everything stored before stays readable. Lanes of ended threads are used again.
+ * comparison and its own stores. Chunks come from a supply (chunk_supply.h). A lane that gets no chunk stops for good
+ * and counts what it loses; everything stored before stays readable. Lanes of ended threads are used again.
  *
  * Some of the chunks that a lane has left stay mapped, as most operations complete in there; older ones are given back
  * (chunk_supply.h).

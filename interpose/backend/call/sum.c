@@ -107,8 +107,8 @@ void sum_add(const struct recorded_call *call, const struct sum_key *key, uint64
     spool_record_publish(sum, SPOOL_SUM);
 }
 
-/* A sum of unsuccessful tests goes on as long as it is the last record that its thread stored. So the time inside MPI is
- * known between any two other records, where rounds begin and end, however long a program polls. */
+/* A sum of unsuccessful tests goes on as long as it is the last record that its thread stored. So the time inside
+ * MPI is known between any two other records, where rounds begin and end, however long a program polls. */
 
 /* Calls from so many places make up one burst of sums; the last sum takes what comes from further ones. */
 enum { IDLE_SITES = 8 };

@@ -3,10 +3,10 @@
  * Completion calls, probes, MPI_Mrecv and MPI_Cancel have one short record each. Programs call in loops what comes back
  * without a result, so such calls are summed (spool_idle).
  *
- * A sum (spool_sum) counts calls by function, call site, communicator and target: calls that come by the million in long
- * jobs (MPISTAIR_DETAIL), and everything while recording is off. It is counted up in place, in the chunk that its thread
- * fills: a killed job keeps it. It ends with the chunk, when recording is switched, and after a 64th of the process's
- * time so far, so that long jobs have few and short ones many. */
+ * A sum (spool_sum) counts calls by function, call site, communicator and target: calls that come by the million in
+ * long jobs (MPISTAIR_DETAIL), and everything while recording is off. It is counted up in place, in the chunk that
+ * its thread fills: a killed job keeps it. It ends with the chunk, when recording is switched, and after a 64th of
+ * the process's time so far, so that long jobs have few and short ones many. */
 #ifndef MPISTAIR_BACKEND_SUM_H
 #define MPISTAIR_BACKEND_SUM_H
 

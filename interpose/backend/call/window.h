@@ -9,8 +9,8 @@
 
 #include "interpose/backend/recorder/state.h"
 
-/* Reads the environment, with an open spool, before the first record; thread is the calling one's, NULL without memory. Rank 0 reports what is not understood, and it is
- * ignored. */
+/* Reads the environment, with an open spool, before the first record; thread is the calling one's, NULL without
+ * memory. Rank 0 reports what is not understood, and it is ignored. */
 void window_open(int rank, struct recorder_thread *thread);
 
 /* Stores the mark of MPI_Pcontrol with this number, and switches recording where the number says so. */

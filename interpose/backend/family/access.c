@@ -1,6 +1,6 @@
-/* The record is stored before MPI is called, so that a process that is killed in the call leaves it behind. Calls beyond
- * MPISTAIR_DETAIL are added to sums instead. A transfer of one-sided communication has no partner that could be matched,
- * so all that its arguments say goes into its own record. See access.h. */
+/* The record is stored before MPI is called, so that a process that is killed in the call leaves it behind. Calls
+ * beyond MPISTAIR_DETAIL are added to sums instead. A transfer of one-sided communication has no partner that could
+ * be matched, so all that its arguments say goes into its own record. See access.h. */
 #include "interpose/backend/family/access.h"
 
 #include "interpose/backend/table/communicator.h"

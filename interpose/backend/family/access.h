@@ -2,8 +2,8 @@
  * file_all, file_request, file_request_all: calls on an object that was made from a communicator, each recorded as one
  * timed call with its bytes.
  *
- * A window or file is numbered in this process among those of its sort. A table of its sort knows number and communicator
- * of each live handle. */
+ * A window or file is numbered in this process among those of its sort. A table of its sort knows number and
+ * communicator of each live handle. */
 #ifndef MPISTAIR_BACKEND_ACCESS_H
 #define MPISTAIR_BACKEND_ACCESS_H
 
@@ -38,8 +38,8 @@ struct rma_arguments {
     MPI_Op op; /* MPI_NO_OP: the origin buffer is not read */
 };
 
-/* A transfer of one-sided communication ends with a synchronisation and not with its own call, so only the call is timed.
- * Transfers that return a request end with it. */
+/* A transfer of one-sided communication ends with a synchronisation and not with its own call, so only the call is
+ * timed. Transfers that return a request end with it. */
 void rma_begin(struct access_call *rma, const struct rma_arguments *arguments);
 
 /* Unsuccessful calls of MPI_Win_test are summed. */
@@ -61,9 +61,9 @@ struct file_arguments {
     MPI_Datatype datatype;
 };
 
-/* Families with _all are collective over the communicator that opened the file. The two halves of a split collective are
- * a call each; the first has the bytes. What a call moves is known from its arguments: a read at the end of a file may
- * give less. */
+/* Families with _all are collective over the communicator that opened the file. The two halves of a split collective
+ * are a call each; the first has the bytes. What a call moves is known from its arguments: a read at the end of a
+ * file may give less. */
 void file_begin(struct access_call *file, const struct file_arguments *arguments);
 void file_open_begin(struct access_call *file, MPI_Comm comm);
 void file_open_end(struct access_call *file, int result, const MPI_File *opened);

@@ -4,8 +4,8 @@
 
 #include "interpose/backend/family/operation.h"
 
-/* Which arguments of a collective say how many bytes a rank hands in differs by collective, and is written here alone. The
- * blocking, nonblocking and persistent forms of one, and their _c twins, are alike. */
+/* Which arguments of a collective say how many bytes a rank hands in differs by collective, and is written here
+ * alone. The blocking, nonblocking and persistent forms of one, and their _c twins, are alike. */
 
 /* Returns n times as many bytes, saturating at INT64_MAX. */
 static uint64_t multiply_bytes(uint64_t bytes, uint64_t n)

@@ -358,8 +358,8 @@ void request_free_end(struct completion_call *completion, int result, const MPI_
     }
 }
 
-/* The requests of the get_status families stay as they are, so nothing is copied before the call and nothing is taken out
- * of the table: what MPI says is done is looked up and its record completed. */
+/* The requests of the get_status families stay as they are, so nothing is copied before the call and nothing is
+ * taken out of the table: what MPI says is done is looked up and its record completed. */
 static void keep_requests(struct completion_call *completion, int64_t n, const MPI_Request *requests)
 {
     completion->watched.status = NULL;

@@ -119,10 +119,11 @@ void comm_name_end(struct naming_call *naming, int result, const char *name)
         communicator_named(naming->call.thread, naming->index, name);
 }
 
-/* The communicator of MPI_Comm_idup exists only when its request is complete: the request stands for the creation until a
- * call reports it. Its number on the parent is taken at the call, as all members call their creations in one order. Its
- * members are asked for when a call reports the request. Both MPIs store the new handle before the call returns (Open
- * MPI's Fortran layer relies on that: the variable that it hands on is gone afterwards), so it is read there. */
+/* The communicator of MPI_Comm_idup exists only when its request is complete: the request stands for the creation
+ * until a call reports it. Its number on the parent is taken at the call, as all members call their creations in one
+ * order. Its members are asked for when a call reports the request. Both MPIs store the new handle before the call
+ * returns (Open MPI's Fortran layer relies on that: the variable that it hands on is gone afterwards), so it is read
+ * there. */
 
 /* Holds what the request stands for. */
 struct idup {

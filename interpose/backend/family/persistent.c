@@ -200,8 +200,8 @@ void collective_init_begin(struct persistent_call *init, const struct collective
         init->persistent->start = start_collective;
 }
 
-/* Any thread may mark partitions while others wait for the request, so a record right behind the operation's collects first
- * and last times and counts by atomic operations. */
+/* Any thread may mark partitions while others wait for the request, so a record right behind the operation's
+ * collects first and last times and counts by atomic operations. */
 static uint32_t n_started;
 static int each_partition; /* MPISTAIR_PARTITIONS=1 */
 

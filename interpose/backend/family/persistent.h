@@ -1,8 +1,10 @@
-/* Families persistent_init, collective_init, partitioned_init, start, startall, pready... and parrived record requests that are started again and again.
+/* Families persistent_init, collective_init, partitioned_init, start, startall, pready... and parrived record requests
+ * that are started again and again.
  *
- * An initialisation stores a SPOOL_PERSISTENT record and remembers what its starts have in common. Every start posts a
- * record of its own, for which the request stands until a call reports it. The handle stays, so what that call reports
- * decides, not the handle. Kinds of persistent requests differ in what a start posts: each has its own start(). */
+ * An initialisation stores a SPOOL_PERSISTENT record and remembers what its starts have in common. Every start posts
+ * a record of its own, for which the request stands until a call reports it. The handle stays, so what that call
+ * reports decides, not the handle. Kinds of persistent requests differ in what a start posts: each has its own
+ * start(). */
 #ifndef MPISTAIR_BACKEND_PERSISTENT_H
 #define MPISTAIR_BACKEND_PERSISTENT_H
 
@@ -37,9 +39,9 @@ void startall_end(struct start_call *start, int result, const MPI_Request *reque
 /* MPI_Barrier_init and the like: every start of such a request is a nonblocking collective. */
 void collective_init_begin(struct persistent_call *init, const struct collective_arguments *arguments);
 
-/* MPI_Psend_init and MPI_Precv_init have count elements in each partition. Every start is an operation with a record of its
- * partitions right behind it. Any thread stores the first and last times into it, and how many partitions were marked
- * ready or seen to arrive. With MPISTAIR_PARTITIONS=1 each partition has a record of its own as well. */
+/* MPI_Psend_init and MPI_Precv_init have count elements in each partition. Every start is an operation with a record
+ * of its partitions right behind it. Any thread stores the first and last times into it, and how many partitions
+ * were marked ready or seen to arrive. With MPISTAIR_PARTITIONS=1 each partition has a record of its own as well. */
 void partitioned_init_begin(struct persistent_call *init, const void *buffer, int64_t partitions, int64_t count,
                             MPI_Datatype datatype, int peer, int tag, MPI_Comm comm);
 

@@ -26,8 +26,8 @@
 static struct run the_run;
 static struct run *const own_run = &the_run;
 
-/* How far the recording of this process is: what its two beginnings (MPI_Init, MPI_Session_init) and its two ends know of
- * each other. Several threads may call MPI_Session_init, so it is used with the lock held only. */
+/* How far the recording of this process is: what its two beginnings (MPI_Init, MPI_Session_init) and its two ends
+ * know of each other. Several threads may call MPI_Session_init, so it is used with the lock held only. */
 static struct {
     int in_world;        /* MPI_Init was recorded, and MPI_Finalize is still to come */
     int is_closed;       /* the spool is closed for good */
@@ -105,8 +105,8 @@ static int world_comm_separate(void)
 
 /* What recording costs in this process: the recorder runs here without MPI. Posts of MPI_Isend and their MPI_Wait go
  * through the same begin and end functions that the wrappers call, into a lane whose chunk is memory of our own. The
- * request is none of MPI's and never handed to it. Only the wrapper itself is missing, two jumps (2 ns). Each batch fills
- * fresh memory, as a job does; the fastest batch counts, since the others were disturbed. */
+ * request is none of MPI's and never handed to it. Only the wrapper itself is missing, two jumps (2 ns). Each batch
+ * fills fresh memory, as a job does; the fastest batch counts, since the others were disturbed. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
@@ -147,9 +147,9 @@ static uint64_t fastest_batch_ns(MPI_Request request)
     return fastest_ns;
 }
 
-/* Returns the picoseconds that recording adds to a nonblocking call; 0 if it was not measured (no memory). Takes less than
- * 0.5 ms, calls no MPI, leaves nothing in the spool. Call it once, while recording is on and the application does not run
- * yet. */
+/* Returns the picoseconds that recording adds to a nonblocking call; 0 if it was not measured (no memory). Takes
+ * less than 0.5 ms, calls no MPI, leaves nothing in the spool. Call it once, while recording is on and the
+ * application does not run yet. */
 static uint64_t own_cost_ps(void)
 {
     static uint64_t stand_in; /* no request of MPI's has its address, or these bits */

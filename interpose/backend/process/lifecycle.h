@@ -1,5 +1,5 @@
-/* Families init, finalize, abort, session_init, session_finalize and pcontrol: where the recording of a process begins, ends,
- * and is switched off and on. */
+/* Families init, finalize, abort, session_init, session_finalize and pcontrol: where the recording of a process
+ * begins, ends, and is switched off and on. */
 #ifndef MPISTAIR_BACKEND_LIFECYCLE_H
 #define MPISTAIR_BACKEND_LIFECYCLE_H
 
@@ -10,8 +10,8 @@
 void init_begin(struct recorded_call *call);
 void init_end(struct recorded_call *call, int result);
 
-/* What remains after MPI_Finalize is rank 0's ingest: the recorder closes in a delete callback of MPI_COMM_SELF, which is
- * set at initialisation and so runs last. */
+/* What remains after MPI_Finalize is rank 0's ingest: the recorder closes in a delete callback of MPI_COMM_SELF,
+ * which is set at initialisation and so runs last. */
 void finalize_end(struct recorded_call *call, int result);
 
 /* Notes the end before MPI_Abort takes the process away. */
@@ -32,12 +32,13 @@ void session_finalize_begin(struct recorded_call *call);
 
 #endif
 
-/* MPI_Pcontrol switches recording off (0) and on (1), asks the kernel to write the calling thread's newest records to the
- * disk (2), and marks a place in the run with any other number. Every call leaves a SPOOL_MARK.
+/* MPI_Pcontrol switches recording off (0) and on (1), asks the kernel to write the calling thread's newest records to
+ * the disk (2), and marks a place in the run with any other number. Every call leaves a SPOOL_MARK.
  *
- * While recording is off, operations keep their records, flagged SPOOL_OFF, since a sender that is off must not shift
- * the matching of a receiver that is on. Pending operations are completed, and of all other calls sums are kept. On and
- * off hold for all threads of the process; a recording window (window.h) may switch recording off besides. */
+ * While recording is off, operations keep their records, flagged SPOOL_OFF, since a sender that is off must not
+ * shift the matching of a receiver that is on. Pending operations are completed, and of all other calls sums are
+ * kept. On and off hold for all threads of the process; a recording window (window.h) may switch recording off
+ * besides. */
 void pcontrol_begin(struct recorded_call *call, int level);
 
 /* mpistair_backend.start, see bind.h. */

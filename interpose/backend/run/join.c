@@ -1,8 +1,8 @@
 /* First the sockets of the node tell who is here, without a message. Then all meet up and down a binomial tree of
  * MPI_COMM_WORLD, across nodes, too: the parent of a rank is that rank without its lowest bit. A rank tells its parent
  * that all below it are here, and the parent hands back what the root decided. Every wait has an end, so no call here
- * blocks: who has heard nothing by then tells those below it to go on apart. Only the root decides that all are here, and
- * a rank that waits for its decision gives it more time than those above it need.
+ * blocks: who has heard nothing by then tells those below it to go on apart. Only the root decides that all are here,
+ * and a rank that waits for its decision gives it more time than those above it need.
  *
  * It uses messages and not a collective, which a process that knows nothing of us might take for its own. See
  * lifecycle.c for what keeps them apart from the application's. */
@@ -24,10 +24,10 @@
 #include "interpose/backend/recorder/state.h"
 #include "interpose/backend/run/launcher_environment.h"
 
-/* A process that was started without the recorder would find a message of ours where the application takes any, and a
- * collective of ours would wait for it for ever. So each process says that it is here by a socket whose name is the
- * launcher's name for this MPI_COMM_WORLD and the rank on the node. Such names lie in no file system, only the processes
- * of this machine see them, and the kernel takes them away with the process. Nothing is ever sent. */
+/* A process that was started without the recorder would find a message of ours where the application takes any, and
+ * a collective of ours would wait for it for ever. So each process says that it is here by a socket whose name is
+ * the launcher's name for this MPI_COMM_WORLD and the rank on the node. Such names lie in no file system, only the
+ * processes of this machine see them, and the kernel takes them away with the process. Nothing is ever sent. */
 enum { WORLD_BYTES = 60 }; /* of the world's name, so that there is room for all */
 
 static struct {
@@ -66,8 +66,8 @@ void join_announce(void)
     }
 }
 
-/* Returns how many processes that the launcher started on this node have not announced themselves so far; 0 where it does
- * not say how many there are, or this process cannot look. Whoever was here stays known. */
+/* Returns how many processes that the launcher started on this node have not announced themselves so far; 0 where it
+ * does not say how many there are, or this process cannot look. Whoever was here stays known. */
 static int look_for_others(void)
 {
     int missing = 0, look = node.n > 0 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;

@@ -98,8 +98,8 @@ static int argument_of(long pid, const char *option, char *value, size_t size)
     return result;
 }
 
-/* Returns the nearest ancestor whose name begins with one of names[n], and which; 0 if there is none. A debugger or shell
- * may be between. */
+/* Returns the nearest ancestor whose name begins with one of names[n], and which; 0 if there is none. A debugger or
+ * shell may be between. */
 static long find_ancestor(const char *const names[], size_t n, size_t *which)
 {
     long pid = getppid();
@@ -243,8 +243,8 @@ int launcher_local_size(void)
 #include <string.h>
 #include <unistd.h>
 
-/* A process beside the launcher is its child, perhaps through a shell; one on another node is a child of a daemon. What the
- * launcher was given says what it hands on. Whatever cannot be read counts as reached. */
+/* A process beside the launcher is its child, perhaps through a shell; one on another node is a child of a daemon.
+ * What the launcher was given says what it hands on. Whatever cannot be read counts as reached. */
 
 /* Says whether a string of the NUL-separated list begins with `begin` and contains `part`. */
 static int list_has(const char *list, size_t length, const char *begin, const char *part)

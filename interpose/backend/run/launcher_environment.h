@@ -1,5 +1,5 @@
-/* What a process learns of its launcher without asking other processes: from its environment, and from what /proc says of
- * its ancestors. */
+/* What a process learns of its launcher without asking other processes: from its environment, and from what /proc
+ * says of its ancestors. */
 #ifndef MPISTAIR_BACKEND_LAUNCHER_ENVIRONMENT_H
 #define MPISTAIR_BACKEND_LAUNCHER_ENVIRONMENT_H
 

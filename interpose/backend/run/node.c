@@ -132,9 +132,9 @@ struct spool_clock_link node_measure_clock_link(const struct run *run)
     return link;
 }
 
-/* Ranks spin while they wait, so a rank without a processor of its own looks like one that waits for messages. The kernel
- * knows better: schedstat has the time that a thread was ready to run while others had its processor. It is read for the
- * main thread, which calls MPI in most programs; threads that come and go would take their times along. */
+/* Ranks spin while they wait, so a rank without a processor of its own looks like one that waits for messages. The
+ * kernel knows better: schedstat has the time that a thread was ready to run while others had its processor. It is
+ * read for the main thread, which calls MPI in most programs; threads that come and go would take their times along. */
 #define NS_PER_S UINT64_C(1000000000)
 
 static uint64_t time_ns(struct timeval time)
@@ -166,11 +166,11 @@ struct spool_processor_use node_processor_use(void)
     };
 }
 
-/* Only Open MPI's ob1 has an eager limit for each transport and names it: each BTL has an MCA variable. A component that
- * is not in use (another PML was chosen, a BTL found no device or was switched off) is closed at MPI_Init and its
+/* Only Open MPI's ob1 has an eager limit for each transport and names it: each BTL has an MCA variable. A component
+ * that is not in use (another PML was chosen, a BTL found no device or was switched off) is closed at MPI_Init and its
  * variables are withdrawn. So a variable that can be found belongs to a transport that is there. If there are several,
- * the one with the highest exclusivity carries the messages to a peer: shared memory before TCP inside a node, InfiniBand
- * before TCP between nodes (btl_..._exclusivity in Open MPI 4.1: vader and sm 65535, openib 1024, tcp 100).
+ * the one with the highest exclusivity carries the messages to a peer: shared memory before TCP inside a node,
+ * InfiniBand before TCP between nodes (btl_..._exclusivity in Open MPI 4.1: vader and sm 65535, openib 1024, tcp 100).
  *
  * The MPI tool interface has the same variables, but MPI_T_init_thread of Open MPI 4.1 loads all components that are
  * installed: 69 libraries and 0.2 s here. So Open MPI is asked where MPI_T asks, by the two functions that its own

@@ -19,9 +19,9 @@ struct spool_clock_link node_measure_clock_link(const struct run *run);
 /* Returns how much of its node's processors this process has had so far. */
 struct spool_processor_use node_processor_use(void);
 
-/* Returns up to which size the MPI sends a message at once, in bytes: of the transport inside a node, or between nodes, as the MPI itself has it; 0 if it is not
- * known. Open MPI's limit includes up to 64 bytes of header. Call it after MPI is initialised; it communicates nothing.
- */
+/* Returns up to which size the MPI sends a message at once, in bytes: of the transport inside a node, or between
+ * nodes, as the MPI itself has it; 0 if it is not known. Open MPI's limit includes up to 64 bytes of header. Call it
+ * after MPI is initialised; it communicates nothing. */
 uint64_t node_eager_limit_bytes(int between_nodes);
 
 #endif

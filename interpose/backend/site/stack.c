@@ -21,7 +21,7 @@
 
 #define STACK_SLOTS 65536U
 #define TRIES       64
-#define OWN_FRAMES  12 /* frames before the application's: the recorder's, a Fortran layer's, those of a tool in front */
+#define OWN_FRAMES  12 /* frames before the application's: the recorder's, a Fortran layer's, a tool's in front */
 
 static int (*backtrace_of_thread)(void **addresses, int n);
 static uint64_t *stack_slots; /* [SLOTS] hash of the stack with that number, 0: free */

@@ -14,9 +14,10 @@
 #include "interpose/backend/table/handle_table.h"
 #include "share/base/hash.h"
 
-/* Who belongs to a communicator is found by local calls of MPI alone, as nothing may be communicated where the application
- * makes one: ranks in MPI_COMM_WORLD, and a hash of them that is the same in all members of the same world. A process of
- * another MPI_COMM_WORLD has no rank in ours; it counts as MPI_UNDEFINED, and makes the communicator foreign. */
+/* Who belongs to a communicator is found by local calls of MPI alone, as nothing may be communicated where the
+ * application makes one: ranks in MPI_COMM_WORLD, and a hash of them that is the same in all members of the same
+ * world. A process of another MPI_COMM_WORLD has no rank in ours; it counts as MPI_UNDEFINED, and makes the
+ * communicator foreign. */
 struct members {
     int size; /* size of the local group */
     int rank; /* own rank in it */

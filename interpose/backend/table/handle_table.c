@@ -1,5 +1,5 @@
-/* Adds new keys, and segments where one is half full. Messages and windows are rare enough for a table each that may hold
- * several things under one handle. See handle_table.h. */
+/* Adds new keys, and segments where one is half full. Messages and windows are rare enough for a table each that may
+ * hold several things under one handle. See handle_table.h. */
 #include "interpose/backend/table/handle_table.h"
 
 #include <errno.h>

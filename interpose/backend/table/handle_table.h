@@ -58,9 +58,9 @@ static inline struct handle_slot *handle_table_find(const struct handle_table *t
 struct handle_slot *handle_table_next(const struct handle_table *table, const struct handle_slot *slot,
                                       uint64_t handle);
 
-/* What live handles of one kind (messages, windows) stand for: a number that is not 0, or a pointer. Looking up, adding
- * and taking out need no lock. Only where a handle stands for several things at once, as MPI_MESSAGE_NO_PROC does, those
- * after the first wait in a list under a lock, first in, first out. */
+/* What live handles of one kind (messages, windows) stand for: a number that is not 0, or a pointer. Looking up,
+ * adding and taking out need no lock. Only where a handle stands for several things at once, as MPI_MESSAGE_NO_PROC
+ * does, those after the first wait in a list under a lock, first in, first out. */
 struct live_handle {
     uint64_t key;
     void *value;

@@ -1,6 +1,6 @@
-/* The values of slots change here, and the queues behind shared handles. Several threads may complete, free and post under
- * one handle at once, so each change is one exchange of a pointer with tags. A queue has one producer and many takers,
- * and a ring that grows while others read it. See request_table.h. */
+/* The values of slots change here, and the queues behind shared handles. Several threads may complete, free and post
+ * under one handle at once, so each change is one exchange of a pointer with tags. A queue has one producer and many
+ * takers, and a ring that grows while others read it. See request_table.h. */
 #include "interpose/backend/table/request_table.h"
 
 #include <errno.h>
@@ -15,9 +15,10 @@
 #define PASSES 8
 
 /* Both MPIs hand out one request, complete from the start, for every small send that is done at once and for operations
- * with MPI_PROC_NULL. All operations behind such a handle are done, and any of them may be reported first. The newest is
- * taken: if one thread posts several and waits for them together, that makes no difference. An operation whose request
- * the program never waits for stays behind for good, instead of taking the completion of the next one, and so on.
+ * with MPI_PROC_NULL. All operations behind such a handle are done, and any of them may be reported first. The newest
+ * is taken: if one thread posts several and waits for them together, that makes no difference. An operation whose
+ * request the program never waits for stays behind for good, instead of taking the completion of the next one, and so
+ * on.
  *
  * So every thread has a queue for each such handle, into which it alone puts and from whose end it takes. A thread
  * whose own queue is empty takes from the others', the oldest first (the queue of Chase and Lev, SPAA 2005). Queues
@@ -91,8 +92,8 @@ static __attribute__((noinline)) struct ring *grow(struct queue *queue, uint64_t
     return ring;
 }
 
-/* Puts what was posted behind the numbered handle into the thread's queue, flagged SPOOL_SHARED_HANDLE where others live
- * behind it. Returns 0, or -1 (no memory; not queued). */
+/* Puts what was posted behind the numbered handle into the thread's queue, flagged SPOOL_SHARED_HANDLE where others
+ * live behind it. Returns 0, or -1 (no memory; not queued). */
 static int shared_queue_put(struct recorder_thread *thread, unsigned number, void *pending)
 {
     if (__builtin_expect(!thread->queues, 0) && !(thread->queues = acquire()))
@@ -162,7 +163,8 @@ static void *shared_queue_take(struct recorder_thread *thread, unsigned number)
     return pending;
 }
 
-/* Returns the newest of the thread's own queue, and leaves it in; NULL if there is none. Not for MPI_THREAD_MULTIPLE. */
+/* Returns the newest of the thread's own queue, and leaves it in; NULL if there is none. Not for
+ * MPI_THREAD_MULTIPLE. */
 static void *shared_queue_peek(struct recorder_thread *thread, unsigned number)
 {
     struct queue *queue = thread->queues ? &thread->queues->of[number] : NULL;
